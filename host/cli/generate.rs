@@ -1,0 +1,29 @@
+//! `gpp generate`: a built-in system as a file.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+use super::GenerateArgs;
+use crate::devices::cpu::require_memory;
+use crate::problem::{file, synthesis, systems};
+use crate::progress::Progress;
+use crate::reference;
+
+pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let system = systems::find(&args.system)?;
+    require_memory(&system.name, system.bytes())?;
+    let problem = synthesis::synthesise(system, args.seed, progress)?;
+    let Some(reference) = reference::of(&problem, progress) else {
+        bail!(
+            "no golden sums of {} for seed {}, and it has too many terms to evaluate them now; \
+             golden sums exist for seed {}",
+            system.name,
+            args.seed,
+            systems::DEFAULT_SEED
+        );
+    };
+    file::write(&args.output, &problem, &reference.sums, progress)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,28 @@
+//! `gpp golden`: how `data/golden.json` was made.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use super::GoldenArgs;
+use crate::devices::cpu::require_memory;
+use crate::problem::{synthesis, systems};
+use crate::progress::Progress;
+use crate::reference::{golden::Golden, serial};
+
+pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let systems =
+        args.system.iter().map(|name| systems::find(name)).collect::<crate::Result<Vec<_>>>()?;
+    let mut all = Vec::new();
+    for system in systems {
+        require_memory(&system.name, system.bytes())?;
+        let problem = synthesis::synthesise(system, args.seed, progress)?;
+        all.push(Golden {
+            system: system.name.clone(),
+            seed: args.seed,
+            sums: serial::evaluate(&problem, progress),
+        });
+    }
+    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&all)?)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,168 @@
+//! The command line.
+
+mod generate;
+mod golden;
+mod info;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::devices::Choice;
+use crate::error::Error;
+use crate::problem::systems::DEFAULT_SEED;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 ran and verified; 1 ran, verification failed; 2 bad usage or bad input;
+3 the device asked for is missing or failed.
+
+GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
+
+/// BerkeleyGW's GPP self-energy kernel in Rust on a GPU, version by version.
+#[derive(Parser)]
+#[command(name = "gpp", disable_version_flag = true, args_conflicts_with_subcommands = true)]
+#[command(after_help = AFTER_HELP)]
+struct Cli {
+    /// Print the program's version
+    #[arg(short = 'V', long = "program-version", action = clap::ArgAction::Version)]
+    program_version: Option<bool>,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write a built-in system in the reference mini-app's format, reference sums included
+    Generate(GenerateArgs),
+    /// Print the device, its driver and the kernels
+    Info(InfoArgs),
+    /// Evaluate the golden sums of a built-in system and print them as JSON
+    Golden(GoldenArgs),
+}
+
+/// Arguments of a run.
+#[derive(Args)]
+pub struct RunArgs {
+    /// Kernel versions: one, several with commas, or all
+    #[arg(long, value_name = "V[,V…]", default_value = "all")]
+    pub version: String,
+
+    /// Built-in system
+    #[arg(long, value_name = "NAME", default_value = "demo", conflicts_with = "input")]
+    pub system: String,
+
+    /// Input file in the reference mini-app's format
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+
+    /// Where to run: auto, gpu, gpu:N or cpu
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+
+    /// Timed runs of each version
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    pub repeat: usize,
+
+    /// Runs before them
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub warmup: usize,
+
+    /// Seed of a built-in system
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Write the record as JSON to a file, or to standard output for -
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// No table and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `generate`.
+#[derive(Args)]
+pub struct GenerateArgs {
+    /// Built-in system
+    #[arg(long, value_name = "NAME")]
+    pub system: String,
+
+    /// File to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Seed
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `info`.
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Which device: auto, gpu, gpu:N or cpu
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+}
+
+/// Arguments of `golden`.
+#[derive(Args)]
+pub struct GoldenArgs {
+    /// Built-in systems, several with commas
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', required = true)]
+    pub system: Vec<String>,
+
+    /// Seed
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("needs at least 1".into()),
+        Ok(n) => Ok(n),
+        Err(e) => Err(format!("needs a whole number: {e}")),
+    }
+}
+
+/// The device named on the command line.
+fn device(name: &str) -> crate::Result<Box<dyn crate::devices::Device>> {
+    crate::devices::open(name.parse::<Choice>()?)
+}
+
+/// Runs the command line; the one place that turns errors into exit codes.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None => run::run(&cli.run),
+        Some(Command::Generate(args)) => generate::generate(&args),
+        Some(Command::Info(args)) => info::info(&args),
+        Some(Command::Golden(args)) => golden::golden(&args),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            // A reader that has seen enough is no failure to report.
+            let closed = error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+            if !closed {
+                eprintln!("error: {error:#}");
+            }
+            ExitCode::from(error.downcast_ref::<Error>().map_or(2, Error::exit_code))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The host as a device: the blocks of a grid side by side, the threads of a block in turn.
+
+use std::time::Instant;
+
+use gpp_kernels::reduce::VALUES;
+use gpp_kernels::registry::{Layout, Version};
+use gpp_kernels::target;
+use rayon::prelude::*;
+
+use super::{Device, DeviceInfo, KernelInfo, Loaded};
+use crate::error::{Error, Result};
+use crate::problem::{Header, Problem, Reordered, Sums};
+
+/// The host.
+pub struct Cpu {
+    info: DeviceInfo,
+}
+
+impl Cpu {
+    /// The host and all its threads.
+    pub fn new() -> Cpu {
+        use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+        let system = System::new_with_specifics(
+            RefreshKind::nothing()
+                .with_cpu(CpuRefreshKind::nothing())
+                .with_memory(MemoryRefreshKind::nothing().with_ram()),
+        );
+        let name = system
+            .as_ref()
+            .ok()
+            .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
+        Cpu {
+            info: DeviceInfo {
+                id: "cpu".into(),
+                name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
+                driver: None,
+                compute_capability: None,
+                multiprocessors: rayon::current_num_threads() as u32,
+                clock_mhz: None,
+                memory_bytes: system.map_or(0, |system| system.total_memory()),
+            },
+        }
+    }
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Cpu::new()
+    }
+}
+
+/// Fails where less than `needed` bytes of host memory are free, limits of a container included.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn require_memory(what: &str, needed: u64) -> Result<()> {
+    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    // Where the system does not tell, the allocation itself will.
+    let Ok(system) = System::new_with_specifics(kind) else { return Ok(()) };
+    let available = system.available_memory();
+    let free = system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available));
+    if needed > free {
+        return Err(Error::Memory { place: "host", what: what.into(), needed, free });
+    }
+    Ok(())
+}
+
+impl Device for Cpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn kernel(&self, version: &Version, nw: usize) -> Result<KernelInfo> {
+        let symbol = version.body(nw).map(|body| body.symbol.to_string()).unwrap_or_default();
+        Ok(KernelInfo { symbol, ..KernelInfo::default() })
+    }
+
+    fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
+        Ok(Box::new(OnHost {
+            problem,
+            original: problem.reordered(Layout::Original),
+            swapped: problem.reordered(Layout::Swapped),
+        }))
+    }
+}
+
+struct OnHost<'a> {
+    problem: &'a Problem,
+    original: Reordered<'a>,
+    swapped: Reordered<'a>,
+}
+
+impl Loaded for OnHost<'_> {
+    fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
+        let layout = match version.layout {
+            Layout::Original => &self.original,
+            Layout::Swapped => &self.swapped,
+        };
+        let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
+        let nw = self.problem.nw();
+        let body = version.body(nw).expect("the registry has a body for every number of energies");
+        let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
+        let arrays = SyncArrays(self.problem.arrays(layout));
+
+        let begin = Instant::now();
+        let mut values = Vec::with_capacity(nw * VALUES);
+        for iw in version.launches(nw) {
+            let partials: Vec<_> = (0..blocks)
+                .into_par_iter()
+                .map(|block| {
+                    // SAFETY: the arrays live as long as `self`, hold what their extents say (the
+                    // problem's constructor checks it) in the version's layout, and the launches
+                    // keep the body's energies within nw.
+                    unsafe {
+                        target::run_block(body.host, arrays.get(), iw, block, threads, blocks)
+                    }
+                })
+                .collect();
+            for value in 0..body.energies as usize * VALUES {
+                let column: Vec<f64> = partials.iter().map(|sums| sums[value]).collect();
+                values.push(target::second_stage(&column));
+            }
+        }
+        Ok((Sums::from_values(&values), begin.elapsed().as_secs_f64()))
+    }
+}
+
+/// The arrays, shared between threads.
+struct SyncArrays(gpp_kernels::arrays::Arrays);
+
+// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
+// the threads run.
+unsafe impl Sync for SyncArrays {}
+
+impl SyncArrays {
+    fn get(&self) -> &gpp_kernels::arrays::Arrays {
+        &self.0
+    }
+}

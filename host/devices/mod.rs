@@ -1,0 +1,128 @@
+//! Where the kernels run.
+
+pub mod cpu;
+pub mod gpu;
+
+use std::fmt;
+use std::str::FromStr;
+
+use gpp_kernels::registry::Version;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::problem::{Problem, Sums};
+
+/// A device that runs every version.
+pub trait Device {
+    /// What is known of it.
+    fn info(&self) -> &DeviceInfo;
+
+    /// What is known of a version's kernel here, for problems of `nw` energies.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    fn kernel(&self, version: &Version, nw: usize) -> Result<KernelInfo>;
+
+    /// Puts a problem's arrays on the device, where all versions find them.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where they do not fit, checked before anything is allocated;
+    /// [`Error::Driver`].
+    fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>>;
+}
+
+/// A problem on a device.
+pub trait Loaded {
+    /// One whole calculation, second stage included: its sums, without the starting sums, and its
+    /// time in seconds, data already in place.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    fn run(&mut self, version: &Version) -> Result<(Sums, f64)>;
+}
+
+/// What is known of a device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceInfo {
+    /// `cpu`, `gpu:0`, `gpu:1`, …
+    pub id: String,
+    /// Model.
+    pub name: String,
+    /// Driver version, of a GPU.
+    pub driver: Option<String>,
+    /// Compute capability, of a GPU.
+    pub compute_capability: Option<String>,
+    /// Streaming multiprocessors, or threads of the host.
+    pub multiprocessors: u32,
+    /// Highest clock in MHz, where known.
+    pub clock_mhz: Option<u32>,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// What is known of one kernel on one device; `None` where it does not apply.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct KernelInfo {
+    /// Kernel symbol.
+    pub symbol: String,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Local memory of a thread in bytes: the stack frame and spills.
+    pub local_bytes: Option<u32>,
+    /// Static shared memory of a block in bytes.
+    pub shared_bytes: Option<u32>,
+    /// Warps that fit on a multiprocessor.
+    pub warps_per_sm: Option<u32>,
+}
+
+/// The device asked for on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The first GPU, or the host where there is none.
+    Auto,
+    /// This GPU.
+    Gpu(usize),
+    /// The host.
+    Cpu,
+}
+
+impl FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Choice> {
+        let unknown = || Error::unknown("device", text, ["auto", "gpu", "gpu:N", "cpu"]);
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Choice::Auto),
+            None if text == "gpu" => Ok(Choice::Gpu(0)),
+            None if text == "cpu" => Ok(Choice::Cpu),
+            Some(("gpu", index)) => index.parse().map(Choice::Gpu).map_err(|_| unknown()),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Auto => f.write_str("auto"),
+            Choice::Gpu(index) => write!(f, "gpu:{index}"),
+            Choice::Cpu => f.write_str("cpu"),
+        }
+    }
+}
+
+/// Opens the device asked for.
+///
+/// # Errors
+/// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
+pub fn open(choice: Choice) -> Result<Box<dyn Device>> {
+    match choice {
+        Choice::Cpu => Ok(Box::new(cpu::Cpu::new())),
+        Choice::Gpu(index) => Ok(Box::new(gpu::Gpu::open(index)?)),
+        Choice::Auto => match gpu::Gpu::open(0) {
+            Ok(gpu) => Ok(Box::new(gpu)),
+            Err(Error::NoGpu { .. }) => Ok(Box::new(cpu::Cpu::new())),
+            Err(error) => Err(error),
+        },
+    }
+}

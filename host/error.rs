@@ -1,0 +1,113 @@
+//! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
+//! error into an exit code.
+
+use std::path::PathBuf;
+
+use crate::problem::file::FileError;
+
+/// An error of the library.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A name that nothing has.
+    #[error("unknown {what} `{given}`: did you mean `{nearest}`? known: {known}")]
+    UnknownName {
+        /// What was named: a version, a system, a device.
+        what: &'static str,
+        /// The name given.
+        given: String,
+        /// The known name nearest to it.
+        nearest: String,
+        /// All known names.
+        known: String,
+    },
+
+    /// An input file that is not one.
+    #[error(transparent)]
+    File(#[from] FileError),
+
+    /// Data that no kernel can take.
+    #[error("{origin}: {what}")]
+    Data {
+        /// The file or system.
+        origin: String,
+        /// What is wrong with it, and where.
+        what: String,
+    },
+
+    /// Too little memory on the host or on a device.
+    #[error("not enough {place} memory for {what}: {} needed, {} free", mib(*needed), mib(*free))]
+    Memory {
+        /// "host" or "device".
+        place: &'static str,
+        /// What needs it.
+        what: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+
+    /// The device asked for is not there.
+    #[error("no GPU to run on: {why}")]
+    NoGpu {
+        /// No driver, no device, no kernels.
+        why: String,
+    },
+
+    /// The driver refused an operation.
+    #[error("GPU {operation} failed: {reason}")]
+    Driver {
+        /// The operation and what it was applied to.
+        operation: String,
+        /// The driver's code, its text, and the JIT log where there is one.
+        reason: String,
+    },
+
+    /// A file that could not be written.
+    #[error("{}: cannot write: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+/// Result of the library's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// 2 for bad usage or input, 3 for a device that is missing or failed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::NoGpu { .. } | Error::Driver { .. } | Error::Memory { place: "device", .. } => 3,
+            _ => 2,
+        }
+    }
+
+    /// An unknown name, with the nearest of the known ones.
+    pub fn unknown<'a>(
+        what: &'static str,
+        given: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Error {
+        let known: Vec<&str> = known.into_iter().collect();
+        let nearest = known
+            .iter()
+            .max_by(|a, b| {
+                strsim::jaro_winkler(given, a).total_cmp(&strsim::jaro_winkler(given, b))
+            })
+            .copied()
+            .unwrap_or_default();
+        Error::UnknownName {
+            what,
+            given: given.into(),
+            nearest: nearest.into(),
+            known: known.join(", "),
+        }
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
+}

@@ -1,0 +1,26 @@
+//! `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, run on a GPU or on the host, timed and
+//! verified, version by version.
+//!
+//! - [`problem`]: the input, synthesised or read from the reference mini-app's format
+//! - [`devices`]: where the kernels run
+//! - [`reference`]: the sums that a run is compared with
+//! - [`verify`]: the comparison
+//! - [`measure`]: running a version and what is recorded of it
+//! - [`report`]: the record as a table and as JSON
+//! - [`cli`]: the command line
+//!
+//! The kernels themselves and the registry of versions are in the crate `gpp_kernels`.
+
+pub mod cli;
+pub mod devices;
+pub mod error;
+pub mod measure;
+pub mod output;
+pub mod problem;
+pub mod progress;
+pub mod reference;
+pub mod report;
+pub mod verify;
+
+pub use error::{Error, Result};
+pub use gpp_kernels as kernels;

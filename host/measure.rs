@@ -1,0 +1,134 @@
+//! Running a version and what is recorded of it: the record is all that tables and JSON read.
+
+use gpp_kernels::registry::Version;
+use serde::Serialize;
+
+use crate::devices::{Device, KernelInfo, Loaded};
+use crate::error::Result;
+use crate::problem::{Header, Problem, Sums};
+use crate::reference::Reference;
+use crate::verify::{Verification, verify};
+
+/// How often a version runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Repetition {
+    /// Runs that are not timed.
+    pub warmup: usize,
+    /// Runs that are.
+    pub repeat: usize,
+}
+
+/// Times of the whole calculation in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// Middle of the sorted samples.
+    pub median: f64,
+    /// Shortest.
+    pub min: f64,
+    /// Longest.
+    pub max: f64,
+    /// All, in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Times {
+    /// From at least one sample.
+    pub fn of(samples: Vec<f64>) -> Times {
+        let mut sorted = samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        Times {
+            median: f64::midpoint(low, high),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+            samples,
+        }
+    }
+}
+
+/// What is recorded of one version on one problem and device.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The version's id.
+    pub version: &'static str,
+    /// The device's id.
+    pub device: String,
+    /// Times of the calculation.
+    pub times: Times,
+    /// FP64 operations of the calculation, FMA = 2.
+    pub flops: f64,
+    /// Where the operation count comes from.
+    pub flops_source: &'static str,
+    /// The kernel.
+    pub kernel: KernelInfo,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Blocks of a launch.
+    pub blocks: u32,
+    /// The sums of the last run, starting sums included.
+    pub sums: Sums,
+    /// Whether all runs found the same bits.
+    pub deterministic: bool,
+    /// The comparison with the reference.
+    pub verification: Verification,
+}
+
+impl Record {
+    /// Rate by the median time.
+    pub fn tflops(&self) -> f64 {
+        self.flops / self.times.median / 1e12
+    }
+}
+
+/// Source of the operation counts in the registry.
+pub const PUBLISHED_COUNTS: &str = "published: hardware counters, reference program, real si214";
+
+/// Runs `version` on `loaded`, which holds `problem`, and compares the sums with `reference`.
+///
+/// # Errors
+/// Those of the device.
+pub fn measure(
+    version: &Version,
+    device: &dyn Device,
+    loaded: &mut dyn Loaded,
+    problem: &Problem,
+    reference: Option<&Reference>,
+    repetition: Repetition,
+    mut after_each: impl FnMut(),
+) -> Result<Record> {
+    let mut samples = Vec::with_capacity(repetition.repeat);
+    let mut last: Option<Sums> = None;
+    let mut deterministic = true;
+    for run in 0..repetition.warmup + repetition.repeat {
+        let (sums, seconds) = loaded.run(version)?;
+        deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
+        last = Some(sums);
+        if run >= repetition.warmup {
+            samples.push(seconds);
+        }
+        after_each();
+    }
+    let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
+    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    Ok(Record {
+        version: version.id,
+        device: device.info().id.clone(),
+        times: Times::of(samples),
+        flops: version.published_flops_per_term * problem.terms() as f64,
+        flops_source: PUBLISHED_COUNTS,
+        kernel: device.kernel(version, problem.nw())?,
+        threads_per_block: version.threads,
+        blocks: version.blocks(nbands, ngpown, ncouls),
+        verification: verify(problem, &sums, reference),
+        sums,
+        deterministic,
+    })
+}
+
+/// Equal as bits, so that NaN equals itself.
+pub fn same_bits(a: &Sums, b: &Sums) -> bool {
+    let bits = |sums: &Sums| -> Vec<[u64; 2]> {
+        sums.named(1).map(|(_, z)| [z.re.to_bits(), z.im.to_bits()]).collect()
+    };
+    bits(a) == bits(b)
+}

@@ -1,0 +1,57 @@
+//! The reference mini-app's input format: Fortran sequential unformatted records, little-endian,
+//! with 4-byte length markers; records over 2 GiB are split into subrecords as gfortran does.
+
+mod read;
+mod records;
+mod write;
+
+use std::path::PathBuf;
+
+pub use read::read;
+pub use write::{write, write_with_subrecords};
+
+#[cfg(target_endian = "big")]
+compile_error!("the file format is little-endian and is read into memory as it stands");
+
+/// The records in order: the arrays or scalars that each holds.
+pub const RECORDS: [&str; 18] = [
+    "sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max",
+    "peinf_ntband_dist, ipe, ispin, ngpown, ncouls",
+    "peinf_indext_dist",
+    "wfnkq_ekq",
+    "nstart, nend, sig_fdf, sig_dw, sig_gamma, e_lk",
+    "inv_igp_index",
+    "gvec_ng, indinv",
+    "aqsmtemp",
+    "nvband, tol, efermi",
+    "vcoul",
+    "sexcut, limittwo, limitone",
+    "wtilde_array",
+    "I_eps_array",
+    "aqsntemp",
+    "asxtemp",
+    "achtemp",
+    "asxtempref",
+    "achtempref",
+];
+
+/// What is wrong with an input file, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {what}", path.display(), place(*record, *offset))]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// The record, 1-based; 0 for the file as a whole.
+    pub record: usize,
+    /// Byte offset of the record's first marker.
+    pub offset: u64,
+    /// What was needed and what was found.
+    pub what: String,
+}
+
+fn place(record: usize, offset: u64) -> String {
+    match RECORDS.get(record.wrapping_sub(1)) {
+        Some(name) => format!(": record {record} ({name}) at byte {offset}"),
+        None => String::new(),
+    }
+}

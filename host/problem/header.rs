@@ -1,0 +1,202 @@
+//! The small records of the file format, and what follows from them.
+
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::formula::LIMITONE;
+
+/// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Bands of the whole calculation, the length of `wfnkq_ekq`.
+    pub sig_ntband: usize,
+    /// G vectors, the length of `indinv`.
+    pub gvec_ng: usize,
+    /// Length of `vcoul`.
+    pub ncoul: usize,
+    /// Length of `inv_igp_index`.
+    pub epsmpi_ngpown_max: usize,
+    /// Length of `peinf_indext_dist`.
+    pub peinf_ntband_max: usize,
+    /// Bands of this rank, `peinf_ntband_dist`.
+    pub nbands: usize,
+    /// Rank, carried along.
+    pub ipe: i32,
+    /// Spin, carried along.
+    pub ispin: i32,
+    /// G′ vectors of this rank.
+    pub ngpown: usize,
+    /// G vectors within the cutoff.
+    pub ncouls: usize,
+    /// Index of each of this rank's bands.
+    pub peinf_indext_dist: Vec<i32>,
+    /// Band energies in eV.
+    pub wfnkq_ekq: Vec<f64>,
+    /// First energy, 1..=3.
+    pub nstart: usize,
+    /// Last energy, nstart..=3.
+    pub nend: usize,
+    /// Frequency dependence, carried along.
+    pub sig_fdf: i32,
+    /// Spacing of the energies in eV.
+    pub sig_dw: f64,
+    /// Width of a pole in eV.
+    pub sig_gamma: f64,
+    /// Energy of the state in eV.
+    pub e_lk: f64,
+    /// G′ of each of this rank's columns, an index into `indinv`.
+    pub inv_igp_index: Vec<i32>,
+    /// Row of each G vector; outside 1..=ncouls it has none.
+    pub indinv: Vec<i32>,
+    /// Occupied bands.
+    pub nvband: i32,
+    /// Nearer than this to `efermi`, in eV, a band is half occupied.
+    pub tol: f64,
+    /// Fermi energy in eV.
+    pub efermi: f64,
+    /// Coulomb interaction of each row.
+    pub vcoul: Vec<f64>,
+    /// Bound on `|ssx| / |eps|` where `wx < 0`.
+    pub sexcut: f64,
+}
+
+/// `wx` is kept this far from zero.
+const TOL_WX: f64 = 1e-12;
+
+impl Header {
+    /// Energies.
+    pub fn nw(&self) -> usize {
+        self.nend + 1 - self.nstart
+    }
+
+    /// Checks extents, indices and values against each other.
+    ///
+    /// # Errors
+    /// What is wrong and where.
+    pub fn validate(&self) -> Result<(), String> {
+        for (name, extent) in [
+            ("sig_ntband", self.sig_ntband),
+            ("gvec_ng", self.gvec_ng),
+            ("peinf_ntband_dist", self.nbands),
+            ("ngpown", self.ngpown),
+            ("ncouls", self.ncouls),
+        ] {
+            if extent == 0 {
+                return Err(format!("{name} must be at least 1, found 0"));
+            }
+        }
+        for (small, n, large, max) in [
+            ("peinf_ntband_dist", self.nbands, "peinf_ntband_max", self.peinf_ntband_max),
+            ("ngpown", self.ngpown, "epsmpi_ngpown_max", self.epsmpi_ngpown_max),
+            ("ncouls", self.ncouls, "ncoul", self.ncoul),
+        ] {
+            if n > max {
+                return Err(format!("{small} = {n} exceeds {large} = {max}"));
+            }
+        }
+        self.validate_energies()?;
+        let in_range = |name: &str, index: &[i32], used: usize, of: &str, max: usize| {
+            if index.len() < used {
+                return Err(format!("{name} needs {used} elements, has {}", index.len()));
+            }
+            match index[..used].iter().position(|&i| i < 1 || i as usize > max) {
+                Some(at) => {
+                    Err(format!("{name}({}) = {} is outside 1..={max} ({of})", at + 1, index[at]))
+                }
+                None => Ok(()),
+            }
+        };
+        let bands = self.sig_ntband.min(self.wfnkq_ekq.len());
+        in_range("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
+        let rows = self.gvec_ng.min(self.indinv.len());
+        in_range("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
+        if self.vcoul.len() < self.ncouls {
+            return Err(format!("vcoul needs {} elements, has {}", self.ncouls, self.vcoul.len()));
+        }
+        let used = self.peinf_indext_dist[..self.nbands].iter().map(|&i| i as usize - 1);
+        finite("wfnkq_ekq", used.map(|i| (i, self.wfnkq_ekq[i])))?;
+        finite("vcoul", self.rows().flatten().map(|row| (row, self.vcoul[row])))
+    }
+
+    /// Checks records 5 and 9 and the cutoff.
+    pub(super) fn validate_energies(&self) -> Result<(), String> {
+        let (nstart, nend) = (self.nstart, self.nend);
+        if !(1 <= nstart && nstart <= nend && nend <= 3) {
+            return Err(format!("needs 1 <= nstart <= nend <= 3, found {nstart} and {nend}"));
+        }
+        for (name, value) in [
+            ("sig_dw", self.sig_dw),
+            ("sig_gamma", self.sig_gamma),
+            ("e_lk", self.e_lk),
+            ("tol", self.tol),
+            ("efermi", self.efermi),
+            ("sexcut", self.sexcut),
+        ] {
+            if !value.is_finite() {
+                return Err(format!("{name} is {value}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Limits of the formula; the file's own are recomputed, as the reference does.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            limittwo: self.sig_gamma * self.sig_gamma,
+            limitone: LIMITONE,
+            sexcut: self.sexcut,
+        }
+    }
+
+    /// Energy of this rank's band `n` (0-based) in eV.
+    fn e(&self, n: usize) -> f64 {
+        self.wfnkq_ekq[self.peinf_indext_dist[n] as usize - 1]
+    }
+
+    /// `wx(iw,n) = e_lk + dw·(iw − 2) − e(n)`, at least 1e-12 away from zero; `(nw, nbands)`.
+    pub fn wx(&self) -> Vec<f64> {
+        (0..self.nbands)
+            .flat_map(|n| (self.nstart..=self.nend).map(move |iw| (n, iw)))
+            .map(|(n, iw)| {
+                let wx = self.e_lk + self.sig_dw * (iw as f64 - 2.0) - self.e(n);
+                if wx.abs() < TOL_WX { TOL_WX } else { wx }
+            })
+            .collect()
+    }
+
+    /// Occupation of each band: 0 above `nvband`, ½ at the Fermi energy, else 1.
+    pub fn occ(&self) -> Vec<f64> {
+        (0..self.nbands)
+            .map(|n| {
+                if self.peinf_indext_dist[n] > self.nvband {
+                    0.0
+                } else if (self.e(n) - self.efermi).abs() < self.tol {
+                    0.5
+                } else {
+                    1.0
+                }
+            })
+            .collect()
+    }
+
+    /// Row (0-based) of each of this rank's G′, where it has one.
+    pub fn rows(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        self.inv_igp_index[..self.ngpown].iter().map(|&index| {
+            let igp = self.indinv[index as usize - 1];
+            (1 <= igp && igp as usize <= self.ncouls).then(|| igp as usize - 1)
+        })
+    }
+
+    /// Coulomb interaction of each G′, zero for one without a row.
+    pub fn vcoul_loc(&self) -> Vec<f64> {
+        self.rows().map(|row| row.map_or(0.0, |igp| self.vcoul[igp])).collect()
+    }
+}
+
+/// Checks that the values, given with their 0-based indices, are finite.
+fn finite(name: &str, values: impl Iterator<Item = (usize, f64)>) -> Result<(), String> {
+    for (at, value) in values {
+        if !value.is_finite() {
+            return Err(format!("{name}({}) is {value}", at + 1));
+        }
+    }
+    Ok(())
+}

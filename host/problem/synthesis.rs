@@ -1,0 +1,212 @@
+//! Synthetic systems with the statistics known of the real ones.
+//!
+//! Every column has a stream of its own, keyed by the seed, the array and the column, and only
+//! correctly rounded operations are used: the same bits on every machine, for any thread count.
+//!
+//! - Bands from −6 eV to 13 eV with silicon's gap, valence maximum at `e_lk`.
+//! - G′ columns dealt out round-robin over a pool of [`POOL`] ranks, of which this is the first.
+//! - `eps`: the diagonal falls from 0.94 with |G|; off it, entries of random sign and phase fall
+//!   with |G|, |G′| and the distance between them. Entries below [`SMALLEST_EPS`] are zero.
+//! - `wtilde`: real, 17 eV at the head and rising as `eps` falls; off the diagonal anywhere below
+//!   that, since there Ω² is of any size. A zero `eps` has none; [`INVALID_SHARE`] of the modes are
+//!   invalid and hold 1e12.
+//! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
+
+use num_complex::Complex64;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use super::{Header, Matrices, Origin, Problem, System};
+use crate::error::Result;
+use crate::progress::Progress;
+
+/// Ranks that share the G′ columns.
+const POOL: usize = 8;
+/// `|G|²` of the last G vector, in Ry.
+const G2_MAX: f64 = 10.0;
+const BAND_BOTTOM: f64 = -6.0;
+const VALENCE_TOP: f64 = 6.208;
+const CONDUCTION_BOTTOM: f64 = 6.558;
+const BAND_TOP: f64 = 13.0;
+const HEAD_EPS: f64 = 0.94;
+const HEAD_WTILDE: f64 = 17.0;
+const OFF_DIAGONAL: f64 = 0.05;
+const SMALLEST_EPS: f64 = 1e-6;
+const INVALID_SHARE: f64 = 0.03;
+/// What BerkeleyGW stores where a mode is not valid.
+const INVALID_WTILDE: f64 = 1e12;
+
+/// Array of a stream, its high word; the column is the low word.
+#[derive(Clone, Copy)]
+enum Stream {
+    Modes = 1,
+    Aqsn = 2,
+    Aqsm = 3,
+}
+
+/// Uniform numbers of one column.
+struct Uniform(ChaCha8Rng);
+
+impl Uniform {
+    fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream((stream as u64) << 32 | column as u64);
+        Uniform(rng)
+    }
+
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// In the square [−1, 1)².
+    fn square(&mut self) -> Complex64 {
+        Complex64::new(2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0)
+    }
+}
+
+/// `|G|²` in Ry of row `ig` (0-based) of `ncouls`: the number of vectors in a sphere grows as `|G|³`.
+fn g2(ig: usize, ncouls: usize) -> f64 {
+    let g = libm::cbrt(ig as f64 / ncouls as f64);
+    G2_MAX * g * g
+}
+
+/// Fall of the diagonal of `eps` with `|G|²`.
+fn falloff(g2: f64) -> f64 {
+    1.0 / ((1.0 + 0.5 * g2) * (1.0 + 0.5 * g2))
+}
+
+/// Row (0-based) of this rank's G′ `k` (0-based).
+fn row(k: usize) -> usize {
+    k * POOL
+}
+
+/// A built-in system with all its arrays.
+///
+/// # Errors
+/// [`Error::Data`](crate::Error::Data) for a system that breaks its own rules.
+pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Problem> {
+    let System { nbands, ngpown, ncouls, .. } = *system;
+    let rows: Vec<f64> = (0..ncouls).map(|ig| g2(ig, ncouls)).collect();
+    let bar = progress.bar(&format!("making {}", system.name), (ngpown + nbands) as u64);
+
+    let mut wtilde = vec![Complex64::ZERO; ncouls * ngpown];
+    let mut eps = vec![Complex64::ZERO; ncouls * ngpown];
+    wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).enumerate().for_each(
+        |(k, (wtilde, eps))| {
+            let mut uniform = Uniform::new(seed, Stream::Modes, k);
+            let igp = row(k);
+            for ig in 0..ncouls {
+                (wtilde[ig], eps[ig]) = mode(ig == igp, rows[ig], rows[igp], &mut uniform);
+            }
+            bar.inc(1);
+        },
+    );
+
+    let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
+    let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
+    aqsn.par_chunks_mut(ncouls).zip(aqsm_local.par_chunks_mut(ngpown)).enumerate().for_each_init(
+        || vec![Complex64::ZERO; ncouls],
+        |aqsmtemp, (n, (aqsn, aqsm_local))| {
+            matrix_elements(seed, Stream::Aqsn, n, &rows, aqsn);
+            matrix_elements(seed, Stream::Aqsm, n, &rows, aqsmtemp);
+            for (k, aqsm) in aqsm_local.iter_mut().enumerate() {
+                *aqsm = aqsmtemp[row(k)];
+            }
+            bar.inc(1);
+        },
+    );
+    bar.finish_and_clear();
+
+    let origin = Origin::System(system.clone(), seed);
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
+    Problem::new(&system.name, origin, header(system, &rows), matrices)
+}
+
+/// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
+pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
+    let rows: Vec<f64> = (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect();
+    matrix_elements(seed, Stream::Aqsm, n, &rows, column);
+}
+
+/// `wtilde` and `eps` of one pair.
+fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64, Complex64) {
+    // Each pair draws the same numbers, whatever it is.
+    let (size, phase, height, valid) =
+        (uniform.unit(), uniform.square(), uniform.unit(), uniform.unit());
+    let eps = if diagonal {
+        Complex64::new(HEAD_EPS * falloff(g2), 0.0)
+    } else {
+        let distance = g2 - g2p;
+        let scale =
+            OFF_DIAGONAL * (falloff(g2) * falloff(g2p)).sqrt() / (1.0 + distance * distance);
+        let norm = phase.norm_sqr().sqrt();
+        if norm > 0.0 { phase * (size * scale / norm) } else { Complex64::ZERO }
+    };
+    let abs = eps.norm_sqr().sqrt();
+    if abs < SMALLEST_EPS {
+        return (Complex64::ZERO, Complex64::ZERO);
+    }
+    let wtilde = if diagonal {
+        HEAD_WTILDE * (HEAD_EPS / abs).sqrt()
+    } else if valid < INVALID_SHARE {
+        INVALID_WTILDE
+    } else {
+        HEAD_WTILDE * (HEAD_EPS / abs).sqrt().sqrt() * height
+    };
+    (Complex64::new(wtilde, 0.0), eps)
+}
+
+/// Column `n` of `aqsn` or `aqsm`, no element above one.
+fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &mut [Complex64]) {
+    let mut uniform = Uniform::new(seed, stream, n);
+    for (element, g2) in column.iter_mut().zip(rows) {
+        *element = uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2));
+    }
+}
+
+fn header(system: &System, rows: &[f64]) -> Header {
+    let System { nbands, nvband, ngpown, ncouls, nstart, nend, .. } = *system;
+    let between = |low: f64, high: f64, at: usize, last: usize| {
+        if at == last { high } else { low + (high - low) * (at as f64 / last as f64) }
+    };
+    let wfnkq_ekq = (0..nbands)
+        .map(|n| {
+            if n < nvband {
+                between(BAND_BOTTOM, VALENCE_TOP, n, nvband - 1)
+            } else {
+                between(CONDUCTION_BOTTOM, BAND_TOP, n - nvband, (nbands - nvband).max(2) - 1)
+            }
+        })
+        .collect();
+    let gvec_ng = ncouls.max(row(ngpown - 1) + 1);
+    Header {
+        sig_ntband: nbands,
+        gvec_ng,
+        ncoul: ncouls,
+        epsmpi_ngpown_max: ngpown,
+        peinf_ntband_max: nbands,
+        nbands,
+        ipe: 1,
+        ispin: 1,
+        ngpown,
+        ncouls,
+        peinf_indext_dist: (1..=nbands as i32).collect(),
+        wfnkq_ekq,
+        nstart,
+        nend,
+        sig_fdf: -3,
+        sig_dw: 1.0,
+        sig_gamma: 0.5,
+        e_lk: VALENCE_TOP,
+        inv_igp_index: (0..ngpown).map(|k| row(k) as i32 + 1).collect(),
+        indinv: (1..=gvec_ng as i32).collect(),
+        nvband: nvband as i32,
+        tol: 1e-6,
+        efermi: 6.383,
+        // Rydberg units; the head is held finite as by a small q.
+        vcoul: rows.iter().map(|g2| 8.0 * std::f64::consts::PI / (g2 + 0.01)).collect(),
+        sexcut: 4.0,
+    }
+}

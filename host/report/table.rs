@@ -1,0 +1,91 @@
+//! Tables for the terminal.
+
+use comfy_table::{Cell, CellAlignment, Color, Table, presets};
+use gpp_kernels::registry::Version;
+
+use crate::devices::KernelInfo;
+use crate::measure::Record;
+use crate::verify::Outcome;
+
+/// A table with these headings, the first column to the left and the others to the right.
+fn table(headings: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(headings);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Text of a number that may not apply.
+fn or_dash(number: Option<impl ToString>) -> String {
+    number.map_or("–".into(), |number| number.to_string())
+}
+
+/// One line for each record; speed-ups are over v0 where it ran and passed.
+pub fn results(records: &[Record]) -> Table {
+    let baseline = records
+        .iter()
+        .find(|r| r.version == "v0" && r.verification.outcome == Outcome::Passed)
+        .map(|r| r.times.median);
+    let mut table = table(&[
+        "version",
+        "time [ms]",
+        "over v0",
+        "TFLOP/s",
+        "registers",
+        "warps/SM",
+        "max rel. error",
+        "outcome",
+    ]);
+    for record in records {
+        let over_v0 = baseline.map(|v0| format!("{:.2}×", v0 / record.times.median));
+        let error = record.verification.max_rel_error.map(|error| format!("{error:.1e}"));
+        let (outcome, color) = match record.verification.outcome {
+            Outcome::Passed => ("passed", Color::Green),
+            Outcome::Incorrect => ("INCORRECT", Color::Red),
+            Outcome::NotVerified => ("not verified", Color::Yellow),
+        };
+        table.add_row(vec![
+            Cell::new(record.version),
+            Cell::new(format!("{:.3}", record.times.median * 1e3)),
+            Cell::new(or_dash(over_v0)),
+            Cell::new(format!("{:.4}", record.tflops())),
+            Cell::new(or_dash(record.kernel.registers)),
+            Cell::new(or_dash(record.kernel.warps_per_sm)),
+            Cell::new(or_dash(error)),
+            Cell::new(outcome).fg(color),
+        ]);
+    }
+    table
+}
+
+/// One line for each kernel.
+pub fn kernels(kernels: &[(&Version, u32, KernelInfo)]) -> Table {
+    let mut table = table(&[
+        "kernel",
+        "energies",
+        "threads",
+        "registers",
+        "local [B]",
+        "shared [B]",
+        "warps/SM",
+        "what it changes",
+    ]);
+    if let Some(column) = table.column_mut(7) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for (version, energies, kernel) in kernels {
+        table.add_row(vec![
+            kernel.symbol.clone(),
+            energies.to_string(),
+            version.threads.to_string(),
+            or_dash(kernel.registers),
+            or_dash(kernel.local_bytes),
+            or_dash(kernel.shared_bytes),
+            or_dash(kernel.warps_per_sm),
+            version.change.to_string(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,112 @@
+//! What all versions share of the formula: the factors of one `(ig, igp)` pair and the update.
+//!
+//! With `w = wx(iw,n)`, `wdiff = w − ω̃`, `delw = ω̃ / wdiff` and `Ω² = ω̃² · eps`, a term is
+//!
+//! ```text
+//! |wdiff|² > limittwo and |delw|² < limitone :  sch = delw · eps,  ssx = Ω² / (w² − ω̃²)
+//! else if |delw|² > TOL_ZERO                 :  sch = 0,           ssx = −Ω² · delw / (4ω̃²(delw + ½))
+//! else                                       :  sch = ssx = 0
+//! if |ssx| > sexcut·|eps| and w < 0          :  ssx = 0
+//! ```
+//!
+//! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in;
+//! see `term` in each. On a pole itself (`wdiff = 0`) `delw` is not a number, no comparison holds
+//! and the term is zero, as in the reference. The cutoff is written `!(|ssx| <= …)` so that an
+//! infinite `ssx`, which the arithmetic yields as NaN at `w = −ω̃`, is cut off as well.
+
+use num_complex::Complex;
+
+use crate::arrays::{Arrays, Limits, Sums};
+use crate::real::Real;
+
+/// Smallest `|delw|²` that the second branch takes.
+pub const TOL_ZERO: f64 = 1e-12;
+
+/// `1 / (4 · 1e-6)`, the reference's bound on `|delw|²` in the first branch.
+pub const LIMITONE: f64 = 1.0 / (4.0 * 1e-6);
+
+/// Factors of a term that depend on `(ig, igp)` only.
+#[derive(Clone, Copy)]
+pub struct Pair<R> {
+    /// ω̃ in eV.
+    pub wtilde: Complex<R>,
+    /// ω̃².
+    pub wtilde2: Complex<R>,
+    /// `δ − ε⁻¹`.
+    pub eps: Complex<R>,
+    /// Ω² = ω̃² · eps.
+    pub omega2: Complex<R>,
+}
+
+impl<R: Real> Pair<R> {
+    /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
+    ///
+    /// # Safety
+    /// `ig < ncouls`, `igp < ngpown`, arrays valid for their extents.
+    #[inline(always)]
+    pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
+        // SAFETY: in range by the caller's contract.
+        let (wtilde, eps) = unsafe { (arrays.wtilde::<R>(ig, igp), arrays.eps::<R>(ig, igp)) };
+        let wtilde2 = wtilde * wtilde;
+        Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
+    }
+}
+
+/// `ssx` and `sch` of one term.
+#[derive(Clone, Copy)]
+pub struct Term<R> {
+    /// Screened exchange.
+    pub ssx: Complex<R>,
+    /// Coulomb hole.
+    pub sch: Complex<R>,
+}
+
+impl<R: Real> Term<R> {
+    /// Both zero.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = Complex::new(R::zero(), R::zero());
+        Term { ssx: zero, sch: zero }
+    }
+}
+
+/// How a version writes one term: its factors, `wx(iw,n)` and the limits.
+pub trait TermFn<R>: Fn(&Pair<R>, R, &Limits) -> Term<R> {}
+impl<R, F: Fn(&Pair<R>, R, &Limits) -> Term<R>> TermFn<R> for F {}
+
+/// `wdiff = w − ω̃`.
+#[inline(always)]
+pub fn wdiff<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
+    Complex::new(w - wtilde.re, -wtilde.im)
+}
+
+/// `w² − ω̃²`, the first branch's denominator.
+#[inline(always)]
+pub fn w2_minus<R: Real>(w: R, wtilde2: Complex<R>) -> Complex<R> {
+    Complex::new(w * w - wtilde2.re, -wtilde2.im)
+}
+
+/// Calls `at` for each of `NW` energies, three at most. Written out because an array indexed by a
+/// loop variable goes to local memory where the compiler keeps the loop.
+#[inline(always)]
+pub fn each_energy<const NW: usize>(mut at: impl FnMut(usize)) {
+    const { assert!(NW >= 1 && NW <= 3) };
+    at(0);
+    if NW > 1 {
+        at(1);
+    }
+    if NW > 2 {
+        at(2);
+    }
+}
+
+impl<R: Real, const NW: usize> Sums<R, NW> {
+    /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`.
+    #[inline(always)]
+    pub fn update(&mut self, iw: usize, vcoul: R, occ: R, term: Term<R>, matngmatmgp: Complex<R>) {
+        let asx = term.ssx * (vcoul * occ) * matngmatmgp;
+        let ach = term.sch * (vcoul * R::of(0.5)) * matngmatmgp;
+        self.asx[iw] = self.asx[iw] - asx;
+        self.ach[iw] = self.ach[iw] + ach;
+    }
+}

@@ -1,0 +1,81 @@
+//! A thread's place in the grid, and how a collapsed loop is dealt out to the threads.
+
+/// Most blocks of a grid, the reference compiler's limit; longer loops stride.
+pub const MAX_BLOCKS: u32 = 65_535;
+
+/// One thread of a one-dimensional grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread {
+    /// Place in the grid, `block · threads + lane`.
+    pub index: u32,
+    /// Threads in the grid, the stride of a collapsed loop.
+    pub count: u32,
+}
+
+impl Thread {
+    /// This thread's share of `items` iterations dealt out in turn.
+    #[inline(always)]
+    pub fn strided(self, items: u32) -> impl Iterator<Item = u32> {
+        let mut next = Some(self.index).filter(|&first| first < items);
+        core::iter::from_fn(move || {
+            let index = next?;
+            next = if items - index > self.count { Some(index + self.count) } else { None };
+            Some(index)
+        })
+    }
+}
+
+/// Splits a collapsed index into the outer index and the inner one, of `inner` iterations.
+#[inline(always)]
+pub fn split(index: u32, inner: u32) -> (u32, u32) {
+    // An extent is positive; saying so keeps the division's panic out of the kernels.
+    let inner = inner.max(1);
+    (index / inner, index % inner)
+}
+
+/// Blocks for a collapsed loop of `items` iterations.
+pub fn blocks(items: u64, threads: u32) -> u32 {
+    items.div_ceil(u64::from(threads)).clamp(1, u64::from(MAX_BLOCKS)) as u32
+}
+
+/// A position in three collapsed loops, split into digits; `inner` runs fastest.
+///
+/// Advancing by the stride adds digit by digit with carry, so that the loop itself divides nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collapsed {
+    /// Outermost loop; past its end the thread is done.
+    pub outer: u32,
+    /// Middle loop.
+    pub middle: u32,
+    /// Innermost loop.
+    pub inner: u32,
+}
+
+impl Collapsed {
+    /// The digits of `index` with `inner` and `middle` iterations in the two inner loops.
+    #[inline(always)]
+    pub fn split(index: u32, middle: u32, inner: u32) -> Self {
+        let (rows, inner) = split(index, inner);
+        let (outer, middle) = split(rows, middle);
+        Collapsed { outer, middle, inner }
+    }
+
+    /// This position plus `stride`, both of the same extents.
+    #[inline(always)]
+    pub fn advance(self, stride: Collapsed, middle: u32, inner: u32) -> Self {
+        let mut next = Collapsed {
+            outer: self.outer + stride.outer,
+            middle: self.middle + stride.middle,
+            inner: self.inner + stride.inner,
+        };
+        if next.inner >= inner {
+            next.inner -= inner;
+            next.middle += 1;
+        }
+        if next.middle >= middle {
+            next.middle -= middle;
+            next.outer += 1;
+        }
+        next
+    }
+}

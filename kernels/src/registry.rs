@@ -1,0 +1,124 @@
+//! Every version, described once. The launcher, the command line, the tables, the tests, the
+//! benches and the build script all read [`VERSIONS`].
+
+use crate::grid;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::target::HostBody;
+use crate::versions;
+
+/// Loop structure, outer to inner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// `n`, `igp` and `ig` collapsed, `iw` in a thread.
+    Collapse3,
+    /// `igp` and `ig` collapsed, `n` in a thread.
+    Collapse2,
+    /// `n_blk`, `igp` and `ig_blk` collapsed; strided `ig`, then `n`, in a thread.
+    Blocked,
+}
+
+/// Whether one launch sums all energies or each has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Energies {
+    /// One launch, all energies in a thread.
+    Together,
+    /// One launch for each energy.
+    OneLaunchEach,
+}
+
+/// Index order of `wx` and `aqsm_local`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `wx(iw,n)`, `aqsm_local(igp,n)`.
+    Original,
+    /// `wx(n,iw)`, `aqsm_local(n,igp)`.
+    Swapped,
+}
+
+/// One kernel: a version's body for a number of energies.
+#[derive(Clone, Copy)]
+pub struct Body {
+    /// Energies that one launch sums.
+    pub energies: u32,
+    /// Kernel symbol in the PTX.
+    pub symbol: &'static str,
+    /// The same body on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub host: HostBody,
+}
+
+/// What is known of one version before it runs.
+pub struct Version {
+    /// Name on the command line.
+    pub id: &'static str,
+    /// What it changes from the version before.
+    pub change: &'static str,
+    /// Where the change is described.
+    pub source: &'static str,
+    /// Loop structure.
+    pub loops: Loops,
+    /// Energies in a launch.
+    pub energies: Energies,
+    /// Index order of `wx` and `aqsm_local`.
+    pub layout: Layout,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Most registers of a thread, `.maxnreg` in the PTX.
+    pub max_registers: Option<u32>,
+    /// Bytes of register spills that `ptxas` may report for any image; more fails the tests.
+    pub expected_spill_bytes: u32,
+    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), counted on a device for the reference
+    /// program on the real si214 input.
+    pub published_flops_per_term: f64,
+    /// Its kernels.
+    pub bodies: &'static [Body],
+}
+
+/// All versions in the paper's order.
+pub static VERSIONS: [&Version; 9] = [
+    &versions::v0::VERSION,
+    &versions::v1::VERSION,
+    &versions::v2::VERSION,
+    &versions::v3::VERSION,
+    &versions::v4::VERSION,
+    &versions::v5::VERSION,
+    &versions::v6::VERSION,
+    &versions::v7::VERSION,
+    &versions::v8::VERSION,
+];
+
+impl Version {
+    /// The kernel that sums a problem of `nw` energies, one launch or `nw`.
+    pub fn body(&self, nw: usize) -> Option<&'static Body> {
+        let energies = match self.energies {
+            Energies::Together => nw as u32,
+            Energies::OneLaunchEach => 1,
+        };
+        self.bodies.iter().find(|body| body.energies == energies)
+    }
+
+    /// First energy of each launch for a problem of `nw` energies.
+    pub fn launches(&self, nw: usize) -> core::ops::Range<u32> {
+        match self.energies {
+            Energies::Together => 0..1,
+            Energies::OneLaunchEach => 0..nw as u32,
+        }
+    }
+
+    /// Iterations that the grid's threads share out.
+    pub fn items(&self, nbands: usize, ngpown: usize, ncouls: usize) -> u64 {
+        let (nbands, ngpown, ncouls) = (nbands as u64, ngpown as u64, ncouls as u64);
+        match self.loops {
+            Loops::Collapse3 => nbands * ngpown * ncouls,
+            Loops::Collapse2 => ngpown * ncouls,
+            Loops::Blocked => {
+                u64::from(versions::v6::N_BLK) * ngpown * u64::from(versions::v6::IG_BLK)
+            }
+        }
+    }
+
+    /// Blocks of one launch.
+    pub fn blocks(&self, nbands: usize, ngpown: usize, ncouls: usize) -> u32 {
+        grid::blocks(self.items(nbands, ngpown, ncouls), self.threads)
+    }
+}

@@ -1,0 +1,192 @@
+//! The GPU's side: the device intrinsics, all of them here.
+
+use core::arch::{asm, global_asm, nvptx};
+
+use num_complex::Complex64;
+
+use super::WARP;
+use crate::arrays::Sums;
+use crate::formula::each_energy;
+use crate::grid::Thread;
+use crate::reduce::{MAX_VALUES, THREADS, VALUES, strided_sum};
+
+const MAX_WARPS: usize = 16;
+
+global_asm!(
+    ".shared .align 8 .b8 gpp_scratch[{bytes}];",
+    bytes = const MAX_WARPS * MAX_VALUES * 8,
+);
+
+/// Square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    let root;
+    // SAFETY: a pure instruction on registers.
+    unsafe {
+        asm!("sqrt.rn.f64 {}, {};", out(reg64) root, in(reg64) x,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    root
+}
+
+/// Has `x` computed here. Without it LLVM sinks the last step of a product into the branch that
+/// uses it, and its factors, twice as many registers, stay live across the one before.
+#[inline(always)]
+pub fn settle(x: f64) -> f64 {
+    let mut settled = x;
+    // SAFETY: an empty instruction.
+    unsafe {
+        asm!("// {}", inout(reg64) settled, options(nomem, nostack, preserves_flags));
+    }
+    settled
+}
+
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Aligned(f64, f64);
+
+/// Reads element `at` in one 16-byte load.
+///
+/// # Safety
+/// `array` is 16-byte aligned, as device allocations are, and holds more than `at` elements.
+#[inline(always)]
+pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
+    // SAFETY: in range and aligned by the caller's contract.
+    let Aligned(re, im) = unsafe { *array.cast::<Aligned>().add(at as usize) };
+    Complex64::new(re, im)
+}
+
+/// The calling thread.
+#[inline(always)]
+pub fn thread() -> Thread {
+    // SAFETY: reading special registers has no precondition.
+    unsafe {
+        let threads = nvptx::_block_dim_x() as u32;
+        Thread {
+            index: nvptx::_block_idx_x() as u32 * threads + nvptx::_thread_idx_x() as u32,
+            count: nvptx::_grid_dim_x() as u32 * threads,
+        }
+    }
+}
+
+/// Sums each of `sums` over the block and stores them as this block's entries of `partials`,
+/// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
+///
+/// # Safety
+/// Called once by all threads of a block of whole warps, `MAX_WARPS` at most; `partials` holds
+/// `blocks · VALUES` values for each energy up to `iw + NW`.
+#[inline(always)]
+pub unsafe fn store_block_sums<const NW: usize>(sums: &Sums<f64, NW>, iw: u32, partials: *mut f64) {
+    // SAFETY: special registers; the shared scratch holds MAX_WARPS rows of MAX_VALUES and each
+    // warp's first lane writes its own row before the barrier; after it thread `value` alone
+    // writes entry (block, iw·VALUES + value), which exists by the caller's contract.
+    unsafe {
+        let thread = nvptx::_thread_idx_x() as u32;
+        let block = nvptx::_block_idx_x() as u32;
+        let blocks = nvptx::_grid_dim_x() as u32;
+        let warps = nvptx::_block_dim_x() as u32 / WARP;
+        let row = thread / WARP * MAX_VALUES as u32;
+        each_energy::<NW>(|e| {
+            let at = row + (e * VALUES) as u32;
+            store_warp_sum(at, sums.asx[e].re);
+            store_warp_sum(at + 1, sums.asx[e].im);
+            store_warp_sum(at + 2, sums.ach[e].re);
+            store_warp_sum(at + 3, sums.ach[e].im);
+        });
+        nvptx::_syncthreads();
+        if thread < (NW * VALUES) as u32 {
+            let value = iw * VALUES as u32 + thread;
+            *partials.add((value * blocks + block) as usize) = sum_of_warps(thread, warps);
+        }
+    }
+}
+
+/// Second stage: block `value` sums that value over all blocks of the first stage.
+///
+/// # Safety
+/// `partials` is `(count, values)`, `sums` has one element for each block of this grid.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn gpp_second_stage(
+    partials: *const f64,
+    count: u32,
+    sums: *mut f64,
+) {
+    // SAFETY: this block reads its own column of `partials` and its first thread writes its own
+    // element of `sums`; the scratch is used as in `store_block_sums`.
+    unsafe {
+        let thread = nvptx::_thread_idx_x() as u32;
+        let value = nvptx::_block_idx_x() as u32;
+        let column = partials.add((value * count) as usize);
+        let sum = strided_sum(column, count, thread, THREADS);
+        store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
+        nvptx::_syncthreads();
+        if thread == 0 {
+            *sums.add(value as usize) = sum_of_warps(0, THREADS / WARP);
+        }
+    }
+}
+
+/// Sums `x` over the warp as a tree; its first lane stores the sum at `at` of the scratch.
+#[inline(always)]
+unsafe fn store_warp_sum(at: u32, x: f64) {
+    let mut sum = x;
+    let mut width = WARP / 2;
+    while width > 0 {
+        // SAFETY: all lanes of the warp are here.
+        sum += unsafe { shuffle_down(sum, width) };
+        width /= 2;
+    }
+    // SAFETY: `at` is inside the scratch by the callers' bounds.
+    unsafe {
+        if nvptx::_thread_idx_x() as u32 % WARP == 0 {
+            asm!("st.shared.f64 [{}], {};", in(reg32) scratch(at), in(reg64) sum,
+                 options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// Adds up one column of the scratch, warp by warp.
+#[inline(always)]
+unsafe fn sum_of_warps(column: u32, warps: u32) -> f64 {
+    let mut sum = 0.0;
+    for warp in 0..warps {
+        let x: f64;
+        // SAFETY: inside the scratch, and written before the caller's barrier.
+        unsafe {
+            asm!("ld.shared.f64 {}, [{}];", out(reg64) x,
+                 in(reg32) scratch(warp * MAX_VALUES as u32 + column),
+                 options(nostack, preserves_flags));
+        }
+        sum += x;
+    }
+    sum
+}
+
+/// Shared-memory address of scratch element `at`.
+#[inline(always)]
+fn scratch(at: u32) -> u32 {
+    let base: u32;
+    // SAFETY: takes an address.
+    unsafe {
+        asm!("mov.u32 {}, gpp_scratch;", out(reg32) base,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    base + at * 8
+}
+
+/// The value that the lane `width` further up holds.
+#[inline(always)]
+unsafe fn shuffle_down(x: f64, width: u32) -> f64 {
+    let bits = x.to_bits();
+    let (low, high): (u32, u32);
+    // SAFETY: the whole warp takes part, by the callers' contract.
+    unsafe {
+        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
+             out(reg32) low, in(reg32) bits as u32, in(reg32) width,
+             options(nostack, preserves_flags));
+        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
+             out(reg32) high, in(reg32) (bits >> 32) as u32, in(reg32) width,
+             options(nostack, preserves_flags));
+    }
+    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+}

@@ -1,0 +1,72 @@
+//! The versions, one file each. A new version is a file here and a line in [`crate::registry::VERSIONS`].
+
+pub mod v0;
+pub mod v1;
+pub mod v2;
+pub mod v3;
+pub mod v4;
+pub mod v5;
+pub mod v6;
+pub mod v7;
+pub mod v8;
+
+/// Names the kernels of `$body`, a function of `(&Arrays, iw, Thread)` generic over the number type
+/// and the number of energies: the entries on nvptx64, and the table [`BODIES`] that the registry
+/// and the host use.
+macro_rules! kernels {
+    ($body:ident: $($symbol:ident = $nw:literal),+) => {
+        $(
+            /// Kernel entry; one block stores its sums as its entries of `partials`.
+            ///
+            /// # Safety
+            /// The arrays are valid for their extents and 16-byte aligned, `iw` and the entry's
+            /// energies are within `nw`, `partials` is `(blocks, nw · VALUES)`, the block is the
+            /// registry's.
+            #[cfg(target_arch = "nvptx64")]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "ptx-kernel" fn $symbol(
+                wtilde: *const num_complex::Complex64,
+                eps: *const num_complex::Complex64,
+                aqsn: *const num_complex::Complex64,
+                aqsm_local: *const num_complex::Complex64,
+                wx: *const f64,
+                vcoul_loc: *const f64,
+                occ: *const f64,
+                partials: *mut f64,
+                nbands: u32,
+                ngpown: u32,
+                ncouls: u32,
+                nw: u32,
+                iw: u32,
+                limittwo: f64,
+                limitone: f64,
+                sexcut: f64,
+            ) {
+                let limits = $crate::arrays::Limits { limittwo, limitone, sexcut };
+                let arrays = $crate::arrays::Arrays {
+                    wtilde, eps, aqsn, aqsm_local, wx, vcoul_loc, occ,
+                    nbands, ngpown, ncouls, nw, limits,
+                };
+                // SAFETY: the entry's contract is the body's and the store's.
+                unsafe {
+                    let sums = $body::<f64, $nw>(&arrays, iw, $crate::target::thread());
+                    $crate::target::store_block_sums(&sums, iw, partials);
+                }
+            }
+        )+
+
+        /// This version's kernels.
+        pub const BODIES: &[$crate::registry::Body] = &[$(
+            $crate::registry::Body {
+                energies: $nw,
+                symbol: stringify!($symbol),
+                #[cfg(not(target_arch = "nvptx64"))]
+                host: |arrays, iw, thread| {
+                    // SAFETY: `HostBody` has the body's contract.
+                    $crate::target::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
+                },
+            },
+        )+];
+    };
+}
+pub(crate) use kernels;

@@ -1,0 +1,105 @@
+//! v0, the baseline: all three loops collapsed, energies in the thread.
+//!
+//! `n`, `igp` and `ig` are one loop over the grid's threads, `ig` fastest, so that neighbouring
+//! threads read neighbouring elements. Each thread goes through the energies and keeps a complex
+//! pair of sums for each. Quotients are complex divisions, absolute values are square roots and the
+//! branch has three ways (paper, section III, v0).
+
+use num_complex::Complex;
+
+use super::kernels;
+use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
+use crate::formula::{Pair, TOL_ZERO, Term, TermFn, each_energy, w2_minus, wdiff};
+use crate::grid::{Collapsed, Thread};
+use crate::real::Real;
+use crate::registry::{self, Energies, Loops, Version};
+
+/// What the registry knows of v0.
+pub const VERSION: Version = Version {
+    id: "v0",
+    change: "baseline: collapse(3) over n, igp, ig",
+    source: "paper III, v0",
+    loops: Loops::Collapse3,
+    energies: Energies::Together,
+    layout: registry::Layout::Original,
+    threads: 128,
+    max_registers: None,
+    expected_spill_bytes: 0,
+    published_flops_per_term: 160.0,
+    bodies: BODIES,
+};
+
+kernels!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3);
+
+/// |z| by a square root.
+#[inline(always)]
+pub fn abs<R: Real>(z: Complex<R>) -> R {
+    z.norm_sqr().sqrt()
+}
+
+/// One term with divisions, square roots and a three-way branch.
+#[inline(always)]
+pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let delw = wtilde / wdiff;
+    let delwr = delw.norm_sqr();
+
+    let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+        let cden = w2_minus(w, wtilde2);
+        Term { sch: delw * eps, ssx: omega2 / cden }
+    } else if delwr > R::of(TOL_ZERO) {
+        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
+        Term { sch: Term::zero().sch, ssx: -(omega2 * delw / cden) }
+    } else {
+        Term::zero()
+    };
+
+    let ssxcutoff = R::of(limits.sexcut) * abs(eps);
+    if w < R::zero() && !(abs(term.ssx) <= ssxcutoff) {
+        term.ssx = Term::zero().ssx;
+    }
+    term
+}
+
+/// The three loops collapsed; `term` is how the version writes a term.
+///
+/// # Safety
+/// `arrays` valid for their extents in the order of `L`; `iw + NW <= nw`.
+#[inline(always)]
+pub unsafe fn collapse3<R: Real, L: Layout, const NW: usize>(
+    arrays: &Arrays,
+    iw: u32,
+    thread: Thread,
+    term: impl TermFn<R>,
+) -> Sums<R, NW> {
+    let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
+    let stride = Collapsed::split(thread.count, ngpown, ncouls);
+    let mut at = Collapsed::split(thread.index, ngpown, ncouls);
+    let mut sums = Sums::zero();
+    while at.outer < nbands {
+        let Collapsed { outer: n, middle: igp, inner: ig } = at;
+        // SAFETY: `at` keeps its inner digits below their extents and the loop its outer one;
+        // the arrays are valid by the caller's contract.
+        unsafe {
+            let pair = Pair::load(arrays, ig, igp);
+            let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
+            let (vcoul, occ) = (arrays.vcoul_loc(igp), arrays.occ(n));
+            each_energy::<NW>(|e| {
+                let w = arrays.wx::<R, L>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
+            });
+        }
+        at = at.advance(stride, ngpown, ncouls);
+    }
+    sums
+}
+
+/// # Safety
+/// As [`collapse3`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+}

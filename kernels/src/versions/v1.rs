@@ -1,0 +1,69 @@
+//! v1: divisions become reciprocals.
+//!
+//! A complex division ends in two `div.rn.f64`; `a / b = a · conj(b) · (1 / |b|²)` needs one
+//! `rcp.rn.f64` and multiplications instead. Three sites: `delw` and `ssx` in either branch
+//! (paper, section III, v1).
+
+use num_complex::Complex;
+
+use super::kernels;
+use super::v0::{self, abs, collapse3};
+use crate::arrays::{Arrays, Limits, Original, Sums};
+use crate::formula::{Pair, TOL_ZERO, Term, w2_minus, wdiff};
+use crate::grid::Thread;
+use crate::real::Real;
+use crate::registry::Version;
+
+/// What the registry knows of v1.
+pub const VERSION: Version = Version {
+    id: "v1",
+    change: "reciprocals for divisions",
+    source: "paper III, v1",
+    published_flops_per_term: 105.8,
+    bodies: BODIES,
+    ..v0::VERSION
+};
+
+kernels!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3);
+
+/// `1 / z` with one real reciprocal.
+#[inline(always)]
+pub fn reciprocal<R: Real>(z: Complex<R>) -> Complex<R> {
+    let rden = R::one() / z.norm_sqr();
+    z.conj() * rden
+}
+
+/// One term with reciprocals, square roots and a three-way branch.
+#[inline(always)]
+pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let rden = R::one() / wdiffr;
+    let delw = wtilde * wdiff.conj() * rden;
+    let delwr = delw.norm_sqr();
+
+    let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+        let cden = w2_minus(w, wtilde2);
+        Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
+    } else if delwr > R::of(TOL_ZERO) {
+        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
+        Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden) * delw) }
+    } else {
+        Term::zero()
+    };
+
+    let ssxcutoff = R::of(limits.sexcut) * abs(eps);
+    if w < R::zero() && !(abs(term.ssx) <= ssxcutoff) {
+        term.ssx = Term::zero().ssx;
+    }
+    term
+}
+
+/// # Safety
+/// As [`collapse3`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+}

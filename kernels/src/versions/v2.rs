@@ -1,0 +1,65 @@
+//! v2: the branch goes from three ways to two.
+//!
+//! `sch` and `ssx` are zeroed first, so that the last way is gone. The paper gained nothing from it
+//! here, but other kernels of the code did (section III, v2).
+
+use super::kernels;
+use super::v0::{abs, collapse3};
+use super::v1::{self, reciprocal};
+use crate::arrays::{Arrays, Limits, Original, Sums};
+use crate::formula::{Pair, TOL_ZERO, Term, w2_minus, wdiff};
+use crate::grid::Thread;
+use crate::real::Real;
+use crate::registry::Version;
+
+/// What the registry knows of v2.
+pub const VERSION: Version = Version {
+    id: "v2",
+    change: "zero first, then a two-way branch",
+    source: "paper III, v2",
+    bodies: BODIES,
+    ..v1::VERSION
+};
+
+kernels!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3);
+
+/// One term before the cutoff, with reciprocals and a two-way branch.
+#[inline(always)]
+pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let rden = R::one() / wdiffr;
+    let delw = wtilde * wdiff.conj() * rden;
+    let delwr = delw.norm_sqr();
+
+    let mut term = Term::zero();
+    if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+        let cden = w2_minus(w, wtilde2);
+        term.sch = delw * eps;
+        term.ssx = omega2 * reciprocal(cden);
+    } else if delwr > R::of(TOL_ZERO) {
+        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
+        term.ssx = -(omega2 * reciprocal(cden) * delw);
+    }
+    term
+}
+
+/// [`uncut_term`], then the cutoff by square roots.
+#[inline(always)]
+pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let mut term = uncut_term(pair, w, limits);
+    let ssxcutoff = R::of(limits.sexcut) * abs(pair.eps);
+    if w < R::zero() && !(abs(term.ssx) <= ssxcutoff) {
+        term.ssx = Term::zero().ssx;
+    }
+    term
+}
+
+/// # Safety
+/// As [`collapse3`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+}

@@ -1,0 +1,45 @@
+//! v3: absolute values become squares.
+//!
+//! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
+//! square root (paper, section III, v3).
+
+use super::kernels;
+use super::v0::collapse3;
+use super::v2::{self, uncut_term};
+use crate::arrays::{Arrays, Limits, Original, Sums};
+use crate::formula::{Pair, Term};
+use crate::grid::Thread;
+use crate::real::Real;
+use crate::registry::Version;
+
+/// What the registry knows of v3.
+pub const VERSION: Version = Version {
+    id: "v3",
+    change: "squares for absolute values",
+    source: "paper III, v3",
+    published_flops_per_term: 94.6,
+    bodies: BODIES,
+    ..v2::VERSION
+};
+
+kernels!(body: gpp_v3_nw1 = 1, gpp_v3_nw2 = 2, gpp_v3_nw3 = 3);
+
+/// One term as v2 writes it, with the cutoff by squares.
+#[inline(always)]
+pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let mut term = uncut_term(pair, w, limits);
+    let sexcut = R::of(limits.sexcut);
+    let ssxcutoff = sexcut * sexcut * pair.eps.norm_sqr();
+    if w < R::zero() && !(term.ssx.norm_sqr() <= ssxcutoff) {
+        term.ssx = Term::zero().ssx;
+    }
+    term
+}
+
+/// # Safety
+/// As [`collapse3`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+}

@@ -1,0 +1,67 @@
+//! v4: bands become a loop inside the thread.
+//!
+//! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once
+//! for all bands: the arithmetic intensity on HBM rises. Of the three loops the one over bands has
+//! the fewest arrays with the band as first index, so the reads stay coalesced (paper, section III,
+//! v4).
+
+use super::kernels;
+use super::v3::{self, term};
+use crate::arrays::{Arrays, Layout, Original, Sums};
+use crate::formula::{Pair, TermFn, each_energy};
+use crate::grid::{Thread, split};
+use crate::real::Real;
+use crate::registry::{Loops, Version};
+
+/// What the registry knows of v4.
+pub const VERSION: Version = Version {
+    id: "v4",
+    change: "collapse(2) over igp, ig; bands in the thread",
+    source: "paper III, v4",
+    loops: Loops::Collapse2,
+    bodies: BODIES,
+    ..v3::VERSION
+};
+
+kernels!(body: gpp_v4_nw1 = 1, gpp_v4_nw2 = 2, gpp_v4_nw3 = 3);
+
+/// `igp` and `ig` collapsed, then `n`, then the energies.
+///
+/// # Safety
+/// `arrays` valid for their extents in the order of `L`; `iw + NW <= nw`.
+#[inline(always)]
+pub unsafe fn collapse2<R: Real, L: Layout, const NW: usize>(
+    arrays: &Arrays,
+    iw: u32,
+    thread: Thread,
+    term: impl TermFn<R>,
+) -> Sums<R, NW> {
+    let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
+    let mut sums = Sums::zero();
+    for index in thread.strided(ngpown * ncouls) {
+        let (igp, ig) = split(index, ncouls);
+        // SAFETY: igp and ig are digits of an index below ngpown · ncouls, n is below its extent by
+        // the loop; the arrays are valid by the caller's contract.
+        unsafe {
+            let pair = Pair::load(arrays, ig, igp);
+            let vcoul = arrays.vcoul_loc(igp);
+            for n in 0..nbands {
+                let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
+                let occ = arrays.occ(n);
+                each_energy::<NW>(|e| {
+                    let w = arrays.wx::<R, L>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
+                });
+            }
+        }
+    }
+    sums
+}
+
+/// # Safety
+/// As [`collapse2`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { collapse2::<R, Original, NW>(a, iw, thread, term) }
+}
