@@ -1,1 +1,69 @@
-fn main() {}
+//! Every version on a GPU against the same references as on the host. Reported as ignored where
+//! there is no GPU; with GPP_REQUIRE_GPU set, that is a failure.
+
+mod common;
+
+use common::{FIXTURES, QUIET, assorted, fixture, make};
+use gpp::Error;
+use gpp::devices::Device;
+use gpp::devices::gpu::Gpu;
+use gpp::kernels::registry::{VERSIONS, Version};
+use gpp::measure::same_bits;
+use gpp::problem::{Problem, synthesis, systems};
+use gpp::reference;
+use gpp::verify::{Outcome, verify};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // A context is bound to its thread, and one at a time is enough for one GPU.
+    arguments.test_threads = Some(1);
+    let missing = match Gpu::open(0) {
+        Ok(_) => None,
+        Err(Error::NoGpu { why }) if std::env::var_os("GPP_REQUIRE_GPU").is_none() => Some(why),
+        Err(error) => panic!("{error}"),
+    };
+    if let Some(why) = &missing {
+        println!("skipped on this machine: {why}");
+    }
+    let trials = VERSIONS
+        .iter()
+        .map(|version| {
+            Trial::test(format!("{} on the GPU", version.id), || on_gpu(version))
+                .with_ignored_flag(missing.is_some())
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn on_gpu(version: &'static Version) -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    for name in FIXTURES {
+        check(&gpu, version, &fixture(name))?;
+    }
+    for made in assorted() {
+        check(&gpu, version, &make(made))?;
+    }
+    for name in ["tiny", "demo"] {
+        check(&gpu, version, &synthesis::synthesise(systems::find(name)?, 11, QUIET)?)?;
+    }
+    Ok(())
+}
+
+fn check(gpu: &Gpu, version: &Version, problem: &Problem) -> Result<(), Failed> {
+    let mut loaded = gpu.load(problem)?;
+    let (sums, seconds) = loaded.run(version)?;
+    let (again, _) = loaded.run(version)?;
+    let reference = reference::of(problem, QUIET).ok_or("no reference")?;
+    let verification = verify(problem, &problem.start.plus(&sums), Some(&reference));
+    if verification.outcome != Outcome::Passed {
+        return Err(format!("{}: {verification:?}", problem.name).into());
+    }
+    if !same_bits(&sums, &again) {
+        return Err(format!("{}: two runs differ: {sums:?} {again:?}", problem.name).into());
+    }
+    if seconds.is_nan() || seconds <= 0.0 {
+        return Err(format!("{}: took {seconds} s", problem.name).into());
+    }
+    Ok(())
+}

@@ -22,7 +22,12 @@ GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
 
 /// BerkeleyGW's GPP self-energy kernel in Rust on a GPU, version by version.
 #[derive(Parser)]
-#[command(name = "gpp", disable_version_flag = true, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "gpp",
+    version,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true
+)]
 #[command(after_help = AFTER_HELP)]
 struct Cli {
     /// Print the program's version

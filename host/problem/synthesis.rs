@@ -31,7 +31,7 @@ const CONDUCTION_BOTTOM: f64 = 6.558;
 const BAND_TOP: f64 = 13.0;
 const HEAD_EPS: f64 = 0.94;
 const HEAD_WTILDE: f64 = 17.0;
-const OFF_DIAGONAL: f64 = 0.05;
+const OFF_DIAGONAL: f64 = 0.135;
 const SMALLEST_EPS: f64 = 1e-6;
 const INVALID_SHARE: f64 = 0.03;
 /// What BerkeleyGW stores where a mode is not valid.
@@ -153,7 +153,7 @@ fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64,
     } else if valid < INVALID_SHARE {
         INVALID_WTILDE
     } else {
-        HEAD_WTILDE * (HEAD_EPS / abs).sqrt().sqrt() * height
+        HEAD_WTILDE * (HEAD_EPS / abs).sqrt().sqrt() * height * (0.56 + 0.44 * height)
     };
     (Complex64::new(wtilde, 0.0), eps)
 }

@@ -237,10 +237,10 @@ struct Lanes {
 impl Lanes {
     #[inline(always)]
     fn add(&mut self, terms: &[f64; LANES]) {
-        for lane in 0..LANES {
-            let (sum, lost) = two_sum(self.sum[lane], terms[lane]);
-            self.sum[lane] = sum;
-            self.lost[lane] += lost;
+        for ((sum, lost), term) in self.sum.iter_mut().zip(&mut self.lost).zip(terms) {
+            let (rounded, error) = two_sum(*sum, *term);
+            *sum = rounded;
+            *lost += error;
         }
     }
 

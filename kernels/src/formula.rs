@@ -11,8 +11,8 @@
 //!
 //! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in;
 //! see `term` in each. On a pole itself (`wdiff = 0`) `delw` is not a number, no comparison holds
-//! and the term is zero, as in the reference. The cutoff is written `!(|ssx| <= …)` so that an
-//! infinite `ssx`, which the arithmetic yields as NaN at `w = −ω̃`, is cut off as well.
+//! and the term is zero, as in the reference. At `w = −ω̃` `ssx` is infinite, NaN in the arithmetic,
+//! and cut off like every other that is too large: see [`is_cut_off`].
 
 use num_complex::Complex;
 
@@ -84,6 +84,13 @@ pub fn wdiff<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
 #[inline(always)]
 pub fn w2_minus<R: Real>(w: R, wtilde2: Complex<R>) -> Complex<R> {
     Complex::new(w * w - wtilde2.re, -wtilde2.im)
+}
+
+/// Whether the cutoff takes a term: `w < 0` and the size of its `ssx` is above `bound`, or NaN.
+#[inline(always)]
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "an infinite ssx arrives as NaN")]
+pub fn is_cut_off<R: Real>(w: R, size: impl FnOnce() -> R, bound: R) -> bool {
+    w < R::zero() && !(size() <= bound)
 }
 
 /// Calls `at` for each of `NW` energies, three at most. Written out because an array indexed by a

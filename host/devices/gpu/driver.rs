@@ -183,10 +183,9 @@ impl Context {
     pub fn upload<T: Pod>(&self, what: &'static str, values: &[T]) -> Result<Buffer> {
         let buffer = self.buffer(what, size_of_val(values))?;
         // SAFETY: the buffer has the size of the slice.
-        check(
-            unsafe { sys::cuMemcpyHtoD_v2(buffer.at, values.as_ptr().cast(), size_of_val(values)) },
-            || format!("upload of {what}"),
-        )?;
+        let code =
+            unsafe { sys::cuMemcpyHtoD_v2(buffer.at, values.as_ptr().cast(), size_of_val(values)) };
+        check(code, || format!("upload of {what}"))?;
         Ok(buffer)
     }
 
@@ -236,10 +235,8 @@ impl Module {
         let name = CString::new(symbol).unwrap_or_default();
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded and stays so as long as the primary context.
-        check(
-            unsafe { sys::cuModuleGetFunction(&mut function, self.module, name.as_ptr()) },
-            || format!("look-up of kernel {symbol}"),
-        )?;
+        let code = unsafe { sys::cuModuleGetFunction(&mut function, self.module, name.as_ptr()) };
+        check(code, || format!("look-up of kernel {symbol}"))?;
         Ok(Function { function, symbol: symbol.into() })
     }
 }
@@ -271,17 +268,15 @@ impl Function {
     pub fn blocks_per_multiprocessor(&self, threads: u32) -> Result<u32> {
         let mut blocks = 0;
         // SAFETY: the function is of a loaded module.
-        check(
-            unsafe {
-                sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                    &mut blocks,
-                    self.function,
-                    threads as i32,
-                    0,
-                )
-            },
-            || format!("occupancy of kernel {}", self.symbol),
-        )?;
+        let code = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.function,
+                threads as i32,
+                0,
+            )
+        };
+        check(code, || format!("occupancy of kernel {}", self.symbol))?;
         Ok(blocks as u32)
     }
 
@@ -297,24 +292,22 @@ impl Function {
         let mut pointers: Vec<*mut c_void> =
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
         // SAFETY: the caller's contract; the driver copies the arguments before it returns.
-        check(
-            unsafe {
-                sys::cuLaunchKernel(
-                    self.function,
-                    blocks,
-                    1,
-                    1,
-                    threads,
-                    1,
-                    1,
-                    0,
-                    ptr::null_mut(),
-                    pointers.as_mut_ptr(),
-                    ptr::null_mut(),
-                )
-            },
-            || format!("launch of kernel {} ({blocks} × {threads})", self.symbol),
-        )
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                self.function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                ptr::null_mut(),
+                pointers.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        check(code, || format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }
 }
 

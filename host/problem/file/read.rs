@@ -32,18 +32,6 @@ pub fn read(path: &Path, progress: Progress) -> Result<Problem> {
         ("ngpown", ngpown, "epsmpi_ngpown_max", epsmpi_ngpown_max),
         ("ncouls", ncouls, "ncoul", ncoul),
     ])?;
-    let aqsm_bytes = 16 * nbands as u128 * ngpown as u128;
-    if aqsm_bytes > u128::from(file.0.size()) {
-        return Err(file
-            .0
-            .error(format!(
-                "peinf_ntband_dist = {nbands} and ngpown = {ngpown} need {aqsm_bytes} bytes of \
-                 aqsm_local, more than the whole file has: {}",
-                file.0.size()
-            ))
-            .into());
-    }
-
     let peinf_indext_dist = file.array(peinf_ntband_max)?;
     file.indices("peinf_indext_dist", &peinf_indext_dist[..nbands], "sig_ntband", sig_ntband)?;
     let wfnkq_ekq = file.array(sig_ntband)?;
@@ -205,6 +193,14 @@ impl Input {
     fn aqsm_local(&mut self, header: &Header) -> Read<Vec<Complex64>> {
         let Header { ncouls, nbands, ngpown, peinf_ntband_max, .. } = *header;
         self.0.begin(16 * ncouls as u128 * peinf_ntband_max as u128)?;
+        let bytes = 16 * nbands as u128 * ngpown as u128;
+        if bytes > u128::from(self.0.size()) {
+            return Err(self.0.error(format!(
+                "peinf_ntband_dist = {nbands} and ngpown = {ngpown} need {bytes} bytes of \
+                 aqsm_local, more than the whole file has: {}",
+                self.0.size()
+            )));
+        }
         let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
         let mut column = vec![Complex64::ZERO; ncouls];
         for band in aqsm_local.chunks_exact_mut(ngpown) {

@@ -9,7 +9,7 @@ use num_complex::Complex;
 use super::kernels;
 use super::v0::{self, abs, collapse3};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, w2_minus, wdiff};
+use crate::formula::{Pair, TOL_ZERO, Term, is_cut_off, w2_minus, wdiff};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
@@ -54,7 +54,7 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     };
 
     let ssxcutoff = R::of(limits.sexcut) * abs(eps);
-    if w < R::zero() && !(abs(term.ssx) <= ssxcutoff) {
+    if is_cut_off(w, || abs(term.ssx), ssxcutoff) {
         term.ssx = Term::zero().ssx;
     }
     term

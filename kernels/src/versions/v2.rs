@@ -7,7 +7,7 @@ use super::kernels;
 use super::v0::{abs, collapse3};
 use super::v1::{self, reciprocal};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, w2_minus, wdiff};
+use crate::formula::{Pair, TOL_ZERO, Term, is_cut_off, w2_minus, wdiff};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
@@ -50,7 +50,7 @@ pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let mut term = uncut_term(pair, w, limits);
     let ssxcutoff = R::of(limits.sexcut) * abs(pair.eps);
-    if w < R::zero() && !(abs(term.ssx) <= ssxcutoff) {
+    if is_cut_off(w, || abs(term.ssx), ssxcutoff) {
         term.ssx = Term::zero().ssx;
     }
     term

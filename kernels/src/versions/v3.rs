@@ -7,7 +7,7 @@ use super::kernels;
 use super::v0::collapse3;
 use super::v2::{self, uncut_term};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, Term};
+use crate::formula::{Pair, Term, is_cut_off};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
@@ -30,7 +30,7 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let mut term = uncut_term(pair, w, limits);
     let sexcut = R::of(limits.sexcut);
     let ssxcutoff = sexcut * sexcut * pair.eps.norm_sqr();
-    if w < R::zero() && !(term.ssx.norm_sqr() <= ssxcutoff) {
+    if is_cut_off(w, || term.ssx.norm_sqr(), ssxcutoff) {
         term.ssx = Term::zero().ssx;
     }
     term

@@ -19,6 +19,7 @@ pub const VERSION: Version = Version {
     change: "collapse(2) over igp, ig; bands in the thread",
     source: "paper III, v4",
     loops: Loops::Collapse2,
+    expected_spill_bytes: 8,
     bodies: BODIES,
     ..v3::VERSION
 };

@@ -18,6 +18,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v5",
     energies: Energies::OneLaunchEach,
     published_flops_per_term: 89.1,
+    expected_spill_bytes: 8,
     bodies: BODIES,
     ..v4::VERSION
 };

@@ -27,6 +27,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v6",
     loops: Loops::Blocked,
     published_flops_per_term: 90.5,
+    expected_spill_bytes: 16,
     bodies: BODIES,
     ..v5::VERSION
 };

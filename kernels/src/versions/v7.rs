@@ -17,6 +17,7 @@ pub const VERSION: Version = Version {
     change: "wx(n,iw) and aqsm_local(n,igp)",
     source: "paper III, v7",
     layout: Layout::Swapped,
+    expected_spill_bytes: 0,
     bodies: BODIES,
     ..v6::VERSION
 };

@@ -15,6 +15,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v8",
     threads: 512,
     max_registers: Some(64),
+    expected_spill_bytes: 60,
     bodies: BODIES,
     ..v7::VERSION
 };

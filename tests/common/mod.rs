@@ -1,0 +1,156 @@
+//! What the tests share: where the data is, and problems made to order.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::path::PathBuf;
+
+use gpp::problem::{Header, Matrices, Origin, Problem};
+use gpp::progress::Progress;
+use num_complex::Complex64;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+pub const QUIET: Progress = Progress { shown: false };
+
+pub const FIXTURES: [&str; 4] = ["plain", "edge", "poles", "three-energies"];
+
+/// A path inside the repository. Test binaries may be carried elsewhere and run from its root.
+pub fn repository(path: &str) -> PathBuf {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    root.join(path)
+}
+
+pub fn fixture_path(name: &str) -> PathBuf {
+    repository(&format!("data/fixtures/{name}.dat"))
+}
+
+pub fn fixture(name: &str) -> Problem {
+    gpp::problem::file::read(&fixture_path(name), QUIET).unwrap()
+}
+
+/// Which branches the terms of a made problem take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// All of them, with complex, tiny, vanished and invalid modes.
+    Mixed,
+    /// The first only.
+    First,
+    /// The second only: the width covers everything.
+    Second,
+    /// None: all modes have vanished within the width.
+    Neither,
+    /// As mixed, everything below zero cut off.
+    CutOff,
+}
+
+pub const KINDS: [Kind; 5] = [Kind::Mixed, Kind::First, Kind::Second, Kind::Neither, Kind::CutOff];
+
+/// A made problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Make {
+    pub nbands: usize,
+    pub ngpown: usize,
+    pub ncouls: usize,
+    pub nw: usize,
+    pub kind: Kind,
+    pub seed: u64,
+}
+
+struct Random(ChaCha8Rng);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn complex(&mut self) -> Complex64 {
+        Complex64::new(self.between(-1.0, 1.0), self.between(-1.0, 1.0))
+    }
+
+    fn mode(&mut self, kind: Kind) -> Complex64 {
+        match kind {
+            Kind::First => Complex64::new(self.between(30.0, 60.0), self.between(-1.0, 1.0)),
+            Kind::Second => Complex64::new(self.between(1.0, 9.0), self.between(-1.0, 1.0)),
+            Kind::Neither => Complex64::ZERO,
+            Kind::Mixed | Kind::CutOff => match self.0.next_u64() % 16 {
+                0 => Complex64::ZERO,
+                1 => Complex64::new(1e-7, 0.0),
+                2 => Complex64::new(1e12, 0.0),
+                3 => Complex64::new(0.0, self.between(0.1, 9.0)),
+                4..10 => Complex64::new(self.between(0.1, 9.0), 0.0),
+                _ => Complex64::new(self.between(0.1, 9.0), self.between(-0.5, 0.5)),
+            },
+        }
+    }
+}
+
+/// Makes it: bands from −6 eV to 13 eV in no order, a third of them empty, one half occupied.
+pub fn make(make: Make) -> Problem {
+    let Make { nbands, ngpown, ncouls, nw, kind, seed } = make;
+    let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
+    let mut complex = |n: usize| -> Vec<Complex64> { (0..n).map(|_| random.complex()).collect() };
+    let (eps, aqsn, aqsm_local) =
+        (complex(ncouls * ngpown), complex(ncouls * nbands), complex(ngpown * nbands));
+    let wtilde = (0..ncouls * ngpown).map(|_| random.mode(kind)).collect();
+    let wfnkq_ekq: Vec<f64> = (0..nbands).map(|_| random.between(-6.0, 13.0)).collect();
+    // The last occupied band is at the Fermi energy.
+    let nvband = (2 * nbands).div_ceil(3);
+    let rows = ncouls.max(ngpown);
+    let header = Header {
+        sig_ntband: nbands,
+        gvec_ng: rows,
+        ncoul: ncouls,
+        epsmpi_ngpown_max: ngpown,
+        peinf_ntband_max: nbands,
+        nbands,
+        ngpown,
+        ncouls,
+        peinf_indext_dist: (1..=nbands as i32).collect(),
+        efermi: wfnkq_ekq[nvband - 1],
+        wfnkq_ekq,
+        nstart: if nw == 1 { 2 } else { 4 - nw },
+        nend: if nw == 1 { 2 } else { 3 },
+        sig_dw: 1.0,
+        sig_gamma: if matches!(kind, Kind::Second | Kind::Neither) { 100.0 } else { 0.5 },
+        e_lk: 6.208,
+        inv_igp_index: (1..=ngpown as i32).collect(),
+        // More columns than rows: those without a row of their own share the others'.
+        indinv: (0..rows).map(|row| (row % ncouls) as i32 + 1).collect(),
+        nvband: nvband as i32,
+        tol: 1e-6,
+        vcoul: (0..ncouls).map(|_| random.between(0.1, 2.0)).collect(),
+        sexcut: if kind == Kind::CutOff { 0.0 } else { 4.0 },
+        ..Header::default()
+    };
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
+    Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
+}
+
+/// Problems of sizes around warps and blocks, every number of energies and every kind.
+pub fn assorted() -> Vec<Make> {
+    let sizes = [
+        (1, 1, 1),
+        (1, 31, 33),
+        (31, 1, 127),
+        (33, 2, 1),
+        (3, 33, 31),
+        (65, 3, 129),
+        (127, 2, 33),
+        (129, 5, 257),
+        (2, 127, 130),
+    ];
+    let mut all = Vec::new();
+    for (at, (nbands, ngpown, ncouls)) in sizes.into_iter().enumerate() {
+        for nw in 1..=3 {
+            let kind = KINDS[(at + nw) % KINDS.len()];
+            for kind in [Kind::Mixed, kind] {
+                let seed = (at * 3 + nw) as u64;
+                all.push(Make { nbands, ngpown, ncouls, nw, kind, seed });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,155 @@
+//! Every PTX entry assembled by a real `ptxas` for each image, and what it uses. The test script
+//! fetches one and names it in GPP_PTXAS; without that, one on the PATH does, and where there is
+//! none the tests are reported as ignored.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use comfy_table::Table;
+use gpp::devices::gpu::{NO_KERNELS, PTX};
+use gpp::kernels::reduce;
+use gpp::kernels::registry::VERSIONS;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const ARCHITECTURES: [&str; 2] = ["sm_70", "sm_90"];
+
+fn main() {
+    let named = std::env::var_os("GPP_PTXAS").map(PathBuf::from);
+    let required = named.is_some();
+    let ptxas = named.unwrap_or("ptxas".into());
+    let present = Command::new(&ptxas).arg("--version").output().is_ok();
+    let ignored = !required && (!present || NO_KERNELS.is_some());
+    let mut trials = vec![
+        Trial::test("entries are those of the registry", entries).with_ignored_flag(ignored),
+        Trial::test("lines are those of the Rust sources", lines).with_ignored_flag(ignored),
+    ];
+    for architecture in ARCHITECTURES {
+        let ptxas = ptxas.clone();
+        let name = format!("all entries assemble for {architecture}");
+        let trial = Trial::test(name, move || assembles(&ptxas, architecture));
+        trials.push(trial.with_ignored_flag(ignored));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// What `ptxas -v` says of one entry.
+#[derive(Debug, Default)]
+struct Usage {
+    registers: u32,
+    stack: u32,
+    spill_stores: u32,
+    spill_loads: u32,
+}
+
+/// Symbols that the registry knows, with the spills that it expects.
+fn expected() -> BTreeMap<&'static str, u32> {
+    let bodies = VERSIONS.iter().flat_map(|version| {
+        version.bodies.iter().map(|b| (b.symbol, version.expected_spill_bytes))
+    });
+    bodies.chain([(reduce::SYMBOL, 0)]).collect()
+}
+
+fn entries() -> Result<(), Failed> {
+    let mut found: Vec<&str> = PTX
+        .lines()
+        .filter_map(|line| line.strip_prefix(".visible .entry "))
+        .map(|entry| entry.trim_end_matches('('))
+        .collect();
+    found.sort_unstable();
+    let known: Vec<&str> = expected().into_keys().collect();
+    if found != known {
+        return Err(format!("the PTX has {found:?}, the registry {known:?}").into());
+    }
+    Ok(())
+}
+
+fn lines() -> Result<(), Failed> {
+    for version in VERSIONS {
+        let file = format!("/kernels/src/versions/{}.rs\"", version.id);
+        let line = PTX
+            .lines()
+            .find(|line| line.trim_start().starts_with(".file") && line.ends_with(&file));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        let number = number.ok_or(format!("no .file for {}", version.id))?;
+        // v5, v7 and v8 change no line of code that is executed.
+        if !["v5", "v7", "v8"].contains(&version.id) && !PTX.contains(&format!("\t.loc\t{number} "))
+        {
+            return Err(format!("no line of {} in the PTX", version.id).into());
+        }
+    }
+    Ok(())
+}
+
+fn assembles(ptxas: &PathBuf, architecture: &str) -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let input = dir.path().join("gpp.ptx");
+    std::fs::write(&input, PTX)?;
+    let output = Command::new(ptxas)
+        .args(["-v", "-lineinfo", "-arch", architecture])
+        .arg(&input)
+        .arg("-o")
+        .arg(dir.path().join("gpp.cubin"))
+        .output()
+        .map_err(|e| format!("{}: {e}", ptxas.display()))?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        return Err(log.into());
+    }
+
+    let usage = usage(&log);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header(vec![
+        architecture,
+        "registers",
+        "stack [B]",
+        "spill stores [B]",
+        "spill loads [B]",
+        "expected at most",
+    ]);
+    let mut failures = Vec::new();
+    for (symbol, allowed) in expected() {
+        let Some(used) = usage.get(symbol) else {
+            failures.push(format!("ptxas reported nothing of {symbol}"));
+            continue;
+        };
+        let numbers = [used.registers, used.stack, used.spill_stores, used.spill_loads, allowed];
+        table.add_row([symbol.to_string()].into_iter().chain(numbers.map(|n| n.to_string())));
+        if used.spill_stores.max(used.spill_loads) > allowed {
+            failures.push(format!("{symbol} spills more than {allowed} bytes: {used:?}"));
+        }
+        if allowed == 0 && used.stack > 0 {
+            failures.push(format!("{symbol} has a stack frame: {used:?}"));
+        }
+    }
+    println!("{table}");
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ").into()) }
+}
+
+/// Reads the log of `ptxas -v`.
+fn usage(log: &str) -> BTreeMap<String, Usage> {
+    let mut all = BTreeMap::new();
+    let mut entry: Option<String> = None;
+    for line in log.lines() {
+        if let Some(rest) = line.split("Compiling entry function '").nth(1) {
+            entry = rest.split('\'').next().map(str::to_string);
+        }
+        let Some(entry) = &entry else { continue };
+        let used: &mut Usage = all.entry(entry.clone()).or_default();
+        let number = |what: &str| -> Option<u32> {
+            line.split(what).next().filter(|before| before.len() < line.len()).and_then(|before| {
+                before.split_whitespace().next_back().and_then(|word| word.parse().ok())
+            })
+        };
+        if let Some(stack) = number(" bytes stack frame") {
+            used.stack = stack;
+            used.spill_stores = number(" bytes spill stores").unwrap_or(u32::MAX);
+            used.spill_loads = number(" bytes spill loads").unwrap_or(u32::MAX);
+        }
+        if let Some(registers) = number(" registers") {
+            used.registers = registers;
+        }
+    }
+    all
+}

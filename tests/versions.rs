@@ -1,0 +1,131 @@
+//! Every version's body on the host against the serial reference, and the registry's own rules.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
+use gpp::devices::Device;
+use gpp::devices::cpu::Cpu;
+use gpp::kernels::grid::{self, Collapsed, Thread};
+use gpp::kernels::registry::VERSIONS;
+use gpp::measure::same_bits;
+use gpp::problem::{Problem, synthesis, systems};
+use gpp::reference;
+use gpp::verify::{Outcome, verify};
+use proptest::prelude::*;
+
+/// All versions on the host: every output within the tolerance, the same bits twice.
+fn check(problem: &Problem) {
+    let device = Cpu::new();
+    let mut loaded = device.load(problem).unwrap();
+    let reference = reference::of(problem, QUIET).unwrap();
+    for version in VERSIONS {
+        let (sums, _) = loaded.run(version).unwrap();
+        let (again, _) = loaded.run(version).unwrap();
+        assert!(same_bits(&sums, &again), "{} of {}", version.id, problem.name);
+        let verification = verify(problem, &problem.start.plus(&sums), Some(&reference));
+        assert_eq!(
+            verification.outcome,
+            Outcome::Passed,
+            "{} of {}: {verification:?}",
+            version.id,
+            problem.name
+        );
+    }
+}
+
+#[test]
+fn fixtures() {
+    for name in FIXTURES {
+        check(&fixture(name));
+    }
+}
+
+#[test]
+fn assorted_sizes_energies_and_branches() {
+    for made in assorted() {
+        check(&make(made));
+    }
+}
+
+#[test]
+fn a_grid_at_its_cap_strides() {
+    let made = Make { nbands: 131, ngpown: 129, ncouls: 521, nw: 1, kind: Kind::Mixed, seed: 7 };
+    let Make { nbands, ngpown, ncouls, .. } = made;
+    assert!(VERSIONS[0].items(nbands, ngpown, ncouls) > u64::from(grid::MAX_BLOCKS) * 128);
+    check(&make(made));
+}
+
+#[test]
+fn built_in_tiny_system() {
+    check(&synthesis::synthesise(systems::find("tiny").unwrap(), 3, QUIET).unwrap());
+}
+
+#[test]
+fn a_pole_hit_exactly_is_zero_in_every_version() {
+    let made = Make { nbands: 5, ngpown: 3, ncouls: 40, nw: 2, kind: Kind::First, seed: 9 };
+    let mut problem = make(made);
+    for (at, mode) in problem.wtilde.iter_mut().enumerate() {
+        let w = problem.wx[at % problem.wx.len()];
+        *mode = num_complex::Complex64::new(if at % 2 == 0 { w } else { -w }, 0.0);
+    }
+    // At ω̃ = −w > 0 the term is infinite and cut off; w > 0 there is no bound: leave those out.
+    for w in &mut problem.wx {
+        *w = -w.abs();
+    }
+    check(&problem);
+}
+
+#[test]
+fn registry_is_complete_and_without_duplicates() {
+    let ids: HashSet<_> = VERSIONS.iter().map(|v| v.id).collect();
+    let symbols: HashSet<_> =
+        VERSIONS.iter().flat_map(|v| v.bodies).map(|body| body.symbol).collect();
+    assert_eq!(ids.len(), VERSIONS.len());
+    assert_eq!(symbols.len(), VERSIONS.iter().map(|v| v.bodies.len()).sum::<usize>());
+    for version in VERSIONS {
+        assert!(!version.change.is_empty() && !version.source.is_empty());
+        assert_eq!(version.threads % 32, 0, "{}", version.id);
+        assert!(version.threads <= 512, "{}", version.id);
+        for nw in 1..=3 {
+            let body = version.body(nw).unwrap();
+            let launches = version.launches(nw);
+            assert_eq!(launches.len() * body.energies as usize, nw, "{}", version.id);
+        }
+    }
+}
+
+proptest! {
+    /// The threads of a grid go through every index of three collapsed loops exactly once.
+    #[test]
+    fn collapsed_loops_visit_everything_once(
+        outer in 1u32..9, middle in 1u32..9, inner in 1u32..40, count in 1u32..200,
+    ) {
+        let mut seen = vec![0; (outer * middle * inner) as usize];
+        for index in 0..count {
+            let stride = Collapsed::split(count, middle, inner);
+            let mut at = Collapsed::split(index, middle, inner);
+            while at.outer < outer {
+                prop_assert!(at.middle < middle && at.inner < inner);
+                seen[((at.outer * middle + at.middle) * inner + at.inner) as usize] += 1;
+                at = at.advance(stride, middle, inner);
+            }
+        }
+        prop_assert!(seen.iter().all(|&times| times == 1));
+    }
+
+    /// So do strided shares, also where the next index would not fit 32 bits.
+    #[test]
+    fn strided_shares_visit_everything_once(items in 1u32..1000, count in 1u32..1000) {
+        let mut seen = vec![0; items as usize];
+        for index in 0..count {
+            for at in (Thread { index, count }).strided(items) {
+                seen[at as usize] += 1;
+            }
+        }
+        prop_assert!(seen.iter().all(|&times| times == 1));
+        let last = Thread { index: u32::MAX - 5, count: 33_553_920 };
+        prop_assert_eq!(last.strided(u32::MAX).count(), 1);
+    }
+}
