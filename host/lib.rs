@@ -3,7 +3,7 @@
 //!
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`devices`]: where the kernels run
-//! - [`reference`]: the sums that a run is compared with
+//! - [`mod@reference`]: the sums that a run is compared with
 //! - [`verify`]: the comparison
 //! - [`measure`]: running a version and what is recorded of it
 //! - [`report`]: the record as a table and as JSON

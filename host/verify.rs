@@ -1,9 +1,11 @@
 //! The comparison with the reference.
 //!
-//! A sum of N terms of random sign is of the order of √N terms, and Σ|terms| is N of them: relative
-//! to the sum, rounding weighs √N times as much as relative to Σ|terms|. With grouped sums the error
-//! relative to Σ|terms| is a few ε, so that relative to the sum is a few ε·√N. To that comes what a
-//! single term can lose: near its pole `w² − ω̃²` cancels up to `2|w|/gamma` times.
+//! Grouped sums lose a few ε of Σ|terms|. A sum of N terms of random sign is of the order of
+//! Σ|terms|/√N, so relative to that they lose a few ε·√N. To that comes what a single term can lose:
+//! near its pole `w² − ω̃²` cancels up to `2|w|/gamma` times.
+//!
+//! Errors are relative to the reference or, where the terms were evaluated and happen to cancel to
+//! less than Σ|terms|/√N, to that.
 
 use num_complex::Complex64;
 use serde::Serialize;
@@ -55,7 +57,8 @@ pub fn tolerance(terms: u64) -> f64 {
 
 /// Compares `sums`, starting sums included, with the reference of `problem`.
 pub fn verify(problem: &Problem, sums: &Sums, reference: Option<&Reference>) -> Verification {
-    let tolerance = tolerance(problem.terms() / problem.nw() as u64);
+    let terms = problem.terms() / problem.nw() as u64;
+    let tolerance = tolerance(terms);
     let Some(reference) = reference else {
         return Verification {
             outcome: Outcome::NotVerified,
@@ -71,11 +74,14 @@ pub fn verify(problem: &Problem, sums: &Sums, reference: Option<&Reference>) -> 
     let mut worst: Option<(f64, String, Complex64, Complex64)> = None;
     let mut passed =
         sums.asx.len() == reference.sums.asx.len() && sums.ach.len() == reference.sums.ach.len();
-    let outputs =
-        sums.named(nstart).zip(reference.sums.named(nstart)).zip(problem.start.named(nstart));
-    for (((name, value), (_, expected)), (_, start)) in outputs {
+    let outputs = sums
+        .named(nstart)
+        .zip(reference.sums.named(nstart))
+        .zip(problem.start.named(nstart))
+        .zip(expected_sizes(problem, reference, terms));
+    for ((((name, value), (_, expected)), (_, start)), size) in outputs {
         // What was added is what was computed; the starting sum's own rounding counts as well.
-        let scale = (expected - start).norm().max(expected.norm());
+        let scale = (expected - start).norm().max(expected.norm()).max(size);
         let difference = (value - expected).norm();
         let error = if difference == 0.0 { 0.0 } else { difference / scale };
         passed &= error <= tolerance;
@@ -95,6 +101,17 @@ pub fn verify(problem: &Problem, sums: &Sums, reference: Option<&Reference>) -> 
         reference_app_accepts: (reference.source == Source::File)
             .then(|| reference_app_accepts(sums, &reference.sums)),
         worst: worst.map(|(_, name, value, expected)| (name, value, expected)),
+    }
+}
+
+/// Σ|terms|/√N of each output in the order of [`Sums::named`]; zero where the terms are not known.
+fn expected_sizes(problem: &Problem, reference: &Reference, terms: u64) -> Vec<f64> {
+    let nw = problem.nw();
+    match &reference.magnitudes {
+        None => vec![0.0; 2 * nw],
+        Some(magnitudes) => (0..2)
+            .flat_map(|part| magnitudes.iter().map(move |m| m[part] / (terms as f64).sqrt()))
+            .collect(),
     }
 }
 

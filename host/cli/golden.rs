@@ -20,7 +20,7 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
         all.push(Golden {
             system: system.name.clone(),
             seed: args.seed,
-            sums: serial::evaluate(&problem, progress),
+            sums: serial::evaluate(&problem, progress).sums,
         });
     }
     writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&all)?)?;

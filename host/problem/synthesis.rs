@@ -4,11 +4,11 @@
 //! correctly rounded operations are used: the same bits on every machine, for any thread count.
 //!
 //! - Bands from −6 eV to 13 eV with silicon's gap, valence maximum at `e_lk`.
-//! - G′ columns dealt out round-robin over a pool of [`POOL`] ranks, of which this is the first.
+//! - G′ columns dealt out round-robin over a pool of 8 ranks, of which this is the first.
 //! - `eps`: the diagonal falls from 0.94 with |G|; off it, entries of random sign and phase fall
-//!   with |G|, |G′| and the distance between them. Entries below [`SMALLEST_EPS`] are zero.
+//!   with |G|, |G′| and the distance between them. Entries below 1e-6 are zero.
 //! - `wtilde`: real, 17 eV at the head and rising as `eps` falls; off the diagonal anywhere below
-//!   that, since there Ω² is of any size. A zero `eps` has none; [`INVALID_SHARE`] of the modes are
+//!   that, since there Ω² is of any size. A zero `eps` has none; 3 % of the modes are
 //!   invalid and hold 1e12.
 //! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
 

@@ -25,6 +25,8 @@ pub struct Reference {
     pub sums: Sums,
     /// Where it comes from.
     pub source: Source,
+    /// Σ|terms| of each energy's `asx` and `ach`, where they were evaluated.
+    pub magnitudes: Option<Vec<[f64; 2]>>,
 }
 
 /// Most terms that are evaluated for a reference that is stored nowhere: some minutes on two cores.
@@ -33,15 +35,19 @@ pub const MAX_SERIAL_TERMS: u64 = 60_000_000_000;
 /// The reference of `problem`: stored with it, golden, or evaluated now where that is not too much.
 pub fn of(problem: &Problem, progress: Progress) -> Option<Reference> {
     if let Some(sums) = &problem.stored {
-        return Some(Reference { sums: sums.clone(), source: Source::File });
+        return Some(Reference { sums: sums.clone(), source: Source::File, magnitudes: None });
     }
     if let Origin::System(system, seed) = &problem.origin
         && let Some(sums) = golden::find(&system.name, *seed)
     {
-        return Some(Reference { sums: sums.clone(), source: Source::Golden });
+        return Some(Reference { sums: sums.clone(), source: Source::Golden, magnitudes: None });
     }
-    (problem.terms() <= MAX_SERIAL_TERMS).then(|| Reference {
-        sums: problem.start.plus(&serial::evaluate(problem, progress)),
-        source: Source::Serial,
+    (problem.terms() <= MAX_SERIAL_TERMS).then(|| {
+        let evaluation = serial::evaluate(problem, progress);
+        Reference {
+            sums: problem.start.plus(&evaluation.sums),
+            source: Source::Serial,
+            magnitudes: Some(evaluation.magnitudes),
+        }
     })
 }

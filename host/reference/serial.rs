@@ -2,7 +2,7 @@
 //! sharing nothing with the kernels.
 //!
 //! For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, which
-//! runs in [`LANES`] interleaved compensated sums. Columns are evaluated side by side and added in
+//! runs in 8 interleaved compensated sums. Columns are evaluated side by side and added in
 //! their order, and nothing is fused, so the bits depend neither on the threads nor on the
 //! processor's vector width.
 
@@ -18,8 +18,17 @@ const LANES: usize = 8;
 /// `|delw|²` that the second branch needs to exceed.
 const TOL_ZERO: f64 = 1e-12;
 
-/// Sums that the kernels must find for `problem`, without the starting sums.
-pub fn evaluate(problem: &Problem, progress: Progress) -> Sums {
+/// The sums of a problem and how large their terms are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Sums that the kernels must find, without the starting sums.
+    pub sums: Sums,
+    /// Σ|terms| of each energy's `asx` and `ach`, by the 1-norm.
+    pub magnitudes: Vec<[f64; 2]>,
+}
+
+/// Evaluates all terms of `problem`.
+pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
     let ngpown = problem.header.ngpown;
     let bar = progress.bar("serial reference", ngpown as u64);
     let columns: Vec<Vec<Pair>> = (0..ngpown)
@@ -39,10 +48,12 @@ pub fn evaluate(problem: &Problem, progress: Progress) -> Sums {
             total.add_pair(part);
         }
     }
-    Sums {
+    let sums = Sums {
         asx: totals.iter().map(|t| -t.ssx.value()).collect(),
         ach: totals.iter().map(|t| t.sch.value() * 0.5).collect(),
-    }
+    };
+    let magnitudes = totals.iter().map(|t| [t.magnitudes[0], t.magnitudes[1] * 0.5]).collect();
+    Evaluation { sums, magnitudes }
 }
 
 /// The sums over `n` and `ig` for one `igp`, energy by energy.
@@ -66,12 +77,22 @@ fn column(problem: &Problem, igp: usize) -> Vec<Pair> {
                 limitone: limits.limitone,
                 cutoff: if w < 0.0 { limits.sexcut * limits.sexcut } else { f64::INFINITY },
             };
-            let [ssx, sch] = at.sum_over_ig(wtilde, eps, aqsn);
-            sum.ssx.add(factor * problem.occ[n] * ssx);
-            sum.sch.add(factor * sch);
+            let over_ig = at.sum_over_ig(wtilde, eps, aqsn);
+            sum.ssx.add(factor * problem.occ[n] * over_ig.ssx);
+            sum.sch.add(factor * over_ig.sch);
+            let [ssx, sch] = over_ig.magnitudes;
+            sum.magnitudes[0] += factor.l1_norm() * problem.occ[n] * ssx;
+            sum.magnitudes[1] += factor.l1_norm() * sch;
         }
     }
     sums
+}
+
+/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, and the sums of their terms' 1-norms.
+struct OverIg {
+    ssx: Complex64,
+    sch: Complex64,
+    magnitudes: [f64; 2],
 }
 
 /// What one band and energy fix.
@@ -85,31 +106,16 @@ struct Energy {
 }
 
 impl Energy {
-    /// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, with the widest vectors there are.
-    fn sum_over_ig(
-        self,
-        wtilde: &[Complex64],
-        eps: &[Complex64],
-        aqsn: &[Complex64],
-    ) -> [Complex64; 2] {
+    /// The sums over `ig`, with the widest vectors there are.
+    fn sum_over_ig(self, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "avx512f")]
-            fn avx512(
-                e: Energy,
-                a: &[Complex64],
-                b: &[Complex64],
-                c: &[Complex64],
-            ) -> [Complex64; 2] {
+            fn avx512(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
                 e.sum_in_lanes(a, b, c)
             }
             #[target_feature(enable = "avx2")]
-            fn avx2(
-                e: Energy,
-                a: &[Complex64],
-                b: &[Complex64],
-                c: &[Complex64],
-            ) -> [Complex64; 2] {
+            fn avx2(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
                 e.sum_in_lanes(a, b, c)
             }
             if is_x86_feature_detected!("avx512f") {
@@ -125,18 +131,14 @@ impl Energy {
     }
 
     #[inline(always)]
-    fn sum_in_lanes(
-        self,
-        wtilde: &[Complex64],
-        eps: &[Complex64],
-        aqsn: &[Complex64],
-    ) -> [Complex64; 2] {
+    fn sum_in_lanes(self, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
         let mut lanes = [Lanes::default(); 4];
+        let mut sizes = [[0.0; LANES]; 2];
         let (wtilde, wtilde_rest) = wtilde.as_chunks::<LANES>();
         let (eps, eps_rest) = eps.as_chunks::<LANES>();
         let (aqsn, aqsn_rest) = aqsn.as_chunks::<LANES>();
         for ((wtilde, eps), aqsn) in wtilde.iter().zip(eps).zip(aqsn) {
-            self.add_terms(wtilde, eps, aqsn, &mut lanes);
+            self.add_terms(wtilde, eps, aqsn, &mut lanes, &mut sizes);
         }
         if !wtilde_rest.is_empty() {
             // Vanished modes contribute nothing.
@@ -145,13 +147,23 @@ impl Energy {
                 all[..rest.len()].copy_from_slice(rest);
                 all
             };
-            self.add_terms(&filled(wtilde_rest), &filled(eps_rest), &filled(aqsn_rest), &mut lanes);
+            self.add_terms(
+                &filled(wtilde_rest),
+                &filled(eps_rest),
+                &filled(aqsn_rest),
+                &mut lanes,
+                &mut sizes,
+            );
         }
         let [ssx_re, ssx_im, sch_re, sch_im] = lanes.map(|lanes| lanes.value());
-        [Complex64::new(ssx_re, ssx_im), Complex64::new(sch_re, sch_im)]
+        OverIg {
+            ssx: Complex64::new(ssx_re, ssx_im),
+            sch: Complex64::new(sch_re, sch_im),
+            magnitudes: sizes.map(|lanes| lanes.iter().sum()),
+        }
     }
 
-    /// Adds the terms of [`LANES`] neighbouring `ig`: the parts of `ssx·aqsn` and of `sch·aqsn`.
+    /// Adds the terms of 8 neighbouring `ig`: the parts of `ssx·aqsn` and of `sch·aqsn`.
     #[inline(always)]
     fn add_terms(
         self,
@@ -159,6 +171,7 @@ impl Energy {
         eps: &[Complex64; LANES],
         aqsn: &[Complex64; LANES],
         sums: &mut [Lanes; 4],
+        sizes: &mut [[f64; LANES]; 2],
     ) {
         let mut parts = [[0.0; LANES]; 4];
         for lane in 0..LANES {
@@ -168,6 +181,8 @@ impl Energy {
             parts[1][lane] = asx.im;
             parts[2][lane] = ach.re;
             parts[3][lane] = ach.im;
+            sizes[0][lane] += asx.re.abs() + asx.im.abs();
+            sizes[1][lane] += ach.re.abs() + ach.im.abs();
         }
         for (sum, part) in sums.iter_mut().zip(&parts) {
             sum.add(part);
@@ -296,10 +311,14 @@ impl ComplexSum {
 struct Pair {
     ssx: ComplexSum,
     sch: ComplexSum,
+    magnitudes: [f64; 2],
 }
 
 impl Pair {
     fn add_pair(&mut self, part: &Pair) {
+        for (to, from) in self.magnitudes.iter_mut().zip(part.magnitudes) {
+            *to += from;
+        }
         for (to, from) in [(&mut self.ssx, &part.ssx), (&mut self.sch, &part.sch)] {
             for (to, from) in [(&mut to.re, &from.re), (&mut to.im, &from.im)] {
                 to.add(from.sum);

@@ -10,7 +10,7 @@ use crate::verify::Outcome;
 /// A table with these headings, the first column to the left and the others to the right.
 fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(headings);
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }

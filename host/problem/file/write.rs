@@ -21,7 +21,7 @@ pub fn write(path: &Path, problem: &Problem, reference: &Sums, progress: Progres
     write_with_subrecords(path, problem, reference, progress, MAX_SUBRECORD)
 }
 
-/// [`write`] with subrecords of at most `max_subrecord` bytes.
+/// [`write()`] with subrecords of at most `max_subrecord` bytes.
 ///
 /// # Errors
 /// [`crate::Error::Write`].
