@@ -10,6 +10,9 @@ use std::process::Command;
 
 use gpp_kernels::registry::VERSIONS;
 
+#[path = "build/line_table.rs"]
+mod line_table;
+
 const TARGET: &str = "nvptx64-nvidia-cuda";
 const TARGET_CPU: &str = "sm_70";
 
@@ -22,6 +25,7 @@ const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=kernels");
     println!("cargo::rerun-if-env-changed=GPP_KERNEL_RUSTC");
@@ -160,25 +164,20 @@ fn run(command: &mut Command) -> Result<String, String> {
     Err(first.or(errors.lines().last()).unwrap_or("failed").to_string())
 }
 
-/// The PTX as `ptxas` and the driver take it: the line table stays, the DWARF sections, which they
-/// reject, go, and each entry gets the launch bounds that the registry states.
+/// The PTX as `ptxas` and the driver take it: lines that profilers can show, and for each entry the
+/// launch bounds that the registry states.
 fn assemblable(ptx: &str) -> String {
-    let code = ptx.split("\n\t.section").next().unwrap_or(ptx);
-    let (files, code): (Vec<&str>, Vec<&str>) =
-        code.lines().partition(|line| line.trim_start().starts_with(".file"));
-    let mut text = String::with_capacity(ptx.len());
+    let lines = line_table::rewrite(ptx);
+    let mut text = String::with_capacity(lines.len());
     let mut bounds = None;
-    for line in code {
+    for line in lines.lines() {
         if line.starts_with(".target") {
             text += &line.replace(", debug", "");
         } else {
             text += line;
         }
         text.push('\n');
-        if line.starts_with(".address_size") {
-            text += &files.join("\n");
-            text.push('\n');
-        } else if let Some(entry) = line.strip_prefix(".visible .entry ") {
+        if let Some(entry) = line.strip_prefix(".visible .entry ") {
             bounds = launch_bounds(entry.trim_end_matches('('));
         } else if line == ")" {
             text += &bounds.take().unwrap_or_default();

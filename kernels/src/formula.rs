@@ -93,20 +93,6 @@ pub fn is_cut_off<R: Real>(w: R, size: impl FnOnce() -> R, bound: R) -> bool {
     w < R::zero() && !(size() <= bound)
 }
 
-/// Calls `at` for each of `NW` energies, three at most. Written out because an array indexed by a
-/// loop variable goes to local memory where the compiler keeps the loop.
-#[inline(always)]
-pub fn each_energy<const NW: usize>(mut at: impl FnMut(usize)) {
-    const { assert!(NW >= 1 && NW <= 3) };
-    at(0);
-    if NW > 1 {
-        at(1);
-    }
-    if NW > 2 {
-        at(2);
-    }
-}
-
 impl<R: Real, const NW: usize> Sums<R, NW> {
     /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`.
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! A thread's place in the grid, and how a collapsed loop is dealt out to the threads.
+//! A thread's place in the grid, how a collapsed loop is dealt out to the threads, and the loop over
+//! energies.
 
 /// Most blocks of a grid, the reference compiler's limit; longer loops stride.
 pub const MAX_BLOCKS: u32 = 65_535;
@@ -77,5 +78,19 @@ impl Collapsed {
             next.outer += 1;
         }
         next
+    }
+}
+
+/// Calls `at` for each of `NW` energies, three at most. Written out because an array indexed by a
+/// loop variable goes to local memory where the compiler keeps the loop.
+#[inline(always)]
+pub fn each_energy<const NW: usize>(mut at: impl FnMut(usize)) {
+    const { assert!(NW >= 1 && NW <= 3) };
+    at(0);
+    if NW > 1 {
+        at(1);
+    }
+    if NW > 2 {
+        at(2);
     }
 }

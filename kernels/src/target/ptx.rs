@@ -6,8 +6,7 @@ use num_complex::Complex64;
 
 use super::WARP;
 use crate::arrays::Sums;
-use crate::formula::each_energy;
-use crate::grid::Thread;
+use crate::grid::{Thread, each_energy};
 use crate::reduce::{MAX_VALUES, THREADS, VALUES, strided_sum};
 
 const MAX_WARPS: usize = 16;

@@ -9,8 +9,8 @@ use num_complex::Complex;
 
 use super::kernels;
 use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, TermFn, each_energy, is_cut_off, w2_minus, wdiff};
-use crate::grid::{Collapsed, Thread};
+use crate::formula::{Pair, TOL_ZERO, Term, TermFn, is_cut_off, w2_minus, wdiff};
+use crate::grid::{Collapsed, Thread, each_energy};
 use crate::real::Real;
 use crate::registry::{self, Energies, Loops, Version};
 

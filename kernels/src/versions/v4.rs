@@ -8,8 +8,8 @@
 use super::kernels;
 use super::v3::{self, term};
 use crate::arrays::{Arrays, Layout, Original, Sums};
-use crate::formula::{Pair, TermFn, each_energy};
-use crate::grid::{Thread, split};
+use crate::formula::{Pair, TermFn};
+use crate::grid::{Thread, each_energy, split};
 use crate::real::Real;
 use crate::registry::{Loops, Version};
 
