@@ -12,6 +12,7 @@
 //! The kernels themselves and the registry of versions are in the crate `gpp_kernels`.
 
 pub mod cli;
+pub mod counting;
 pub mod devices;
 pub mod error;
 pub mod measure;
@@ -20,6 +21,7 @@ pub mod problem;
 pub mod progress;
 pub mod reference;
 pub mod report;
+pub mod roofline;
 pub mod verify;
 
 pub use error::{Error, Result};

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use comfy_table::Table;
 use gpp::devices::gpu::{NO_KERNELS, PTX};
-use gpp::kernels::reduce;
 use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::{ceilings, reduce};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const ARCHITECTURES: [&str; 2] = ["sm_70", "sm_90"];
@@ -47,7 +47,8 @@ fn expected() -> BTreeMap<&'static str, u32> {
     let bodies = VERSIONS.iter().flat_map(|version| {
         version.bodies.iter().map(|b| (b.symbol, version.expected_spill_bytes))
     });
-    bodies.chain([(reduce::SYMBOL, 0)]).collect()
+    let others = [reduce::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    bodies.chain(others.map(|symbol| (symbol, 0))).collect()
 }
 
 fn entries() -> Result<(), Failed> {

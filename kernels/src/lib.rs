@@ -20,6 +20,9 @@
 extern crate std;
 
 pub mod arrays;
+pub mod ceilings;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod counted;
 pub mod formula;
 pub mod grid;
 pub mod real;

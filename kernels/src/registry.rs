@@ -3,7 +3,7 @@
 
 use crate::grid;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::target::HostBody;
+use crate::target::{CountedBody, HostBody};
 use crate::versions;
 
 /// Loop structure, outer to inner.
@@ -45,6 +45,9 @@ pub struct Body {
     /// The same body on the host.
     #[cfg(not(target_arch = "nvptx64"))]
     pub host: HostBody,
+    /// The same body on the host, with its operations counted: see [`crate::counted`].
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub counted: CountedBody,
 }
 
 /// What is known of one version before it runs.

@@ -350,8 +350,25 @@ impl Buffer {
     /// # Errors
     /// [`Error::Driver`].
     pub fn poison(&self) -> Result<()> {
+        self.fill(0xff)
+    }
+
+    /// Fills the memory with zeros.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn clear(&self) -> Result<()> {
+        self.fill(0)
+    }
+
+    /// Bytes of the memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn fill(&self, byte: u8) -> Result<()> {
         // SAFETY: as long as the allocation.
-        check(unsafe { sys::cuMemsetD8_v2(self.at, 0xff, self.bytes) }, || {
+        check(unsafe { sys::cuMemsetD8_v2(self.at, byte, self.bytes) }, || {
             format!("fill of {}", self.what)
         })
     }

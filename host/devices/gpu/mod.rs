@@ -1,5 +1,6 @@
 //! A GPU, through its driver.
 
+mod ceilings;
 mod driver;
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};

@@ -5,6 +5,7 @@ use std::vec::Vec;
 
 use super::WARP;
 use crate::arrays::{Arrays, Sums};
+use crate::ceilings::Level;
 use crate::grid::Thread;
 use crate::reduce::{self, MAX_VALUES, VALUES};
 
@@ -30,11 +31,24 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     unsafe { *array.add(at as usize) }
 }
 
+/// Reads pair `at`; the host has no say in the level.
+///
+/// # Safety
+/// `tile` holds more than `at` pairs.
+#[inline(always)]
+pub unsafe fn read(tile: *const [f64; 2], at: u32, _: Level) -> [f64; 2] {
+    // SAFETY: in range by the caller's contract.
+    unsafe { *tile.add(at as usize) }
+}
+
 /// The sums of one thread, `VALUES` for each energy, the rest zero.
 pub type ThreadValues = [f64; MAX_VALUES];
 
 /// A version's body for one number of energies, as the host calls it.
 pub type HostBody = unsafe fn(&Arrays, u32, Thread) -> ThreadValues;
+
+/// The same with its operations counted; the sums are dropped.
+pub type CountedBody = unsafe fn(&Arrays, u32, Thread);
 
 /// The values of `sums` in the order in which blocks store them.
 pub fn values<const NW: usize>(sums: &Sums<f64, NW>) -> ThreadValues {

@@ -6,6 +6,7 @@ use num_complex::Complex64;
 
 use super::WARP;
 use crate::arrays::Sums;
+use crate::ceilings::{self, Level};
 use crate::grid::{Thread, each_energy};
 use crate::reduce::{MAX_VALUES, THREADS, VALUES, strided_sum};
 
@@ -53,6 +54,84 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     // SAFETY: in range and aligned by the caller's contract.
     let Aligned(re, im) = unsafe { *array.cast::<Aligned>().add(at as usize) };
     Complex64::new(re, im)
+}
+
+/// Reads pair `at` at the level named; never merged with another read.
+///
+/// # Safety
+/// `tile` is 16-byte aligned device memory and holds more than `at` pairs.
+#[inline(always)]
+pub unsafe fn read(tile: *const [f64; 2], at: u32, level: Level) -> [f64; 2] {
+    let (low, high);
+    // SAFETY: in range and aligned by the caller's contract; the level is a constant after inlining.
+    unsafe {
+        let address = tile.add(at as usize);
+        match level {
+            Level::L2 => asm!("ld.global.cg.v2.f64 {{{}, {}}}, [{}];",
+                out(reg64) low, out(reg64) high, in(reg64) address,
+                options(readonly, nostack, preserves_flags)),
+            Level::L1 => asm!("ld.global.ca.v2.f64 {{{}, {}}}, [{}];",
+                out(reg64) low, out(reg64) high, in(reg64) address,
+                options(readonly, nostack, preserves_flags)),
+        }
+    }
+    [low, high]
+}
+
+/// The FMA ceiling: every thread's chains, kept if their sum were not a number.
+///
+/// # Safety
+/// `sink` holds one element.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn gpp_ceiling_fma(factor: f64, term: f64, sink: *mut f64) {
+    let sum = ceilings::fma_chains(thread(), factor, term);
+    if sum.is_nan() {
+        // SAFETY: the caller's contract.
+        unsafe { *sink = sum };
+    }
+}
+
+/// The L2 ceiling, and the memory's for a large buffer: all threads of the grid share `count` pairs.
+///
+/// # Safety
+/// `buffer` holds `count` pairs, `sink` one element.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn gpp_ceiling_read_l2(
+    buffer: *const [f64; 2],
+    count: u32,
+    passes: u32,
+    sink: *mut f64,
+) {
+    let Thread { index, count: threads } = thread();
+    // SAFETY: the caller's contract.
+    unsafe {
+        let sum = ceilings::read_passes(buffer, count, index, threads, passes, Level::L2);
+        if sum.is_nan() {
+            *sink = sum;
+        }
+    }
+}
+
+/// The L1 ceiling: every block reads the same tile of `count` pairs again and again.
+///
+/// # Safety
+/// `tile` holds `count` pairs, `sink` one element.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn gpp_ceiling_read_l1(
+    tile: *const [f64; 2],
+    count: u32,
+    passes: u32,
+    sink: *mut f64,
+) {
+    // SAFETY: special registers; the caller's contract.
+    unsafe {
+        let thread = nvptx::_thread_idx_x() as u32;
+        let threads = nvptx::_block_dim_x() as u32;
+        let sum = ceilings::read_passes(tile, count, thread, threads, passes, Level::L1);
+        if sum.is_nan() {
+            *sink = sum;
+        }
+    }
 }
 
 /// The calling thread.

@@ -65,6 +65,11 @@ macro_rules! kernels {
                     // SAFETY: `HostBody` has the body's contract.
                     $crate::target::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
                 },
+                #[cfg(not(target_arch = "nvptx64"))]
+                counted: |arrays, iw, thread| {
+                    // SAFETY: `CountedBody` has the body's contract.
+                    unsafe { $body::<$crate::counted::Counted, $nw>(arrays, iw, thread) };
+                },
             },
         )+];
     };

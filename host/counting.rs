@@ -1,0 +1,152 @@
+//! Operation counts by running a version's own source with a counting number.
+//!
+//! Problems too large to count whole are sampled: every band, and evenly spaced G′ and G. What a
+//! version does once for all bands then still weighs as it should.
+
+use gpp_kernels::arrays::Arrays;
+use gpp_kernels::counted::{self, Counts};
+use gpp_kernels::grid::Thread;
+use gpp_kernels::registry::Version;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::problem::{Header, Matrices, Origin, Problem};
+
+/// Terms that are counted at most.
+const MAX_TERMS: u64 = 12_000_000;
+
+/// Operations for each term (n, igp, ig, iw), each on one number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PerTerm {
+    /// Additions and subtractions.
+    pub add: f64,
+    /// Multiplications.
+    pub mul: f64,
+    /// Additions of a product, fused.
+    pub fma: f64,
+    /// Divisions.
+    pub div: f64,
+    /// Reciprocals.
+    pub rcp: f64,
+    /// Square roots.
+    pub sqrt: f64,
+    /// Comparisons.
+    pub compare: f64,
+    /// Terms that were counted.
+    pub terms: u64,
+}
+
+impl PerTerm {
+    /// Floating-point operations of a term: a fused one is two, a division, reciprocal or root one.
+    pub fn flops(&self) -> f64 {
+        self.add + self.mul + 2.0 * self.fma + self.div + self.rcp + self.sqrt
+    }
+
+    /// Share of fused operations among additions, multiplications and fused ones.
+    pub fn fma_ratio(&self) -> f64 {
+        self.fma / (self.add + self.mul + self.fma)
+    }
+}
+
+/// Counts the operations of `version` on `problem`, or on an even sample of it.
+///
+/// # Errors
+/// Those of [`Problem::new`], for a sample that breaks its rules.
+pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
+    let sample;
+    let problem = if problem.terms() > MAX_TERMS {
+        sample = sampled(problem)?;
+        &sample
+    } else {
+        problem
+    };
+    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    let nw = problem.nw();
+    let body = version.body(nw).expect("the registry has a body for every number of energies");
+    let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
+    let layout = problem.reordered(version.layout);
+    let arrays = Shared(problem.arrays(&layout));
+    let mut counts = Counts::default();
+    for iw in version.launches(nw) {
+        let launch = (0..blocks)
+            .into_par_iter()
+            .map(|block| {
+                counted::take();
+                for lane in 0..threads {
+                    let index = block * threads + lane;
+                    // SAFETY: as in the host device: the arrays outlive the call and hold what
+                    // their extents say, in the version's layout.
+                    unsafe {
+                        (body.counted)(arrays.get(), iw, Thread { index, count: blocks * threads });
+                    }
+                }
+                counted::take()
+            })
+            .reduce(Counts::default, Counts::plus);
+        counts = counts.plus(launch);
+    }
+    let per_term = |count: u64| count as f64 / problem.terms() as f64;
+    Ok(PerTerm {
+        add: per_term(counts.add),
+        mul: per_term(counts.mul),
+        fma: per_term(counts.fma),
+        div: per_term(counts.div),
+        rcp: per_term(counts.rcp),
+        sqrt: per_term(counts.sqrt),
+        compare: per_term(counts.compare),
+        terms: problem.terms(),
+    })
+}
+
+/// The arrays, shared between threads.
+struct Shared(Arrays);
+
+// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
+// the threads run.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn get(&self) -> &Arrays {
+        &self.0
+    }
+}
+
+/// All bands with evenly spaced G′ and G.
+fn sampled(problem: &Problem) -> Result<Problem> {
+    let h = &problem.header;
+    let excess = (problem.terms() as f64 / MAX_TERMS as f64).sqrt();
+    let pick = |n: usize| -> Vec<usize> {
+        let picked = ((n as f64 / excess) as usize).clamp(1, n);
+        (0..picked).map(|i| i * n / picked).collect()
+    };
+    let (columns, rows) = (pick(h.ngpown), pick(h.ncouls));
+    let gather = |matrix: &[num_complex::Complex64], columns: &[usize]| {
+        columns
+            .iter()
+            .flat_map(|c| rows.iter().map(move |r| matrix[c * h.ncouls + r]))
+            .collect::<Vec<_>>()
+    };
+    let bands: Vec<usize> = (0..h.nbands).collect();
+    let matrices = Matrices {
+        wtilde: gather(&problem.wtilde, &columns),
+        eps: gather(&problem.eps, &columns),
+        aqsn: gather(&problem.aqsn, &bands),
+        aqsm_local: (0..h.nbands)
+            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local[n * h.ngpown + c]))
+            .collect(),
+    };
+    let largest = rows.len().max(columns.len());
+    let header = Header {
+        ngpown: columns.len(),
+        epsmpi_ngpown_max: columns.len(),
+        ncouls: rows.len(),
+        ncoul: rows.len(),
+        gvec_ng: largest,
+        inv_igp_index: (1..=columns.len() as i32).collect(),
+        indinv: (0..largest).map(|row| (row % rows.len()) as i32 + 1).collect(),
+        vcoul: vec![1.0; rows.len()],
+        ..h.clone()
+    };
+    Problem::new(&format!("sample of {}", problem.name), Origin::Made, header, matrices)
+}

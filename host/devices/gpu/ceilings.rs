@@ -1,0 +1,106 @@
+//! What this GPU can do, measured by our own kernels and computed from its clocks and widths.
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use gpp_kernels::ceilings::{CHAINS, FMA_STEPS, FMA_SYMBOL, READ_SYMBOLS, THREADS};
+
+use super::Gpu;
+use super::driver::{Argument, Function};
+use crate::error::Result;
+use crate::roofline::ceilings::{Ceilings, Theoretical, fp64_lanes};
+
+/// Blocks of each multiprocessor, enough to fill it.
+const BLOCKS: u32 = 8;
+
+/// Timed runs, of which the fastest counts: a ceiling is the best there is.
+const RUNS: usize = 5;
+
+/// A buffer much larger than any L2, where memory allows.
+const MEMORY_BYTES: u64 = 4 << 30;
+
+/// A tile that any L1 holds.
+const L1_BYTES: u64 = 16 << 10;
+
+impl Gpu {
+    /// Measures the ceilings.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    pub fn ceilings(&self) -> Result<Ceilings> {
+        let context = &self.context;
+        let multiprocessors =
+            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let l2_bytes = u64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
+        let blocks = multiprocessors * BLOCKS;
+        let sink = context.buffer("sink of the ceilings", 8)?;
+
+        let fma = self.module.function(FMA_SYMBOL)?;
+        // The chains stay finite: |factor| < 1.
+        let arguments = [Argument::Number(0.5), Argument::Number(1.0), sink.argument()];
+        let seconds = self.fastest(&fma, blocks, &arguments)?;
+        let operations = 2.0 * f64::from(blocks * THREADS) * CHAINS as f64 * f64::from(FMA_STEPS);
+
+        let (free, _) = context.memory()?;
+        let memory =
+            context.buffer("buffer of the ceilings", MEMORY_BYTES.min(free / 2) as usize)?;
+        memory.clear()?;
+        let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module.function(symbol));
+        let (shared, tile) = (shared?, tile?);
+        let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
+            let arguments = [
+                memory.argument(),
+                Argument::Count((bytes / 16) as u32),
+                Argument::Count(passes),
+                sink.argument(),
+            ];
+            Ok(f64::from(passes) * bytes as f64 / self.fastest(function, blocks, &arguments)?)
+        };
+        let hbm = read(&shared, memory.bytes() as u64, 1)?;
+        let l2 = read(&shared, l2_bytes / 3, 100)?;
+        // Every block reads the whole tile.
+        let l1 = read(&tile, L1_BYTES, 2000)? * f64::from(blocks);
+
+        let hertz = 1e3 * f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?);
+        let memory_hertz =
+            1e3 * f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
+        let width =
+            f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
+        let capability = (
+            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let sms = f64::from(multiprocessors);
+        Ok(Ceilings {
+            device: self.info.name.clone(),
+            fp64: operations / seconds,
+            hbm,
+            l2,
+            l1,
+            theoretical: Theoretical {
+                fp64: fp64_lanes(capability).map(|lanes| 2.0 * lanes * sms * hertz),
+                // Two transfers a clock.
+                hbm: 2.0 * memory_hertz * width / 8.0,
+                l1: 128.0 * sms * hertz,
+                // SMs × 4 B × lanes × clock (rules of thumb for shared memory).
+                shared: 4.0 * 32.0 * sms * hertz,
+            },
+        })
+    }
+
+    /// Seconds of the fastest of some runs, after one that is not timed.
+    fn fastest(&self, function: &Function, blocks: u32, arguments: &[Argument]) -> Result<f64> {
+        let (begin, end) = (self.context.event()?, self.context.event()?);
+        let mut fastest = f64::INFINITY;
+        for run in 0..=RUNS {
+            begin.record()?;
+            // SAFETY: the callers give the kernels' parameters; buffers live until the event below
+            // has been reached.
+            unsafe { function.launch(blocks, THREADS, arguments)? };
+            end.record()?;
+            let seconds = end.seconds_since(&begin, "ceilings")?;
+            if run > 0 {
+                fastest = fastest.min(seconds);
+            }
+        }
+        Ok(fastest)
+    }
+}

@@ -1,0 +1,3 @@
+//! The hierarchical roofline: ceilings, points, charts.
+
+pub mod ceilings;
