@@ -63,6 +63,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// The profiler is missing, may not count, or printed what cannot be read.
+    #[error("profiler: {what}")]
+    Profiler {
+        /// What went wrong and what to do.
+        what: String,
+    },
+
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]
     Write {
@@ -80,7 +87,10 @@ impl Error {
     /// 2 for bad usage or input, 3 for a device that is missing or failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::NoGpu { .. } | Error::Driver { .. } | Error::Memory { place: "device", .. } => 3,
+            Error::NoGpu { .. }
+            | Error::Driver { .. }
+            | Error::Profiler { .. }
+            | Error::Memory { place: "device", .. } => 3,
             _ => 2,
         }
     }

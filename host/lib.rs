@@ -6,6 +6,9 @@
 //! - [`mod@reference`]: the sums that a run is compared with
 //! - [`verify`]: the comparison
 //! - [`measure`]: running a version and what is recorded of it
+//! - [`counting`]: operations counted by running the source
+//! - [`profile`]: what a profiler measured of each version
+//! - [`roofline`]: ceilings, points, charts
 //! - [`report`]: the record as a table and as JSON
 //! - [`cli`]: the command line
 //!
@@ -18,6 +21,7 @@ pub mod error;
 pub mod measure;
 pub mod output;
 pub mod problem;
+pub mod profile;
 pub mod progress;
 pub mod reference;
 pub mod report;

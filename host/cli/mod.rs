@@ -3,6 +3,7 @@
 mod generate;
 mod golden;
 mod info;
+mod profile;
 mod run;
 
 use std::path::PathBuf;
@@ -13,6 +14,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::devices::Choice;
 use crate::error::Error;
 use crate::problem::systems::DEFAULT_SEED;
+
+/// Where `profile` stores its records and the others look for them.
+const DEFAULT_FOLDER: &str = "gpp-profile";
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 ran and verified; 1 ran, verification failed; 2 bad usage or bad input;
@@ -47,6 +51,8 @@ enum Command {
     Generate(GenerateArgs),
     /// Print the device, its driver and the kernels
     Info(InfoArgs),
+    /// Profile versions with ncu and store a record for each
+    Profile(ProfileArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
 }
@@ -119,6 +125,46 @@ pub struct InfoArgs {
     pub device: String,
 }
 
+/// Arguments of `profile`.
+#[derive(Args)]
+pub struct ProfileArgs {
+    /// Kernel versions: one, several with commas, or all
+    #[arg(long, value_name = "V[,V…]", default_value = "all")]
+    pub version: String,
+
+    /// Built-in system
+    #[arg(long, value_name = "NAME", default_value = "si214")]
+    pub system: String,
+
+    /// Seed of the system
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Which GPU
+    #[arg(long, default_value = "gpu")]
+    pub device: String,
+
+    /// Folder for the records
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    pub dir: PathBuf,
+
+    /// The profiler
+    #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
+    pub ncu: PathBuf,
+
+    /// Read counters from CSV that ncu printed elsewhere, raw or details page, instead of running it
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
+    /// No warp samples by source line, which take another run
+    #[arg(long)]
+    pub no_lines: bool,
+
+    /// No table and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
 /// Arguments of `golden`.
 #[derive(Args)]
 pub struct GoldenArgs {
@@ -155,6 +201,7 @@ pub fn main() -> ExitCode {
         None => run::run(&cli.run),
         Some(Command::Generate(args)) => generate::generate(&args),
         Some(Command::Info(args)) => info::info(&args),
+        Some(Command::Profile(args)) => profile::profile(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
     };
     match done {

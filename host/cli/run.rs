@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use gpp_kernels::registry::{VERSIONS, Version};
 
 use super::RunArgs;
-use crate::devices::cpu::require_memory;
+use crate::devices::{Device, cpu::require_memory};
 use crate::error::{Error, Result};
 use crate::measure::{Record, Repetition, measure};
 use crate::output::replace;
@@ -30,43 +30,69 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             synthesis::synthesise(system, args.seed, progress)?
         }
     };
-    let reference = reference::of(&problem, progress);
-
     let repetition = Repetition { warmup: args.warmup, repeat: args.repeat };
-    let mut loaded = device.load(&problem)?;
-    let runs = versions.len() * (args.warmup + args.repeat);
-    let bar = progress.bar("running", runs as u64);
-    let mut records = Vec::with_capacity(versions.len());
-    for version in &versions {
-        bar.set_message(format!("{} on {}", version.id, device.info().id));
-        records.push(measure(
-            version,
-            device.as_ref(),
-            loaded.as_mut(),
-            &problem,
-            reference.as_ref(),
-            repetition,
-            || bar.inc(1),
-        )?);
-    }
-    bar.finish_and_clear();
+    let measured = Measured::of(device.as_ref(), problem, &versions, repetition, progress)?;
+    let Measured { problem, records } = &measured;
 
     if let Some(path) = &args.json {
-        write_json(path, &json::document(device.info(), &problem, &records))?;
+        write_json(path, &json::document(device.info(), problem, records))?;
     }
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     if !args.quiet && !to_stdout {
-        print(&mut std::io::stdout().lock(), device.info(), &problem, &records)?;
+        print(&mut std::io::stdout().lock(), device.info(), problem, records)?;
     }
-    for failure in records.iter().filter_map(failure) {
-        eprintln!("{failure}");
+    Ok(measured.exit_code())
+}
+
+/// Versions run and verified on one problem.
+pub struct Measured {
+    pub problem: Problem,
+    pub records: Vec<Record>,
+}
+
+impl Measured {
+    /// Runs `versions` on `device`.
+    pub fn of(
+        device: &dyn Device,
+        problem: Problem,
+        versions: &[&'static Version],
+        repetition: Repetition,
+        progress: Progress,
+    ) -> Result<Measured> {
+        let reference = reference::of(&problem, progress);
+        let mut loaded = device.load(&problem)?;
+        let runs = versions.len() * (repetition.warmup + repetition.repeat);
+        let bar = progress.bar("running", runs as u64);
+        let mut records = Vec::with_capacity(versions.len());
+        for version in versions {
+            bar.set_message(format!("{} on {}", version.id, device.info().id));
+            records.push(measure(
+                version,
+                device,
+                loaded.as_mut(),
+                &problem,
+                reference.as_ref(),
+                repetition,
+                || bar.inc(1),
+            )?);
+        }
+        bar.finish_and_clear();
+        drop(loaded);
+        Ok(Measured { problem, records })
     }
-    let passed = records.iter().all(|r| r.verification.outcome == Outcome::Passed);
-    Ok(ExitCode::from(u8::from(!passed)))
+
+    /// Says on standard error what did not pass; 0 where everything did, else 1.
+    pub fn exit_code(&self) -> ExitCode {
+        for failure in self.records.iter().filter_map(failure) {
+            eprintln!("{failure}");
+        }
+        let passed = self.records.iter().all(|r| r.verification.outcome == Outcome::Passed);
+        ExitCode::from(u8::from(!passed))
+    }
 }
 
 /// The versions named: `all`, or ids with commas.
-fn versions(names: &str) -> Result<Vec<&'static Version>> {
+pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
     if names == "all" {
         return Ok(VERSIONS.to_vec());
     }

@@ -5,6 +5,7 @@ use gpp_kernels::registry::Version;
 
 use crate::devices::KernelInfo;
 use crate::measure::Record;
+use crate::profile::Profile;
 use crate::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
@@ -85,6 +86,41 @@ pub fn kernels(kernels: &[(&Version, u32, KernelInfo)]) -> Table {
             or_dash(kernel.shared_bytes),
             or_dash(kernel.warps_per_sm),
             version.change.to_string(),
+        ]);
+    }
+    table
+}
+
+/// One line for each profile: what it takes, moves and waits for.
+pub fn profiles(profiles: &[Profile]) -> Table {
+    let mut table = table(&[
+        "version",
+        "time [ms]",
+        "TFLOP/s",
+        "FLOP/term",
+        "source counts",
+        "FMA",
+        "FP64 busy",
+        "FLOP/B HBM",
+        "L2",
+        "L1",
+        "waits for",
+    ]);
+    for p in profiles {
+        let intensity = |bytes: f64| format!("{:.2}", p.flops() / bytes);
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        table.add_row(vec![
+            p.version.clone(),
+            format!("{:.1}", p.seconds() * 1e3),
+            format!("{:.2}", p.rate() / 1e12),
+            format!("{:.1}", p.flops() / p.terms as f64),
+            or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
+            percent(p.fma_ratio()),
+            or_dash(p.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
+            intensity(p.bytes.hbm),
+            intensity(p.bytes.l2),
+            intensity(p.bytes.l1),
+            or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
     }
     table

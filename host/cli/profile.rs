@@ -1,0 +1,141 @@
+//! `gpp profile`: time the versions, measure the ceilings, and have ncu count.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use super::ProfileArgs;
+use super::run::{self, Measured};
+use crate::counting;
+use crate::devices::gpu::Gpu;
+use crate::error::Error;
+use crate::measure::Repetition;
+use crate::output::replace;
+use crate::problem::{Problem, synthesis, systems};
+use crate::profile::{self, Context, Profile, lines, metrics, ncu};
+use crate::progress::Progress;
+use crate::report::json;
+use crate::roofline::ceilings::Ceilings;
+
+pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let versions = run::versions(&args.version)?;
+    let system = systems::find(&args.system)?;
+    std::fs::create_dir_all(&args.dir)
+        .map_err(|e| Error::Write { path: args.dir.clone(), reason: e.to_string() })?;
+
+    let (problem, mut profiles) = match &args.from {
+        Some(csv) => {
+            let problem = synthesis::synthesise(system, args.seed, progress)?;
+            let text = std::fs::read_to_string(csv)
+                .with_context(|| format!("{}: cannot read", csv.display()))?;
+            let launches = metrics::parse(&text)
+                .map_err(|what| Error::Profiler { what: format!("{}: {what}", csv.display()) })?;
+            let source = format!("hardware counters, {}", csv.display());
+            let profiles = aggregated(&launches, &problem, source)?;
+            (problem, profiles)
+        }
+        None => {
+            // What is missing is said before anything long begins.
+            let ncu = ncu::Ncu::find(&args.ncu)?;
+            let crate::devices::Choice::Gpu(index) = args.device.parse()? else {
+                return Err(
+                    Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into()
+                );
+            };
+            let gpu = Gpu::open(index)?;
+            let ceilings = gpu.ceilings()?;
+            let problem = synthesis::synthesise(system, args.seed, progress)?;
+            let measured = Measured::of(&gpu, problem, &versions, REPETITION, progress)?;
+            if measured.exit_code() != ExitCode::SUCCESS {
+                // What is not verified is not worth a profile.
+                return Ok(ExitCode::FAILURE);
+            }
+            let Measured { problem, records } = measured;
+            let document = json::document(crate::devices::Device::info(&gpu), &problem, &records);
+            // The profiled program wants the device to itself.
+            drop(gpu);
+
+            let target = ncu::Target {
+                versions: args.version.clone(),
+                problem: vec![
+                    "--system".into(),
+                    args.system.clone().into(),
+                    "--seed".into(),
+                    args.seed.to_string().into(),
+                ],
+                device: args.device.clone(),
+            };
+            let bar = progress.bar("profiling (minutes)", 2);
+            let (csv, launches) = ncu.counters(&target)?;
+            bar.inc(1);
+            let source = format!("hardware counters, ncu {}", ncu.version);
+            let mut profiles = aggregated(&launches, &problem, source)?;
+            let lines = if args.no_lines { Vec::new() } else { ncu.source_lines(&target)? };
+            bar.finish_and_clear();
+
+            for profile in &mut profiles {
+                let record = records.iter().find(|record| record.version == profile.version);
+                profile.time_s = record.map(|record| record.times.median);
+                profile.device.clone_from(&ceilings.device);
+                profile.lines = lines_of(profile, &lines);
+            }
+            write(&args.dir.join("counters.csv"), &csv)?;
+            write(&args.dir.join("run.json"), &serde_json::to_string_pretty(&document)?)?;
+            write(&args.dir.join(CEILINGS), &serde_json::to_string_pretty(&ceilings)?)?;
+            (problem, profiles)
+        }
+    };
+
+    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
+    let bar = progress.bar("counting", profiles.len() as u64);
+    for profile in &mut profiles {
+        let version = versions.iter().find(|v| v.id == profile.version).expect("retained above");
+        profile.counted = Some(counting::count(version, &problem)?);
+        profile::store(&args.dir, profile)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if !args.quiet {
+        println!("{}", crate::report::table::profiles(&profiles));
+        println!("{} profiles in {}", profiles.len(), args.dir.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs of each version for its time, beside the profiler's.
+const REPETITION: Repetition = Repetition { warmup: 1, repeat: 5 };
+
+/// The ceilings' file in a folder of profiles.
+const CEILINGS: &str = "ceilings.json";
+
+/// The ceilings of a folder of profiles, where they were measured.
+///
+/// # Errors
+/// [`Error::Data`] for a file that holds none.
+pub fn ceilings(folder: &Path) -> crate::Result<Ceilings> {
+    let path = folder.join(CEILINGS);
+    let wrong = |what: String| Error::Data { origin: path.display().to_string(), what };
+    let text = std::fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read: {e}")))?;
+    serde_json::from_str(&text).map_err(|e| wrong(format!("holds no ceilings: {e}")))
+}
+
+fn aggregated(
+    launches: &[metrics::Launch],
+    problem: &Problem,
+    source: String,
+) -> crate::Result<Vec<Profile>> {
+    let context = Context { system: problem.name.clone(), terms: problem.terms(), source };
+    profile::aggregate(launches, &context).map_err(|what| Error::Profiler { what })
+}
+
+fn lines_of(profile: &Profile, kernels: &[lines::KernelLines]) -> Vec<lines::SourceLine> {
+    let first = profile.launches.first();
+    let kernel = kernels.iter().find(|kernel| Some(&kernel.kernel) == first);
+    kernel.map(|kernel| kernel.lines.clone()).unwrap_or_default()
+}
+
+fn write(path: &Path, text: &str) -> crate::Result<()> {
+    replace(path, |file| std::io::Write::write_all(file, text.as_bytes()))
+}
