@@ -4,7 +4,10 @@ mod generate;
 mod golden;
 mod info;
 mod profile;
+mod report;
+mod roofline;
 mod run;
+mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,6 +56,12 @@ enum Command {
     Info(InfoArgs),
     /// Profile versions with ncu and store a record for each
     Profile(ProfileArgs),
+    /// Draw the rooflines of stored profiles as SVG, PNG and CSV
+    Roofline(RooflineArgs),
+    /// Make one self-contained HTML page of stored profiles
+    Report(ReportArgs),
+    /// Print the paper's Table I, live, beside its own columns
+    Table(TableArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
 }
@@ -165,6 +174,79 @@ pub struct ProfileArgs {
     pub quiet: bool,
 }
 
+/// Arguments of `roofline`.
+#[derive(Args)]
+pub struct RooflineArgs {
+    /// Folder with the records of `gpp profile`
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    pub dir: PathBuf,
+
+    /// Folder for the charts; by default that of the records
+    #[arg(long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `report`.
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Folder with the records of `gpp profile`
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    pub dir: PathBuf,
+
+    /// The page; by default report.html in the folder of the records
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `table`.
+#[derive(Args)]
+pub struct TableArgs {
+    /// Kernel versions: one, several with commas, or all
+    #[arg(long, value_name = "V[,V…]", default_value = "all")]
+    pub version: String,
+
+    /// Built-in systems, several with commas
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', default_value = "si214")]
+    pub system: Vec<String>,
+
+    /// JSON of earlier runs, several with commas, instead of running
+    #[arg(long, value_name = "FILE[,FILE…]", value_delimiter = ',')]
+    pub from: Vec<PathBuf>,
+
+    /// Where to run: auto, gpu, gpu:N or cpu
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+
+    /// Timed runs of each version
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    pub repeat: usize,
+
+    /// Seed of the systems
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    pub format: Format,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Forms of a table.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    Terminal,
+    /// For a page, with the talk's table and the blog's steps.
+    Markdown,
+    /// For a spreadsheet.
+    Csv,
+    /// For a program.
+    Json,
+}
+
 /// Arguments of `golden`.
 #[derive(Args)]
 pub struct GoldenArgs {
@@ -202,6 +284,9 @@ pub fn main() -> ExitCode {
         Some(Command::Generate(args)) => generate::generate(&args),
         Some(Command::Info(args)) => info::info(&args),
         Some(Command::Profile(args)) => profile::profile(&args),
+        Some(Command::Roofline(args)) => roofline::roofline(&args),
+        Some(Command::Report(args)) => report::report(&args),
+        Some(Command::Table(args)) => table::table(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
     };
     match done {

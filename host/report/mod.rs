@@ -1,4 +1,7 @@
-//! The record of a run, as JSON and as a table.
+//! The record of a run, as JSON, tables and a page.
 
+pub mod html;
 pub mod json;
+pub mod published;
 pub mod table;
+pub mod table1;

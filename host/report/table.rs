@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, Color, Table, presets};
 use gpp_kernels::registry::Version;
 
+use super::table1::{HEADINGS, Row};
 use crate::devices::KernelInfo;
 use crate::measure::Record;
 use crate::profile::Profile;
@@ -122,6 +123,15 @@ pub fn profiles(profiles: &[Profile]) -> Table {
             intensity(p.bytes.l1),
             or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
+    }
+    table
+}
+
+/// The paper's Table I beside the runs.
+pub fn table1(rows: &[Row]) -> Table {
+    let mut table = table(&HEADINGS);
+    for row in rows {
+        table.add_row(row.cells());
     }
     table
 }

@@ -1,0 +1,109 @@
+//! The published figures, from `data/published/`.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A row of the paper's Table I: one V100.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PaperRow {
+    /// The version's id.
+    pub version: String,
+    /// Seconds on si214.
+    pub si214_time_s: f64,
+    /// Rate on si214.
+    pub si214_tflops: f64,
+    /// Seconds on si510.
+    pub si510_time_s: f64,
+    /// Rate on si510.
+    pub si510_tflops: f64,
+    /// Warps on a multiprocessor.
+    pub warps_per_sm: u32,
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+}
+
+impl PaperRow {
+    /// Seconds on a system that the paper has.
+    pub fn time_s(&self, system: &str) -> Option<f64> {
+        match system {
+            "si214" => Some(self.si214_time_s),
+            "si510" => Some(self.si510_time_s),
+            _ => None,
+        }
+    }
+
+    /// Rate on a system that the paper has.
+    pub fn tflops(&self, system: &str) -> Option<f64> {
+        match system {
+            "si214" => Some(self.si214_tflops),
+            "si510" => Some(self.si510_tflops),
+            _ => None,
+        }
+    }
+}
+
+/// A row of the talk's table (NERSC, February 2020), in its own numbering.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TalkRow {
+    /// The talk's version.
+    pub version: String,
+    /// What it changes.
+    pub name: String,
+    /// 10¹² operations.
+    pub tflop: f64,
+    /// Seconds.
+    pub time_s: f64,
+    /// Rate.
+    pub tflops: f64,
+}
+
+/// A step of the blog; what it does not publish is empty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlogRow {
+    /// The step.
+    pub step: String,
+    /// What it changes.
+    pub change: String,
+    /// Seconds.
+    pub time_s: Option<f64>,
+    /// Rate.
+    pub tflops: Option<f64>,
+    /// FLOP/byte on HBM.
+    pub arithmetic_intensity: Option<f64>,
+}
+
+fn rows<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    csv::Reader::from_reader(text.as_bytes())
+        .into_deserialize()
+        .collect::<Result<_, _>>()
+        .expect("data/published is checked by a test")
+}
+
+/// The paper's Table I.
+pub fn paper() -> Vec<PaperRow> {
+    rows(include_str!("../../data/published/table1.csv"))
+}
+
+/// The talk's table.
+pub fn talk() -> Vec<TalkRow> {
+    rows(include_str!("../../data/published/talk.csv"))
+}
+
+/// The blog's steps.
+pub fn blog() -> Vec<BlogRow> {
+    rows(include_str!("../../data/published/blog.csv"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_row_is_read() {
+        assert_eq!(paper().len(), 9);
+        assert_eq!(paper()[8].tflops("si510"), Some(3.638));
+        assert_eq!(talk().len(), 9);
+        assert_eq!(blog().len(), 5);
+        assert_eq!(blog()[3].arithmetic_intensity, Some(6.3));
+    }
+}

@@ -1,0 +1,175 @@
+//! The paper's Table I, live: runs on the device at hand beside the published columns.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::published;
+
+/// One version on one system, here and in the paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The system's name.
+    pub system: String,
+    /// The version's id.
+    pub version: String,
+    /// Median time here.
+    pub time_s: f64,
+    /// Rate here.
+    pub tflops: f64,
+    /// v0's time over this one's, here.
+    pub over_v0: Option<f64>,
+    /// Warps on a multiprocessor, here.
+    pub warps_per_sm: Option<u64>,
+    /// Registers of a thread, here.
+    pub registers: Option<u64>,
+    /// The same in the paper, one V100.
+    pub paper_time_s: Option<f64>,
+    /// The paper's rate.
+    pub paper_tflops: Option<f64>,
+    /// v0's time over this one's, in the paper.
+    pub paper_over_v0: Option<f64>,
+    /// The paper's warps.
+    pub paper_warps_per_sm: Option<u32>,
+    /// The paper's registers.
+    pub paper_registers: Option<u32>,
+    /// Whether the step from the version before goes the other way than in the paper: faster there
+    /// and slower here, or slower there and faster here.
+    pub order_differs: bool,
+    /// Where the operation count behind the rate comes from.
+    pub flops_source: String,
+}
+
+/// Rows from the JSON of a run; results that did not pass are left out.
+///
+/// # Errors
+/// What the JSON lacks.
+pub fn rows(run: &Value) -> Result<Vec<Row>, String> {
+    let text = |value: &Value, what: &str| {
+        value.as_str().map(str::to_string).ok_or(format!("the run has no {what}"))
+    };
+    let system = text(&run["system"]["name"], "system name")?;
+    let paper = published::paper();
+    let of_paper = |version: &str| paper.iter().find(|row| row.version == version);
+    let paper_v0 = of_paper("v0").and_then(|row| row.time_s(&system));
+
+    let mut rows = Vec::new();
+    for result in run["results"].as_array().ok_or("the run has no results")? {
+        if result["verification"]["outcome"] != "passed" {
+            continue;
+        }
+        let version = text(&result["version"], "version")?;
+        let time_s = result["time_s"]["median"].as_f64().ok_or("a result has no median time")?;
+        let published = of_paper(&version);
+        let paper_time_s = published.and_then(|row| row.time_s(&system));
+        rows.push(Row {
+            time_s,
+            tflops: result["tflops"].as_f64().ok_or("a result has no tflops")?,
+            over_v0: None,
+            warps_per_sm: result["warps_per_sm"].as_u64(),
+            registers: result["registers"].as_u64(),
+            paper_time_s,
+            paper_tflops: published.and_then(|row| row.tflops(&system)),
+            paper_over_v0: paper_v0.zip(paper_time_s).map(|(v0, time)| v0 / time),
+            paper_warps_per_sm: published.map(|row| row.warps_per_sm),
+            paper_registers: published.map(|row| row.registers_per_thread),
+            order_differs: false,
+            flops_source: text(&result["flops_source"], "flops_source")?,
+            system: system.clone(),
+            version,
+        });
+    }
+    let v0 = rows.iter().find(|row| row.version == "v0").map(|row| row.time_s);
+    let faster = |time: fn(&Row) -> Option<f64>, at: usize| {
+        Some(time(&rows[at])? < time(&rows[at.checked_sub(1)?])?)
+    };
+    let differs: Vec<bool> = (0..rows.len())
+        .map(|at| {
+            let here = faster(|row| Some(row.time_s), at);
+            here.zip(faster(|row| row.paper_time_s, at)).is_some_and(|(here, there)| here != there)
+        })
+        .collect();
+    for (row, differs) in rows.iter_mut().zip(differs) {
+        row.over_v0 = v0.map(|v0| v0 / row.time_s);
+        row.order_differs = differs;
+    }
+    Ok(rows)
+}
+
+/// Headings of the table, the same in every form.
+pub const HEADINGS: [&str; 12] = [
+    "system",
+    "version",
+    "time [ms]",
+    "TFLOP/s",
+    "over v0",
+    "warps/SM",
+    "registers",
+    "V100 time [ms]",
+    "V100 TFLOP/s",
+    "V100 over v0",
+    "V100 warps/SM",
+    "V100 registers",
+];
+
+impl Row {
+    /// Its cells under [`HEADINGS`]; a version whose step goes the other way than in the paper has
+    /// a mark.
+    pub fn cells(&self) -> [String; 12] {
+        fn cell<T: ToString>(value: Option<T>) -> String {
+            value.map_or("–".into(), |value| value.to_string())
+        }
+        let mark = if self.order_differs { "*" } else { "" };
+        let times = |ratio: f64| format!("{ratio:.2}×");
+        [
+            self.system.clone(),
+            format!("{}{mark}", self.version),
+            format!("{:.1}", self.time_s * 1e3),
+            format!("{:.2}", self.tflops),
+            cell(self.over_v0.map(times)),
+            cell(self.warps_per_sm),
+            cell(self.registers),
+            cell(self.paper_time_s.map(|time| format!("{:.0}", time * 1e3))),
+            cell(self.paper_tflops.map(|rate| format!("{rate:.2}"))),
+            cell(self.paper_over_v0.map(times)),
+            cell(self.paper_warps_per_sm),
+            cell(self.paper_registers),
+        ]
+    }
+}
+
+/// What the mark means.
+pub const MARK: &str =
+    "* against the version before: faster here and slower in the paper, or the other way round";
+
+/// The table in Markdown, with the talk's table and the blog's steps below.
+pub fn markdown(rows: &[Row]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let table = |headings: &[&str], rows: Vec<Vec<String>>| {
+        let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
+        let rule = vec!["---".to_string(); headings.len()];
+        let rows: String = rows.iter().map(|row| line(row)).collect();
+        line(&headings) + &line(&rule) + &rows
+    };
+    let empty = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
+    let talk = published::talk()
+        .into_iter()
+        .map(|r| {
+            let numbers = [r.tflop, r.time_s, r.tflops].map(|n| n.to_string());
+            [vec![r.version, r.name], numbers.to_vec()].concat()
+        })
+        .collect();
+    let blog = published::blog()
+        .into_iter()
+        .map(|r| {
+            let numbers = [r.time_s, r.tflops, r.arithmetic_intensity].map(empty);
+            [vec![r.step, r.change], numbers.to_vec()].concat()
+        })
+        .collect();
+    format!(
+        "{}\n{MARK}\n\nThe talk (NERSC, February 2020), V100, si214, in its own order:\n\n{}\n\
+         The blog (NVIDIA developer blog), V100, si214:\n\n{}",
+        table(&HEADINGS, rows.iter().map(|row| row.cells().to_vec()).collect()),
+        table(&["talk", "change", "TFLOP", "time [s]", "TFLOP/s"], talk),
+        table(&["blog", "change", "time [s]", "TFLOP/s", "FLOP/byte"], blog),
+    )
+}
