@@ -72,7 +72,15 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
             bar.inc(1);
             let source = format!("hardware counters, ncu {}", ncu.version);
             let mut profiles = aggregated(&launches, &problem, source)?;
-            let lines = if args.no_lines { Vec::new() } else { ncu.source_lines(&target)? };
+            // The counters are worth keeping without the samples.
+            let lines = if args.no_lines {
+                Vec::new()
+            } else {
+                ncu.source_lines(&target).unwrap_or_else(|error| {
+                    eprintln!("no samples by source line: {error}");
+                    Vec::new()
+                })
+            };
             bar.finish_and_clear();
 
             for profile in &mut profiles {

@@ -26,63 +26,62 @@ pub struct KernelLines {
     pub lines: Vec<SourceLine>,
 }
 
+/// Names of the columns of all samples and of those not issued: of the section `SourceCounters`, and
+/// of the metric groups alone.
+const COLUMNS: [[&str; 2]; 2] = [
+    ["Warp Stall Sampling (All Samples)", "Warp Stall Sampling (Not-issued Samples)"],
+    ["group:smsp__pcsamp_warp_stall_reasons", "group:smsp__pcsamp_warp_stall_reasons_not_issued"],
+];
+
 /// Reads the source page.
 ///
 /// # Errors
 /// What was needed and what was found.
 pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
-    let table: String =
-        text.lines().filter(|line| !line.starts_with("==")).flat_map(|line| [line, "\n"]).collect();
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(table.as_bytes());
     let mut kernels: Vec<KernelLines> = Vec::new();
-    let mut file = String::new();
-    let mut columns: Option<[usize; 2]> = None;
-    for record in reader.records() {
-        let record = record.map_err(|e| format!("malformed CSV: {e}"))?;
-        let field = |at: usize| record.get(at).unwrap_or_default();
-        match field(0) {
-            "File Path" | "File Name" => file = field(1).trim_start_matches("./").to_string(),
+    let mut current = 0;
+    let mut file = "";
+    // Columns of the samples, counted from the end: source text may hold what separates columns.
+    let mut columns = None;
+    for row in text.lines().filter_map(fields) {
+        match row[0] {
+            "File Path" | "File Name" => file = row[1].trim_start_matches("./"),
             "Function Name" => {
-                let kernel = field(1).to_string();
-                if !kernels.iter().any(|k| k.kernel == kernel) {
-                    kernels.push(KernelLines { kernel: kernel.clone(), lines: Vec::new() });
+                current = kernels.iter().position(|k| k.kernel == row[1]).unwrap_or(kernels.len());
+                if current == kernels.len() {
+                    kernels.push(KernelLines { kernel: row[1].into(), lines: Vec::new() });
                 }
-                // The lines that follow are the last kernel's.
-                let at = kernels.iter().position(|k| k.kernel == kernel).unwrap_or_default();
-                let current = kernels.remove(at);
-                kernels.push(current);
             }
             "Line No" => {
-                let column = |name: &str| record.iter().position(|h| h == name);
-                columns = Some([
-                    column("Warp Stall Sampling (All Samples)")
-                        .ok_or("the source page has no column of warp samples")?,
-                    column("Warp Stall Sampling (Not-issued Samples)")
-                        .ok_or("the source page has no column of not-issued samples")?,
-                ]);
+                let from_end = |name: &str| row.iter().rev().position(|&column| column == name);
+                columns = COLUMNS
+                    .iter()
+                    .find_map(|[all, rest]| Some((from_end(all)?, from_end(rest)?, row.len())));
+                if columns.is_none() {
+                    return Err(format!("the source page has no warp samples: {row:?}"));
+                }
             }
             number => {
-                let (Ok(line), Some([all, not_issued])) = (number.parse::<u32>(), columns) else {
+                // Rows without a line number are instructions, which the line's row sums up.
+                let (Ok(line), Some((all, rest, width)), Some(kernel)) =
+                    (number.parse::<u32>(), columns, kernels.get_mut(current))
+                else {
                     continue;
                 };
-                let count =
-                    |at: usize| field(at).replace([',', '.'], "").parse::<u64>().unwrap_or(0);
-                let (samples, not_issued) = (count(all), count(not_issued));
-                let Some(kernel) = kernels.last_mut().filter(|_| samples > 0) else { continue };
-                match kernel.lines.iter_mut().find(|l| l.line == line && l.file == file) {
-                    Some(known) => {
-                        known.samples += samples;
-                        known.not_issued += not_issued;
-                    }
-                    None => kernel.lines.push(SourceLine {
-                        file: file.clone(),
-                        line,
-                        text: field(1).trim().to_string(),
-                        samples,
-                        not_issued,
-                    }),
+                if row.len() < width {
+                    return Err(format!("a row ends early: {row:?}"));
                 }
+                let count = |from_end: usize| {
+                    row[row.len() - 1 - from_end].replace([',', '.'], "").parse().unwrap_or(0)
+                };
+                let found = SourceLine {
+                    file: file.into(),
+                    line,
+                    text: row[1].trim().into(),
+                    samples: count(all),
+                    not_issued: count(rest),
+                };
+                kernel.add(found);
             }
         }
     }
@@ -95,4 +94,27 @@ pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
         kernel.lines.sort_by_key(|line| std::cmp::Reverse(line.samples));
     }
     Ok(kernels)
+}
+
+/// The fields of a row, all of them quoted; the profiler does not escape quotes in source text.
+fn fields(line: &str) -> Option<Vec<&str>> {
+    let fields: Vec<&str> =
+        line.trim_end().strip_prefix('"')?.strip_suffix('"')?.split("\",\"").collect();
+    (fields.len() >= 2).then_some(fields)
+}
+
+impl KernelLines {
+    /// Adds a line's samples to those of earlier launches.
+    fn add(&mut self, found: SourceLine) {
+        let known =
+            self.lines.iter_mut().find(|line| line.line == found.line && line.file == found.file);
+        match known {
+            Some(known) => {
+                known.samples += found.samples;
+                known.not_issued += found.not_issued;
+            }
+            None if found.samples > 0 => self.lines.push(found),
+            None => {}
+        }
+    }
 }
