@@ -1,11 +1,96 @@
-//! What the profiler prints, recorded, and what is made of it.
+//! What the profiler prints, recorded, and what is made of it; operation counts by hand.
 
 mod common;
 
-use gpp::profile::{lines, metrics};
+use common::{Kind, Make, make};
+use gpp::counting;
+use gpp::kernels::registry::VERSIONS;
+use gpp::profile::{self, Context, Profile, lines, metrics};
+use gpp::roofline::ceilings::share_of_peak;
+use gpp::roofline::{Level, points};
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
+}
+
+fn context() -> Context {
+    Context { system: "si214".into(), terms: 24_541_840_000, source: "recorded".into() }
+}
+
+fn profiles(csv: &str) -> Result<Vec<Profile>, String> {
+    profile::aggregate(&metrics::parse(csv)?, &context())
+}
+
+#[test]
+fn the_raw_page_of_two_versions() {
+    let profiles = profiles(&recorded("ncu-2025.3-raw.csv")).unwrap();
+    let [v0, v5] = &profiles[..] else { panic!("{profiles:?}") };
+    assert_eq!(v0.launches, ["gpp_v0_nw2", "gpp_second_stage"]);
+    assert_eq!(v5.launches, ["gpp_v5", "gpp_v5", "gpp_second_stage"]);
+    assert_eq!(v0.device, "NVIDIA H200");
+    assert_eq!((v0.registers, v5.registers), (Some(96), Some(72)));
+    // FLOP for each term, as the counters give them.
+    assert!((v0.flops() / v0.terms as f64 - 147.9).abs() < 0.1);
+    assert!((v5.flops() / v5.terms as f64 - 80.1).abs() < 0.1);
+    assert!((0.62..0.64).contains(&v0.fma_ratio()));
+    assert!((0.3..0.4).contains(&v0.duration_s), "{}", v0.duration_s);
+    assert!((v0.stalls.values().sum::<f64>() - 1.0).abs() < 1e-12);
+    assert_eq!(v0.main_stall().unwrap().0, "wait");
+    let [hbm, l2, l1] = points(v0);
+    assert_eq!((hbm.level, l2.level, l1.level), (Level::Hbm, Level::L2, Level::L1));
+    assert!((hbm.intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
+}
+
+#[test]
+fn the_details_page_of_two_versions() {
+    let profiles = profiles(&recorded("ncu-2025.3-details.csv")).unwrap();
+    let versions: Vec<&str> = profiles.iter().map(|p| p.version.as_str()).collect();
+    assert_eq!(versions, ["v0", "v5"]);
+    assert!(profiles.iter().all(|p| p.duration_s > 0.0 && p.duration_s < 1e-3));
+}
+
+#[test]
+fn scaled_units_and_decimal_commas() {
+    let page = |number: [&str; 2], units: [&str; 2]| {
+        let [dram, l2] = [metrics::HBM, metrics::L2];
+        format!(
+            "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+             \"0\",\"gpp_v3_nw2\",\"{dram}\",\"{}\",\"{}\"\n\
+             \"0\",\"gpp_v3_nw2\",\"{l2}\",\"{}\",\"{}\"\n",
+            units[0], number[0], units[1], number[1]
+        )
+    };
+    for (numbers, units) in [
+        (["1,234.5", "0.25"], ["Mbyte", "Gbyte"]),
+        (["1.234,5", "0,25"], ["Mbyte", "Gbyte"]),
+        (["1,234,500", "250,000"], ["Kbyte", "Kbyte"]),
+    ] {
+        let launches = metrics::parse(&page(numbers, units)).unwrap();
+        assert_eq!(launches[0].get(metrics::HBM), Some(1.2345e9), "{numbers:?}");
+        assert_eq!(launches[0].get(metrics::L2), Some(2.5e8), "{numbers:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let raw = recorded("ncu-2025.3-raw.csv");
+    let without = raw.replace("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", "something");
+    for (csv, part) in [
+        (without.as_str(), "op_dfma_pred_on.sum is missing for kernel `gpp_v0_nw2`"),
+        (&raw.replace("gpp_v5", "other_kernel"), "kernel `other_kernel` is of no known version"),
+        ("==ERROR== No kernels were profiled.\n", "No kernels were profiled"),
+        ("", "no header row"),
+        ("a,b\n1,2\n", "no header row"),
+        (raw.lines().take(4).collect::<Vec<_>>().join("\n").as_str(), "no launch"),
+    ] {
+        let error = profiles(csv).unwrap_err();
+        assert!(error.contains(part), "`{part}` is missing in `{error}`");
+    }
+    // A launch that failed has no numbers.
+    let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"";
+    let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", metrics::DURATION);
+    assert!(profiles(&failed).unwrap_err().contains("is missing for kernel `gpp_v8`"));
+    assert!(lines::parse("").unwrap_err().contains("Function Name"));
 }
 
 #[test]
@@ -14,9 +99,80 @@ fn source_lines_of_two_kernels() {
     let names: Vec<&str> = kernels.iter().map(|k| k.kernel.as_str()).collect();
     assert_eq!(names, ["gpp_v0_nw2", "gpp_v5"]);
     for kernel in &kernels {
+        assert!(!kernel.lines.is_empty());
         assert!(kernel.lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
         assert!(kernel.lines.iter().all(|line| line.file.starts_with("kernels/src/")));
         assert!(kernel.lines.iter().all(|line| line.not_issued <= line.samples));
     }
-    let _ = metrics::list();
+    let division = "let delw = wtilde / wdiff;";
+    assert!(kernels[0].lines.iter().any(|line| line.text == division && line.samples > 0));
+}
+
+#[test]
+fn quotes_in_source_text_do_not_shift_the_columns() {
+    let page = "\"File Path\",\"./kernels/src/target/ptx.rs\"\n\
+                \"Function Name\",\"gpp_v8\"\n\
+                \"Line No\",\"Source\",\"Address\",\"Source\",\
+                \"group:smsp__pcsamp_warp_stall_reasons\",\
+                \"group:smsp__pcsamp_warp_stall_reasons_not_issued\"\n\
+                \"7\",\"asm!(\"a\",\"b\");\",\"-\",\"-\",\"1,234\",\"5\"\n";
+    let kernels = lines::parse(page).unwrap();
+    assert_eq!((kernels[0].lines[0].samples, kernels[0].lines[0].not_issued), (1234, 5));
+}
+
+#[test]
+fn the_papers_own_numbers() {
+    assert!((share_of_peak(0.58) - 0.79).abs() < 1e-12);
+    assert!((share_of_peak(0.58) * 6.7 - 5.3).abs() < 0.01);
+    assert_eq!((share_of_peak(0.0), share_of_peak(1.0)), (0.5, 1.0));
+}
+
+/// One term of one branch, counted: its operations and comparisons in the source of v0 and v3.
+#[test]
+fn operations_of_one_term_by_hand() {
+    let count = |id: &str, kind: Kind| {
+        let version = VERSIONS.iter().find(|v| v.id == id).unwrap();
+        let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind, seed: 3 };
+        let mut problem = make(made);
+        // No cutoff: w > 0.
+        problem.wx[0] = 1.0;
+        counting::count(version, &problem).unwrap()
+    };
+    // M, ω̃² and Ω²: three complex products, each 2 mul and 2 FMA.
+    // Update: vcoul·occ and vcoul·½ (2 mul), two scalings (4 mul), two products (4 mul, 4 FMA less
+    // the 2 that are theirs), four sums.
+    let shared = [4.0, 3.0 * 2.0 + 2.0 + 4.0 + 4.0, 3.0 * 2.0 + 4.0];
+    // |z|² is 1 mul and 1 FMA; a quotient of two complex numbers 3 mul, 3 FMA and 2 divisions.
+    let first = count("v0", Kind::First);
+    let [add, mul, fma] = shared;
+    // wdiff 1 add; |wdiff|², |delw|²; two quotients; delw·eps; w² − ω̃² (1 FMA); |eps|, sexcut·|eps|.
+    assert_eq!(first.add, add + 1.0);
+    assert_eq!(first.mul, mul + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0);
+    assert_eq!(first.fma, fma + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0);
+    assert_eq!((first.div, first.rcp, first.sqrt), (4.0, 0.0, 1.0));
+    // wdiffr > limittwo, delwr < limitone, w < 0.
+    assert_eq!(first.compare, 3.0);
+
+    let neither = count("v0", Kind::Neither);
+    assert_eq!((neither.div, neither.sqrt, neither.compare), (2.0, 1.0, 3.0));
+    let second = count("v0", Kind::Second);
+    assert_eq!((second.div, second.sqrt, second.compare), (4.0, 1.0, 3.0));
+
+    for (kind, reciprocals) in [(Kind::First, 2.0), (Kind::Second, 2.0), (Kind::Neither, 1.0)] {
+        let v3 = count("v3", kind);
+        assert_eq!((v3.div, v3.rcp, v3.sqrt), (0.0, reciprocals, 0.0), "{kind:?}");
+    }
+}
+
+#[test]
+fn counts_of_a_sample_are_those_of_the_whole() {
+    let system = gpp::problem::systems::find("demo").unwrap();
+    let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
+    let made = Make { nbands: 96, ngpown: 40, ncouls: 300, nw: 2, kind: Kind::First, seed: 1 };
+    let (sampled, whole) = (counting::count(VERSIONS[8], &problem).unwrap(), make(made));
+    assert!(sampled.terms < problem.terms());
+    let whole = counting::count(VERSIONS[8], &whole).unwrap();
+    // Nearly all terms take the first branch, and what a thread does once for its bands is spread
+    // over as many.
+    assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");
 }

@@ -17,6 +17,9 @@ const FONT: &str = "chart";
 
 type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
 
+/// A point and where it is in pixels.
+type Dot = (Point, (i32, i32));
+
 fn color(level: Level) -> RGBColor {
     match level {
         Level::Hbm => RGBColor(0x1f, 0x5f, 0xbf),
@@ -67,7 +70,7 @@ fn draw<DB: DrawingBackend>(
     title: &str,
     profiles: &[&Profile],
     ceilings: &Ceilings,
-) -> Result<Vec<(Point, (i32, i32))>, String> {
+) -> Result<Vec<Dot>, String> {
     // The same letters in SVG and PNG, whatever fonts the machine has.
     static FONTS: Once = Once::new();
     FONTS.call_once(|| {

@@ -70,6 +70,10 @@ fn count(change: impl FnOnce(&mut Counts)) {
     });
 }
 
+fn one_more(operations: &mut u64) {
+    *operations += 1;
+}
+
 /// A number whose operations are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
@@ -116,7 +120,7 @@ impl Mul for Counted {
     type Output = Counted;
 
     fn mul(self, other: Counted) -> Counted {
-        count(|counts| counts.mul += 1);
+        count(|counts| one_more(&mut counts.mul));
         Counted { value: self.value * other.value, product: true }
     }
 }
@@ -125,7 +129,8 @@ impl Div for Counted {
     type Output = Counted;
 
     fn div(self, other: Counted) -> Counted {
-        count(|counts| if self.value == 1.0 { counts.rcp += 1 } else { counts.div += 1 });
+        let reciprocal = self.value == 1.0;
+        count(|counts| one_more(if reciprocal { &mut counts.rcp } else { &mut counts.div }));
         Counted::plain(self.value / other.value)
     }
 }

@@ -1,0 +1,199 @@
+//! Tables, charts and the page, from the archived run: compared with what was looked at and kept in
+//! `tests/data`, and the page opened in a browser where there is one. With GPP_UPDATE_SNAPSHOTS set
+//! the kept ones are written anew.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gpp::profile;
+use gpp::report::{html, table1};
+use gpp::roofline::ceilings::{Ceilings, Theoretical};
+use gpp::roofline::{FIGURES, chart};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+fn main() {
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok());
+    if browser.is_none() {
+        println!("no browser on this machine: the page is not opened");
+    }
+    let trials = vec![
+        Trial::test("table in Markdown", table_in_markdown),
+        Trial::test("steps that go the other way are marked", marks),
+        Trial::test("roofline as SVG", roofline_as_svg),
+        Trial::test("roofline as PNG", roofline_as_png),
+        Trial::test("page needs nothing else", page_is_self_contained),
+        Trial::test("commands on stored records", commands),
+        Trial::test("page opens in a browser", move || in_browser(browser.unwrap_or_default()))
+            .with_ignored_flag(browser.is_none()),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn archive() -> PathBuf {
+    common::repository("data/runs/h200-2026-11-21/si214")
+}
+
+fn run() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(archive().join("run.json")).unwrap()).unwrap()
+}
+
+fn ceilings() -> Ceilings {
+    Ceilings {
+        device: "made by hand".into(),
+        fp64: 30e12,
+        hbm: 4e12,
+        l2: 8e12,
+        l1: 30e12,
+        theoretical: Theoretical { fp64: Some(33e12), hbm: 4.8e12, l1: 33e12, shared: 33e12 },
+    }
+}
+
+/// Compares with the text kept under that name.
+fn snapshot(name: &str, text: &str) -> Result<(), Failed> {
+    let path = common::repository(&format!("tests/data/{name}"));
+    if std::env::var_os("GPP_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, text)?;
+    }
+    let kept = std::fs::read_to_string(&path)?;
+    if kept != text {
+        let line = kept.lines().zip(text.lines()).position(|(a, b)| a != b);
+        return Err(format!("{} differs, first in line {line:?}:\n{text}", path.display()).into());
+    }
+    Ok(())
+}
+
+fn table_in_markdown() -> Result<(), Failed> {
+    snapshot("table1.md", &table1::markdown(&table1::rows(&run())?))
+}
+
+fn marks() -> Result<(), Failed> {
+    let mut run = run();
+    // v4 slower than v3 here, faster in the paper.
+    run["results"][4]["time_s"]["median"] = 9.0.into();
+    // What did not pass is no time at all.
+    run["results"][8]["verification"]["outcome"] = "incorrect".into();
+    let rows = table1::rows(&run)?;
+    assert_eq!(rows.len(), 8);
+    assert!(rows[4].order_differs && !rows[0].order_differs && !rows[3].order_differs);
+    assert_eq!(rows[0].over_v0, Some(1.0));
+    Ok(())
+}
+
+fn roofline_as_svg() -> Result<(), Failed> {
+    let profiles = profile::load(&archive())?;
+    let shown = FIGURES[1].of(&profiles);
+    assert_eq!(shown.len(), 2);
+    let svg = chart::svg("v0 and v1", &shown, &ceilings())?;
+    // Three levels of two versions, each with what a pointer shows.
+    assert_eq!(svg.matches("<title>").count(), 6);
+    snapshot("roofline.svg", &svg)
+}
+
+fn roofline_as_png() -> Result<(), Failed> {
+    let profiles = profile::load(&archive())?;
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("roofline.png");
+    chart::png(&path, "all", &FIGURES[0].of(&profiles), &ceilings())?;
+    let bytes = std::fs::read(path)?;
+    assert_eq!(&bytes[1..4], b"PNG");
+    assert!(bytes.len() > 10_000);
+    Ok(())
+}
+
+fn page() -> Result<String, Failed> {
+    let run = run();
+    let rows = table1::rows(&run)?;
+    Ok(html::page(&run, &rows, &profile::load(&archive())?, &ceilings())?)
+}
+
+fn page_is_self_contained() -> Result<(), Failed> {
+    let page = page()?;
+    for reference in ["src=", "href=", "url(", "@import", "<script"] {
+        assert!(!page.contains(reference), "the page has {reference}");
+    }
+    assert!(page.contains("name=\"viewport\""));
+    for version in gpp::kernels::registry::VERSIONS {
+        assert!(page.contains(&format!("<td>{}</td>", version.id)), "{} is missing", version.id);
+    }
+    for text in ["bound by", "let delw = wtilde / wdiff;", "gpp profile --version all"] {
+        assert!(page.contains(text), "{text} is missing");
+    }
+    Ok(())
+}
+
+fn commands() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let gpp = || assert_cmd::Command::cargo_bin("gpp").unwrap();
+    let archive = archive();
+    gpp()
+        .args(["roofline", "--dir"])
+        .arg(&archive)
+        .arg("--output")
+        .arg(dir.path())
+        .assert()
+        .success();
+    for file in ["roofline.svg", "roofline.png", "roofline.csv", "roofline-fig6.svg"] {
+        assert!(dir.path().join(file).metadata()?.len() > 500, "{file}");
+    }
+    let page = dir.path().join("page.html");
+    gpp().args(["report", "--dir"]).arg(&archive).arg("--output").arg(&page).assert().success();
+    assert!(page.exists());
+    for format in ["terminal", "markdown", "csv", "json"] {
+        let run = archive.join("run.json");
+        let mut command = gpp();
+        command.args(["table", "--format", format, "--from"]).arg(run);
+        command.assert().success().stdout(predicates::str::contains("si214"));
+    }
+    // A profile from CSV recorded elsewhere.
+    let csv = common::repository("tests/data/ncu-2025.3-details.csv");
+    let stored = dir.path().join("profiles");
+    let mut command = gpp();
+    command.args(["profile", "--version", "v0,v5", "--system", "tiny", "--from"]).arg(csv);
+    command.arg("--dir").arg(&stored).assert().success();
+    assert_eq!(profile::load(&stored)?.len(), 2);
+    // And what goes wrong.
+    let empty = tempfile::tempdir()?;
+    for command in ["roofline", "report"] {
+        let output = gpp().args([command, "--dir"]).arg(empty.path()).assert().code(2);
+        output.stderr(predicates::str::contains("holds no profile-v*.json"));
+    }
+    gpp()
+        .args(["profile", "--system", "tiny", "--ncu", "no-such-profiler", "--dir"])
+        .arg(empty.path())
+        .assert()
+        .code(3)
+        .stderr(predicates::str::contains("install Nsight Compute"));
+    Ok(())
+}
+
+fn in_browser(browser: &str) -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("report.html");
+    std::fs::write(&path, page()?)?;
+    let dom = |width: &str, extra: &str| -> Result<String, Failed> {
+        let output = Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-sync", "--disable-quic", width, extra])
+            .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
+            .arg(url(&path))
+            .output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let text = dom("--window-size=1200,900", "--dump-dom")?;
+    assert!(text.contains("<h1>GPP on made by hand: si214</h1>"), "{text:.300}");
+    assert_eq!(text.matches("<figure>").count(), FIGURES.len());
+    let picture = dir.path().join("phone.png");
+    dom("--window-size=390,844", &format!("--screenshot={}", picture.display()))?;
+    assert!(picture.metadata()?.len() > 10_000);
+    Ok(())
+}
+
+fn url(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
