@@ -3,7 +3,6 @@
 //! Problems too large to count whole are sampled: every band, and evenly spaced G′ and G. What a
 //! version does once for all bands then still weighs as it should.
 
-use gpp_kernels::arrays::Arrays;
 use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::grid::Thread;
 use gpp_kernels::registry::Version;
@@ -11,7 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::problem::{Header, Matrices, Origin, Problem};
+use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
@@ -66,7 +65,7 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
     let body = version.body(nw).expect("the registry has a body for every number of energies");
     let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
     let layout = problem.reordered(version.layout);
-    let arrays = Shared(problem.arrays(&layout));
+    let arrays = SharedArrays(problem.arrays(&layout));
     let mut counts = Counts::default();
     for iw in version.launches(nw) {
         let launch = (0..blocks)
@@ -97,19 +96,6 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
         compare: per_term(counts.compare),
         terms: problem.terms(),
     })
-}
-
-/// The arrays, shared between threads.
-struct Shared(Arrays);
-
-// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
-// the threads run.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn get(&self) -> &Arrays {
-        &self.0
-    }
 }
 
 /// All bands with evenly spaced G′ and G.

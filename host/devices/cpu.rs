@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::problem::{Header, Problem, Reordered, Sums};
+use crate::problem::{Header, Problem, Reordered, SharedArrays, Sums};
 
 /// The host.
 pub struct Cpu {
@@ -101,7 +101,7 @@ impl Loaded for OnHost<'_> {
         let nw = self.problem.nw();
         let body = version.body(nw).expect("the registry has a body for every number of energies");
         let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
-        let arrays = SyncArrays(self.problem.arrays(layout));
+        let arrays = SharedArrays(self.problem.arrays(layout));
 
         let begin = Instant::now();
         let mut values = Vec::with_capacity(nw * VALUES);
@@ -123,18 +123,5 @@ impl Loaded for OnHost<'_> {
             }
         }
         Ok((Sums::from_values(&values), begin.elapsed().as_secs_f64()))
-    }
-}
-
-/// The arrays, shared between threads.
-struct SyncArrays(gpp_kernels::arrays::Arrays);
-
-// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
-// the threads run.
-unsafe impl Sync for SyncArrays {}
-
-impl SyncArrays {
-    fn get(&self) -> &gpp_kernels::arrays::Arrays {
-        &self.0
     }
 }

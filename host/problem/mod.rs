@@ -195,6 +195,20 @@ impl Problem {
     }
 }
 
+/// A problem's arrays for threads to share while the problem is borrowed.
+pub struct SharedArrays(pub Arrays);
+
+// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
+// the threads run.
+unsafe impl Sync for SharedArrays {}
+
+impl SharedArrays {
+    /// The arrays.
+    pub fn get(&self) -> &Arrays {
+        &self.0
+    }
+}
+
 /// `wx` and `aqsm_local` in one of the two orders.
 #[derive(Clone, Debug)]
 pub struct Reordered<'a> {

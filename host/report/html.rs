@@ -308,10 +308,10 @@ fn counts(profiles: &[Profile]) -> Markup {
             "For each term (n, igp, ig, iw). Left: counted by the hardware ("
             @if let Some(p) = profiles.first() { (p.source) }
             "). Right: counted by running the version's source with a counting number, as it is "
-            "written. They differ because a reciprocal is five FMA instructions on the hardware, a "
-            "division about nine and a square root as many, each counted once on the right; and "
-            "because the compilers hoist what the source has inside the loop over bands or "
-            "energies, which the right column counts every time."
+            "written. They differ because the hardware makes a reciprocal of five FMA instructions, a "
+            "division of about nine and a square root of about three and some multiplications, "
+            "where the right counts one; and because the compilers hoist what the source has "
+            "inside the loop over bands or energies, which the right counts every time."
         }
     }
 }
@@ -379,7 +379,8 @@ fn source_lines(profiles: &[Profile]) -> Markup {
             h2 { "Where the samples are" }
             p .note {
                 "Warp samples by line of Rust, all and those of warps that did not issue, most "
-                "first, over all launches of the version's kernel."
+                "first, over all launches of the version's kernel. Samples in the assembler's own "
+                "subroutines, division among them, stand at the end of the entry in mod.rs."
             }
             @for (before, after, title) in pairs {
                 h3 { (title) }

@@ -48,6 +48,8 @@ pub fn svg(title: &str, profiles: &[&Profile], ceilings: &Ceilings) -> Result<St
             )
         })
         .collect();
+    // The registered font is for measuring; a viewer has its own.
+    let text = text.replace(&format!("font-family=\"{FONT}\""), "font-family=\"sans-serif\"");
     Ok(text.replace("</svg>", &format!("{hover}</svg>")))
 }
 
@@ -151,7 +153,9 @@ fn roofs<DB: DrawingBackend>(
         [(Level::Hbm, ceilings.hbm), (Level::L2, ceilings.l2), (Level::L1, ceilings.l1)]
     {
         let bend = ceilings.fp64 / bandwidth;
-        let line = [(x.start, x.start * bandwidth), (bend, ceilings.fp64)];
+        // Out of the chart's range the library would bend the line.
+        let begin = x.start.max(y.start / bandwidth);
+        let line = [(begin, begin * bandwidth), (bend, ceilings.fp64)];
         chart.draw_series(LineSeries::new(line, color(level).stroke_width(2)))?;
         let text = format!("{} {:.1} TB/s", level.name(), bandwidth / 1e12);
         // Low on the line, to its right, where no dot is.
