@@ -273,7 +273,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// The device named on the command line.
 fn device(name: &str) -> crate::Result<Box<dyn crate::devices::Device>> {
-    crate::devices::open(name.parse::<Choice>()?)
+    let choice: Choice = name.parse()?;
+    let device = crate::devices::open(choice)?;
+    // Whoever built without kernels may wonder why a GPU stays idle.
+    if let (Choice::Auto, Some(why)) = (choice, crate::devices::gpu::NO_KERNELS) {
+        eprintln!("note: running on {}: {why}", device.info().id);
+    }
+    Ok(device)
 }
 
 /// Runs the command line; the one place that turns errors into exit codes.
