@@ -24,6 +24,7 @@ fn main() {
     let trials = vec![
         Trial::test("table in Markdown", table_in_markdown),
         Trial::test("steps that go the other way are marked", marks),
+        Trial::test("registry's operation counts are the archived ones", archived_counts),
         Trial::test("roofline as SVG", roofline_as_svg),
         Trial::test("roofline as PNG", roofline_as_png),
         Trial::test("page needs nothing else", page_is_self_contained),
@@ -81,6 +82,16 @@ fn marks() -> Result<(), Failed> {
     assert_eq!(rows.len(), 8);
     assert!(rows[4].order_differs && !rows[0].order_differs && !rows[3].order_differs);
     assert_eq!(rows[0].over_v0, Some(1.0));
+    Ok(())
+}
+
+fn archived_counts() -> Result<(), Failed> {
+    let profiles = profile::load(&archive())?;
+    assert_eq!(profiles.len(), gpp::kernels::registry::VERSIONS.len());
+    for (version, profile) in gpp::kernels::registry::VERSIONS.iter().zip(profiles) {
+        let counted = profile.flops() / profile.terms as f64;
+        assert!((version.flops_per_term - counted).abs() < 0.06, "{}: {counted}", version.id);
+    }
     Ok(())
 }
 

@@ -10,6 +10,9 @@ use cudarc::driver::sys;
 
 use crate::error::{Error, Result};
 
+/// Lines of the compiler's log that an error shows.
+const LOG_LINES: usize = 8;
+
 /// Turns a driver code into an error of `operation`.
 fn check(code: sys::CUresult, operation: impl FnOnce() -> String) -> Result<()> {
     if code == sys::CUresult::CUDA_SUCCESS {
@@ -168,9 +171,13 @@ impl Context {
         };
         if code != sys::CUresult::CUDA_SUCCESS {
             let text = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy();
+            let lines: Vec<&str> = text.trim().lines().collect();
+            let shown = lines[..lines.len().min(LOG_LINES)].join("\n");
+            let more = lines.len().saturating_sub(LOG_LINES);
+            let rest = if more > 0 { format!("\n({more} more lines)") } else { String::new() };
             return Err(Error::Driver {
                 operation: "load of the kernels".into(),
-                reason: format!("{}\n{}", reason(code), text.trim()),
+                reason: format!("{}\n{shown}{rest}", reason(code)),
             });
         }
         Ok(Module { module })

@@ -20,6 +20,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v4",
     loops: Loops::Collapse2,
     expected_spill_bytes: 8,
+    flops_per_term: 76.6,
     bodies: BODIES,
     ..v3::VERSION
 };

@@ -17,8 +17,8 @@ pub const VERSION: Version = Version {
     change: "one launch for each energy",
     source: "paper III, v5",
     energies: Energies::OneLaunchEach,
-    published_flops_per_term: 89.1,
     expected_spill_bytes: 8,
+    flops_per_term: 80.1,
     bodies: BODIES,
     ..v4::VERSION
 };

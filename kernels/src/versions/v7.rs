@@ -18,6 +18,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v7",
     layout: Layout::Swapped,
     expected_spill_bytes: 0,
+    flops_per_term: 81.4,
     bodies: BODIES,
     ..v6::VERSION
 };

@@ -16,6 +16,7 @@ pub const VERSION: Version = Version {
     threads: 512,
     max_registers: Some(64),
     expected_spill_bytes: 60,
+    flops_per_term: 81.5,
     bodies: BODIES,
     ..v7::VERSION
 };
