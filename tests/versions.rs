@@ -78,6 +78,16 @@ fn a_pole_hit_exactly_is_zero_in_every_version() {
 }
 
 #[test]
+fn too_little_host_memory_says_how_much() {
+    let error = gpp::devices::cpu::require_memory("a system", u64::MAX / 2).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    let text = error.to_string();
+    assert!(text.starts_with("not enough host memory for a system: "), "{text}");
+    assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
+    gpp::devices::cpu::require_memory("nothing", 1).unwrap();
+}
+
+#[test]
 fn registry_is_complete_and_without_duplicates() {
     let ids: HashSet<_> = VERSIONS.iter().map(|v| v.id).collect();
     let symbols: HashSet<_> =

@@ -8,6 +8,7 @@ use num_complex::Complex64;
 
 use super::records::Reader;
 use super::{FileError, RECORDS};
+use crate::devices::cpu::require_memory;
 use crate::error::Result;
 use crate::problem::{Header, Matrices, Origin, Problem, Sums};
 use crate::progress::Progress;
@@ -74,6 +75,8 @@ pub fn read(path: &Path, progress: Progress) -> Result<Problem> {
     header.validate_energies().map_err(|what| file.0.error(what))?;
     bar.inc(3);
 
+    let matrices = 2 * ngpown as u64 + nbands as u64;
+    require_memory(&path.display().to_string(), 16 * ncouls as u64 * matrices)?;
     let wtilde = file.matrix(ncouls, ngpown, ngpown)?;
     bar.inc(1);
     let eps = file.matrix(ncouls, ngpown, ngpown)?;
