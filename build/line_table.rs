@@ -9,8 +9,9 @@ use std::collections::HashMap;
 
 use gimli::{AttributeValue, DebugAbbrev, DebugInfo, LittleEndian, constants};
 
-/// Sources whose lines say what a version does, and those that at least are ours.
-const WANTED: [&str; 3] = ["/kernels/src/versions/v", "/kernels/src/formula.rs", "/kernels/src/"];
+/// Sources whose lines say what a version does; then those that at least are ours.
+const WANTED: [&[&str]; 2] =
+    [&["/kernels/src/versions/v", "/kernels/src/formula.rs"], &["/kernels/src/"]];
 
 /// The PTX without its DWARF sections, `.file` lines on top, each `.loc` at the nearest wanted line.
 pub fn rewrite(ptx: &str) -> String {
@@ -94,17 +95,12 @@ fn nearest_wanted(
         chain.push(calls[index].site);
         call = calls[index].parent;
     }
-    let in_source = |wanted: &str| {
-        chain
-            .iter()
-            .copied()
-            .find(|(file, _)| files.get(file).is_some_and(|path| path.contains(wanted)))
+    let nearest = |wanted: &[&str]| {
+        chain.iter().copied().find(|(file, _)| {
+            files.get(file).is_some_and(|path| wanted.iter().any(|part| path.contains(part)))
+        })
     };
-    // A version's own line or the formula's, whichever is nearer; then any of ours.
-    let nearer = chain.iter().copied().find(|(file, _)| {
-        files.get(file).is_some_and(|path| WANTED[..2].iter().any(|wanted| path.contains(wanted)))
-    });
-    nearer.or_else(|| in_source(WANTED[2])).unwrap_or(innermost)
+    WANTED.into_iter().find_map(nearest).unwrap_or(innermost)
 }
 
 /// Reads the inlined calls out of `.debug_info`, outer before inner.
