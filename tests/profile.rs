@@ -5,7 +5,7 @@ mod common;
 use common::{Kind, Make, make};
 use gpp::counting;
 use gpp::kernels::registry::VERSIONS;
-use gpp::profile::{self, Context, Profile, lines, metrics};
+use gpp::profile::{self, Context, Profile, lines, metrics, sass};
 use gpp::roofline::ceilings::share_of_peak;
 use gpp::roofline::{Level, points};
 
@@ -118,6 +118,26 @@ fn quotes_in_source_text_do_not_shift_the_columns() {
                 \"7\",\"asm!(\"a\",\"b\");\",\"-\",\"-\",\"1,234\",\"5\"\n";
     let kernels = lines::parse(page).unwrap();
     assert_eq!((kernels[0].lines[0].samples, kernels[0].lines[0].not_issued), (1234, 5));
+}
+
+#[test]
+fn instructions_of_two_disassemblers() {
+    let expected = |name: &str| match name {
+        "gpp_second_stage" => [0, 0, 29, 0, 0, 132],
+        "gpp_ceiling_fma" => [256, 0, 14, 1, 0, 289],
+        other => panic!("{other}"),
+    };
+    for (page, functions) in [("cuobjdump-13.5.txt", 1), ("nvdisasm-13.5.txt", 2)] {
+        let kernels = sass::parse(&recorded(page)).unwrap();
+        assert_eq!(kernels.len(), functions, "{page}");
+        for (name, i) in &kernels {
+            let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all];
+            assert_eq!(counts, expected(name), "{page}: {name}");
+        }
+    }
+    assert!(sass::parse("").unwrap_err().contains("no function"));
+    let empty = "\t\tFunction : gpp_v8\n\t.headerflags\n";
+    assert!(sass::parse(empty).unwrap_err().contains("no instruction of `gpp_v8`"));
 }
 
 #[test]

@@ -165,6 +165,10 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
 
+    /// Architecture to disassemble the kernels for, such as sm_90; by default the GPU's
+    #[arg(long, value_name = "SM")]
+    pub architecture: Option<String>,
+
     /// No warp samples by source line, which take another run
     #[arg(long)]
     pub no_lines: bool,
@@ -239,7 +243,7 @@ pub struct TableArgs {
 pub enum Format {
     /// For people.
     Terminal,
-    /// For a page, with the talk's table and the blog's steps.
+    /// For a page.
     Markdown,
     /// For a spreadsheet.
     Csv,

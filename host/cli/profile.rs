@@ -8,12 +8,13 @@ use anyhow::Context as _;
 use super::ProfileArgs;
 use super::run::{self, Measured};
 use crate::counting;
-use crate::devices::gpu::Gpu;
+use crate::devices::Device as _;
+use crate::devices::gpu::{self, Gpu};
 use crate::error::Error;
 use crate::measure::Repetition;
 use crate::output::replace;
 use crate::problem::{Problem, synthesis, systems};
-use crate::profile::{self, Context, Profile, lines, metrics, ncu};
+use crate::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::progress::Progress;
 use crate::report::json;
 use crate::roofline::ceilings::Ceilings;
@@ -25,6 +26,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Error::Write { path: args.dir.clone(), reason: e.to_string() })?;
 
+    let mut architecture = args.architecture.clone();
     let (problem, mut profiles) = match &args.from {
         Some(csv) => {
             let problem = synthesis::synthesise(system, args.seed, progress)?;
@@ -45,6 +47,9 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
                 );
             };
             let gpu = Gpu::open(index)?;
+            let capability = gpu.info().compute_capability.as_ref();
+            architecture =
+                architecture.or(capability.map(|c| format!("sm_{}", c.replace('.', ""))));
             let ceilings = gpu.ceilings()?;
             let problem = synthesis::synthesise(system, args.seed, progress)?;
             let measured = Measured::of(&gpu, problem, &versions, REPETITION, progress)?;
@@ -53,7 +58,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
             let Measured { problem, records } = measured;
-            let document = json::document(crate::devices::Device::info(&gpu), &problem, &records);
+            let document = json::document(gpu.info(), &problem, &records);
             // The profiled program wants the device to itself.
             drop(gpu);
 
@@ -96,6 +101,12 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         }
     };
 
+    if let Some(architecture) = architecture {
+        match sass::disassemble(&gpu::ptx()?, &architecture) {
+            Ok(all) => profiles.iter_mut().for_each(|profile| profile.set_disassembly(&all)),
+            Err(why) => eprintln!("no instruction counts from the disassembly: {why}"),
+        }
+    }
     profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
     let bar = progress.bar("counting", profiles.len() as u64);
     for profile in &mut profiles {
@@ -107,6 +118,9 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     if !args.quiet {
         println!("{}", crate::report::table::profiles(&profiles));
+        if profiles.iter().any(|profile| profile.disassembly.is_some()) {
+            println!("{}", crate::report::table::instructions(&profiles));
+        }
         println!("{} profiles in {}", profiles.len(), args.dir.display());
     }
     Ok(ExitCode::SUCCESS)

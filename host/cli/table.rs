@@ -63,6 +63,11 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
             for source in sources {
                 writeln!(to, "TFLOP/s by operation counts {source}")?;
             }
+            if rows.iter().any(|row| row.system == published::BESIDE_SYSTEM) {
+                for published in published::beside() {
+                    writeln!(to, "\n{}:\n{}", published.title, table::published(&published))?;
+                }
+            }
         }
         Format::Markdown => write!(to, "{}", table1::markdown(&rows))?,
         Format::Csv => {

@@ -3,6 +3,7 @@
 pub mod lines;
 pub mod metrics;
 pub mod ncu;
+pub mod sass;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::output::replace;
 use lines::SourceLine;
 use metrics::Launch;
+use sass::{Disassembly, Instructions};
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +64,19 @@ pub struct Profile {
     pub counted: Option<PerTerm>,
     /// Kernels launched, in their order.
     pub launches: Vec<String>,
+    /// Instructions in the code of the version's kernel and how they were counted.
+    #[serde(default)]
+    pub disassembly: Option<Disassembled>,
+}
+
+/// Instructions of one kernel, and the tools and architecture behind them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Disassembled {
+    /// The tools and the architecture.
+    pub source: String,
+    /// The counts.
+    #[serde(flatten)]
+    pub instructions: Instructions,
 }
 
 /// Bytes moved between two levels and the next.
@@ -89,6 +104,15 @@ impl Profile {
     /// The time to rate by: without the profiler where there is one.
     pub fn seconds(&self) -> f64 {
         self.time_s.unwrap_or(self.duration_s)
+    }
+
+    /// Takes over what a disassembly says of the version's kernel.
+    pub fn set_disassembly(&mut self, all: &Disassembly) {
+        let kernel = self.launches.first().and_then(|kernel| all.kernels.get(kernel));
+        self.disassembly = kernel.map(|instructions| Disassembled {
+            source: all.source.clone(),
+            instructions: instructions.clone(),
+        });
     }
 
     /// Operations a second.
@@ -198,6 +222,7 @@ fn profile(
         lines: Vec::new(),
         counted: None,
         launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
+        disassembly: None,
     })
 }
 

@@ -4,6 +4,7 @@ use gpp_kernels::registry::VERSIONS;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::published::{BESIDE_SYSTEM, beside};
 use super::table1::{HEADINGS, MARK, Row};
 use crate::profile::Profile;
 use crate::roofline::ceilings::{Ceilings, share_of_peak};
@@ -81,8 +82,10 @@ pub fn page(
                 (device(run, ceilings))
                 (times(rows))
                 (speed_ups(rows))
+                (published_beside(rows))
                 (versions(profiles, ceilings))
                 (counts(profiles))
+                (instructions(profiles))
                 h2 { "Rooflines" }
                 p .note {
                     "Operations are those that the hardware counted, a fused one being two; "
@@ -159,6 +162,25 @@ fn times(rows: &[Row]) -> Markup {
         p .note { (MARK) ". Medians by GPU events, data on the device, second stage included." }
         @if let Some(row) = rows.first() {
             p .note { "TFLOP/s in this table are by operation counts " (row.flops_source) "." }
+        }
+    }
+}
+
+fn published_beside(rows: &[Row]) -> Markup {
+    html! {
+        @if rows.iter().any(|row| row.system == BESIDE_SYSTEM) {
+            h2 { "What else was published" }
+            @for table in beside() {
+                p { (table.title) }
+                div .scroll { table {
+                    tr { @for heading in table.headings { th { (heading) } } }
+                    @for row in &table.rows {
+                        tr { @for (at, cell) in row.iter().enumerate() {
+                            td .left[at == 1] { (cell) }
+                        } }
+                    }
+                } }
+            }
         }
     }
 }
@@ -312,6 +334,32 @@ fn counts(profiles: &[Profile]) -> Markup {
             "division of about nine and a square root of about three and some multiplications, "
             "where the right counts one; and because the compilers hoist what the source has "
             "inside the loop over bands or energies, which the right counts every time."
+        }
+    }
+}
+
+fn instructions(profiles: &[Profile]) -> Markup {
+    let known: Vec<_> =
+        profiles.iter().filter_map(|p| Some((p, p.disassembly.as_ref()?))).collect();
+    html! {
+        @if let Some((_, first)) = known.first() {
+            h3 { "Instructions in the code" }
+            div .scroll { table {
+                tr { th { "version" } th { "DFMA" } th { "DMUL" } th { "DADD" } th { "DSETP" }
+                     th { "MUFU" } th { "all" } }
+                @for (profile, disassembled) in &known {
+                    @let i = &disassembled.instructions;
+                    tr {
+                        td { (profile.version) }
+                        @for n in [i.fma, i.mul, i.add, i.compare, i.mufu, i.all] { td { (n) } }
+                    }
+                }
+            } }
+            p .note {
+                "From the disassembly by " (first.source) ": each instruction of the kernel once, "
+                "subroutines and second stage of the sum within the block included, however often "
+                "it runs."
+            }
         }
     }
 }

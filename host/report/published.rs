@@ -79,6 +79,43 @@ fn rows<T: DeserializeOwned>(text: &str) -> Vec<T> {
         .expect("data/published is checked by a test")
 }
 
+/// A published table to stand beside the runs.
+pub struct Published {
+    /// Who published it, of what.
+    pub title: &'static str,
+    /// Its headings.
+    pub headings: [&'static str; 5],
+    /// Its rows.
+    pub rows: Vec<[String; 5]>,
+}
+
+/// The talk's table and the blog's steps, the system and the device that they are of.
+pub fn beside() -> [Published; 2] {
+    let or_dash = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
+    let talk = talk().into_iter().map(|r| {
+        [r.version, r.name, r.tflop.to_string(), r.time_s.to_string(), r.tflops.to_string()]
+    });
+    let blog = blog().into_iter().map(|r| {
+        let [time, rate, intensity] = [r.time_s, r.tflops, r.arithmetic_intensity].map(or_dash);
+        [r.step, r.change, time, rate, intensity]
+    });
+    [
+        Published {
+            title: "The talk (NERSC, February 2020), V100, si214, in its own order",
+            headings: ["talk", "change", "TFLOP", "time [s]", "TFLOP/s"],
+            rows: talk.collect(),
+        },
+        Published {
+            title: "The blog (NVIDIA developer blog), V100, si214",
+            headings: ["blog", "change", "time [s]", "TFLOP/s", "FLOP/byte"],
+            rows: blog.collect(),
+        },
+    ]
+}
+
+/// The system that [`beside`] is of.
+pub const BESIDE_SYSTEM: &str = "si214";
+
 /// The paper's Table I.
 pub fn paper() -> Vec<PaperRow> {
     rows(include_str!("../../data/published/table1.csv"))

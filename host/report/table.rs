@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, Color, Table, presets};
 use gpp_kernels::registry::Version;
 
+use super::published::Published;
 use super::table1::{HEADINGS, Row};
 use crate::devices::KernelInfo;
 use crate::measure::Record;
@@ -127,11 +128,36 @@ pub fn profiles(profiles: &[Profile]) -> Table {
     table
 }
 
+/// Instructions in the code of each version's kernel, where it was disassembled.
+pub fn instructions(profiles: &[Profile]) -> Table {
+    let mut table =
+        table(&["version", "DFMA", "DMUL", "DADD", "DSETP", "MUFU", "instructions", "counted by"]);
+    for p in profiles {
+        let Some(d) = &p.disassembly else { continue };
+        let i = &d.instructions;
+        let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all].map(|n| n.to_string());
+        table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
+    }
+    table
+}
+
 /// The paper's Table I beside the runs.
 pub fn table1(rows: &[Row]) -> Table {
     let mut table = table(&HEADINGS);
     for row in rows {
         table.add_row(row.cells());
+    }
+    table
+}
+
+/// A published table.
+pub fn published(published: &Published) -> Table {
+    let mut table = table(&published.headings);
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for row in &published.rows {
+        table.add_row(row);
     }
     table
 }

@@ -143,33 +143,19 @@ pub const MARK: &str =
 
 /// The table in Markdown, with the talk's table and the blog's steps below.
 pub fn markdown(rows: &[Row]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let table = |headings: &[&str], rows: Vec<Vec<String>>| {
-        let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
-        let rule = vec!["---".to_string(); headings.len()];
-        let rows: String = rows.iter().map(|row| line(row)).collect();
-        line(&headings) + &line(&rule) + &rows
-    };
-    let empty = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
-    let talk = published::talk()
-        .into_iter()
-        .map(|r| {
-            let numbers = [r.tflop, r.time_s, r.tflops].map(|n| n.to_string());
-            [vec![r.version, r.name], numbers.to_vec()].concat()
-        })
-        .collect();
-    let blog = published::blog()
-        .into_iter()
-        .map(|r| {
-            let numbers = [r.time_s, r.tflops, r.arithmetic_intensity].map(empty);
-            [vec![r.step, r.change], numbers.to_vec()].concat()
-        })
-        .collect();
-    format!(
-        "{}\n{MARK}\n\nThe talk (NERSC, February 2020), V100, si214, in its own order:\n\n{}\n\
-         The blog (NVIDIA developer blog), V100, si214:\n\n{}",
-        table(&HEADINGS, rows.iter().map(|row| row.cells().to_vec()).collect()),
-        table(&["talk", "change", "TFLOP", "time [s]", "TFLOP/s"], talk),
-        table(&["blog", "change", "time [s]", "TFLOP/s", "FLOP/byte"], blog),
-    )
+    fn line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+        let cells: Vec<_> = cells.into_iter().collect();
+        let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
+        format!("| {} |\n", cells.join(" | "))
+    }
+    let rule = |columns: usize| line(vec!["---"; columns]);
+    let own: String = rows.iter().map(|row| line(row.cells())).collect();
+    let mut text = format!("{}{}{own}\n{MARK}\n", line(HEADINGS), rule(HEADINGS.len()));
+    for table in published::beside() {
+        let published: String = table.rows.iter().map(line).collect();
+        let columns = table.headings.len();
+        text +=
+            &format!("\n{}:\n\n{}{}{published}", table.title, line(table.headings), rule(columns));
+    }
+    text
 }

@@ -3,6 +3,8 @@
 mod ceilings;
 mod driver;
 
+use std::borrow::Cow;
+
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::reduce::{self, VALUES};
 use gpp_kernels::registry::{Layout, VERSIONS, Version};
@@ -18,6 +20,19 @@ pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/gpp.ptx"));
 
 /// Why there are no kernels in this build, where there are none.
 pub const NO_KERNELS: Option<&str> = option_env!("GPP_NO_KERNELS");
+
+/// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
+///
+/// # Errors
+/// [`Error::Data`] for a file that cannot be read.
+pub fn ptx() -> Result<Cow<'static, str>> {
+    let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(PTX.into()) };
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::Data {
+        origin: path.to_string_lossy().into_owned(),
+        what: format!("named by GPP_PTX, cannot be read: {e}"),
+    })?;
+    Ok(text.into())
+}
 
 /// A GPU with the kernels loaded.
 pub struct Gpu {
@@ -45,16 +60,7 @@ impl Gpu {
             });
         }
         let context = Context::open(index)?;
-        let module = match std::env::var_os("GPP_PTX") {
-            None => context.module(PTX)?,
-            Some(path) => {
-                let ptx = std::fs::read_to_string(&path).map_err(|e| Error::Data {
-                    origin: path.to_string_lossy().into_owned(),
-                    what: format!("named by GPP_PTX, cannot be read: {e}"),
-                })?;
-                context.module(&ptx)?
-            }
-        };
+        let module = context.module(&ptx()?)?;
         let version = context.driver_version()?;
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
