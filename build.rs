@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::registry::{Poles, VERSIONS, Version};
 
 #[path = "build/line_table.rs"]
 mod line_table;
@@ -188,10 +188,15 @@ fn assemblable(ptx: &str) -> String {
 
 /// The directives of one entry: its threads, and its register cap where it has one.
 fn launch_bounds(symbol: &str) -> Option<String> {
-    let version =
-        VERSIONS.iter().find(|version| version.bodies.iter().any(|body| body.symbol == symbol))?;
+    let named = |version: &Version, poles| {
+        version.of(poles).bodies.iter().any(|body| body.symbol == symbol)
+    };
+    let (version, poles) = VERSIONS
+        .iter()
+        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| (version, poles)))
+        .find(|(version, poles)| named(version, *poles))?;
     let mut bounds = format!(".maxntid {}\n", version.threads);
-    if let Some(registers) = version.max_registers {
+    if let Some(registers) = version.of(poles).max_registers {
         bounds += &format!(".maxnreg {registers}\n");
     }
     Some(bounds)

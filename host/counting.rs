@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::measure::body;
 use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
 
 /// Terms that are counted at most.
@@ -60,14 +61,14 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
     } else {
         problem
     };
-    let Header { nbands, ngpown, ncouls, .. } = problem.header;
-    let nw = problem.nw();
-    let body = version.body(nw).expect("the registry has a body for every number of energies");
-    let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
-    let layout = problem.reordered(version.layout);
-    let arrays = SharedArrays(problem.arrays(&layout));
+    let plan = problem.plan();
+    let body = body(version, problem, &plan);
+    let blocks = version.blocks(plan.extents(&problem.header), plan.poles);
+    let threads = version.threads;
+    let layout = problem.reordered(version.layout, &plan);
+    let arrays = SharedArrays(problem.arrays(&layout, plan.view()));
     let mut counts = Counts::default();
-    for iw in version.launches(nw) {
+    for iw in version.launches(problem.nw()) {
         let launch = (0..blocks)
             .into_par_iter()
             .map(|block| {

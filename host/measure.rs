@@ -1,11 +1,11 @@
 //! Running a version and what is recorded of it: the record is all that tables and JSON read.
 
-use gpp_kernels::registry::Version;
+use gpp_kernels::registry::{Body, Version};
 use serde::Serialize;
 
 use crate::devices::{Device, KernelInfo, Loaded};
 use crate::error::Result;
-use crate::problem::{Header, Problem, Sums};
+use crate::problem::{Planned, Problem, Sums};
 use crate::reference::Reference;
 use crate::verify::{Verification, verify};
 
@@ -109,20 +109,29 @@ pub fn measure(
         after_each();
     }
     let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
-    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    let plan = loaded.plan();
+    let body = body(version, problem, plan);
     Ok(Record {
         version: version.id,
         device: device.info().id.clone(),
         times: Times::of(samples),
-        flops: version.flops_per_term * problem.terms() as f64,
+        flops: version.of(plan.poles).flops_per_term * problem.terms() as f64,
         flops_source: ARCHIVED_COUNTS,
-        kernel: device.kernel(version, problem.nw())?,
+        kernel: device.kernel(version, body)?,
         threads_per_block: version.threads,
-        blocks: version.blocks(nbands, ngpown, ncouls),
+        blocks: version.blocks(plan.extents(&problem.header), plan.poles),
         verification: verify(problem, &sums, reference),
         sums,
         deterministic,
     })
+}
+
+/// The kernel of `version` for a problem.
+///
+/// # Panics
+/// Never: a problem has one to three energies, and the registry a body for each.
+pub fn body(version: &Version, problem: &Problem, plan: &Planned) -> &'static Body {
+    version.body(problem.nw(), plan.poles).expect("the registry has a body for every number")
 }
 
 /// Equal as bits, so that NaN equals itself.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{Energies, VERSIONS};
+use gpp_kernels::registry::VERSIONS;
 
 use super::InfoArgs;
 use crate::devices::gpu::NO_KERNELS;
@@ -13,13 +13,8 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     let device = super::device(&args.device)?;
     let mut kernels = Vec::new();
     for version in VERSIONS {
-        for body in version.bodies {
-            // A version with a launch for each energy has one kernel for any number of them.
-            let nw = match version.energies {
-                Energies::Together => body.energies as usize,
-                Energies::OneLaunchEach => 1,
-            };
-            kernels.push((version, body.energies, device.kernel(version, nw)?));
+        for body in version.all_bodies() {
+            kernels.push((version, body.energies, device.kernel(version, body)?));
         }
     }
 

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use gpp_kernels::reduce::VALUES;
-use gpp_kernels::registry::{Layout, Version};
+use gpp_kernels::registry::{Body, Layout, Version};
 use gpp_kernels::target;
 use rayon::prelude::*;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::problem::{Header, Problem, Reordered, SharedArrays, Sums};
+use crate::measure::body;
+use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
 
 /// The host.
 pub struct Cpu {
@@ -71,37 +72,42 @@ impl Device for Cpu {
         &self.info
     }
 
-    fn kernel(&self, version: &Version, nw: usize) -> Result<KernelInfo> {
-        let symbol = version.body(nw).map(|body| body.symbol.to_string()).unwrap_or_default();
-        Ok(KernelInfo { symbol, ..KernelInfo::default() })
+    fn kernel(&self, _: &Version, body: &Body) -> Result<KernelInfo> {
+        Ok(KernelInfo { symbol: body.symbol.into(), ..KernelInfo::default() })
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
-        Ok(Box::new(OnHost {
-            problem,
-            original: problem.reordered(Layout::Original),
-            swapped: problem.reordered(Layout::Swapped),
-        }))
+        let plan = problem.plan();
+        let [original, swapped, planned] = [Layout::Original, Layout::Swapped, Layout::Planned]
+            .map(|layout| problem.reordered(layout, &plan));
+        Ok(Box::new(OnHost { problem, plan, original, swapped, planned }))
     }
 }
 
 struct OnHost<'a> {
     problem: &'a Problem,
+    plan: Planned,
     original: Reordered<'a>,
     swapped: Reordered<'a>,
+    planned: Reordered<'a>,
 }
 
 impl Loaded for OnHost<'_> {
+    fn plan(&self) -> &Planned {
+        &self.plan
+    }
+
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
         let layout = match version.layout {
             Layout::Original => &self.original,
             Layout::Swapped => &self.swapped,
+            Layout::Planned => &self.planned,
         };
-        let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
         let nw = self.problem.nw();
-        let body = version.body(nw).expect("the registry has a body for every number of energies");
-        let (threads, blocks) = (version.threads, version.blocks(nbands, ngpown, ncouls));
-        let arrays = SharedArrays(self.problem.arrays(layout));
+        let body = body(version, self.problem, &self.plan);
+        let extents = self.plan.extents(&self.problem.header);
+        let (threads, blocks) = (version.threads, version.blocks(extents, self.plan.poles));
+        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view()));
 
         let begin = Instant::now();
         let mut values = Vec::with_capacity(nw * VALUES);

@@ -6,22 +6,22 @@ pub mod gpu;
 use std::fmt;
 use std::str::FromStr;
 
-use gpp_kernels::registry::Version;
+use gpp_kernels::registry::{Body, Version};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::problem::{Problem, Sums};
+use crate::problem::{Planned, Problem, Sums};
 
 /// A device that runs every version.
 pub trait Device {
     /// What is known of it.
     fn info(&self) -> &DeviceInfo;
 
-    /// What is known of a version's kernel here, for problems of `nw` energies.
+    /// What is known of one of a version's kernels here.
     ///
     /// # Errors
     /// [`Error::Driver`].
-    fn kernel(&self, version: &Version, nw: usize) -> Result<KernelInfo>;
+    fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo>;
 
     /// Puts a problem's arrays on the device, where all versions find them.
     ///
@@ -33,6 +33,9 @@ pub trait Device {
 
 /// A problem on a device.
 pub trait Loaded {
+    /// The plan that it was loaded with.
+    fn plan(&self) -> &Planned;
+
     /// One whole calculation, second stage included: its sums, without the starting sums, and its
     /// time in seconds, data already in place.
     ///

@@ -2,18 +2,22 @@
 
 pub mod file;
 pub mod header;
+pub mod plan;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use gpp_kernels::arrays::{Arrays, Limits};
+use gpp_kernels::plan::Plan;
 use gpp_kernels::registry::Layout;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
 pub use header::Header;
+pub use plan::Planned;
 pub use sums::Sums;
 pub use systems::System;
 
@@ -141,34 +145,61 @@ impl Problem {
         (complex * 16 + real * 8) as u64
     }
 
-    /// The kernels' view of the arrays, with `wx` and `aqsm_local` in the order that `layout` wants.
-    pub fn arrays(&self, layout: &Reordered) -> Arrays {
+    /// The kernels' view of the arrays, those that depend on the band in the order that `layout`
+    /// wants, with the plan where it is [`Layout::Planned`].
+    pub fn arrays(&self, layout: &Reordered, plan: Plan) -> Arrays {
         Arrays {
             wtilde: self.wtilde.as_ptr(),
             eps: self.eps.as_ptr(),
-            aqsn: self.aqsn.as_ptr(),
+            aqsn: layout.aqsn.as_ptr(),
             aqsm_local: layout.aqsm_local.as_ptr(),
             wx: layout.wx.as_ptr(),
             vcoul_loc: self.vcoul_loc.as_ptr(),
-            occ: self.occ.as_ptr(),
+            occ: layout.occ.as_ptr(),
             nbands: self.header.nbands as u32,
             ngpown: self.header.ngpown as u32,
             ncouls: self.header.ncouls as u32,
             nw: self.nw() as u32,
             limits: self.limits(),
+            plan,
         }
     }
 
-    /// `wx` and `aqsm_local` in the order of `layout`.
-    pub fn reordered(&self, layout: Layout) -> Reordered<'_> {
+    /// What the later versions need to know of it.
+    pub fn plan(&self) -> Planned {
+        Planned::of(self)
+    }
+
+    /// The arrays that depend on the band in the order of `layout`.
+    pub fn reordered(&self, layout: Layout, plan: &Planned) -> Reordered<'_> {
+        let original = Reordered {
+            aqsn: self.aqsn.as_slice().into(),
+            aqsm_local: self.aqsm_local.as_slice().into(),
+            wx: self.wx.as_slice().into(),
+            occ: self.occ.as_slice().into(),
+        };
+        let Header { ngpown, ncouls, .. } = self.header;
         match layout {
-            Layout::Original => Reordered {
-                wx: self.wx.as_slice().into(),
-                aqsm_local: self.aqsm_local.as_slice().into(),
-            },
+            Layout::Planned => {
+                let rows = gpp_kernels::arrays::Planned::rows(ngpown as u32) as usize;
+                let energies = gpp_kernels::arrays::Planned::ENERGIES as usize;
+                let aqsm_local = plan.reordered(&self.aqsm_local, ngpown, rows).into();
+                let wx = plan.reordered(&self.wx, self.nw(), energies).into();
+                if plan.keeps_order() {
+                    return Reordered { aqsm_local, wx, ..original };
+                }
+                Reordered {
+                    aqsn: plan.reordered(&self.aqsn, ncouls, ncouls).into(),
+                    aqsm_local,
+                    wx,
+                    occ: plan.reordered(&self.occ, 1, 1).into(),
+                }
+            }
+            Layout::Original => original,
             Layout::Swapped => Reordered {
                 wx: transposed(&self.wx, self.nw()).into(),
-                aqsm_local: transposed(&self.aqsm_local, self.header.ngpown).into(),
+                aqsm_local: transposed(&self.aqsm_local, ngpown).into(),
+                ..original
             },
         }
     }
@@ -209,13 +240,17 @@ impl SharedArrays {
     }
 }
 
-/// `wx` and `aqsm_local` in one of the two orders.
+/// The arrays that depend on the band in one of the orders.
 #[derive(Clone, Debug)]
 pub struct Reordered<'a> {
-    /// Energies.
-    pub wx: std::borrow::Cow<'a, [f64]>,
+    /// Matrix elements of G.
+    pub aqsn: Cow<'a, [Complex64]>,
     /// Matrix elements of G′.
-    pub aqsm_local: std::borrow::Cow<'a, [Complex64]>,
+    pub aqsm_local: Cow<'a, [Complex64]>,
+    /// Energies.
+    pub wx: Cow<'a, [f64]>,
+    /// Occupations.
+    pub occ: Cow<'a, [f64]>,
 }
 
 /// A column-major matrix of `rows` rows, transposed.

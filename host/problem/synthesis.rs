@@ -10,6 +10,7 @@
 //! - `wtilde`: real, 17 eV at the head and rising as `eps` falls; off the diagonal anywhere below
 //!   that, since there Ω² is of any size. A zero `eps` has none; 3 % of the modes are
 //!   invalid and hold 1e12.
+//!   Systems with complex modes have the same ones, turned by up to π/8 each.
 //! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
 
 use num_complex::Complex64;
@@ -43,6 +44,7 @@ enum Stream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
+    Phases = 4,
 }
 
 /// Uniform numbers of one column.
@@ -100,6 +102,11 @@ pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Prob
             for ig in 0..ncouls {
                 (wtilde[ig], eps[ig]) = mode(ig == igp, rows[ig], rows[igp], &mut uniform);
             }
+            if system.complex_modes {
+                // A stream of its own: all else is that of the system with real modes.
+                let mut uniform = Uniform::new(seed, Stream::Phases, k);
+                wtilde.iter_mut().for_each(|mode| *mode = turned(*mode, uniform.unit()));
+            }
             bar.inc(1);
         },
     );
@@ -156,6 +163,16 @@ fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64,
         HEAD_WTILDE * (HEAD_EPS / abs).sqrt().sqrt() * height * (0.56 + 0.44 * height)
     };
     (Complex64::new(wtilde, 0.0), eps)
+}
+
+/// A valid mode turned by up to a quarter of a right angle either way, as `unit` in [0, 1) says; its
+/// size is kept.
+fn turned(mode: Complex64, unit: f64) -> Complex64 {
+    if mode.re == INVALID_WTILDE {
+        return mode;
+    }
+    let phase = (2.0 * unit - 1.0) * std::f64::consts::FRAC_PI_8;
+    mode * Complex64::new(libm::cos(phase), libm::sin(phase))
 }
 
 /// Column `n` of `aqsn` or `aqsm`, no element above one.

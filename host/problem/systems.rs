@@ -23,6 +23,9 @@ pub struct System {
     pub nstart: usize,
     /// Last energy.
     pub nend: usize,
+    /// Whether valid modes are complex; otherwise all are real, BerkeleyGW's default.
+    #[serde(default)]
+    pub complex_modes: bool,
     /// Where the extents come from.
     pub note: String,
 }

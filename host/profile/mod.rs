@@ -159,7 +159,7 @@ pub fn aggregate(
         }
         let version = VERSIONS
             .iter()
-            .find(|v| v.bodies.iter().any(|body| body.symbol == launch.kernel))
+            .find(|v| v.all_bodies().any(|body| body.symbol == launch.kernel))
             .ok_or_else(|| format!("kernel `{}` is of no known version", launch.kernel))?;
         match groups.last_mut() {
             // A calculation ends with its second stage.

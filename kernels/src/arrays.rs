@@ -2,6 +2,7 @@
 
 use num_complex::{Complex, Complex64};
 
+use crate::plan::Plan;
 use crate::real::Real;
 use crate::target;
 
@@ -46,6 +47,8 @@ pub struct Arrays {
     pub nw: u32,
     /// Limits of the formula.
     pub limits: Limits,
+    /// The plan, of versions that follow one.
+    pub plan: Plan,
 }
 
 /// Index order of `wx` and `aqsm_local`.
@@ -83,6 +86,33 @@ impl Layout for Swapped {
     #[inline(always)]
     fn aqsm_local(arrays: &Arrays, igp: u32, n: u32) -> u32 {
         igp * arrays.nbands + n
+    }
+}
+
+/// The original order with rows of zeros added to `aqsm_local` and `wx`: blocks read whole tiles and
+/// 16 bytes at once.
+pub struct Planned;
+
+impl Planned {
+    /// Rows of `wx`.
+    pub const ENERGIES: u32 = 4;
+
+    /// Rows of `aqsm_local` for `ngpown` G′.
+    #[inline(always)]
+    pub const fn rows(ngpown: u32) -> u32 {
+        ngpown.next_multiple_of(32)
+    }
+}
+
+impl Layout for Planned {
+    #[inline(always)]
+    fn wx(_: &Arrays, iw: u32, n: u32) -> u32 {
+        n * Planned::ENERGIES + iw
+    }
+
+    #[inline(always)]
+    fn aqsm_local(arrays: &Arrays, igp: u32, n: u32) -> u32 {
+        n * Planned::rows(arrays.ngpown) + igp
     }
 }
 

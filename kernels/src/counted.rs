@@ -202,4 +202,17 @@ impl Real for Counted {
     fn settle(self) -> Counted {
         self
     }
+
+    fn approximate_reciprocal(self) -> Counted {
+        count(|counts| one_more(&mut counts.rcp));
+        Counted::plain(crate::target::approximate_reciprocal(self.value))
+    }
+
+    fn upper(self) -> f32 {
+        self.value.upper()
+    }
+
+    fn upper_unless(self, unless: bool) -> Counted {
+        Counted { value: self.value.upper_unless(unless), ..self }
+    }
 }

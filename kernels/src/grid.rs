@@ -81,16 +81,19 @@ impl Collapsed {
     }
 }
 
-/// Calls `at` for each of `NW` energies, three at most. Written out because an array indexed by a
-/// loop variable goes to local memory where the compiler keeps the loop.
+/// Calls `at` for each of `N` energies or columns of a tile, four at most. Written out because an
+/// array indexed by a loop variable goes to local memory where the compiler keeps the loop.
 #[inline(always)]
-pub fn each_energy<const NW: usize>(mut at: impl FnMut(usize)) {
-    const { assert!(NW >= 1 && NW <= 3) };
+pub fn each<const N: usize>(mut at: impl FnMut(usize)) {
+    const { assert!(N >= 1 && N <= 4) };
     at(0);
-    if NW > 1 {
+    if N > 1 {
         at(1);
     }
-    if NW > 2 {
+    if N > 2 {
         at(2);
+    }
+    if N > 3 {
+        at(3);
     }
 }

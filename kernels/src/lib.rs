@@ -25,10 +25,13 @@ pub mod ceilings;
 pub mod counted;
 pub mod formula;
 pub mod grid;
+pub mod plan;
+pub mod quotient;
 pub mod real;
 pub mod reduce;
 pub mod registry;
 pub mod target;
+pub mod tiles;
 pub mod versions;
 
 #[cfg(target_arch = "nvptx64")]

@@ -4,6 +4,7 @@
 use crate::grid;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::target::{CountedBody, HostBody};
+use crate::tiles;
 use crate::versions;
 
 /// Loop structure, outer to inner.
@@ -15,6 +16,8 @@ pub enum Loops {
     Collapse2,
     /// `n_blk`, `igp` and `ig_blk` collapsed; strided `ig`, then `n`, in a thread.
     Blocked,
+    /// One `ig` and this many `igp` in a thread: see [`crate::tiles`].
+    Tiled(u32),
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -26,13 +29,25 @@ pub enum Energies {
     OneLaunchEach,
 }
 
-/// Index order of `wx` and `aqsm_local`.
+/// Index order of `wx` and `aqsm_local`, and order of the bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// `wx(iw,n)`, `aqsm_local(igp,n)`.
     Original,
     /// `wx(n,iw)`, `aqsm_local(n,igp)`.
     Swapped,
+    /// [`crate::arrays::Planned`], bands in the order of [`crate::plan`], whose parameters the
+    /// entries take.
+    Planned,
+}
+
+/// What the regular poles of a problem have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poles {
+    /// Nothing.
+    Any,
+    /// All are purely real.
+    Real,
 }
 
 /// One kernel: a version's body for a number of energies.
@@ -75,10 +90,25 @@ pub struct Version {
     pub flops_per_term: f64,
     /// Its kernels.
     pub bodies: &'static [Body],
+    /// Its kernels for problems with [`Poles::Real`], where it has such.
+    pub real: Option<RealPoles>,
+}
+
+/// What a version does otherwise where all poles are real.
+#[derive(Clone, Copy)]
+pub struct RealPoles {
+    /// Loop structure.
+    pub loops: Loops,
+    /// Most registers of a thread.
+    pub max_registers: Option<u32>,
+    /// As [`Version::flops_per_term`].
+    pub flops_per_term: f64,
+    /// The kernels.
+    pub bodies: &'static [Body],
 }
 
 /// All versions in the paper's order.
-pub static VERSIONS: [&Version; 9] = [
+pub static VERSIONS: [&Version; 12] = [
     &versions::v0::VERSION,
     &versions::v1::VERSION,
     &versions::v2::VERSION,
@@ -88,16 +118,37 @@ pub static VERSIONS: [&Version; 9] = [
     &versions::v6::VERSION,
     &versions::v7::VERSION,
     &versions::v8::VERSION,
+    &versions::v9::VERSION,
+    &versions::v10::VERSION,
+    &versions::v11::VERSION,
 ];
 
 impl Version {
-    /// The kernel that sums a problem of `nw` energies, one launch or `nw`.
-    pub fn body(&self, nw: usize) -> Option<&'static Body> {
+    /// What it does for these poles.
+    pub fn of(&self, poles: Poles) -> RealPoles {
+        match self.real {
+            Some(real) if poles == Poles::Real => real,
+            _ => RealPoles {
+                loops: self.loops,
+                max_registers: self.max_registers,
+                flops_per_term: self.flops_per_term,
+                bodies: self.bodies,
+            },
+        }
+    }
+
+    /// All its kernels.
+    pub fn all_bodies(&self) -> impl Iterator<Item = &'static Body> {
+        self.bodies.iter().chain(self.real.map_or(&[][..], |real| real.bodies))
+    }
+
+    /// The kernel that sums a problem of `nw` energies and these poles, one launch or `nw`.
+    pub fn body(&self, nw: usize, poles: Poles) -> Option<&'static Body> {
         let energies = match self.energies {
             Energies::Together => nw as u32,
             Energies::OneLaunchEach => 1,
         };
-        self.bodies.iter().find(|body| body.energies == energies)
+        self.of(poles).bodies.iter().find(|body| body.energies == energies)
     }
 
     /// First energy of each launch for a problem of `nw` energies.
@@ -108,20 +159,31 @@ impl Version {
         }
     }
 
-    /// Iterations that the grid's threads share out.
-    pub fn items(&self, nbands: usize, ngpown: usize, ncouls: usize) -> u64 {
-        let (nbands, ngpown, ncouls) = (nbands as u64, ngpown as u64, ncouls as u64);
-        match self.loops {
-            Loops::Collapse3 => nbands * ngpown * ncouls,
-            Loops::Collapse2 => ngpown * ncouls,
-            Loops::Blocked => {
-                u64::from(versions::v6::N_BLK) * ngpown * u64::from(versions::v6::IG_BLK)
-            }
-        }
-    }
-
     /// Blocks of one launch.
-    pub fn blocks(&self, nbands: usize, ngpown: usize, ncouls: usize) -> u32 {
-        grid::blocks(self.items(nbands, ngpown, ncouls), self.threads)
+    pub fn blocks(&self, extents: Extents, poles: Poles) -> u32 {
+        let Extents { nbands, ngpown, ncouls, odd_count } = extents;
+        let (bands, rows, columns) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        let items = match self.of(poles).loops {
+            Loops::Collapse3 => bands * rows * columns,
+            Loops::Collapse2 => rows * columns,
+            Loops::Blocked => u64::from(versions::v6::N_BLK * versions::v6::IG_BLK) * rows,
+            Loops::Tiled(tile) => {
+                return tiles::odd_blocks(odd_count) + tiles::tile_blocks(ngpown, ncouls, tile);
+            }
+        };
+        grid::blocks(items, self.threads)
     }
+}
+
+/// What the size of a grid depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// Bands.
+    pub nbands: u32,
+    /// G′ vectors.
+    pub ngpown: u32,
+    /// G vectors.
+    pub ncouls: u32,
+    /// Pairs with odd poles.
+    pub odd_count: u32,
 }

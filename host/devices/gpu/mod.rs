@@ -4,15 +4,18 @@ mod ceilings;
 mod driver;
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
+use bytemuck::Pod;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::reduce::{self, VALUES};
-use gpp_kernels::registry::{Layout, VERSIONS, Version};
+use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
 use gpp_kernels::target::WARP;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::problem::{Header, Problem, Sums};
+use crate::measure::body;
+use crate::problem::{Header, Planned, Problem, Reordered, Sums};
 use driver::{Argument, Buffer, Context, Event, Function, Module};
 
 /// The kernels as PTX; empty where the build found no compiler for them.
@@ -76,11 +79,6 @@ impl Gpu {
         };
         Ok(Gpu { module, info, context })
     }
-
-    fn function(&self, version: &Version, nw: usize) -> Result<Function> {
-        let body = version.body(nw).expect("the registry has a body for every number of energies");
-        self.module.function(body.symbol)
-    }
 }
 
 use CUdevice_attribute as Attribute;
@@ -90,12 +88,12 @@ impl Device for Gpu {
         &self.info
     }
 
-    fn kernel(&self, version: &Version, nw: usize) -> Result<KernelInfo> {
-        let function = self.function(version, nw)?;
+    fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo> {
+        let function = self.module.function(body.symbol)?;
         let attribute = |attribute| function.attribute(attribute).map(Some);
         let blocks = function.blocks_per_multiprocessor(version.threads)?;
         Ok(KernelInfo {
-            symbol: version.body(nw).map(|body| body.symbol.into()).unwrap_or_default(),
+            symbol: body.symbol.into(),
             registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
@@ -104,17 +102,28 @@ impl Device for Gpu {
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
-        let Header { nbands, ngpown, ncouls, .. } = problem.header;
+        let plan = problem.plan();
         let nw = problem.nw();
+        let extents = plan.extents(&problem.header);
         let most_blocks = VERSIONS
             .iter()
-            .map(|version| version.blocks(nbands, ngpown, ncouls))
+            .map(|version| version.blocks(extents, plan.poles))
             .max()
             .unwrap_or_default();
         let partials = most_blocks as usize * nw * VALUES * size_of::<f64>();
 
-        let both_layouts = size_of_val(&problem.aqsm_local[..]) + size_of_val(&problem.wx[..]);
-        let needed = problem.bytes() + (both_layouts + partials) as u64;
+        let planned_arrays = problem.reordered(Layout::Planned, &plan);
+        let swapped = size_of_val(&problem.aqsm_local[..]) + size_of_val(&problem.wx[..]);
+        let reordered = if plan.keeps_order() {
+            0
+        } else {
+            size_of_val(&problem.aqsn[..]) + size_of_val(&problem.occ[..])
+        };
+        let planned = reordered
+            + size_of_val(&planned_arrays.aqsm_local[..])
+            + size_of_val(&planned_arrays.wx[..]);
+        let odd = size_of_val(&plan.odd_mask[..]) + size_of_val(&plan.odd_pairs[..]);
+        let needed = problem.bytes() + (swapped + planned + odd + partials) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -126,43 +135,84 @@ impl Device for Gpu {
         }
 
         let context = &self.context;
-        let layout = |layout| -> Result<[Buffer; 2]> {
-            let arrays = problem.reordered(layout);
-            Ok([
-                context.upload("aqsm_local", &arrays.aqsm_local)?,
-                context.upload("wx", &arrays.wx)?,
-            ])
-        };
+        let original =
+            BandArrays::upload(context, &problem.reordered(Layout::Original, &plan), None)?;
+        let swapped = problem.reordered(Layout::Swapped, &plan);
+        let swapped = BandArrays::upload(context, &swapped, Some(&original))?;
+        let planned = BandArrays::upload(context, &planned_arrays, Some(&original))?;
         Ok(Box::new(OnGpu {
             gpu: self,
             problem,
             wtilde: context.upload("wtilde", &problem.wtilde)?,
             eps: context.upload("eps", &problem.eps)?,
-            aqsn: context.upload("aqsn", &problem.aqsn)?,
-            original: layout(Layout::Original)?,
-            swapped: layout(Layout::Swapped)?,
+            original,
+            swapped,
+            planned,
             vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
-            occ: context.upload("occ", &problem.occ)?,
+            odd_mask: context.upload("mask of odd poles", &plan.odd_mask)?,
+            odd_pairs: context.upload("odd pairs", &plan.odd_pairs)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
             second_stage: self.module.function(reduce::SYMBOL)?,
             begin: context.event()?,
             end: context.event()?,
+            plan,
         }))
+    }
+}
+
+/// The arrays that depend on the band, in one of the orders; what two orders share is there once.
+struct BandArrays {
+    aqsn: Rc<Buffer>,
+    aqsm_local: Rc<Buffer>,
+    wx: Rc<Buffer>,
+    occ: Rc<Buffer>,
+}
+
+impl BandArrays {
+    /// Uploads what is not borrowed from the problem, and so in its order, or everything.
+    fn upload(
+        context: &Context,
+        arrays: &Reordered,
+        original: Option<&BandArrays>,
+    ) -> Result<BandArrays> {
+        fn upload<T: Pod>(
+            context: &Context,
+            what: &'static str,
+            array: &Cow<[T]>,
+            original: Option<&Rc<Buffer>>,
+        ) -> Result<Rc<Buffer>> {
+            match (array, original) {
+                (Cow::Borrowed(_), Some(buffer)) => Ok(buffer.clone()),
+                _ => Ok(context.upload(what, array)?.into()),
+            }
+        }
+        Ok(BandArrays {
+            aqsn: upload(context, "aqsn", &arrays.aqsn, original.map(|o| &o.aqsn))?,
+            aqsm_local: upload(
+                context,
+                "aqsm_local",
+                &arrays.aqsm_local,
+                original.map(|o| &o.aqsm_local),
+            )?,
+            wx: upload(context, "wx", &arrays.wx, original.map(|o| &o.wx))?,
+            occ: upload(context, "occ", &arrays.occ, original.map(|o| &o.occ))?,
+        })
     }
 }
 
 struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
+    plan: Planned,
     wtilde: Buffer,
     eps: Buffer,
-    aqsn: Buffer,
-    /// `aqsm_local` and `wx` in either order.
-    original: [Buffer; 2],
-    swapped: [Buffer; 2],
+    original: BandArrays,
+    swapped: BandArrays,
+    planned: BandArrays,
     vcoul_loc: Buffer,
-    occ: Buffer,
+    odd_mask: Buffer,
+    odd_pairs: Buffer,
     partials: Buffer,
     sums: Buffer,
     second_stage: Function,
@@ -172,22 +222,23 @@ struct OnGpu<'a> {
 
 impl OnGpu<'_> {
     /// The parameters of a version's kernel, in its order; `iw` is the first energy of the launch.
-    fn arguments(&self, version: &Version, iw: u32) -> [Argument; 16] {
-        let [aqsm_local, wx] = match version.layout {
+    fn arguments(&self, version: &Version, iw: u32) -> Vec<Argument> {
+        let bands = match version.layout {
             Layout::Original => &self.original,
             Layout::Swapped => &self.swapped,
+            Layout::Planned => &self.planned,
         };
         let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
         let limits = self.problem.limits();
         let count = |n: usize| Argument::Count(n as u32);
-        [
+        let mut arguments = vec![
             self.wtilde.argument(),
             self.eps.argument(),
-            self.aqsn.argument(),
-            aqsm_local.argument(),
-            wx.argument(),
+            bands.aqsn.argument(),
+            bands.aqsm_local.argument(),
+            bands.wx.argument(),
             self.vcoul_loc.argument(),
-            self.occ.argument(),
+            bands.occ.argument(),
             self.partials.argument(),
             count(nbands),
             count(ngpown),
@@ -197,16 +248,30 @@ impl OnGpu<'_> {
             Argument::Number(limits.limittwo),
             Argument::Number(limits.limitone),
             Argument::Number(limits.sexcut),
-        ]
+        ];
+        if version.layout == Layout::Planned {
+            arguments.extend([
+                count(self.plan.plain),
+                count(self.plan.occupied),
+                self.odd_mask.argument(),
+                self.odd_pairs.argument(),
+                count(self.plan.odd_pairs.len()),
+            ]);
+        }
+        arguments
     }
 }
 
 impl Loaded for OnGpu<'_> {
+    fn plan(&self) -> &Planned {
+        &self.plan
+    }
+
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
-        let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
         let nw = self.problem.nw();
-        let function = self.gpu.function(version, nw)?;
-        let blocks = version.blocks(nbands, ngpown, ncouls);
+        let body = body(version, self.problem, &self.plan);
+        let function = self.gpu.module.function(body.symbol)?;
+        let blocks = version.blocks(self.plan.extents(&self.problem.header), self.plan.poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;

@@ -4,10 +4,11 @@ use num_complex::Complex64;
 use std::vec::Vec;
 
 use super::WARP;
-use crate::arrays::{Arrays, Sums};
+use crate::arrays::{Arrays, Planned, Sums};
 use crate::ceilings::Level;
 use crate::grid::Thread;
 use crate::reduce::{self, MAX_VALUES, VALUES};
+use crate::tiles::Place;
 
 /// Square root, correctly rounded as on the GPU.
 #[inline(always)]
@@ -19,6 +20,19 @@ pub fn sqrt(x: f64) -> f64 {
 #[inline(always)]
 pub fn settle(x: f64) -> f64 {
     x
+}
+
+/// `1 / x` as the GPU approximates it: of the upper word of `x`, to the upper word of the result.
+#[inline(always)]
+pub fn approximate_reciprocal(x: f64) -> f64 {
+    let upper = |x: f64| f64::from_bits(x.to_bits() & !u64::from(u32::MAX));
+    upper(1.0 / upper(x))
+}
+
+/// The upper word of `|x|`.
+#[inline(always)]
+pub fn upper(x: f64) -> f32 {
+    f32::from_bits((x.abs().to_bits() >> 32) as u32)
 }
 
 /// Reads element `at`.
@@ -39,6 +53,31 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
 pub unsafe fn read(tile: *const [f64; 2], at: u32, _: Level) -> [f64; 2] {
     // SAFETY: in range by the caller's contract.
     unsafe { *tile.add(at as usize) }
+}
+
+/// Calls `step` with each band of `begin..end`: its number, `aqsn(ig,n)`, `aqsm_local(igp..,n)` and
+/// `wx(:,n)`. On the GPU they come through shared memory.
+///
+/// # Safety
+/// Arrays valid for their extents in the planned order, `end <= nbands`.
+#[inline(always)]
+pub unsafe fn each_band<const T: usize>(
+    a: &Arrays,
+    place: Place,
+    begin: u32,
+    end: u32,
+    mut step: impl FnMut(u32, Complex64, [Complex64; T], [f64; 4]),
+) {
+    let ig = place.ig.min(a.ncouls - 1);
+    for n in begin..end {
+        let row = n * Planned::rows(a.ngpown) + place.igp;
+        // SAFETY: in range by the caller's contract; the padded rows hold whole tiles.
+        unsafe {
+            let aqsm = core::array::from_fn(|t| load(a.aqsm_local, row + t as u32));
+            let w = core::array::from_fn(|e| *a.wx.add((n * Planned::ENERGIES) as usize + e));
+            step(n, load(a.aqsn, n * a.ncouls + ig), aqsm, w);
+        }
+    }
 }
 
 /// The sums of one thread, `VALUES` for each energy, the rest zero.

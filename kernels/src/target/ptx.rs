@@ -5,10 +5,11 @@ use core::arch::{asm, global_asm, nvptx};
 use num_complex::Complex64;
 
 use super::WARP;
-use crate::arrays::Sums;
+use crate::arrays::{Arrays, Planned, Sums};
 use crate::ceilings::{self, Level};
-use crate::grid::{Thread, each_energy};
-use crate::reduce::{MAX_VALUES, THREADS, VALUES, strided_sum};
+use crate::grid::{Thread, each};
+use crate::reduce::{self, MAX_VALUES, VALUES, strided_sum};
+use crate::tiles::{Place, THREADS, WARPS};
 
 const MAX_WARPS: usize = 16;
 
@@ -27,6 +28,30 @@ pub fn sqrt(x: f64) -> f64 {
              options(pure, nomem, nostack, preserves_flags));
     }
     root
+}
+
+/// `1 / x` to 20 bits, from the upper word of `x`.
+#[inline(always)]
+pub fn approximate_reciprocal(x: f64) -> f64 {
+    let approximate;
+    // SAFETY: a pure instruction on registers.
+    unsafe {
+        asm!("rcp.approx.ftz.f64 {}, {};", out(reg64) approximate, in(reg64) x,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    approximate
+}
+
+/// The upper word of `|x|`: the sign goes with the comparison that follows.
+#[inline(always)]
+pub fn upper(x: f64) -> f32 {
+    let upper;
+    // SAFETY: pure instructions on registers.
+    unsafe {
+        asm!("{{ .reg .f32 lower; mov.b64 {{lower, {0}}}, {1}; abs.f32 {0}, {0}; }}",
+             out(reg32) upper, in(reg64) x, options(pure, nomem, nostack, preserves_flags));
+    }
+    upper
 }
 
 /// Has `x` computed here. Without it LLVM sinks the last step of a product into the branch that
@@ -147,6 +172,157 @@ pub fn thread() -> Thread {
     }
 }
 
+/// Bands that a block stages at once.
+const STAGE: u32 = 8;
+
+/// Columns of a tile at most.
+const MAX_TILE: usize = 3;
+
+/// Elements of 16 bytes of one staged band: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, `wx`.
+const fn staged_row(tile: u32) -> u32 {
+    WARP + WARPS * tile + 2
+}
+
+global_asm!(
+    ".shared .align 16 .b8 gpp_stage[{bytes}];",
+    bytes = const 2 * STAGE * staged_row(MAX_TILE as u32) * 16,
+);
+
+/// Calls `step` with each band of `begin..end`: its number, `aqsn(ig,n)`, `aqsm_local(igp..,n)` and
+/// `wx(:,n)`.
+///
+/// A block stages [`STAGE`] bands at a time in shared memory, in two buffers: the next ones are on
+/// their way from global memory while these are summed, and each thread brings two elements of 16
+/// bytes.
+///
+/// # Safety
+/// Called by all threads of a block alike, [`THREADS`] of them, with places of one tile; arrays
+/// valid for their extents in the planned order, `end <= nbands`.
+#[inline(always)]
+pub unsafe fn each_band<const T: usize>(
+    a: &Arrays,
+    place: Place,
+    begin: u32,
+    end: u32,
+    mut step: impl FnMut(u32, Complex64, [Complex64; T], [f64; 4]),
+) {
+    const { assert!(T <= MAX_TILE && THREADS == STAGE * WARP) };
+    if begin >= end {
+        return;
+    }
+    let columns = WARPS * T as u32;
+    let row_bytes = staged_row(T as u32) * 16;
+    // SAFETY: special registers; global elements are clamped to the arrays' extents, shared ones are
+    // within the buffers by their row and slot; a buffer is written only after the barrier that all
+    // its readers have passed.
+    unsafe {
+        let thread = nvptx::_thread_idx_x() as u32;
+        let (warp, lane) = (thread / WARP, thread % WARP);
+        // The first element: `aqsn` of row `warp`. The second: of `aqsm_local`, then of `wx`.
+        let ig = place.ig.min(a.ncouls - 1);
+        let first_slot = warp * row_bytes + lane * 16;
+        let (second, stride, row, slot, at) = if thread < STAGE * columns {
+            let (row, column) = (thread / columns, thread % columns);
+            let igp = place.igp - warp * T as u32 + column;
+            (a.aqsm_local, Planned::rows(a.ngpown), row, WARP + column, igp)
+        } else {
+            let (row, half) = ((thread - STAGE * columns) / 2, thread % 2);
+            (a.wx.cast(), Planned::ENERGIES / 2, row, WARP + columns + half, half)
+        };
+        let second_slot = row * row_bytes + slot * 16;
+        let has_second = row < STAGE;
+        let fetch = |n: u32| {
+            let last = a.nbands - 1;
+            let first = load(a.aqsn, (n + warp).min(last) * a.ncouls + ig);
+            let other = if has_second {
+                load(second, (n + row).min(last) * stride + at)
+            } else {
+                Complex64::ZERO
+            };
+            (first, other)
+        };
+        let base = stage();
+        let put = |buffer: u32, (first, other): (Complex64, Complex64)| {
+            store_shared(base + buffer + first_slot, first);
+            if has_second {
+                store_shared(base + buffer + second_slot, other);
+            }
+        };
+
+        let buffer_bytes = STAGE * row_bytes;
+        let mut buffer = 0;
+        put(buffer, fetch(begin));
+        nvptx::_syncthreads();
+        let mut n = begin;
+        loop {
+            let more = end - n > STAGE;
+            let next = if more { fetch(n + STAGE) } else { (Complex64::ZERO, Complex64::ZERO) };
+            let stop = if more { n + STAGE } else { end };
+            let mut row = base + buffer;
+            while n < stop {
+                let own = row + WARP * 16 + warp * (T as u32 * 16);
+                let energies = row + (WARP + columns) * 16;
+                let aqsn = load_shared(row + lane * 16);
+                let aqsm = core::array::from_fn(|t| load_shared(own + t as u32 * 16));
+                let (w01, w23) = (load_shared(energies), load_shared(energies + 16));
+                step(n, aqsn, aqsm, [w01.re, w01.im, w23.re, w23.im]);
+                row += row_bytes;
+                n += 1;
+            }
+            if !more {
+                break;
+            }
+            buffer = buffer_bytes - buffer;
+            put(buffer, next);
+            nvptx::_syncthreads();
+        }
+        // Before the first buffer is filled again.
+        nvptx::_syncthreads();
+    }
+}
+
+/// Shared-memory address of the stage.
+#[inline(always)]
+fn stage() -> u32 {
+    let base: u32;
+    // SAFETY: takes an address.
+    unsafe {
+        asm!("mov.u32 {}, gpp_stage;", out(reg32) base,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    base
+}
+
+/// Stores 16 bytes to shared memory.
+///
+/// # Safety
+/// The address is aligned and within a shared variable.
+#[inline(always)]
+unsafe fn store_shared(address: u32, value: Complex64) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
+             in(reg32) address, in(reg64) value.re, in(reg64) value.im,
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Loads 16 bytes from shared memory.
+///
+/// # Safety
+/// The address is aligned and within a shared variable.
+#[inline(always)]
+unsafe fn load_shared(address: u32) -> Complex64 {
+    let (re, im);
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!("ld.shared.v2.f64 {{{}, {}}}, [{}];",
+             out(reg64) re, out(reg64) im, in(reg32) address,
+             options(readonly, nostack, preserves_flags));
+    }
+    Complex64::new(re, im)
+}
+
 /// Sums each of `sums` over the block and stores them as this block's entries of `partials`,
 /// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
 ///
@@ -164,7 +340,7 @@ pub unsafe fn store_block_sums<const NW: usize>(sums: &Sums<f64, NW>, iw: u32, p
         let blocks = nvptx::_grid_dim_x() as u32;
         let warps = nvptx::_block_dim_x() as u32 / WARP;
         let row = thread / WARP * MAX_VALUES as u32;
-        each_energy::<NW>(|e| {
+        each::<NW>(|e| {
             let at = row + (e * VALUES) as u32;
             store_warp_sum(at, sums.asx[e].re);
             store_warp_sum(at + 1, sums.asx[e].im);
@@ -195,11 +371,11 @@ pub unsafe extern "ptx-kernel" fn gpp_second_stage(
         let thread = nvptx::_thread_idx_x() as u32;
         let value = nvptx::_block_idx_x() as u32;
         let column = partials.add((value * count) as usize);
-        let sum = strided_sum(column, count, thread, THREADS);
+        let sum = strided_sum(column, count, thread, reduce::THREADS);
         store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
         nvptx::_syncthreads();
         if thread == 0 {
-            *sums.add(value as usize) = sum_of_warps(0, THREADS / WARP);
+            *sums.add(value as usize) = sum_of_warps(0, reduce::THREADS / WARP);
         }
     }
 }

@@ -9,54 +9,33 @@ pub mod v5;
 pub mod v6;
 pub mod v7;
 pub mod v8;
+pub mod v9;
+pub mod v10;
+pub mod v11;
 
 /// Names the kernels of `$body`, a function of `(&Arrays, iw, Thread)` generic over the number type
-/// and the number of energies: the entries on nvptx64, and the table [`BODIES`] that the registry
-/// and the host use.
+/// and the number of energies: the entries on nvptx64, and the table `BODIES` that the registry
+/// and the host use. `planned NAME = …` makes entries that take a plan, and a table of that name.
 macro_rules! kernels {
     ($body:ident: $($symbol:ident = $nw:literal),+) => {
-        $(
-            /// Kernel entry; one block stores its sums as its entries of `partials`.
-            ///
-            /// # Safety
-            /// The arrays are valid for their extents and 16-byte aligned, `iw` and the entry's
-            /// energies are within `nw`, `partials` is `(blocks, nw · VALUES)`, the block is the
-            /// registry's.
-            #[cfg(target_arch = "nvptx64")]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "ptx-kernel" fn $symbol(
-                wtilde: *const num_complex::Complex64,
-                eps: *const num_complex::Complex64,
-                aqsn: *const num_complex::Complex64,
-                aqsm_local: *const num_complex::Complex64,
-                wx: *const f64,
-                vcoul_loc: *const f64,
-                occ: *const f64,
-                partials: *mut f64,
-                nbands: u32,
-                ngpown: u32,
-                ncouls: u32,
-                nw: u32,
-                iw: u32,
-                limittwo: f64,
-                limitone: f64,
-                sexcut: f64,
-            ) {
-                let limits = $crate::arrays::Limits { limittwo, limitone, sexcut };
-                let arrays = $crate::arrays::Arrays {
-                    wtilde, eps, aqsn, aqsm_local, wx, vcoul_loc, occ,
-                    nbands, ngpown, ncouls, nw, limits,
-                };
-                // SAFETY: the entry's contract is the body's and the store's.
-                unsafe {
-                    let sums = $body::<f64, $nw>(&arrays, iw, $crate::target::thread());
-                    $crate::target::store_block_sums(&sums, iw, partials);
-                }
-            }
-        )+
+        $crate::versions::kernels!(@ BODIES, $body, (), $crate::plan::Plan::NONE, $($symbol = $nw),+);
+    };
+    (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal),+) => {
+        $crate::versions::kernels!(
+            @ $bodies, $body,
+            (plain: u32, occupied: u32, odd_mask: *const u32, odd_pairs: *const u32, odd_count: u32),
+            $crate::plan::Plan { plain, occupied, odd_mask, odd_pairs, odd_count },
+            $($symbol = $nw),+
+        );
+    };
+    (@ $bodies:ident, $body:ident, ($($extra:ident: $type:ty),*), $plan:expr,
+     $($symbol:ident = $nw:literal),+) => {
+        $crate::versions::kernels!(
+            # $body, ($($extra: $type),*), $plan, $($symbol = $nw),+
+        );
 
         /// This version's kernels.
-        pub const BODIES: &[$crate::registry::Body] = &[$(
+        pub const $bodies: &[$crate::registry::Body] = &[$(
             $crate::registry::Body {
                 energies: $nw,
                 symbol: stringify!($symbol),
@@ -73,5 +52,55 @@ macro_rules! kernels {
             },
         )+];
     };
+    (# $body:ident, $extra:tt, $plan:expr, $symbol:ident = $nw:literal
+     $(, $symbols:ident = $nws:literal)*) => {
+        $crate::versions::entry!($body, $extra, $plan, $symbol = $nw);
+        $($crate::versions::entry!($body, $extra, $plan, $symbols = $nws);)*
+    };
 }
 pub(crate) use kernels;
+
+/// One kernel entry; `kernels!` writes them.
+macro_rules! entry {
+    ($body:ident, ($($extra:ident: $type:ty),*), $plan:expr, $symbol:ident = $nw:literal) => {
+        /// Kernel entry; one block stores its sums as its entries of `partials`.
+        ///
+        /// # Safety
+        /// The arrays are valid for their extents and 16-byte aligned, `iw` and the entry's
+        /// energies are within `nw`, `partials` is `(blocks, nw · VALUES)`, the grid is the
+        /// registry's.
+        #[cfg(target_arch = "nvptx64")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $symbol(
+            wtilde: *const num_complex::Complex64,
+            eps: *const num_complex::Complex64,
+            aqsn: *const num_complex::Complex64,
+            aqsm_local: *const num_complex::Complex64,
+            wx: *const f64,
+            vcoul_loc: *const f64,
+            occ: *const f64,
+            partials: *mut f64,
+            nbands: u32,
+            ngpown: u32,
+            ncouls: u32,
+            nw: u32,
+            iw: u32,
+            limittwo: f64,
+            limitone: f64,
+            sexcut: f64,
+            $($extra: $type,)*
+        ) {
+            let limits = $crate::arrays::Limits { limittwo, limitone, sexcut };
+            let arrays = $crate::arrays::Arrays {
+                wtilde, eps, aqsn, aqsm_local, wx, vcoul_loc, occ,
+                nbands, ngpown, ncouls, nw, limits, plan: $plan,
+            };
+            // SAFETY: the entry's contract is the body's and the store's.
+            unsafe {
+                let sums = $body::<f64, $nw>(&arrays, iw, $crate::target::thread());
+                $crate::target::store_block_sums(&sums, iw, partials);
+            }
+        }
+    };
+}
+pub(crate) use entry;

@@ -10,7 +10,7 @@ use num_complex::Complex;
 use super::kernels;
 use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
 use crate::formula::{Pair, TOL_ZERO, Term, TermFn, is_cut_off, w2_minus, wdiff};
-use crate::grid::{Collapsed, Thread, each_energy};
+use crate::grid::{Collapsed, Thread, each};
 use crate::real::Real;
 use crate::registry::{self, Energies, Loops, Version};
 
@@ -27,6 +27,7 @@ pub const VERSION: Version = Version {
     expected_spill_bytes: 0,
     flops_per_term: 147.9,
     bodies: BODIES,
+    real: None,
 };
 
 kernels!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3);
@@ -86,7 +87,7 @@ pub unsafe fn collapse3<R: Real, L: Layout, const NW: usize>(
             let pair = Pair::load(arrays, ig, igp);
             let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
             let (vcoul, occ) = (arrays.vcoul_loc(igp), arrays.occ(n));
-            each_energy::<NW>(|e| {
+            each::<NW>(|e| {
                 let w = arrays.wx::<R, L>(iw + e as u32, n);
                 sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
             });

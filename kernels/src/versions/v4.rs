@@ -9,7 +9,7 @@ use super::kernels;
 use super::v3::{self, term};
 use crate::arrays::{Arrays, Layout, Original, Sums};
 use crate::formula::{Pair, TermFn};
-use crate::grid::{Thread, each_energy, split};
+use crate::grid::{Thread, each, split};
 use crate::real::Real;
 use crate::registry::{Loops, Version};
 
@@ -50,7 +50,7 @@ pub unsafe fn collapse2<R: Real, L: Layout, const NW: usize>(
             for n in 0..nbands {
                 let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
                 let occ = arrays.occ(n);
-                each_energy::<NW>(|e| {
+                each::<NW>(|e| {
                     let w = arrays.wx::<R, L>(iw + e as u32, n);
                     sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
                 });

@@ -10,7 +10,7 @@ use super::v3::term;
 use super::v5;
 use crate::arrays::{Arrays, Layout, Original, Sums};
 use crate::formula::{Pair, TermFn};
-use crate::grid::{Thread, each_energy, split};
+use crate::grid::{Thread, each, split};
 use crate::real::Real;
 use crate::registry::{Loops, Version};
 
@@ -61,7 +61,7 @@ pub unsafe fn blocked<R: Real, L: Layout, const NW: usize>(
                 while n < nbands {
                     let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
                     let occ = arrays.occ(n);
-                    each_energy::<NW>(|e| {
+                    each::<NW>(|e| {
                         let w = arrays.wx::<R, L>(iw + e as u32, n);
                         sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
                     });

@@ -1,0 +1,163 @@
+//! Complex poles, in partial fractions.
+//!
+//! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, both branches are
+//! `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q`: no choice of denominators is left. And with
+//! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` is two sums of `M`
+//! times something real.
+
+use core::hint::select_unpredictable;
+
+use num_complex::Complex;
+
+use super::{Place, THREADS, add, each_band, near2, odd_blocks, odd_pair};
+use crate::arrays::{Arrays, Sums};
+use crate::grid::{Thread, each};
+use crate::quotient::reciprocal_unless;
+use crate::real::Real;
+
+/// What the loops need of one pole.
+#[derive(Clone, Copy)]
+struct Pole<R> {
+    re: R,
+    /// Square of the imaginary part.
+    im2: R,
+    /// Largest |w − ω̃|² of the second branch, its upper word.
+    near2: f32,
+}
+
+impl<R: Real> Pole<R> {
+    /// Whether `d2 = |w − ω̃|²` takes the second branch. No energy is near enough to the bound for
+    /// the lower word to matter: such poles are odd.
+    #[inline(always)]
+    fn is_near(&self, d2: R) -> bool {
+        d2.upper() <= self.near2
+    }
+}
+
+/// Sums of `M/|z|²` and of `M·Re z/|z|²`.
+#[derive(Clone, Copy)]
+struct Split<R>([Complex<R>; 2]);
+
+impl<R: Real> Split<R> {
+    fn zero() -> Self {
+        Split([Complex::new(R::zero(), R::zero()); 2])
+    }
+
+    /// Adds `M/z` for `re = Re z` and `one = 1/|z|²`.
+    #[inline(always)]
+    fn add(&mut self, m: Complex<R>, re: R, one: R) {
+        add(&mut self.0, m, [one, re * one]);
+    }
+
+    /// The sum of `M/z` for `Im z = −im`.
+    #[inline(always)]
+    fn sum(&self, im: R) -> Complex<R> {
+        let Split([one, re]) = self;
+        Complex::new(re.re - im * one.im, re.im + im * one.re)
+    }
+}
+
+/// One thread's sums over tiles of `T` columns.
+///
+/// # Safety
+/// Arrays and plan valid for their extents.
+#[inline(always)]
+pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    if thread.index / THREADS < odd_blocks(a.plan.odd_count) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = Place::of::<T>(thread, a);
+    let poles: [Pole<R>; T] = core::array::from_fn(|t| {
+        // SAFETY: the caller's contract.
+        let wtilde = unsafe { place.wtilde::<R>(a, t) };
+        Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near2: near2(a, wtilde).upper() }
+    });
+    // The factors ω̃ and ½·vcoul·ω̃·eps, read again where they are needed, not held in the loops.
+    // SAFETY: the caller's contract.
+    let factors = |t: usize| unsafe {
+        let wtilde = place.wtilde::<R>(a, t);
+        (wtilde, place.weight::<R>(a, t) * (wtilde * R::of(0.5)))
+    };
+    let mut sums = Sums::zero();
+    let zero = [[Split::zero(); NW]; T];
+    let (mut q, mut p) = (zero, zero);
+
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_band::<R, NW, T>(a, place, 0, a.plan.plain, |_, band| {
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let pole = &poles[t];
+                each::<NW>(|e| {
+                    let (d, s) = (band.w[e] - pole.re, band.w[e] + pole.re);
+                    let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
+                    q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
+                    p[t][e].add(m, s, reciprocal_unless(false, s2));
+                });
+            });
+        });
+    }
+    each::<T>(|t| {
+        let (wtilde, half) = factors(t);
+        each::<NW>(|e| {
+            let difference = q[t][e].sum(wtilde.im) - p[t][e].sum(-wtilde.im);
+            sums.asx[e] = sums.asx[e] - half * difference;
+        });
+    });
+    if a.plan.plain < a.plan.occupied {
+        let mut y = zero;
+        // SAFETY: the caller's contract.
+        unsafe {
+            each_band::<R, NW, T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+                let occ = a.occ::<R>(n);
+                each::<T>(|t| {
+                    let m = band.matngmatmgp(t);
+                    let pole = &poles[t];
+                    let size2 = pole.re * pole.re + pole.im2;
+                    let bound = size2 / R::of(a.limits.sexcut);
+                    each::<NW>(|e| {
+                        let w = band.w[e];
+                        let (d, s) = (w - pole.re, w + pole.re);
+                        let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
+                        let near = pole.is_near(d2);
+                        let z2 = select_unpredictable(near, size2 * R::of(4.0), d2) * s2;
+                        let cut = w < R::zero() && z2 < bound * bound;
+                        let one_q = reciprocal_unless(near, d2);
+                        let one_p = reciprocal_unless(cut, s2);
+                        q[t][e].add(m, d, one_q);
+                        let m = m * select_unpredictable(cut, R::zero(), occ);
+                        let difference = d * one_q - s * one_p;
+                        add(&mut y[t][e].0, m, [one_q + one_p, difference]);
+                    });
+                });
+            });
+        }
+        each::<T>(|t| {
+            let (wtilde, half) = factors(t);
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(wtilde.im));
+        });
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_band::<R, NW, T>(a, place, a.plan.occupied, a.nbands, |_, band| {
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let pole = &poles[t];
+                each::<NW>(|e| {
+                    let d = band.w[e] - pole.re;
+                    let d2 = d * d + pole.im2;
+                    q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
+                });
+            });
+        });
+    }
+    each::<T>(|t| {
+        let (wtilde, half) = factors(t);
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(wtilde.im));
+    });
+    sums
+}

@@ -1,0 +1,120 @@
+//! Purely real poles: `q = 1/(w − ω̃)` and `y = 1/(w² − ω̃²)` are real, so each accumulation is two
+//! fused operations, and one reciprocal gives both.
+//!
+//! With `d = w − ω̃` and `s = w + ω̃` the two branches are the same quotient of another denominator:
+//! `z = (near ? −2ω̃ : d) · s`, `y = 1/z`, and away from the pole `q = s·y`.
+
+use core::array::{from_fn, from_mut};
+use core::hint::select_unpredictable;
+
+use num_complex::Complex;
+
+use super::{Place, THREADS, add, each_band, near2, odd_blocks, odd_pair};
+use crate::arrays::{Arrays, Sums};
+use crate::grid::{Thread, each};
+use crate::quotient::reciprocal_unless;
+use crate::real::Real;
+
+/// What the loops need of one pole.
+#[derive(Clone, Copy)]
+struct Pole<R> {
+    wtilde: R,
+    /// Largest |w − ω̃| of the second branch, its upper word.
+    near: f32,
+}
+
+impl<R: Real> Pole<R> {
+    /// Whether `d = w − ω̃` takes the second branch. No energy is near enough to the bound for the
+    /// lower word to matter: such poles are odd.
+    #[inline(always)]
+    fn is_near(&self, d: R) -> bool {
+        d.upper() <= self.near
+    }
+
+    /// `d`, `s`, `z`, and whether `d` is near.
+    #[inline(always)]
+    fn denominators(&self, w: R) -> (R, R, R, bool) {
+        let (d, s) = (w - self.wtilde, w + self.wtilde);
+        let near = self.is_near(d);
+        (d, s, select_unpredictable(near, self.wtilde * R::of(-2.0), d) * s, near)
+    }
+}
+
+/// One thread's sums over tiles of `T` columns.
+///
+/// # Safety
+/// Arrays and plan valid for their extents, all poles that are not odd real and positive.
+#[inline(always)]
+pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    if thread.index / THREADS < odd_blocks(a.plan.odd_count) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = Place::of::<T>(thread, a);
+    let poles: [Pole<R>; T] = from_fn(|t| {
+        // SAFETY: the caller's contract.
+        let wtilde = unsafe { place.wtilde::<R>(a, t) };
+        Pole { wtilde: wtilde.re, near: near2(a, wtilde).sqrt().upper() }
+    });
+    let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
+    let (mut q, mut y) = (zero, zero);
+
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_band::<R, NW, T>(a, place, 0, a.plan.plain, |_, band| {
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let both: [(R, R); NW] = from_fn(|e| {
+                    let (_, s, z, near) = poles[t].denominators(band.w[e]);
+                    let one = reciprocal_unless(false, z);
+                    (one, s.upper_unless(near) * one)
+                });
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        each_band::<R, NW, T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+            let occ = a.occ::<R>(n);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let w = band.w[e];
+                    let pole = &poles[t];
+                    let (d, _, z, near) = pole.denominators(w);
+                    let bound = pole.wtilde * pole.wtilde / R::of(a.limits.sexcut);
+                    let cut = w < R::zero() && z * z < bound * bound;
+                    add(from_mut(&mut y[t][e]), m, [reciprocal_unless(cut, z) * occ]);
+                    add(from_mut(&mut q[t][e]), m, [reciprocal_unless(near, d)]);
+                });
+            });
+        });
+    }
+    let mut sums = Sums::zero();
+    each::<T>(|t| {
+        // SAFETY: the caller's contract.
+        let omega2 = unsafe { place.weight::<R>(a, t) } * (poles[t].wtilde * poles[t].wtilde);
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+    });
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_band::<R, NW, T>(a, place, a.plan.occupied, a.nbands, |_, band| {
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let factors = from_fn(|e| {
+                    let d = band.w[e] - poles[t].wtilde;
+                    reciprocal_unless(poles[t].is_near(d), d)
+                });
+                add(&mut q[t], m, factors);
+            });
+        });
+    }
+    each::<T>(|t| {
+        // SAFETY: the caller's contract.
+        let half = unsafe { place.weight::<R>(a, t) } * (poles[t].wtilde * R::of(0.5));
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e]);
+    });
+    sums
+}
