@@ -8,7 +8,7 @@ use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
 use gpp::devices::Device;
 use gpp::devices::cpu::Cpu;
 use gpp::kernels::grid::{self, Collapsed, Thread};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::registry::{Poles, VERSIONS};
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, synthesis, systems};
 use gpp::reference;
@@ -58,8 +58,62 @@ fn a_grid_at_its_cap_strides() {
 }
 
 #[test]
-fn built_in_tiny_system() {
-    check(&synthesis::synthesise(systems::find("tiny").unwrap(), 3, QUIET).unwrap());
+fn built_in_tiny_systems() {
+    for name in ["tiny", "tiny-complex"] {
+        check(&synthesis::synthesise(systems::find(name).unwrap(), 3, QUIET).unwrap());
+    }
+}
+
+/// Poles a bound or its neighbouring numbers away from an energy, on both sides of both bounds.
+#[test]
+fn poles_at_the_bound_between_the_branches() {
+    for imaginary in [0.0, 0.3] {
+        let made = Make { nbands: 9, ngpown: 7, ncouls: 60, nw: 2, kind: Kind::Real, seed: 5 };
+        let mut problem = make(made);
+        let mut distances = Vec::new();
+        for distance in [0.5, (0.25f64 - imaginary * imaginary).sqrt()] {
+            distances.extend([distance, distance.next_up(), distance.next_down()]);
+            distances.extend([1e-14, 1e-10, 3e-7, 1e-5].map(|part| distance * (1.0 + part)));
+        }
+        for (at, mode) in problem.wtilde.iter_mut().enumerate() {
+            let w = problem.wx[at % problem.wx.len()];
+            let distance = distances[at % distances.len()];
+            let side = if at % 3 == 0 { -1.0 } else { 1.0 };
+            *mode = num_complex::Complex64::new(w + side * distance, imaginary);
+        }
+        check(&problem);
+    }
+}
+
+#[test]
+fn any_occupation_and_any_order_of_bands() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 37, ngpown: 5, ncouls: 70, nw: 3, kind, seed: 11 };
+        let mut problem = make(made);
+        for (n, occ) in problem.occ.iter_mut().enumerate() {
+            *occ = [1.0, 0.0, 0.5, 0.25, 1.0][n * 7 % 5];
+        }
+        check(&problem);
+    }
+}
+
+#[test]
+fn plan_of_a_system() {
+    let quiet = QUIET;
+    for (name, poles) in [("tiny", Poles::Real), ("tiny-complex", Poles::Any)] {
+        let problem = synthesis::synthesise(systems::find(name).unwrap(), 3, quiet).unwrap();
+        let plan = problem.plan();
+        assert_eq!((plan.poles, plan.plain, plan.occupied), (poles, 11, 11), "{name}");
+        assert!(plan.keeps_order());
+        // Pairs of no weight are masked and not listed.
+        let masked: u32 = plan.odd_mask.iter().map(|word| word.count_ones()).sum();
+        assert!(masked as usize >= plan.odd_pairs.len());
+        assert!(plan.odd_pairs.len() < problem.wtilde.len() / 20, "{}", plan.odd_pairs.len());
+    }
+    let mixed = make(Make { nbands: 9, ngpown: 3, ncouls: 40, nw: 3, kind: Kind::Mixed, seed: 2 });
+    let plan = mixed.plan();
+    assert!(!plan.keeps_order() && plan.plain < plan.occupied && plan.occupied < 9);
+    assert!(!plan.odd_pairs.is_empty());
 }
 
 #[test]
@@ -91,17 +145,19 @@ fn too_little_host_memory_says_how_much() {
 fn registry_is_complete_and_without_duplicates() {
     let ids: HashSet<_> = VERSIONS.iter().map(|v| v.id).collect();
     let symbols: HashSet<_> =
-        VERSIONS.iter().flat_map(|v| v.bodies).map(|body| body.symbol).collect();
+        VERSIONS.iter().flat_map(|v| v.all_bodies()).map(|body| body.symbol).collect();
     assert_eq!(ids.len(), VERSIONS.len());
-    assert_eq!(symbols.len(), VERSIONS.iter().map(|v| v.bodies.len()).sum::<usize>());
+    assert_eq!(symbols.len(), VERSIONS.iter().map(|v| v.all_bodies().count()).sum::<usize>());
     for version in VERSIONS {
         assert!(!version.change.is_empty() && !version.source.is_empty());
         assert_eq!(version.threads % 32, 0, "{}", version.id);
         assert!(version.threads <= 512, "{}", version.id);
         for nw in 1..=3 {
-            let body = version.body(nw).unwrap();
-            let launches = version.launches(nw);
-            assert_eq!(launches.len() * body.energies as usize, nw, "{}", version.id);
+            for poles in [Poles::Any, Poles::Real] {
+                let body = version.body(nw, poles).unwrap();
+                let launches = version.launches(nw);
+                assert_eq!(launches.len() * body.energies as usize, nw, "{}", version.id);
+            }
         }
     }
 }

@@ -91,7 +91,7 @@ impl Measured {
     }
 }
 
-/// The versions named: `all`, or ids with commas.
+/// The versions named: `all`, or ids and `best` with commas.
 pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
     if names == "all" {
         return Ok(VERSIONS.to_vec());
@@ -99,7 +99,10 @@ pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
     names
         .split(',')
         .map(|name| {
-            let known = VERSIONS.iter().map(|v| v.id).chain(["all"]);
+            if name.trim() == "best" {
+                return Ok(Version::best());
+            }
+            let known = VERSIONS.iter().map(|v| v.id).chain(["best", "all"]);
             VERSIONS
                 .iter()
                 .find(|version| version.id == name.trim())

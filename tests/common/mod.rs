@@ -40,9 +40,12 @@ pub enum Kind {
     Neither,
     /// As mixed, everything below zero cut off.
     CutOff,
+    /// As mixed, all modes real, some negative.
+    Real,
 }
 
-pub const KINDS: [Kind; 5] = [Kind::Mixed, Kind::First, Kind::Second, Kind::Neither, Kind::CutOff];
+pub const KINDS: [Kind; 6] =
+    [Kind::Mixed, Kind::First, Kind::Second, Kind::Neither, Kind::CutOff, Kind::Real];
 
 /// A made problem.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,13 @@ impl Random {
             Kind::First => Complex64::new(self.between(30.0, 60.0), self.between(-1.0, 1.0)),
             Kind::Second => Complex64::new(self.between(1.0, 9.0), self.between(-1.0, 1.0)),
             Kind::Neither => Complex64::ZERO,
+            Kind::Real => match self.0.next_u64() % 16 {
+                0 => Complex64::ZERO,
+                1 => Complex64::new(1e-7, 0.0),
+                2 => Complex64::new(1e12, 0.0),
+                3 => Complex64::new(self.between(-9.0, 0.0), 0.0),
+                _ => Complex64::new(self.between(0.1, 9.0), 0.0),
+            },
             Kind::Mixed | Kind::CutOff => match self.0.next_u64() % 16 {
                 0 => Complex64::ZERO,
                 1 => Complex64::new(1e-7, 0.0),

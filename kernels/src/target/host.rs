@@ -4,11 +4,11 @@ use num_complex::Complex64;
 use std::vec::Vec;
 
 use super::WARP;
-use crate::arrays::{Arrays, Planned, Sums};
+use crate::arrays::{Arrays, Sums};
 use crate::ceilings::Level;
 use crate::grid::Thread;
 use crate::reduce::{self, MAX_VALUES, VALUES};
-use crate::tiles::Place;
+use crate::tiles::{self, Place, RawBand};
 
 /// Square root, correctly rounded as on the GPU.
 #[inline(always)]
@@ -55,29 +55,20 @@ pub unsafe fn read(tile: *const [f64; 2], at: u32, _: Level) -> [f64; 2] {
     unsafe { *tile.add(at as usize) }
 }
 
-/// Calls `step` with each band of `begin..end`: its number, `aqsn(ig,n)`, `aqsm_local(igp..,n)` and
-/// `wx(:,n)`. On the GPU they come through shared memory.
+/// Calls `step` with each band of `begin..end`; on the GPU they come through shared memory.
 ///
 /// # Safety
-/// Arrays valid for their extents in the planned order, `end <= nbands`.
+/// As [`tiles::each_band`].
 #[inline(always)]
-pub unsafe fn each_band<const T: usize>(
+pub unsafe fn each_staged_band<const T: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    mut step: impl FnMut(u32, Complex64, [Complex64; T], [f64; 4]),
+    step: impl FnMut(u32, &RawBand<T>),
 ) {
-    let ig = place.ig.min(a.ncouls - 1);
-    for n in begin..end {
-        let row = n * Planned::rows(a.ngpown) + place.igp;
-        // SAFETY: in range by the caller's contract; the padded rows hold whole tiles.
-        unsafe {
-            let aqsm = core::array::from_fn(|t| load(a.aqsm_local, row + t as u32));
-            let w = core::array::from_fn(|e| *a.wx.add((n * Planned::ENERGIES) as usize + e));
-            step(n, load(a.aqsn, n * a.ncouls + ig), aqsm, w);
-        }
-    }
+    // SAFETY: the caller's contract.
+    unsafe { tiles::each_band(a, place, begin, end, step) }
 }
 
 /// The sums of one thread, `VALUES` for each energy, the rest zero.

@@ -9,7 +9,7 @@ use crate::arrays::{Arrays, Planned, Sums};
 use crate::ceilings::{self, Level};
 use crate::grid::{Thread, each};
 use crate::reduce::{self, MAX_VALUES, VALUES, strided_sum};
-use crate::tiles::{Place, THREADS, WARPS};
+use crate::tiles::{Place, RawBand, THREADS, WARPS};
 
 const MAX_WARPS: usize = 16;
 
@@ -188,8 +188,7 @@ global_asm!(
     bytes = const 2 * STAGE * staged_row(MAX_TILE as u32) * 16,
 );
 
-/// Calls `step` with each band of `begin..end`: its number, `aqsn(ig,n)`, `aqsm_local(igp..,n)` and
-/// `wx(:,n)`.
+/// Calls `step` with each band of `begin..end`.
 ///
 /// A block stages [`STAGE`] bands at a time in shared memory, in two buffers: the next ones are on
 /// their way from global memory while these are summed, and each thread brings two elements of 16
@@ -199,12 +198,12 @@ global_asm!(
 /// Called by all threads of a block alike, [`THREADS`] of them, with places of one tile; arrays
 /// valid for their extents in the planned order, `end <= nbands`.
 #[inline(always)]
-pub unsafe fn each_band<const T: usize>(
+pub unsafe fn each_staged_band<const T: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    mut step: impl FnMut(u32, Complex64, [Complex64; T], [f64; 4]),
+    mut step: impl FnMut(u32, &RawBand<T>),
 ) {
     const { assert!(T <= MAX_TILE && THREADS == STAGE * WARP) };
     if begin >= end {
@@ -249,6 +248,17 @@ pub unsafe fn each_band<const T: usize>(
             }
         };
 
+        let read = |row: u32| {
+            let own = row + WARP * 16 + warp * (T as u32 * 16);
+            let energies = row + (WARP + columns) * 16;
+            let (w01, w23) = (load_shared(energies), load_shared(energies + 16));
+            RawBand {
+                aqsn: load_shared(row + lane * 16),
+                aqsm: core::array::from_fn(|t| load_shared(own + t as u32 * 16)),
+                wx: [w01.re, w01.im, w23.re, w23.im],
+            }
+        };
+
         let buffer_bytes = STAGE * row_bytes;
         let mut buffer = 0;
         put(buffer, fetch(begin));
@@ -259,14 +269,16 @@ pub unsafe fn each_band<const T: usize>(
             let next = if more { fetch(n + STAGE) } else { (Complex64::ZERO, Complex64::ZERO) };
             let stop = if more { n + STAGE } else { end };
             let mut row = base + buffer;
-            while n < stop {
-                let own = row + WARP * 16 + warp * (T as u32 * 16);
-                let energies = row + (WARP + columns) * 16;
-                let aqsn = load_shared(row + lane * 16);
-                let aqsm = core::array::from_fn(|t| load_shared(own + t as u32 * 16));
-                let (w01, w23) = (load_shared(energies), load_shared(energies + 16));
-                step(n, aqsn, aqsm, [w01.re, w01.im, w23.re, w23.im]);
-                row += row_bytes;
+            // Two bands at a time leave ptxas more to choose from.
+            while n + 1 < stop {
+                let (first, second) = (read(row), read(row + row_bytes));
+                step(n, &first);
+                step(n + 1, &second);
+                row += 2 * row_bytes;
+                n += 2;
+            }
+            if n < stop {
+                step(n, &read(row));
                 n += 1;
             }
             if !more {

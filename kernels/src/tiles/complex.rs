@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Place, THREADS, add, each_band, near2, odd_blocks, odd_pair};
+use super::{Work, add, bands, near2};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -57,20 +57,20 @@ impl<R: Real> Split<R> {
     }
 }
 
-/// One thread's sums over tiles of `T` columns.
+/// One thread's sums over tiles of `T` columns, bands from global memory or `STAGED` in shared memory.
 ///
 /// # Safety
 /// Arrays and plan valid for their extents.
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
+pub unsafe fn body<R: Real, const NW: usize, const T: usize, const STAGED: bool>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
-    if thread.index / THREADS < odd_blocks(a.plan.odd_count) {
-        // SAFETY: the caller's contract.
-        return unsafe { odd_pair(a, thread.index) };
-    }
-    let place = Place::of::<T>(thread, a);
+    // SAFETY: the caller's contract.
+    let place = match unsafe { Work::of::<T>(a, thread) } {
+        Work::Tile(place) => place,
+        Work::Odd(sums) => return sums,
+    };
     let poles: [Pole<R>; T] = core::array::from_fn(|t| {
         // SAFETY: the caller's contract.
         let wtilde = unsafe { place.wtilde::<R>(a, t) };
@@ -88,12 +88,12 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
 
     // SAFETY: the caller's contract.
     unsafe {
-        each_band::<R, NW, T>(a, place, 0, a.plan.plain, |_, band| {
+        bands::<T, STAGED>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];
                 each::<NW>(|e| {
-                    let (d, s) = (band.w[e] - pole.re, band.w[e] + pole.re);
+                    let (d, s) = (band.w::<R>(e) - pole.re, band.w::<R>(e) + pole.re);
                     let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                     q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
                     p[t][e].add(m, s, reciprocal_unless(false, s2));
@@ -112,7 +112,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
         let mut y = zero;
         // SAFETY: the caller's contract.
         unsafe {
-            each_band::<R, NW, T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+            bands::<T, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
                 let occ = a.occ::<R>(n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
@@ -120,7 +120,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
                     let size2 = pole.re * pole.re + pole.im2;
                     let bound = size2 / R::of(a.limits.sexcut);
                     each::<NW>(|e| {
-                        let w = band.w[e];
+                        let w = band.w::<R>(e);
                         let (d, s) = (w - pole.re, w + pole.re);
                         let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                         let near = pole.is_near(d2);
@@ -143,12 +143,12 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
     }
     // SAFETY: the caller's contract.
     unsafe {
-        each_band::<R, NW, T>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        bands::<T, STAGED>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];
                 each::<NW>(|e| {
-                    let d = band.w[e] - pole.re;
+                    let d = band.w::<R>(e) - pole.re;
                     let d2 = d * d + pole.im2;
                     q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
                 });

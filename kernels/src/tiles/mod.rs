@@ -1,14 +1,17 @@
-//! Register tiles: a warp owns 32 neighbouring `ig` and each of its threads `T` neighbouring `igp`.
+//! Tiles: what v9 and later share. A warp owns 32 neighbouring `ig`, each of its threads `T`
+//! neighbouring `igp` and all bands; a pair's constants stay in registers and its sums are scaled
+//! once, after the loop.
 //!
-//! The warps of a block share their `ig`, so that a column of `aqsn` comes from L2 once for the
-//! block and from L1 for its other warps; blocks of the same `ig` follow each other in the grid, so
-//! that they find it in L2. Pairs past the edge or with an odd pole are summed as a harmless pole of
-//! weight zero; the first blocks of the grid sum the odd pairs by the definition.
+//! The warps of a block share their `ig` and blocks of the same `ig` follow each other in the grid,
+//! so that columns of `aqsn` are found near by. Pairs past the edge or with an odd pole
+//! ([`crate::plan`]) are summed as a harmless pole of weight zero; the first blocks of the grid sum
+//! the odd pairs by the definition.
 
+pub mod branches;
 pub mod complex;
 pub mod real;
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use crate::arrays::{Arrays, Planned, Sums};
 use crate::formula::Pair;
@@ -44,18 +47,36 @@ pub struct Place {
     pub igp: u32,
 }
 
-impl Place {
+/// What a block does.
+enum Work<R, const NW: usize> {
+    /// It sums tiles, this thread's at the place.
+    Tile(Place),
+    /// It sums odd pairs, this thread one or none.
+    Odd(Sums<R, NW>),
+}
+
+impl<R: Real, const NW: usize> Work<R, NW> {
+    /// The work of a thread's block, for tiles of `T` columns; odd pairs are summed at once.
+    ///
+    /// # Safety
+    /// Arrays and plan valid for their extents.
     #[inline(always)]
-    fn of<const T: usize>(thread: Thread, a: &Arrays) -> Place {
-        let block = thread.index / THREADS - odd_blocks(a.plan.odd_count);
-        let lane = thread.index % THREADS;
-        let (column, group) = split(block, a.ngpown.div_ceil(WARPS * T as u32));
-        Place {
+    unsafe fn of<const T: usize>(a: &Arrays, thread: Thread) -> Self {
+        let (block, lane) = (thread.index / THREADS, thread.index % THREADS);
+        let odd = odd_blocks(a.plan.odd_count);
+        if block < odd {
+            // SAFETY: the caller's contract.
+            return Work::Odd(unsafe { odd_pair(a, thread.index) });
+        }
+        let (column, group) = split(block - odd, a.ngpown.div_ceil(WARPS * T as u32));
+        Work::Tile(Place {
             ig: column * WARP + lane % WARP,
             igp: (group * WARPS + lane / WARP) * T as u32,
-        }
+        })
     }
+}
 
+impl Place {
     /// The pair of column `t`, where it is in range and regular.
     ///
     /// # Safety
@@ -76,6 +97,7 @@ impl Place {
     unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the caller's contract.
         match unsafe { self.pair(a, t) } {
+            // SAFETY: in range, as the pair is.
             Some((ig, igp)) => unsafe { a.wtilde(ig, igp) },
             None => Complex::new(R::one(), R::zero()),
         }
@@ -89,6 +111,7 @@ impl Place {
     unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the caller's contract.
         match unsafe { self.pair(a, t) } {
+            // SAFETY: in range, as the pair is.
             Some((ig, igp)) => unsafe { a.eps::<R>(ig, igp) * a.vcoul_loc::<R>(igp) },
             None => Complex::new(R::zero(), R::zero()),
         }
@@ -103,45 +126,80 @@ fn near2<R: Real>(a: &Arrays, wtilde: Complex<R>) -> R {
     if one > two { one } else { two }
 }
 
-/// One band as a tile reads it: `aqsn(ig,n)`, `aqsm_local(igp,n)` and `wx(iw,n)`.
+/// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile and `wx(:,n)`.
 #[derive(Clone, Copy)]
-struct Band<R, const NW: usize, const T: usize> {
-    aqsn: Complex<R>,
-    aqsm: [Complex<R>; T],
-    w: [R; NW],
+pub struct RawBand<const T: usize> {
+    /// Matrix element of G.
+    pub aqsn: Complex64,
+    /// Matrix elements of G′.
+    pub aqsm: [Complex64; T],
+    /// Energies.
+    pub wx: [f64; Planned::ENERGIES as usize],
 }
 
-impl<R: Real, const NW: usize, const T: usize> Band<R, NW, T> {
-    /// `M` of column `t`.
-    #[inline(always)]
-    fn matngmatmgp(&self, t: usize) -> Complex<R> {
-        self.aqsm[t].conj() * self.aqsn
-    }
-}
-
-/// Calls `step` for each band of a class.
+/// Calls `step` with the number and the elements of each band of a class.
 ///
 /// # Safety
-/// Called by all threads of a block alike; arrays valid for their extents in the planned order,
-/// `end <= nbands`.
+/// Arrays valid for their extents in the planned order, `end <= nbands`; on the GPU, called by all
+/// threads of a block alike.
 #[inline(always)]
-unsafe fn each_band<R: Real, const NW: usize, const T: usize>(
+pub unsafe fn each_band<const T: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    mut step: impl FnMut(u32, &Band<R, NW, T>),
+    mut step: impl FnMut(u32, &RawBand<T>),
+) {
+    let ig = place.ig.min(a.ncouls - 1);
+    let mut n = begin;
+    while n < end {
+        let row = n * Planned::rows(a.ngpown) + place.igp;
+        // SAFETY: in range by the caller's contract; the padded rows hold whole tiles.
+        let band = unsafe {
+            RawBand {
+                aqsn: target::load(a.aqsn, n * a.ncouls + ig),
+                aqsm: core::array::from_fn(|t| target::load(a.aqsm_local, row + t as u32)),
+                wx: core::array::from_fn(|e| *a.wx.add((n * Planned::ENERGIES) as usize + e)),
+            }
+        };
+        step(n, &band);
+        n += 1;
+    }
+}
+
+/// [`each_band`], or the same through shared memory.
+///
+/// # Safety
+/// As [`each_band`].
+#[inline(always)]
+unsafe fn bands<const T: usize, const STAGED: bool>(
+    a: &Arrays,
+    place: Place,
+    begin: u32,
+    end: u32,
+    step: impl FnMut(u32, &RawBand<T>),
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        target::each_band::<T>(a, place, begin, end, |n, aqsn, aqsm, w| {
-            let band = Band {
-                aqsn: R::complex(aqsn),
-                aqsm: core::array::from_fn(|t| R::complex(aqsm[t])),
-                w: core::array::from_fn(|e| R::of(w[e])),
-            };
-            step(n, &band);
-        });
+        if STAGED {
+            target::each_staged_band(a, place, begin, end, step);
+        } else {
+            each_band(a, place, begin, end, step);
+        }
+    }
+}
+
+impl<const T: usize> RawBand<T> {
+    /// `M` of column `t`.
+    #[inline(always)]
+    fn matngmatmgp<R: Real>(&self, t: usize) -> Complex<R> {
+        R::complex(self.aqsm[t]).conj() * R::complex(self.aqsn)
+    }
+
+    /// `wx(e, n)`.
+    #[inline(always)]
+    fn w<R: Real>(&self, e: usize) -> R {
+        R::of(self.wx[e])
     }
 }
 
@@ -149,7 +207,7 @@ unsafe fn each_band<R: Real, const NW: usize, const T: usize>(
 ///
 /// An FP64 instruction with three operands of its own takes three cycles to read them and only two
 /// to issue. The order is such that each shares one with the instruction before, which the hardware
-/// then does not read again: the factor, then a part of `m`, in turn.
+/// then need not read again: the factor, then a part of `m`, in turn.
 #[inline(always)]
 fn add<R: Real, const N: usize>(sums: &mut [Complex<R>; N], m: Complex<R>, factors: [R; N]) {
     each::<N>(|at| {

@@ -9,7 +9,8 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Place, THREADS, add, each_band, near2, odd_blocks, odd_pair};
+use super::{Work, add, near2};
+use crate::target::each_staged_band;
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -49,11 +50,11 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
-    if thread.index / THREADS < odd_blocks(a.plan.odd_count) {
-        // SAFETY: the caller's contract.
-        return unsafe { odd_pair(a, thread.index) };
-    }
-    let place = Place::of::<T>(thread, a);
+    // SAFETY: the caller's contract.
+    let place = match unsafe { Work::of::<T>(a, thread) } {
+        Work::Tile(place) => place,
+        Work::Odd(sums) => return sums,
+    };
     let poles: [Pole<R>; T] = from_fn(|t| {
         // SAFETY: the caller's contract.
         let wtilde = unsafe { place.wtilde::<R>(a, t) };
@@ -64,11 +65,11 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
 
     // SAFETY: the caller's contract.
     unsafe {
-        each_band::<R, NW, T>(a, place, 0, a.plan.plain, |_, band| {
+        each_staged_band::<T>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let both: [(R, R); NW] = from_fn(|e| {
-                    let (_, s, z, near) = poles[t].denominators(band.w[e]);
+                    let (_, s, z, near) = poles[t].denominators(band.w::<R>(e));
                     let one = reciprocal_unless(false, z);
                     (one, s.upper_unless(near) * one)
                 });
@@ -76,12 +77,12 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-        each_band::<R, NW, T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+        each_staged_band::<T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
             let occ = a.occ::<R>(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| {
-                    let w = band.w[e];
+                    let w = band.w::<R>(e);
                     let pole = &poles[t];
                     let (d, _, z, near) = pole.denominators(w);
                     let bound = pole.wtilde * pole.wtilde / R::of(a.limits.sexcut);
@@ -100,11 +101,11 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
     });
     // SAFETY: the caller's contract.
     unsafe {
-        each_band::<R, NW, T>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        each_staged_band::<T>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let factors = from_fn(|e| {
-                    let d = band.w[e] - poles[t].wtilde;
+                    let d = band.w::<R>(e) - poles[t].wtilde;
                     reciprocal_unless(poles[t].is_near(d), d)
                 });
                 add(&mut q[t], m, factors);

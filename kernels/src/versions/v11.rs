@@ -1,50 +1,31 @@
-//! v11: tiles of 3.
+//! v11: bands staged in shared memory.
+//!
+//! v10 waits for `aqsn` half of its time. A block brings eight bands to shared memory while it sums
+//! the eight before, so no load is waited for, and `aqsn` leaves L2 once for the eight warps that
+//! share its rows.
 
-use super::kernels;
-use super::v3;
+use super::{kernels, v10};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::{Energies, Layout, Loops, RealPoles, Version};
-use crate::tiles::{self, complex, real};
+use crate::registry::Version;
+use crate::tiles::complex;
 
 /// What the registry knows of v11.
 pub const VERSION: Version = Version {
     id: "v11",
-    change: "tiles of 3",
-    source: "docs",
-    loops: Loops::Tiled(3),
-    energies: Energies::Together,
-    layout: Layout::Planned,
-    threads: tiles::THREADS,
-    max_registers: Some(128),
-    expected_spill_bytes: 0,
+    change: "bands staged in shared memory, eight at a time",
     flops_per_term: 40.0,
     bodies: BODIES,
-    real: Some(RealPoles {
-        loops: Loops::Tiled(3),
-        max_registers: Some(128),
-        flops_per_term: 20.0,
-        bodies: REAL,
-    }),
-    ..v3::VERSION
+    ..v10::VERSION
 };
 
-kernels!(planned BODIES = any: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3);
-kernels!(planned REAL = real: gpp_v11_real_nw1 = 1, gpp_v11_real_nw2 = 2, gpp_v11_real_nw3 = 3);
+kernels!(planned BODIES = body: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3);
 
 /// # Safety
 /// As [`complex::body`].
 #[inline(always)]
-unsafe fn any<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { complex::body::<R, NW, 3>(a, thread) }
-}
-
-/// # Safety
-/// As [`real::body`].
-#[inline(always)]
-unsafe fn real<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
-    unsafe { real::body::<R, NW, 3>(a, thread) }
+    unsafe { complex::body::<R, NW, 1, true>(a, thread) }
 }
