@@ -63,6 +63,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// The yardstick's compiler is missing or failed.
+    #[error("yardstick: {what}")]
+    Compiler {
+        /// What went wrong and what to do.
+        what: String,
+    },
+
     /// The profiler is missing, may not count, or printed what cannot be read.
     #[error("profiler: {what}")]
     Profiler {
@@ -90,6 +97,7 @@ impl Error {
             Error::NoGpu { .. }
             | Error::Driver { .. }
             | Error::Profiler { .. }
+            | Error::Compiler { .. }
             | Error::Memory { place: "device", .. } => 3,
             _ => 2,
         }

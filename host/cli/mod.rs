@@ -1,5 +1,6 @@
 //! The command line.
 
+mod compare;
 mod generate;
 mod golden;
 mod info;
@@ -60,6 +61,8 @@ enum Command {
     Roofline(RooflineArgs),
     /// Make one self-contained HTML page of stored profiles
     Report(ReportArgs),
+    /// Time versions against the yardstick in CUDA C++, alternately on the same arrays
+    Compare(CompareArgs),
     /// Print the paper's Table I, live, beside its own columns
     Table(TableArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
@@ -251,6 +254,47 @@ pub enum Format {
     Json,
 }
 
+/// Arguments of `compare`.
+#[derive(Args)]
+pub struct CompareArgs {
+    /// Kernel versions: one, several with commas, or all that the yardstick has
+    #[arg(long, value_name = "V[,V…]", default_value = "all")]
+    pub version: String,
+
+    /// Built-in systems, several with commas
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',',
+          default_value = "si214,si214-complex")]
+    pub system: Vec<String>,
+
+    /// Seed of the systems
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Which GPU
+    #[arg(long, default_value = "gpu")]
+    pub device: String,
+
+    /// Timed runs of each side
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    pub repeat: usize,
+
+    /// The compiler of the yardstick
+    #[arg(long, value_name = "PROGRAM", default_value = "nvcc")]
+    pub nvcc: PathBuf,
+
+    /// The profiler, for the counters of the best version
+    #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
+    pub ncu: PathBuf,
+
+    /// Write the record as JSON to a file, or to standard output for -
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// No table and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
 /// Arguments of `golden`.
 #[derive(Args)]
 pub struct GoldenArgs {
@@ -297,6 +341,7 @@ pub fn main() -> ExitCode {
         Some(Command::Roofline(args)) => roofline::roofline(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::Table(args)) => table::table(&args),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
     };
     match done {

@@ -2,6 +2,7 @@
 
 pub mod html;
 pub mod json;
+pub mod parity;
 pub mod published;
 pub mod table;
 pub mod table1;

@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
-fn table(headings: &[&str]) -> Table {
+pub(super) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings);
     for column in table.column_iter_mut().skip(1) {
@@ -21,7 +21,7 @@ fn table(headings: &[&str]) -> Table {
 }
 
 /// Text of a number that may not apply.
-fn or_dash(number: Option<impl ToString>) -> String {
+pub(super) fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 

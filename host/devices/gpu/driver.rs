@@ -146,6 +146,18 @@ impl Context {
             operation: "load of the kernels".into(),
             reason: "the PTX holds a zero byte".into(),
         })?;
+        // SAFETY: PTX, ended by a zero.
+        unsafe { self.image(image.as_bytes_with_nul()) }
+    }
+
+    /// Loads an image that a compiler wrote for this device.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with the loader's log.
+    ///
+    /// # Safety
+    /// `image` is PTX ended by a zero, or a whole cubin.
+    pub unsafe fn image(&self, image: &[u8]) -> Result<Module> {
         let mut log = vec![0u8; 1 << 14];
         let mut options = [
             sys::CUjit_option::CU_JIT_GENERATE_LINE_INFO,
@@ -158,7 +170,7 @@ impl Context {
             ptr::without_provenance_mut::<c_void>(log.len()),
         ];
         let mut module = ptr::null_mut();
-        // SAFETY: the image is zero-terminated, options and values have the length named, and the
+        // SAFETY: the image is whole by the caller's contract, options and values have the length named, and the
         // log is as long as its option says.
         let code = unsafe {
             sys::cuModuleLoadDataEx(

@@ -2,6 +2,7 @@
 
 mod ceilings;
 mod driver;
+pub mod yardstick;
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -16,7 +17,7 @@ use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
 use crate::measure::body;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
-use driver::{Argument, Buffer, Context, Event, Function, Module};
+use driver::{Argument, Buffer, Context, Event, Module};
 
 /// The kernels as PTX; empty where the build found no compiler for them.
 pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/gpp.ptx"));
@@ -102,6 +103,13 @@ impl Device for Gpu {
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
+        Ok(Box::new(self.place(problem)?))
+    }
+}
+
+impl Gpu {
+    /// As [`Device::load`].
+    fn place<'a>(&'a self, problem: &'a Problem) -> Result<OnGpu<'a>> {
         let plan = problem.plan();
         let nw = problem.nw();
         let extents = plan.extents(&problem.header);
@@ -140,7 +148,7 @@ impl Device for Gpu {
         let swapped = problem.reordered(Layout::Swapped, &plan);
         let swapped = BandArrays::upload(context, &swapped, Some(&original))?;
         let planned = BandArrays::upload(context, &planned_arrays, Some(&original))?;
-        Ok(Box::new(OnGpu {
+        Ok(OnGpu {
             gpu: self,
             problem,
             wtilde: context.upload("wtilde", &problem.wtilde)?,
@@ -153,11 +161,10 @@ impl Device for Gpu {
             odd_pairs: context.upload("odd pairs", &plan.odd_pairs)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
-            second_stage: self.module.function(reduce::SYMBOL)?,
             begin: context.event()?,
             end: context.event()?,
             plan,
-        }))
+        })
     }
 }
 
@@ -215,7 +222,6 @@ struct OnGpu<'a> {
     odd_pairs: Buffer,
     partials: Buffer,
     sums: Buffer,
-    second_stage: Function,
     begin: Event,
     end: Event,
 }
@@ -268,9 +274,24 @@ impl Loaded for OnGpu<'_> {
     }
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
+        let gpu = self.gpu;
+        self.run_of(&gpu.module, version, str::to_string)
+    }
+}
+
+impl OnGpu<'_> {
+    /// One calculation by the kernels of `module`, which have the entries of ours under the names
+    /// that `symbol` gives them.
+    fn run_of(
+        &mut self,
+        module: &Module,
+        version: &Version,
+        symbol: fn(&str) -> String,
+    ) -> Result<(Sums, f64)> {
         let nw = self.problem.nw();
         let body = body(version, self.problem, &self.plan);
-        let function = self.gpu.module.function(body.symbol)?;
+        let function = module.function(&symbol(body.symbol))?;
+        let second_stage = module.function(&symbol(reduce::SYMBOL))?;
         let blocks = version.blocks(self.plan.extents(&self.problem.header), self.plan.poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
@@ -287,7 +308,7 @@ impl Loaded for OnGpu<'_> {
         }
         // SAFETY: the second stage's parameters; one block for each value of `sums`.
         unsafe {
-            self.second_stage.launch(
+            second_stage.launch(
                 values as u32,
                 reduce::THREADS,
                 &[self.partials.argument(), Argument::Count(blocks), self.sums.argument()],
