@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpp_kernels::registry::{Poles, VERSIONS, Version};
+use gpp_kernels::registry::{Body, Poles, VERSIONS};
+use gpp_kernels::tiles::candidates::{CANDIDATES, PREFIX};
 
 #[path = "build/line_table.rs"]
 mod line_table;
@@ -52,7 +53,9 @@ fn main() {
             String::new()
         }
     };
-    fs::write(out.join("gpp.ptx"), text).expect("OUT_DIR can be written");
+    let (versions, candidates) = parted(&text);
+    fs::write(out.join("gpp.ptx"), versions).expect("OUT_DIR can be written");
+    fs::write(out.join("candidates.ptx"), candidates).expect("OUT_DIR can be written");
 }
 
 /// A rustc and the cargo beside it.
@@ -186,18 +189,43 @@ fn assemblable(ptx: &str) -> String {
     text
 }
 
-/// The directives of one entry: its threads, and its register cap where it has one.
+/// The directives of one entry: its threads, and its register cap where it has one. Candidates take
+/// one when they are loaded.
 fn launch_bounds(symbol: &str) -> Option<String> {
-    let named = |version: &Version, poles| {
-        version.of(poles).bodies.iter().any(|body| body.symbol == symbol)
-    };
-    let (version, poles) = VERSIONS
+    let has = |bodies: &[Body]| bodies.iter().any(|body| body.symbol == symbol);
+    if let Some(candidate) = CANDIDATES.iter().find(|candidate| has(candidate.bodies)) {
+        return Some(format!(".maxntid {}\n// cap\n", candidate.shape.threads()));
+    }
+    let launch = VERSIONS
         .iter()
-        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| (version, poles)))
-        .find(|(version, poles)| named(version, *poles))?;
-    let mut bounds = format!(".maxntid {}\n", version.threads);
-    if let Some(registers) = version.of(poles).max_registers {
+        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| version.of(poles)))
+        .find(|launch| has(launch.bodies))?;
+    let mut bounds = format!(".maxntid {}\n", launch.threads);
+    if let Some(registers) = launch.max_registers {
         bounds += &format!(".maxnreg {registers}\n");
     }
     Some(bounds)
+}
+
+/// The module in two: all but the candidates' entries, and those.
+fn parted(text: &str) -> (String, String) {
+    let (mut versions, mut candidates) = (String::new(), String::new());
+    // What stands outside of entries goes to both.
+    let (mut to_versions, mut to_candidates) = (true, true);
+    for line in text.lines() {
+        if let Some(entry) = line.strip_prefix(".visible .entry ") {
+            to_candidates = entry.starts_with(PREFIX);
+            to_versions = !to_candidates;
+        }
+        for (wanted, part) in [(to_versions, &mut versions), (to_candidates, &mut candidates)] {
+            if wanted {
+                *part += line;
+                part.push('\n');
+            }
+        }
+        if line == "}" {
+            (to_versions, to_candidates) = (true, true);
+        }
+    }
+    (versions, candidates)
 }

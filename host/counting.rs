@@ -64,7 +64,7 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
     let plan = problem.plan();
     let body = body(version, problem, &plan);
     let blocks = version.blocks(plan.extents(&problem.header), plan.poles);
-    let threads = version.threads;
+    let threads = version.of(plan.poles).threads;
     let layout = problem.reordered(version.layout, &plan);
     let arrays = SharedArrays(problem.arrays(&layout, plan.view()));
     let mut counts = Counts::default();

@@ -26,6 +26,7 @@ pub mod progress;
 pub mod reference;
 pub mod report;
 pub mod roofline;
+pub mod tuning;
 pub mod verify;
 
 pub use error::{Error, Result};

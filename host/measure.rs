@@ -118,7 +118,7 @@ pub fn measure(
         flops: version.of(plan.poles).flops_per_term * problem.terms() as f64,
         flops_source: ARCHIVED_COUNTS,
         kernel: device.kernel(version, body)?,
-        threads_per_block: version.threads,
+        threads_per_block: version.of(plan.poles).threads,
         blocks: version.blocks(plan.extents(&problem.header), plan.poles),
         verification: verify(problem, &sums, reference),
         sums,

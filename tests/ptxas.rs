@@ -44,9 +44,9 @@ struct Usage {
 
 /// Symbols that the registry knows, with the spills that it expects.
 fn expected() -> BTreeMap<&'static str, u32> {
-    let bodies = VERSIONS.iter().flat_map(|version| {
-        version.all_bodies().map(|b| (b.symbol, version.expected_spill_bytes))
-    });
+    let bodies = VERSIONS
+        .iter()
+        .flat_map(|version| version.all_bodies().map(|b| (b.symbol, version.expected_spill_bytes)));
     let others = [reduce::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
     bodies.chain(others.map(|symbol| (symbol, 0))).collect()
 }

@@ -60,10 +60,8 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         }
         let [v3, v8] = ["v3", "v8"].map(|id| versions(id).map(|found| found[0]));
         let (v3, v8, fastest) = (v3?, v8?, Version::best());
-        let [ours, cuda, v3] = race.run(
-            [(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)],
-            &mut passed,
-        )?;
+        let [ours, cuda, v3] =
+            race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)], &mut passed)?;
         bar.finish_and_clear();
         let poles = match race.on.plan().poles {
             Poles::Real => "real",
@@ -131,6 +129,9 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!passed)))
 }
 
+/// Seconds of a kernel before it is timed.
+const STEADY: f64 = 0.5;
+
 /// Median and error of one competitor.
 struct Result {
     ms: f64,
@@ -157,8 +158,9 @@ impl<'a> Race<'a> {
         Ok(Race { on: gpu.place_for(problem, yardstick)?, problem, reference, repeat })
     }
 
-    /// Runs the competitors in turn, a warm-up and then the timed runs, and verifies the last sums of
-    /// each.
+    /// Runs the competitors in turn and verifies the last sums of each. A device at its power limit
+    /// takes some tenths of a second to find the clock for another kernel, so each turn is [`STEADY`]
+    /// seconds of runs and then the timed one.
     fn run<const N: usize>(
         &mut self,
         competitors: [(Side, &'static Version); N],
@@ -166,12 +168,14 @@ impl<'a> Race<'a> {
     ) -> crate::Result<[Result; N]> {
         let mut samples = [const { Vec::new() }; N];
         let mut sums = [const { None }; N];
-        for round in 0..=self.repeat {
+        for _ in 0..self.repeat {
             for (at, (side, version)) in competitors.iter().enumerate() {
-                let (last, seconds) = self.on.run(*side, version)?;
-                if round > 0 {
-                    samples[at].push(seconds);
+                let mut warm = 0.0;
+                while warm < STEADY {
+                    warm += self.on.run(*side, version)?.1;
                 }
+                let (last, seconds) = self.on.run(*side, version)?;
+                samples[at].push(seconds);
                 sums[at] = Some(last);
             }
         }
@@ -194,11 +198,7 @@ impl<'a> Race<'a> {
 }
 
 /// The best version's counters; what fails is said and leaves them out.
-fn counters(
-    ncu: &ncu::Ncu,
-    args: &CompareArgs,
-    problem: &Problem,
-) -> Option<profile::Profile> {
+fn counters(ncu: &ncu::Ncu, args: &CompareArgs, problem: &Problem) -> Option<profile::Profile> {
     let target = ncu::Target {
         versions: "best".into(),
         problem: ["--system", &problem.name, "--seed", &args.seed.to_string()]

@@ -14,7 +14,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     let mut kernels = Vec::new();
     for version in VERSIONS {
         for body in version.all_bodies() {
-            kernels.push((version, body.energies, device.kernel(version, body)?));
+            kernels.push((version, body, device.kernel(version, body)?));
         }
     }
 

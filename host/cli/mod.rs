@@ -8,7 +8,9 @@ mod profile;
 mod report;
 mod roofline;
 mod run;
+mod scaling;
 mod table;
+mod tune;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::devices::Choice;
 use crate::error::Error;
 use crate::problem::systems::DEFAULT_SEED;
+use crate::tuning::Overrides;
 
 /// Where `profile` stores its records and the others look for them.
 const DEFAULT_FOLDER: &str = "gpp-profile";
@@ -63,6 +66,10 @@ enum Command {
     Report(ReportArgs),
     /// Time versions against the yardstick in CUDA C++, alternately on the same arrays
     Compare(CompareArgs),
+    /// Time the best version in every shape of tiles that has kernels
+    Tune(TuneArgs),
+    /// Time a version against each extent
+    Scaling(ScalingArgs),
     /// Print the paper's Table I, live, beside its own columns
     Table(TableArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
@@ -99,6 +106,70 @@ pub struct RunArgs {
     /// Seed of a built-in system
     #[arg(long, default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+
+    /// Another shape of the best version's tiles
+    #[command(flatten)]
+    pub overrides: Overrides,
+
+    /// Write the record as JSON to a file, or to standard output for -
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// No table and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `tune`.
+#[derive(Args)]
+pub struct TuneArgs {
+    /// Built-in system
+    #[arg(long, value_name = "NAME", default_value = "si214")]
+    pub system: String,
+
+    /// Seed of the system
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Where to run: auto, gpu, gpu:N or cpu
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+
+    /// Timed runs of each shape
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    pub repeat: usize,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `scaling`.
+#[derive(Args)]
+pub struct ScalingArgs {
+    /// Kernel version
+    #[arg(long, value_name = "V", default_value = "best")]
+    pub version: String,
+
+    /// Complex modes instead of real ones
+    #[arg(long)]
+    pub complex: bool,
+
+    /// The smallest points only
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Seed of the systems
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Where to run: auto, gpu, gpu:N or cpu
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+
+    /// Timed runs of each point
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    pub repeat: usize,
 
     /// Write the record as JSON to a file, or to standard output for -
     #[arg(long, value_name = "FILE|-")]
@@ -262,8 +333,12 @@ pub struct CompareArgs {
     pub version: String,
 
     /// Built-in systems, several with commas
-    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',',
-          default_value = "si214,si214-complex")]
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_delimiter = ',',
+        default_value = "si214,si214-complex"
+    )]
     pub system: Vec<String>,
 
     /// Seed of the systems
@@ -342,6 +417,8 @@ pub fn main() -> ExitCode {
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::Table(args)) => table::table(&args),
         Some(Command::Compare(args)) => compare::compare(&args),
+        Some(Command::Tune(args)) => tune::tune(&args),
+        Some(Command::Scaling(args)) => scaling::scaling(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
     };
     match done {

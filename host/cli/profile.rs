@@ -18,6 +18,7 @@ use crate::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::progress::Progress;
 use crate::report::json;
 use crate::roofline::ceilings::Ceilings;
+use crate::tuning::Overrides;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
@@ -52,7 +53,8 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
                 architecture.or(capability.map(|c| format!("sm_{}", c.replace('.', ""))));
             let ceilings = gpu.ceilings()?;
             let problem = synthesis::synthesise(system, args.seed, progress)?;
-            let measured = Measured::of(&gpu, problem, &versions, REPETITION, progress)?;
+            let measured =
+                Measured::of(&gpu, problem, &versions, Overrides::default(), REPETITION, progress)?;
             if measured.exit_code() != ExitCode::SUCCESS {
                 // What is not verified is not worth a profile.
                 return Ok(ExitCode::FAILURE);

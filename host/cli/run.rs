@@ -15,6 +15,7 @@ use crate::problem::{Problem, file, synthesis, systems};
 use crate::progress::Progress;
 use crate::reference;
 use crate::report::{json, table};
+use crate::tuning::{Overrides, shaped};
 use crate::verify::Outcome;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -31,7 +32,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let repetition = Repetition { warmup: args.warmup, repeat: args.repeat };
-    let measured = Measured::of(device.as_ref(), problem, &versions, repetition, progress)?;
+    let measured =
+        Measured::of(device.as_ref(), problem, &versions, args.overrides, repetition, progress)?;
     let Measured { problem, records } = &measured;
 
     if let Some(path) = &args.json {
@@ -56,6 +58,7 @@ impl Measured {
         device: &dyn Device,
         problem: Problem,
         versions: &[&'static Version],
+        overrides: Overrides,
         repetition: Repetition,
         progress: Progress,
     ) -> Result<Measured> {
@@ -65,6 +68,8 @@ impl Measured {
         let bar = progress.bar("running", runs as u64);
         let mut records = Vec::with_capacity(versions.len());
         for version in versions {
+            let poles = loaded.plan().poles;
+            let version = shaped(version, &device.info().name, poles, overrides)?;
             bar.set_message(format!("{} on {}", version.id, device.info().id));
             records.push(measure(
                 version,

@@ -14,6 +14,7 @@ use crate::measure::Repetition;
 use crate::problem::{synthesis, systems};
 use crate::progress::Progress;
 use crate::report::{json as run_json, published, table, table1};
+use crate::tuning::Overrides;
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
@@ -39,7 +40,14 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
             require_memory(&system.name, system.bytes())?;
             let problem = synthesis::synthesise(system, args.seed, progress)?;
             let repetition = Repetition { warmup: 1, repeat: args.repeat };
-            let measured = Measured::of(device.as_ref(), problem, &versions, repetition, progress)?;
+            let measured = Measured::of(
+                device.as_ref(),
+                problem,
+                &versions,
+                Overrides::default(),
+                repetition,
+                progress,
+            )?;
             if measured.exit_code() != ExitCode::SUCCESS {
                 exit = ExitCode::FAILURE;
             }

@@ -106,7 +106,8 @@ impl Loaded for OnHost<'_> {
         let nw = self.problem.nw();
         let body = body(version, self.problem, &self.plan);
         let extents = self.plan.extents(&self.problem.header);
-        let (threads, blocks) = (version.threads, version.blocks(extents, self.plan.poles));
+        let poles = self.plan.poles;
+        let (threads, blocks) = (version.of(poles).threads, version.blocks(extents, poles));
         let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view()));
 
         let begin = Instant::now();

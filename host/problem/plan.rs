@@ -43,8 +43,7 @@ impl Planned {
         let nw = problem.nw();
         let energies = |n: usize| &problem.wx[n * nw..(n + 1) * nw];
         let is_empty = |n: &usize| problem.occ[*n] == 0.0;
-        let is_plain =
-            |n: &usize| problem.occ[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
+        let is_plain = |n: &usize| problem.occ[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
         let bands = 0..problem.header.nbands;
         let mut order: Vec<usize> = bands.clone().filter(is_plain).collect();
         let plain = order.len();
@@ -116,12 +115,7 @@ impl Planned {
 
     /// Columns of a matrix of `rows` rows in the plan's order of bands, zeros added to each up to
     /// `padded` rows.
-    pub fn reordered<T: Copy + Default>(
-        &self,
-        matrix: &[T],
-        rows: usize,
-        padded: usize,
-    ) -> Vec<T> {
+    pub fn reordered<T: Copy + Default>(&self, matrix: &[T], rows: usize, padded: usize) -> Vec<T> {
         let mut columns = vec![T::default(); padded * self.order.len()];
         for (column, n) in columns.chunks_mut(padded).zip(&self.order) {
             column[..rows].copy_from_slice(&matrix[n * rows..(n + 1) * rows]);

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gpp_kernels::reduce;
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::tiles::candidates::PREFIX;
 use serde::{Deserialize, Serialize};
 
 use crate::counting::PerTerm;
@@ -159,7 +160,9 @@ pub fn aggregate(
         }
         let version = VERSIONS
             .iter()
+            .copied()
             .find(|v| v.all_bodies().any(|body| body.symbol == launch.kernel))
+            .or(launch.kernel.starts_with(PREFIX).then(Version::best))
             .ok_or_else(|| format!("kernel `{}` is of no known version", launch.kernel))?;
         match groups.last_mut() {
             // A calculation ends with its second stage.

@@ -98,7 +98,7 @@ impl Ncu {
             .map_err(|e| Error::Profiler { what: format!("cannot find this program: {e}") })?;
         let mut command = Command::new(&self.program);
         command
-            .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_(v|second)"])
+            .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_(v|tile|second)"])
             .args(arguments)
             .arg(program)
             .args(["--version", &target.versions, "--device", &target.device])

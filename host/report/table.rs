@@ -1,7 +1,7 @@
 //! Tables for the terminal.
 
 use comfy_table::{Cell, CellAlignment, Color, Table, presets};
-use gpp_kernels::registry::Version;
+use gpp_kernels::registry::{Body, Version};
 
 use super::published::Published;
 use super::table1::{HEADINGS, Row};
@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
-pub(super) fn table(headings: &[&str]) -> Table {
+pub fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings);
     for column in table.column_iter_mut().skip(1) {
@@ -21,7 +21,7 @@ pub(super) fn table(headings: &[&str]) -> Table {
 }
 
 /// Text of a number that may not apply.
-pub(super) fn or_dash(number: Option<impl ToString>) -> String {
+pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 
@@ -64,7 +64,7 @@ pub fn results(records: &[Record]) -> Table {
 }
 
 /// One line for each kernel.
-pub fn kernels(kernels: &[(&Version, u32, KernelInfo)]) -> Table {
+pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)]) -> Table {
     let mut table = table(&[
         "kernel",
         "energies",
@@ -78,11 +78,11 @@ pub fn kernels(kernels: &[(&Version, u32, KernelInfo)]) -> Table {
     if let Some(column) = table.column_mut(7) {
         column.set_cell_alignment(CellAlignment::Left);
     }
-    for (version, energies, kernel) in kernels {
+    for (version, body, kernel) in kernels {
         table.add_row(vec![
             kernel.symbol.clone(),
-            energies.to_string(),
-            version.threads.to_string(),
+            body.energies.to_string(),
+            version.launch_of(body).threads.to_string(),
             or_dash(kernel.registers),
             or_dash(kernel.local_bytes),
             or_dash(kernel.shared_bytes),

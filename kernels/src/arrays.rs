@@ -97,10 +97,10 @@ impl Planned {
     /// Rows of `wx`.
     pub const ENERGIES: u32 = 4;
 
-    /// Rows of `aqsm_local` for `ngpown` G′.
+    /// Rows of `aqsm_local` for `ngpown` G′: whole blocks of every shape of tiles.
     #[inline(always)]
     pub const fn rows(ngpown: u32) -> u32 {
-        ngpown.next_multiple_of(32)
+        ngpown.next_multiple_of(48)
     }
 }
 
@@ -163,7 +163,7 @@ impl Arrays {
     #[inline(always)]
     pub unsafe fn wx<R: Real, L: Layout>(&self, iw: u32, n: u32) -> R {
         // SAFETY: in range by the caller's contract.
-        R::of(unsafe { *self.wx.add(L::wx(self, iw, n) as usize) })
+        R::of(unsafe { *self.wx.add(L::wx(self, iw, n) as usize) }).settle()
     }
 
     /// `vcoul_loc(igp)`.

@@ -94,12 +94,14 @@ pub fn is_cut_off<R: Real>(w: R, size: impl FnOnce() -> R, bound: R) -> bool {
 }
 
 impl<R: Real, const NW: usize> Sums<R, NW> {
-    /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`.
+    /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. Settled, so that the terms of
+    /// two energies are not computed at once, with the registers of both.
     #[inline(always)]
     pub fn update(&mut self, iw: usize, vcoul: R, occ: R, term: Term<R>, matngmatmgp: Complex<R>) {
         let asx = term.ssx * (vcoul * occ) * matngmatmgp;
         let ach = term.sch * (vcoul * R::of(0.5)) * matngmatmgp;
-        self.asx[iw] = self.asx[iw] - asx;
-        self.ach[iw] = self.ach[iw] + ach;
+        let (asx, ach) = (self.asx[iw] - asx, self.ach[iw] + ach);
+        self.asx[iw] = Complex::new(asx.re.settle(), asx.im.settle());
+        self.ach[iw] = Complex::new(ach.re.settle(), ach.im.settle());
     }
 }

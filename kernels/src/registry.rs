@@ -4,7 +4,7 @@
 use crate::grid;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::target::{CountedBody, HostBody};
-use crate::tiles;
+use crate::tiles::Shape;
 use crate::versions;
 
 /// Loop structure, outer to inner.
@@ -16,8 +16,8 @@ pub enum Loops {
     Collapse2,
     /// `n_blk`, `igp` and `ig_blk` collapsed; strided `ig`, then `n`, in a thread.
     Blocked,
-    /// One `ig` and this many `igp` in a thread: see [`crate::tiles`].
-    Tiled(u32),
+    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
+    Tiled(Shape),
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -91,14 +91,16 @@ pub struct Version {
     /// Its kernels.
     pub bodies: &'static [Body],
     /// Its kernels for problems with [`Poles::Real`], where it has such.
-    pub real: Option<RealPoles>,
+    pub real: Option<Launch>,
 }
 
-/// What a version does otherwise where all poles are real.
+/// How a version sums problems of some poles.
 #[derive(Clone, Copy)]
-pub struct RealPoles {
+pub struct Launch {
     /// Loop structure.
     pub loops: Loops,
+    /// Threads of a block.
+    pub threads: u32,
     /// Most registers of a thread.
     pub max_registers: Option<u32>,
     /// As [`Version::flops_per_term`].
@@ -131,16 +133,24 @@ impl Version {
     }
 
     /// What it does for these poles.
-    pub fn of(&self, poles: Poles) -> RealPoles {
+    pub fn of(&self, poles: Poles) -> Launch {
         match self.real {
             Some(real) if poles == Poles::Real => real,
-            _ => RealPoles {
+            _ => Launch {
                 loops: self.loops,
+                threads: self.threads,
                 max_registers: self.max_registers,
                 flops_per_term: self.flops_per_term,
                 bodies: self.bodies,
             },
         }
+    }
+
+    /// How it launches one of its kernels.
+    pub fn launch_of(&self, body: &Body) -> Launch {
+        let poles = [Poles::Any, Poles::Real];
+        let has = |launch: &Launch| launch.bodies.iter().any(|own| own.symbol == body.symbol);
+        poles.map(|poles| self.of(poles)).into_iter().find(has).unwrap_or(self.of(Poles::Any))
     }
 
     /// All its kernels.
@@ -173,9 +183,7 @@ impl Version {
             Loops::Collapse3 => bands * rows * columns,
             Loops::Collapse2 => rows * columns,
             Loops::Blocked => u64::from(versions::v6::N_BLK * versions::v6::IG_BLK) * rows,
-            Loops::Tiled(tile) => {
-                return tiles::odd_blocks(odd_count) + tiles::tile_blocks(ngpown, ncouls, tile);
-            }
+            Loops::Tiled(shape) => return shape.blocks(ngpown, ncouls, odd_count),
         };
         grid::blocks(items, self.threads)
     }

@@ -5,6 +5,8 @@ mod driver;
 pub mod yardstick;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use bytemuck::Pod;
@@ -12,6 +14,7 @@ use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::reduce::{self, VALUES};
 use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
 use gpp_kernels::target::WARP;
+use gpp_kernels::tiles::candidates::PREFIX;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
@@ -38,9 +41,17 @@ pub fn ptx() -> Result<Cow<'static, str>> {
     Ok(text.into())
 }
 
+/// Where an entry of [`CANDIDATES`] takes a register cap.
+const CAP_HERE: &str = "// cap";
+
+/// The candidates' kernels as PTX, a module of their own that only tuning needs.
+pub const CANDIDATES: &str = include_str!(concat!(env!("OUT_DIR"), "/candidates.ptx"));
+
 /// A GPU with the kernels loaded.
 pub struct Gpu {
-    module: Module,
+    module: Rc<Module>,
+    /// The candidates' kernels by their most registers, loaded when first asked for.
+    candidates: RefCell<HashMap<Option<u32>, Rc<Module>>>,
     info: DeviceInfo,
     /// Last, so that it is released last.
     context: Context,
@@ -64,7 +75,7 @@ impl Gpu {
             });
         }
         let context = Context::open(index)?;
-        let module = context.module(&ptx()?)?;
+        let module = context.module(&ptx()?)?.into();
         let version = context.driver_version()?;
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -78,7 +89,24 @@ impl Gpu {
             clock_mhz: Some(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        Ok(Gpu { module, info, context })
+        Ok(Gpu { module, candidates: RefCell::default(), info, context })
+    }
+
+    /// The module that has one of a version's kernels.
+    fn module_of(&self, version: &Version, body: &Body) -> Result<Rc<Module>> {
+        if !body.symbol.starts_with(PREFIX) {
+            return Ok(self.module.clone());
+        }
+        let most = version.max_registers;
+        if let Some(module) = self.candidates.borrow().get(&most) {
+            return Ok(module.clone());
+        }
+        let cap = most.map_or(String::new(), |most| format!("\n.maxnreg {most}"));
+        // The build leaves a line for it in every entry.
+        let ptx = CANDIDATES.replace(&format!("\n{CAP_HERE}"), &cap);
+        let module: Rc<Module> = self.context.module(&ptx)?.into();
+        self.candidates.borrow_mut().insert(most, module.clone());
+        Ok(module)
     }
 }
 
@@ -90,15 +118,16 @@ impl Device for Gpu {
     }
 
     fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo> {
-        let function = self.module.function(body.symbol)?;
+        let function = self.module_of(version, body)?.function(body.symbol)?;
+        let threads = version.launch_of(body).threads;
         let attribute = |attribute| function.attribute(attribute).map(Some);
-        let blocks = function.blocks_per_multiprocessor(version.threads)?;
+        let blocks = function.blocks_per_multiprocessor(threads)?;
         Ok(KernelInfo {
             symbol: body.symbol.into(),
             registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-            warps_per_sm: Some(blocks * version.threads / WARP),
+            warps_per_sm: Some(blocks * threads / WARP),
         })
     }
 
@@ -274,8 +303,8 @@ impl Loaded for OnGpu<'_> {
     }
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
-        let gpu = self.gpu;
-        self.run_of(&gpu.module, version, str::to_string)
+        let module = self.gpu.module_of(version, body(version, self.problem, &self.plan))?;
+        self.run_of(&module, version, str::to_string)
     }
 }
 
@@ -292,7 +321,9 @@ impl OnGpu<'_> {
         let body = body(version, self.problem, &self.plan);
         let function = module.function(&symbol(body.symbol))?;
         let second_stage = module.function(&symbol(reduce::SYMBOL))?;
-        let blocks = version.blocks(self.plan.extents(&self.problem.header), self.plan.poles);
+        let poles = self.plan.poles;
+        let threads = version.of(poles).threads;
+        let blocks = version.blocks(self.plan.extents(&self.problem.header), poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;
@@ -303,7 +334,7 @@ impl OnGpu<'_> {
             // SAFETY: the parameters are those of the entry, whose arrays were uploaded whole in
             // the version's layout; `partials` holds all blocks of the largest grid for all values.
             unsafe {
-                function.launch(blocks, version.threads, &self.arguments(version, iw))?;
+                function.launch(blocks, threads, &self.arguments(version, iw))?;
             }
         }
         // SAFETY: the second stage's parameters; one block for each value of `sums`.

@@ -60,7 +60,7 @@ pub unsafe fn read(tile: *const [f64; 2], at: u32, _: Level) -> [f64; 2] {
 /// # Safety
 /// As [`tiles::each_band`].
 #[inline(always)]
-pub unsafe fn each_staged_band<const T: usize>(
+pub unsafe fn each_staged_band<const T: usize, const W: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,

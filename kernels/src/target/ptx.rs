@@ -9,7 +9,7 @@ use crate::arrays::{Arrays, Planned, Sums};
 use crate::ceilings::{self, Level};
 use crate::grid::{Thread, each};
 use crate::reduce::{self, MAX_VALUES, VALUES, strided_sum};
-use crate::tiles::{Place, RawBand, THREADS, WARPS};
+use crate::tiles::{Place, RawBand, Shape};
 
 const MAX_WARPS: usize = 16;
 
@@ -172,45 +172,56 @@ pub fn thread() -> Thread {
     }
 }
 
-/// Bands that a block stages at once.
-const STAGE: u32 = 8;
-
-/// Columns of a tile at most.
-const MAX_TILE: usize = 3;
-
 /// Elements of 16 bytes of one staged band: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, `wx`.
-const fn staged_row(tile: u32) -> u32 {
-    WARP + WARPS * tile + 2
+const fn staged_row(shape: Shape) -> u32 {
+    WARP + shape.warps * shape.tile + 2
 }
 
+/// Columns of a tile at most.
+const MAX_TILE: u32 = 3;
+
+/// Bytes of two buffers of `warps` bands.
+const fn stage_bytes(warps: u32, tile: u32) -> u32 {
+    2 * warps * staged_row(Shape { tile, warps }) * 16
+}
+
+// One for each number of warps, so that a kernel holds no more than it fills.
 global_asm!(
-    ".shared .align 16 .b8 gpp_stage[{bytes}];",
-    bytes = const 2 * STAGE * staged_row(MAX_TILE as u32) * 16,
+    ".shared .align 16 .b8 gpp_stage_4[{four}];",
+    ".shared .align 16 .b8 gpp_stage_8[{eight}];",
+    ".shared .align 16 .b8 gpp_stage_16[{sixteen}];",
+    four = const stage_bytes(4, MAX_TILE),
+    eight = const stage_bytes(8, MAX_TILE),
+    sixteen = const stage_bytes(16, 1),
 );
 
 /// Calls `step` with each band of `begin..end`.
 ///
-/// A block stages [`STAGE`] bands at a time in shared memory, in two buffers: the next ones are on
-/// their way from global memory while these are summed, and each thread brings two elements of 16
-/// bytes.
+/// A block stages as many bands at a time as it has warps, in two buffers in shared memory: the next
+/// ones are on their way from global memory while these are summed, and each thread brings two
+/// elements of 16 bytes.
 ///
 /// # Safety
-/// Called by all threads of a block alike, [`THREADS`] of them, with places of one tile; arrays
-/// valid for their extents in the planned order, `end <= nbands`.
+/// Called by all threads of a block of `W` warps alike, with places of one tile; arrays valid for
+/// their extents in the planned order, `end <= nbands`.
 #[inline(always)]
-pub unsafe fn each_staged_band<const T: usize>(
+pub unsafe fn each_staged_band<const T: usize, const W: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
     mut step: impl FnMut(u32, &RawBand<T>),
 ) {
-    const { assert!(T <= MAX_TILE && THREADS == STAGE * WARP) };
+    // Two elements a thread are enough, the stage is as large as needed, the padded rows too.
+    const { assert!((W == 4 || W == 8 || W == 16) && W * T + 2 <= 32 && T <= MAX_TILE as usize) };
+    const { assert!(Planned::rows(1) as usize % (W * T) == 0) };
     if begin >= end {
         return;
     }
-    let columns = WARPS * T as u32;
-    let row_bytes = staged_row(T as u32) * 16;
+    // A warp brings the `aqsn` of one band.
+    let bands = W as u32;
+    let columns = (W * T) as u32;
+    let row_bytes = staged_row(Shape { tile: T as u32, warps: W as u32 }) * 16;
     // SAFETY: special registers; global elements are clamped to the arrays' extents, shared ones are
     // within the buffers by their row and slot; a buffer is written only after the barrier that all
     // its readers have passed.
@@ -220,16 +231,16 @@ pub unsafe fn each_staged_band<const T: usize>(
         // The first element: `aqsn` of row `warp`. The second: of `aqsm_local`, then of `wx`.
         let ig = place.ig.min(a.ncouls - 1);
         let first_slot = warp * row_bytes + lane * 16;
-        let (second, stride, row, slot, at) = if thread < STAGE * columns {
+        let (second, stride, row, slot, at) = if thread < bands * columns {
             let (row, column) = (thread / columns, thread % columns);
             let igp = place.igp - warp * T as u32 + column;
             (a.aqsm_local, Planned::rows(a.ngpown), row, WARP + column, igp)
         } else {
-            let (row, half) = ((thread - STAGE * columns) / 2, thread % 2);
+            let (row, half) = ((thread - bands * columns) / 2, thread % 2);
             (a.wx.cast(), Planned::ENERGIES / 2, row, WARP + columns + half, half)
         };
         let second_slot = row * row_bytes + slot * 16;
-        let has_second = row < STAGE;
+        let has_second = row < bands;
         let fetch = |n: u32| {
             let last = a.nbands - 1;
             let first = load(a.aqsn, (n + warp).min(last) * a.ncouls + ig);
@@ -240,7 +251,7 @@ pub unsafe fn each_staged_band<const T: usize>(
             };
             (first, other)
         };
-        let base = stage();
+        let base = stage::<W>();
         let put = |buffer: u32, (first, other): (Complex64, Complex64)| {
             store_shared(base + buffer + first_slot, first);
             if has_second {
@@ -259,15 +270,15 @@ pub unsafe fn each_staged_band<const T: usize>(
             }
         };
 
-        let buffer_bytes = STAGE * row_bytes;
+        let buffer_bytes = bands * row_bytes;
         let mut buffer = 0;
         put(buffer, fetch(begin));
         nvptx::_syncthreads();
         let mut n = begin;
         loop {
-            let more = end - n > STAGE;
-            let next = if more { fetch(n + STAGE) } else { (Complex64::ZERO, Complex64::ZERO) };
-            let stop = if more { n + STAGE } else { end };
+            let more = end - n > bands;
+            let next = if more { fetch(n + bands) } else { (Complex64::ZERO, Complex64::ZERO) };
+            let stop = if more { n + bands } else { end };
             let mut row = base + buffer;
             // Two bands at a time leave ptxas more to choose from.
             while n + 1 < stop {
@@ -295,12 +306,18 @@ pub unsafe fn each_staged_band<const T: usize>(
 
 /// Shared-memory address of the stage.
 #[inline(always)]
-fn stage() -> u32 {
+fn stage<const W: usize>() -> u32 {
     let base: u32;
     // SAFETY: takes an address.
     unsafe {
-        asm!("mov.u32 {}, gpp_stage;", out(reg32) base,
-             options(pure, nomem, nostack, preserves_flags));
+        match W {
+            4 => asm!("mov.u32 {}, gpp_stage_4;", out(reg32) base,
+                      options(pure, nomem, nostack, preserves_flags)),
+            8 => asm!("mov.u32 {}, gpp_stage_8;", out(reg32) base,
+                      options(pure, nomem, nostack, preserves_flags)),
+            _ => asm!("mov.u32 {}, gpp_stage_16;", out(reg32) base,
+                      options(pure, nomem, nostack, preserves_flags)),
+        }
     }
     base
 }

@@ -5,12 +5,15 @@
 
 use num_complex::Complex;
 
-use super::{Work, each_band, near2};
+use super::{Shape, Work, each_band, near2};
 use crate::arrays::{Arrays, Sums};
 use crate::formula::{w2_minus, wdiff};
 use crate::grid::{Thread, each};
 use crate::real::Real;
 use crate::versions::v1::reciprocal;
+
+/// Its shape.
+pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
 /// One thread's sums, one pair a thread.
 ///
@@ -19,7 +22,7 @@ use crate::versions::v1::reciprocal;
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of::<1>(a, thread) } {
+    let place = match unsafe { Work::of(SHAPE, a, thread) } {
         Work::Tile(place) => place,
         Work::Odd(sums) => return sums,
     };

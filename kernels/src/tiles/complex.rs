@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Work, add, bands, near2};
+use super::{Shape, Work, add, bands, near2};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -57,17 +57,32 @@ impl<R: Real> Split<R> {
     }
 }
 
-/// One thread's sums over tiles of `T` columns, bands from global memory or `STAGED` in shared memory.
+/// [`body`] with bands staged in shared memory.
 ///
 /// # Safety
-/// Arrays and plan valid for their extents.
+/// As [`body`].
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize, const T: usize, const STAGED: bool>(
+pub unsafe fn staged<R: Real, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of::<T>(a, thread) } {
+    unsafe { body::<R, NW, T, W, true>(a, thread) }
+}
+
+/// One thread's sums over tiles of `T` columns, `W` warps a block, bands from global memory or
+/// `STAGED` in shared memory.
+///
+/// # Safety
+/// Arrays and plan valid for their extents.
+#[inline(always)]
+pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, const STAGED: bool>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    let shape = Shape { tile: T as u32, warps: W as u32 };
+    // SAFETY: the caller's contract.
+    let place = match unsafe { Work::of(shape, a, thread) } {
         Work::Tile(place) => place,
         Work::Odd(sums) => return sums,
     };
@@ -88,7 +103,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const STAGED: bool>
 
     // SAFETY: the caller's contract.
     unsafe {
-        bands::<T, STAGED>(a, place, 0, a.plan.plain, |_, band| {
+        bands::<T, W, STAGED>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];
@@ -112,7 +127,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const STAGED: bool>
         let mut y = zero;
         // SAFETY: the caller's contract.
         unsafe {
-            bands::<T, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+            bands::<T, W, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
                 let occ = a.occ::<R>(n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
@@ -143,7 +158,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const STAGED: bool>
     }
     // SAFETY: the caller's contract.
     unsafe {
-        bands::<T, STAGED>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        bands::<T, W, STAGED>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];

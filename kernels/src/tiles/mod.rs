@@ -8,6 +8,7 @@
 //! the odd pairs by the definition.
 
 pub mod branches;
+pub mod candidates;
 pub mod complex;
 pub mod real;
 
@@ -20,22 +21,37 @@ use crate::real::Real;
 use crate::target::{self, WARP};
 use crate::versions::v3;
 
-/// Threads of a block, and pairs of a block that sums odd ones.
-pub const THREADS: u32 = 256;
-
-/// Warps of a block.
-pub const WARPS: u32 = THREADS / WARP;
-
-/// Blocks that sum odd pairs.
-#[inline(always)]
-pub fn odd_blocks(odd_count: u32) -> u32 {
-    odd_count.div_ceil(THREADS)
+/// Extents of a block's tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// `igp` of a thread.
+    pub tile: u32,
+    /// Warps of a block; each has its own `igp`.
+    pub warps: u32,
 }
 
-/// Blocks that sum tiles of `tile` columns a thread.
-#[inline(always)]
-pub fn tile_blocks(ngpown: u32, ncouls: u32, tile: u32) -> u32 {
-    ncouls.div_ceil(WARP) * ngpown.div_ceil(WARPS * tile)
+impl Shape {
+    /// Threads of a block, and pairs of a block that sums odd ones.
+    pub const fn threads(self) -> u32 {
+        self.warps * WARP
+    }
+
+    /// Blocks that sum odd pairs.
+    #[inline(always)]
+    pub const fn odd_blocks(self, odd_count: u32) -> u32 {
+        odd_count.div_ceil(self.threads())
+    }
+
+    /// Columns of blocks: those of the same `ig`.
+    #[inline(always)]
+    pub const fn groups(self, ngpown: u32) -> u32 {
+        ngpown.div_ceil(self.warps * self.tile)
+    }
+
+    /// Blocks of a grid.
+    pub const fn blocks(self, ngpown: u32, ncouls: u32, odd_count: u32) -> u32 {
+        self.odd_blocks(odd_count) + ncouls.div_ceil(WARP) * self.groups(ngpown)
+    }
 }
 
 /// Where a thread's tile begins; some of it may be past the edge.
@@ -56,22 +72,22 @@ enum Work<R, const NW: usize> {
 }
 
 impl<R: Real, const NW: usize> Work<R, NW> {
-    /// The work of a thread's block, for tiles of `T` columns; odd pairs are summed at once.
+    /// The work of a thread's block; odd pairs are summed at once.
     ///
     /// # Safety
     /// Arrays and plan valid for their extents.
     #[inline(always)]
-    unsafe fn of<const T: usize>(a: &Arrays, thread: Thread) -> Self {
-        let (block, lane) = (thread.index / THREADS, thread.index % THREADS);
-        let odd = odd_blocks(a.plan.odd_count);
+    unsafe fn of(shape: Shape, a: &Arrays, thread: Thread) -> Self {
+        let (block, lane) = (thread.index / shape.threads(), thread.index % shape.threads());
+        let odd = shape.odd_blocks(a.plan.odd_count);
         if block < odd {
             // SAFETY: the caller's contract.
             return Work::Odd(unsafe { odd_pair(a, thread.index) });
         }
-        let (column, group) = split(block - odd, a.ngpown.div_ceil(WARPS * T as u32));
+        let (column, group) = split(block - odd, shape.groups(a.ngpown));
         Work::Tile(Place {
             ig: column * WARP + lane % WARP,
-            igp: (group * WARPS + lane / WARP) * T as u32,
+            igp: (group * shape.warps + lane / WARP) * shape.tile,
         })
     }
 }
@@ -172,7 +188,7 @@ pub unsafe fn each_band<const T: usize>(
 /// # Safety
 /// As [`each_band`].
 #[inline(always)]
-unsafe fn bands<const T: usize, const STAGED: bool>(
+unsafe fn bands<const T: usize, const W: usize, const STAGED: bool>(
     a: &Arrays,
     place: Place,
     begin: u32,
@@ -182,7 +198,7 @@ unsafe fn bands<const T: usize, const STAGED: bool>(
     // SAFETY: the caller's contract.
     unsafe {
         if STAGED {
-            target::each_staged_band(a, place, begin, end, step);
+            target::each_staged_band::<T, W>(a, place, begin, end, step);
         } else {
             each_band(a, place, begin, end, step);
         }

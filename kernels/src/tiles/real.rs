@@ -9,12 +9,12 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Work, add, near2};
-use crate::target::each_staged_band;
+use super::{Shape, Work, add, near2};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
 use crate::real::Real;
+use crate::target::each_staged_band;
 
 /// What the loops need of one pole.
 #[derive(Clone, Copy)]
@@ -41,17 +41,18 @@ impl<R: Real> Pole<R> {
     }
 }
 
-/// One thread's sums over tiles of `T` columns.
+/// One thread's sums over tiles of `T` columns, `W` warps a block.
 ///
 /// # Safety
 /// Arrays and plan valid for their extents, all poles that are not odd real and positive.
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
+pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
+    let shape = Shape { tile: T as u32, warps: W as u32 };
     // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of::<T>(a, thread) } {
+    let place = match unsafe { Work::of(shape, a, thread) } {
         Work::Tile(place) => place,
         Work::Odd(sums) => return sums,
     };
@@ -65,7 +66,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
 
     // SAFETY: the caller's contract.
     unsafe {
-        each_staged_band::<T>(a, place, 0, a.plan.plain, |_, band| {
+        each_staged_band::<T, W>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let both: [(R, R); NW] = from_fn(|e| {
@@ -77,7 +78,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-        each_staged_band::<T>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+        each_staged_band::<T, W>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
             let occ = a.occ::<R>(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
@@ -101,7 +102,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize>(
     });
     // SAFETY: the caller's contract.
     unsafe {
-        each_staged_band::<T>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        each_staged_band::<T, W>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let factors = from_fn(|e| {

@@ -2,6 +2,9 @@
 
 pub mod v0;
 pub mod v1;
+pub mod v10;
+pub mod v11;
+pub mod v12;
 pub mod v2;
 pub mod v3;
 pub mod v4;
@@ -10,9 +13,6 @@ pub mod v6;
 pub mod v7;
 pub mod v8;
 pub mod v9;
-pub mod v10;
-pub mod v11;
-pub mod v12;
 
 /// Names the kernels of `$body`, a function of `(&Arrays, iw, Thread)` generic over the number type
 /// and the number of energies: the entries on nvptx64, and the table `BODIES` that the registry

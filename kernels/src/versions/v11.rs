@@ -15,6 +15,7 @@ use crate::tiles::complex;
 pub const VERSION: Version = Version {
     id: "v11",
     change: "bands staged in shared memory, eight at a time",
+    expected_spill_bytes: 16,
     flops_per_term: 40.0,
     bodies: BODIES,
     ..v10::VERSION
@@ -23,9 +24,9 @@ pub const VERSION: Version = Version {
 kernels!(planned BODIES = body: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3);
 
 /// # Safety
-/// As [`complex::body`].
+/// As [`complex::staged`].
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { complex::body::<R, NW, 1, true>(a, thread) }
+    unsafe { complex::staged::<R, NW, 1, 8>(a, thread) }
 }

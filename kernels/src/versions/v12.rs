@@ -4,24 +4,26 @@
 //! fused operations, not four, and one reciprocal gives both: see [`real`]. A thread has two `igp`.
 //! Whether all poles are real is found out when the problem is loaded; others run v11's kernels.
 
-use super::v11::{self, body};
 use super::kernels;
+use super::v11::{self, body};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::{Loops, RealPoles, Version};
-use crate::tiles::real;
+use crate::registry::{Launch, Loops, Version};
+use crate::tiles::{Shape, real};
 
-/// `igp` of a thread.
-const TILE: usize = 2;
+/// Shape of its tiles for real poles.
+const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
 /// What the registry knows of v12.
 pub const VERSION: Version = Version {
     id: "v12",
     change: "kernels for purely real poles",
     bodies: BODIES,
-    real: Some(RealPoles {
-        loops: Loops::Tiled(TILE as u32),
+    expected_spill_bytes: 80,
+    real: Some(Launch {
+        loops: Loops::Tiled(SHAPE),
+        threads: SHAPE.threads(),
         max_registers: Some(128),
         flops_per_term: 20.0,
         bodies: REAL,
@@ -37,5 +39,5 @@ kernels!(planned REAL = real: gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v1
 #[inline(always)]
 unsafe fn real<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { real::body::<R, NW, TILE>(a, thread) }
+    unsafe { real::body::<R, NW, { SHAPE.tile as usize }, { SHAPE.warps as usize }>(a, thread) }
 }

@@ -19,7 +19,8 @@ pub const VERSION: Version = Version {
     change: "collapse(2) over igp, ig; bands in the thread",
     source: "paper III, v4",
     loops: Loops::Collapse2,
-    expected_spill_bytes: 8,
+    max_registers: Some(80),
+    expected_spill_bytes: 72,
     flops_per_term: 76.6,
     bodies: BODIES,
     ..v3::VERSION

@@ -17,6 +17,7 @@ pub const VERSION: Version = Version {
     change: "one launch for each energy",
     source: "paper III, v5",
     energies: Energies::OneLaunchEach,
+    max_registers: None,
     expected_spill_bytes: 8,
     flops_per_term: 80.1,
     bodies: BODIES,

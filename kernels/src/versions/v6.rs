@@ -26,7 +26,8 @@ pub const VERSION: Version = Version {
     change: "cache blocking: 64 band blocks, 128 ig blocks",
     source: "paper III, v6",
     loops: Loops::Blocked,
-    expected_spill_bytes: 16,
+    max_registers: Some(64),
+    expected_spill_bytes: 72,
     flops_per_term: 81.4,
     bodies: BODIES,
     ..v5::VERSION

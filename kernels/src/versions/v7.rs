@@ -17,7 +17,7 @@ pub const VERSION: Version = Version {
     change: "wx(n,iw) and aqsm_local(n,igp)",
     source: "paper III, v7",
     layout: Layout::Swapped,
-    expected_spill_bytes: 0,
+    expected_spill_bytes: 60,
     flops_per_term: 81.4,
     bodies: BODIES,
     ..v6::VERSION

@@ -9,17 +9,17 @@ use crate::arrays::{Arrays, Sums};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::{Energies, Layout, Loops, Version};
-use crate::tiles::{THREADS, branches};
+use crate::tiles::branches;
 
 /// What the registry knows of v9.
 pub const VERSION: Version = Version {
     id: "v9",
     change: "one pass for all energies, pair constants out of the loop, empty bands apart",
     source: "docs/past-the-paper.md",
-    loops: Loops::Tiled(1),
+    loops: Loops::Tiled(branches::SHAPE),
     energies: Energies::Together,
     layout: Layout::Planned,
-    threads: THREADS,
+    threads: branches::SHAPE.threads(),
     max_registers: Some(128),
     expected_spill_bytes: 0,
     flops_per_term: 40.0,
