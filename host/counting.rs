@@ -103,11 +103,13 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
 fn sampled(problem: &Problem) -> Result<Problem> {
     let h = &problem.header;
     let excess = (problem.terms() as f64 / MAX_TERMS as f64).sqrt();
-    let pick = |n: usize| -> Vec<usize> {
+    // Whole blocks of every version, as far as there are: what is past an edge is no part of a term.
+    let pick = |n: usize, block: usize| -> Vec<usize> {
         let picked = ((n as f64 / excess) as usize).clamp(1, n);
+        let picked = if picked > block { picked / block * block } else { picked };
         (0..picked).map(|i| i * n / picked).collect()
     };
-    let (columns, rows) = (pick(h.ngpown), pick(h.ncouls));
+    let (columns, rows) = (pick(h.ngpown, 16), pick(h.ncouls, 32));
     let gather = |matrix: &[num_complex::Complex64], columns: &[usize]| {
         columns
             .iter()

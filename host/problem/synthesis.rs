@@ -79,9 +79,10 @@ fn falloff(g2: f64) -> f64 {
     1.0 / ((1.0 + 0.5 * g2) * (1.0 + 0.5 * g2))
 }
 
-/// Row (0-based) of this rank's G′ `k` (0-based).
-fn row(k: usize) -> usize {
-    k * POOL
+/// Row (0-based) of this rank's G′ `k` (0-based), of `ncouls`; in every built-in system all have one of
+/// their own.
+fn row(k: usize, ncouls: usize) -> usize {
+    k * POOL % ncouls
 }
 
 /// A built-in system with all its arrays.
@@ -98,7 +99,7 @@ pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Prob
     wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).enumerate().for_each(
         |(k, (wtilde, eps))| {
             let mut uniform = Uniform::new(seed, Stream::Modes, k);
-            let igp = row(k);
+            let igp = row(k, ncouls);
             for ig in 0..ncouls {
                 (wtilde[ig], eps[ig]) = mode(ig == igp, rows[ig], rows[igp], &mut uniform);
             }
@@ -119,7 +120,7 @@ pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Prob
             matrix_elements(seed, Stream::Aqsn, n, &rows, aqsn);
             matrix_elements(seed, Stream::Aqsm, n, &rows, aqsmtemp);
             for (k, aqsm) in aqsm_local.iter_mut().enumerate() {
-                *aqsm = aqsmtemp[row(k)];
+                *aqsm = aqsmtemp[row(k, ncouls)];
             }
             bar.inc(1);
         },
@@ -197,7 +198,7 @@ fn header(system: &System, rows: &[f64]) -> Header {
             }
         })
         .collect();
-    let gvec_ng = ncouls.max(row(ngpown - 1) + 1);
+    let gvec_ng = ncouls.max(row(ngpown - 1, ncouls) + 1);
     Header {
         sig_ntband: nbands,
         gvec_ng,
@@ -217,7 +218,7 @@ fn header(system: &System, rows: &[f64]) -> Header {
         sig_dw: 1.0,
         sig_gamma: 0.5,
         e_lk: VALENCE_TOP,
-        inv_igp_index: (0..ngpown).map(|k| row(k) as i32 + 1).collect(),
+        inv_igp_index: (0..ngpown).map(|k| row(k, ncouls) as i32 + 1).collect(),
         indinv: (1..=gvec_ng as i32).collect(),
         nvband: nvband as i32,
         tol: 1e-6,

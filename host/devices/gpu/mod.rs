@@ -304,23 +304,25 @@ impl Loaded for OnGpu<'_> {
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
         let module = self.gpu.module_of(version, body(version, self.problem, &self.plan))?;
-        self.run_of(&module, version, str::to_string)
+        let gpu = self.gpu;
+        self.run_of(&module, &gpu.module, version, str::to_string)
     }
 }
 
 impl OnGpu<'_> {
-    /// One calculation by the kernels of `module`, which have the entries of ours under the names
-    /// that `symbol` gives them.
+    /// One calculation by the kernels of `module` and the second stage of another, which have the
+    /// entries of ours under the names that `symbol` gives them.
     fn run_of(
         &mut self,
         module: &Module,
+        second_stage: &Module,
         version: &Version,
         symbol: fn(&str) -> String,
     ) -> Result<(Sums, f64)> {
         let nw = self.problem.nw();
         let body = body(version, self.problem, &self.plan);
         let function = module.function(&symbol(body.symbol))?;
-        let second_stage = module.function(&symbol(reduce::SYMBOL))?;
+        let second_stage = second_stage.function(&symbol(reduce::SYMBOL))?;
         let poles = self.plan.poles;
         let threads = version.of(poles).threads;
         let blocks = version.blocks(self.plan.extents(&self.problem.header), poles);

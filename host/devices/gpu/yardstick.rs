@@ -113,7 +113,10 @@ impl OnBoth<'_> {
     pub fn run(&mut self, side: Side, version: &Version) -> Result<(Sums, f64)> {
         match side {
             Side::Rust => self.problem.run(version),
-            Side::Cuda => self.problem.run_of(&self.yardstick.module, version, name),
+            Side::Cuda => {
+                let module = &self.yardstick.module;
+                self.problem.run_of(module, module, version, name)
+            }
         }
     }
 }
