@@ -79,9 +79,8 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
             nvband: (nbands * 428).div_ceil(800),
             ngpown,
             ncouls,
-            // The energies of the built-in systems, then the one above.
-            nstart: 2,
-            nend: 1 + nw,
+            nstart: if nw == 3 { 1 } else { 2 },
+            nend: if nw == 1 { 2 } else { 3 },
             complex_modes: args.complex,
             note: String::new(),
         };

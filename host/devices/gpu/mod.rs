@@ -14,7 +14,7 @@ use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::reduce::{self, VALUES};
 use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
 use gpp_kernels::target::WARP;
-use gpp_kernels::tiles::candidates::PREFIX;
+use gpp_kernels::tiles::candidates::{CANDIDATES, PREFIX};
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
@@ -41,11 +41,11 @@ pub fn ptx() -> Result<Cow<'static, str>> {
     Ok(text.into())
 }
 
-/// Where an entry of [`CANDIDATES`] takes a register cap.
+/// Where an entry of [`CANDIDATES_PTX`] takes a register cap.
 const CAP_HERE: &str = "// cap";
 
 /// The candidates' kernels as PTX, a module of their own that only tuning needs.
-pub const CANDIDATES: &str = include_str!(concat!(env!("OUT_DIR"), "/candidates.ptx"));
+pub const CANDIDATES_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/candidates.ptx"));
 
 /// A GPU with the kernels loaded.
 pub struct Gpu {
@@ -103,7 +103,7 @@ impl Gpu {
         }
         let cap = most.map_or(String::new(), |most| format!("\n.maxnreg {most}"));
         // The build leaves a line for it in every entry.
-        let ptx = CANDIDATES.replace(&format!("\n{CAP_HERE}"), &cap);
+        let ptx = CANDIDATES_PTX.replace(&format!("\n{CAP_HERE}"), &cap);
         let module: Rc<Module> = self.context.module(&ptx)?.into();
         self.candidates.borrow_mut().insert(most, module.clone());
         Ok(module)
@@ -142,9 +142,13 @@ impl Gpu {
         let plan = problem.plan();
         let nw = problem.nw();
         let extents = plan.extents(&problem.header);
+        let candidates = CANDIDATES.iter().map(|candidate| {
+            candidate.shape.blocks(extents.ngpown, extents.ncouls, extents.odd_count)
+        });
         let most_blocks = VERSIONS
             .iter()
             .map(|version| version.blocks(extents, plan.poles))
+            .chain(candidates)
             .max()
             .unwrap_or_default();
         let partials = most_blocks as usize * nw * VALUES * size_of::<f64>();
