@@ -8,7 +8,7 @@ use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
 use gpp::devices::Device;
 use gpp::devices::cpu::Cpu;
 use gpp::kernels::grid::{self, Collapsed, Thread};
-use gpp::kernels::registry::{Poles, VERSIONS};
+use gpp::kernels::registry::{Poles, VERSIONS, Version};
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, synthesis, systems};
 use gpp::reference;
@@ -160,6 +160,46 @@ fn registry_is_complete_and_without_duplicates() {
             }
         }
     }
+}
+
+#[test]
+fn every_shape_of_tiles() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        for nw in 1..=3 {
+            let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
+            let problem = make(made);
+            let device = Cpu::new();
+            let mut loaded = device.load(&problem).unwrap();
+            let reference = reference::of(&problem, QUIET).unwrap();
+            let poles = loaded.plan().poles;
+            assert_eq!(poles == Poles::Real, kind == Kind::Real);
+            for candidate in gpp::tuning::candidates(poles) {
+                let version = candidate.of(Version::best(), Some(96));
+                let (sums, _) = loaded.run(&version).unwrap();
+                let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
+                let shape = candidate.shape;
+                assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tuned_shapes_have_kernels() {
+    use gpp::tuning::{Overrides, TUNED, shaped};
+    assert!(!TUNED.is_empty());
+    for tuned in TUNED.iter() {
+        let poles = if tuned.poles == "real" { Poles::Real } else { Poles::Any };
+        assert_eq!(tuned.poles, gpp::tuning::name(poles));
+        shaped(Version::best(), &tuned.device, poles, Overrides::default()).unwrap();
+    }
+    let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
+    let version = shaped(Version::best(), "any", Poles::Real, wider).unwrap();
+    assert_eq!((version.threads, version.id), (512, Version::best().id));
+    let none = Overrides { tile: Some(9), ..Overrides::default() };
+    assert!(shaped(Version::best(), "any", Poles::Real, none).is_err());
+    // Other versions have the shape that they are about.
+    assert_eq!(shaped(VERSIONS[8], "any", Poles::Real, none).unwrap().id, "v8");
 }
 
 proptest! {

@@ -16,7 +16,7 @@ pub const VERSION: Version = Version {
     id: "v11",
     change: "bands staged in shared memory, eight at a time",
     expected_spill_bytes: 16,
-    flops_per_term: 40.0,
+    flops_per_term: 31.0,
     bodies: BODIES,
     ..v10::VERSION
 };
