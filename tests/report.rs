@@ -103,6 +103,8 @@ fn roofline_as_svg() -> Result<(), Failed> {
     let shown = FIGURES[1].of(&profiles);
     assert_eq!(shown.len(), 2);
     let svg = chart::svg("v0 and v1", &shown, &ceilings())?;
+    // A later version whose id sorts between two earlier ones is not among them.
+    assert_eq!(FIGURES[2].of(&profiles).len(), 3);
     // Three levels of two versions, each with what a pointer shows.
     assert_eq!(svg.matches("<title>").count(), 6);
     snapshot("roofline.svg", &svg)

@@ -3,6 +3,7 @@
 pub mod ceilings;
 pub mod chart;
 
+use gpp_kernels::registry::VERSIONS;
 use serde::Serialize;
 
 use crate::profile::Profile;
@@ -74,18 +75,23 @@ pub struct Figure {
 }
 
 /// The paper's rooflines and one of everything.
-pub const FIGURES: [Figure; 5] = [
-    Figure { name: "roofline", title: "all versions", versions: ("v0", "v9") },
+pub const FIGURES: [Figure; 6] = [
+    Figure { name: "roofline", title: "all versions", versions: ("v0", "v12") },
     Figure { name: "roofline-fig1", title: "v0, v1 (paper, Fig. 1)", versions: ("v0", "v1") },
     Figure { name: "roofline-fig3", title: "v1 to v3 (paper, Fig. 3)", versions: ("v1", "v3") },
     Figure { name: "roofline-fig5", title: "v3 to v5 (paper, Fig. 5)", versions: ("v3", "v5") },
     Figure { name: "roofline-fig6", title: "v5 to v8 (paper, Fig. 6)", versions: ("v5", "v8") },
+    Figure { name: "roofline-past", title: "v8 to v12", versions: ("v8", "v12") },
 ];
 
 impl Figure {
     /// The profiles that it shows.
     pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
-        let (first, last) = self.versions;
-        profiles.iter().filter(|p| (first..=last).contains(&p.version.as_str())).collect()
+        let place = |id: &str| VERSIONS.iter().position(|version| version.id == id);
+        let (first, last) = (place(self.versions.0), place(self.versions.1));
+        let shown = |p: &&Profile| {
+            place(&p.version).is_some() && (first..=last).contains(&place(&p.version))
+        };
+        profiles.iter().filter(shown).collect()
     }
 }

@@ -177,10 +177,10 @@ impl Gpu {
 
         let context = &self.context;
         let original =
-            BandArrays::upload(context, &problem.reordered(Layout::Original, &plan), None)?;
+            BandArrays::upload(context, problem.reordered(Layout::Original, &plan), None)?;
         let swapped = problem.reordered(Layout::Swapped, &plan);
-        let swapped = BandArrays::upload(context, &swapped, Some(&original))?;
-        let planned = BandArrays::upload(context, &planned_arrays, Some(&original))?;
+        let swapped = BandArrays::upload(context, swapped, Some(&original))?;
+        let planned = BandArrays::upload(context, planned_arrays, Some(&original))?;
         Ok(OnGpu {
             gpu: self,
             problem,
@@ -213,30 +213,30 @@ impl BandArrays {
     /// Uploads what is not borrowed from the problem, and so in its order, or everything.
     fn upload(
         context: &Context,
-        arrays: &Reordered,
+        arrays: Reordered,
         original: Option<&BandArrays>,
     ) -> Result<BandArrays> {
         fn upload<T: Pod>(
             context: &Context,
             what: &'static str,
-            array: &Cow<[T]>,
+            array: Cow<[T]>,
             original: Option<&Rc<Buffer>>,
         ) -> Result<Rc<Buffer>> {
-            match (array, original) {
+            match (&array, original) {
                 (Cow::Borrowed(_), Some(buffer)) => Ok(buffer.clone()),
-                _ => Ok(context.upload(what, array)?.into()),
+                _ => Ok(context.upload(what, &array)?.into()),
             }
         }
         Ok(BandArrays {
-            aqsn: upload(context, "aqsn", &arrays.aqsn, original.map(|o| &o.aqsn))?,
+            aqsn: upload(context, "aqsn", arrays.aqsn, original.map(|o| &o.aqsn))?,
             aqsm_local: upload(
                 context,
                 "aqsm_local",
-                &arrays.aqsm_local,
+                arrays.aqsm_local,
                 original.map(|o| &o.aqsm_local),
             )?,
-            wx: upload(context, "wx", &arrays.wx, original.map(|o| &o.wx))?,
-            occ: upload(context, "occ", &arrays.occ, original.map(|o| &o.occ))?,
+            wx: upload(context, "wx", arrays.wx, original.map(|o| &o.wx))?,
+            occ: upload(context, "occ", arrays.occ, original.map(|o| &o.occ))?,
         })
     }
 }
