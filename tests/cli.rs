@@ -237,3 +237,25 @@ fn version_flags_do_not_clash() {
     gpp().arg("-V").assert().success().stdout(contains(text));
     gpp().arg("--help").assert().success().stdout(contains("--version <V[,V…]>"));
 }
+
+#[test]
+fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
+    gpp().args(["compare", "--device", "cpu"]).assert().code(3).stderr(contains("needs a GPU"));
+    gpp()
+        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1", "--quiet"])
+        .assert()
+        .success()
+        .stdout(contains("for data/tuned.json: {"));
+    let output = gpp()
+        .args(["scaling", "--quick", "--device", "cpu", "--repeat", "1", "--json", "-"])
+        .assert()
+        .success();
+    let record: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let points = record["points"].as_array().unwrap();
+    assert!(points.len() >= 2 && points.iter().all(|point| point["outcome"] == "passed"));
+    gpp()
+        .args(["--version", "best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
+        .assert()
+        .code(2)
+        .stderr(contains("unknown tile `9 × 8 warps`: did you mean"));
+}
