@@ -74,11 +74,10 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
             .map(|block| {
                 counted::take();
                 for lane in 0..threads {
-                    let index = block * threads + lane;
                     // SAFETY: as in the host device: the arrays outlive the call and hold what
                     // their extents say, in the version's layout.
                     unsafe {
-                        (body.counted)(arrays.get(), iw, Thread { index, count: blocks * threads });
+                        (body.counted)(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
                     }
                 }
                 counted::take()

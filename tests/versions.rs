@@ -226,12 +226,12 @@ proptest! {
     fn strided_shares_visit_everything_once(items in 1u32..1000, count in 1u32..1000) {
         let mut seen = vec![0; items as usize];
         for index in 0..count {
-            for at in (Thread { index, count }).strided(items) {
+            for at in Thread::of(0, index, 1, count).strided(items) {
                 seen[at as usize] += 1;
             }
         }
         prop_assert!(seen.iter().all(|&times| times == 1));
-        let last = Thread { index: u32::MAX - 5, count: 33_553_920 };
+        let last = Thread::of(0, u32::MAX - 5, 1, 33_553_920);
         prop_assert_eq!(last.strided(u32::MAX).count(), 1);
     }
 }

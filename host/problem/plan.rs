@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::plan::Plan;
+use gpp_kernels::plan::{Plan, Table};
 use gpp_kernels::registry::{Extents, Poles};
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -14,8 +14,12 @@ use super::{Header, Problem};
 /// Largest pole and energy of the fast loops: products of four of them are finite.
 const LARGEST: f64 = 1e30;
 
-/// Complex poles lose up to this factor in `q − p`, where `|ω̃|` is that much smaller than `|w|`.
-const MOST_CANCELLATION: f64 = 64.0;
+/// What `q − p` may lose, where `|ω̃|` is that much smaller than `|w|`.
+const MOST_CANCELLATION: f64 = 512.0;
+
+/// A pole is no smaller than this part of half the difference of two energies that share a
+/// reciprocal.
+const LEAST_OF_HALF: f64 = 1.0 / 16.0;
 
 /// Relative to gamma: below this `|delw|²` may fall to `TOL_ZERO` within the second branch.
 const SMALLEST: f64 = 2e-6;
@@ -29,12 +33,16 @@ pub struct Planned {
     pub plain: usize,
     /// Plain and other occupied bands.
     pub occupied: usize,
+    /// Bands that are not far.
+    pub far: usize,
     /// What the regular poles have in common.
     pub poles: Poles,
     /// See [`Plan::odd_mask`].
     pub odd_mask: Vec<u32>,
     /// See [`Plan::odd_pairs`].
     pub odd_pairs: Vec<u32>,
+    /// The energies.
+    pub table: EnergyTable,
 }
 
 impl Planned {
@@ -43,24 +51,48 @@ impl Planned {
         let nw = problem.nw();
         let energies = |n: usize| &problem.wx[n * nw..(n + 1) * nw];
         let is_empty = |n: &usize| problem.occ[*n] == 0.0;
-        let is_plain = |n: &usize| problem.occ[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
         let bands = 0..problem.header.nbands;
+        let counts = |at: usize| problem.eps[at] != Complex64::ZERO;
+        let every = |of: fn(Complex64) -> bool| {
+            (0..problem.wtilde.len())
+                .into_par_iter()
+                .all(|at| of(problem.wtilde[at]) || !counts(at))
+        };
+        let poles = if every(|pole| pole.im == 0.0) { Poles::Real } else { Poles::Any };
+        // Two energies of a band are its mean and half, or nearly so for the smaller of them.
+        let half = match energies(0) {
+            [first, second, ..] => 0.5 * (second - first),
+            _ => 0.0,
+        };
+        let is_halved = |w: &[f64]| {
+            w.len() < 2
+                || (0.5 * (w[1] - w[0]) - half).abs()
+                    <= HALVED * f64::EPSILON * w[0].abs().min(w[1].abs())
+        };
+        let is_plain = |n: &usize| {
+            let w = energies(*n);
+            problem.occ[*n] == 1.0 && w.iter().all(|&w| w >= 0.0) && is_halved(w)
+        };
+        let limits = problem.limits();
+        let gamma = limits.limittwo.sqrt();
+        let far_is_possible = limits.limitone >= 1.0
+            && half.abs() <= WIDEST * gamma
+            && every(|pole| pole.re >= 0.0);
+        let is_far = |n: &usize| {
+            let w = energies(*n);
+            far_is_possible && w.iter().all(|&w| w < -gamma) && is_halved(w)
+        };
+
         let mut order: Vec<usize> = bands.clone().filter(is_plain).collect();
         let plain = order.len();
         order.extend(bands.clone().filter(|n| !is_empty(n) && !is_plain(n)));
         let occupied = order.len();
-        order.extend(bands.filter(is_empty));
+        order.extend(bands.clone().filter(|n| is_empty(n) && !is_far(n)));
+        let far = order.len();
+        order.extend(bands.filter(|n| is_empty(n) && is_far(n)));
+        let table = EnergyTable::of(problem, &order, half);
 
-        let counts = |at: usize| problem.eps[at] != Complex64::ZERO;
-        let poles = if (0..problem.wtilde.len())
-            .into_par_iter()
-            .all(|at| problem.wtilde[at].im == 0.0 || !counts(at))
-        {
-            Poles::Real
-        } else {
-            Poles::Any
-        };
-        let regular = Regular::of(problem, &order[..occupied], poles);
+        let regular = Regular::of(problem, &order[..occupied], poles, half);
 
         let ncouls = problem.header.ncouls;
         let columns: Vec<(Vec<u32>, Vec<u32>)> = problem
@@ -84,7 +116,7 @@ impl Planned {
             .collect();
         let (odd_mask, odd_pairs): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let (odd_mask, odd_pairs) = (odd_mask.concat(), odd_pairs.concat());
-        Planned { order, plain, occupied, poles, odd_mask, odd_pairs }
+        Planned { order, plain, occupied, far, poles, odd_mask, odd_pairs, table }
     }
 
     /// Whether the bands stand in the plan's order already.
@@ -107,9 +139,11 @@ impl Planned {
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied as u32,
+            far: self.far as u32,
             odd_mask: self.odd_mask.as_ptr(),
             odd_pairs: self.odd_pairs.as_ptr(),
             odd_count: self.odd_pairs.len() as u32,
+            table: self.table.view(),
         }
     }
 
@@ -121,6 +155,47 @@ impl Planned {
             column[..rows].copy_from_slice(&matrix[n * rows..(n + 1) * rows]);
         }
         columns
+    }
+}
+
+/// Half the difference of two energies at most, in gammas: sharing a reciprocal costs them no more
+/// digits than such a factor does.
+const WIDEST: f64 = 8.0;
+
+/// Relative error of an energy taken for its band's mean and half of the difference, in units of the
+/// last digit.
+const HALVED: f64 = 32.0;
+
+/// The memory that a [`Table`] points to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnergyTable {
+    /// See [`Table::wx`].
+    pub wx: Vec<f64>,
+    /// See [`Table::half`].
+    pub half: f64,
+}
+
+impl EnergyTable {
+    fn of(problem: &Problem, order: &[usize], half: f64) -> EnergyTable {
+        let nw = problem.nw();
+        let wx = order.iter().flat_map(|n| &problem.wx[n * nw..(n + 1) * nw]).copied().collect();
+        EnergyTable { wx, half }
+    }
+
+    /// What a kernel on the host reads; the pointer is good as long as `self` is.
+    pub fn view(&self) -> Table {
+        let (wx, half) = (self.wx.as_ptr(), self.half);
+        Table { wx, constant: false, half, square: self.square() }
+    }
+
+    /// See [`Table::square`].
+    pub fn square(&self) -> f64 {
+        self.half * self.half
+    }
+
+    /// Whether the constant memory holds it.
+    pub fn is_constant(&self) -> bool {
+        self.wx.len() <= Table::CONSTANT
     }
 }
 
@@ -139,15 +214,13 @@ struct Regular {
 }
 
 impl Regular {
-    fn of(problem: &Problem, occupied: &[usize], poles: Poles) -> Regular {
+    fn of(problem: &Problem, occupied: &[usize], poles: Poles, half: f64) -> Regular {
         let nw = problem.nw();
         let of_band = |n: &usize| problem.wx[n * nw..(n + 1) * nw].iter();
         let largest = occupied.iter().flat_map(of_band).fold(0.0, |max: f64, w| max.max(w.abs()));
         let all = problem.wx.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
         let mut smallest = (SMALLEST * problem.limits().limittwo.sqrt()).max(1.0 / LARGEST);
-        if poles == Poles::Any {
-            smallest = smallest.max(largest / MOST_CANCELLATION);
-        }
+        smallest = smallest.max(largest / MOST_CANCELLATION).max(half.abs() * LEAST_OF_HALF);
         Regular {
             poles,
             smallest,

@@ -11,9 +11,19 @@ pub struct Thread {
     pub index: u32,
     /// Threads in the grid, the stride of a collapsed loop.
     pub count: u32,
+    /// Its block.
+    pub block: u32,
+    /// Its place in the block.
+    pub lane: u32,
 }
 
 impl Thread {
+    /// Thread `lane` of block `block`, of `blocks` with `threads` each.
+    #[inline(always)]
+    pub fn of(block: u32, lane: u32, blocks: u32, threads: u32) -> Thread {
+        Thread { index: block * threads + lane, count: blocks * threads, block, lane }
+    }
+
     /// This thread's share of `items` iterations dealt out in turn.
     #[inline(always)]
     pub fn strided(self, items: u32) -> impl Iterator<Item = u32> {

@@ -6,6 +6,12 @@
 //! **Poles** are *regular* where the short formulas of the later versions lose no digits and no edge
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
 //! masked out of the fast loops.
+//!
+//! **Energies** stand in a *table*, a record for each band, which the kernels read as operands of
+//! arithmetic where it fits the constant memory: see [`Table`].
+
+use crate::real::Real;
+use crate::target;
 
 /// Pointers to the plan of one problem. The arrays that go with it have their bands in its order.
 #[derive(Clone, Copy)]
@@ -14,6 +20,8 @@ pub struct Plan {
     pub plain: u32,
     /// Plain and other occupied bands.
     pub occupied: u32,
+    /// Bands that are not far: far ones are the last.
+    pub far: u32,
     /// One bit for each pair, set where its pole is odd: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
     /// `ig % 32`.
     pub odd_mask: *const u32,
@@ -21,6 +29,52 @@ pub struct Plan {
     pub odd_pairs: *const u32,
     /// How many there are.
     pub odd_count: u32,
+    /// The energies.
+    pub table: Table,
+}
+
+/// The energies of all bands.
+#[derive(Clone, Copy)]
+pub struct Table {
+    /// `wx(:,n)` in the plan's order of bands.
+    pub wx: *const f64,
+    /// Whether it stands in the constant memory too.
+    pub constant: bool,
+    /// Half of what a band's second energy is above its first.
+    pub half: f64,
+    /// Its square.
+    pub square: f64,
+}
+
+/// The variable in constant memory that holds a table.
+pub const TABLE_SYMBOL: &str = "gpp_table";
+
+impl Table {
+    /// Numbers that the constant memory holds.
+    pub const CONSTANT: usize = 1 << 13;
+
+    /// No table.
+    pub const NONE: Table =
+        Table { wx: core::ptr::null(), constant: false, half: 0.0, square: 0.0 };
+
+    /// `wx(:,n)`, from the constant memory for `CONSTANT`.
+    ///
+    /// # Safety
+    /// The table holds band `n`, `NW` is the number of energies, and `CONSTANT` holds only where
+    /// [`Table::constant`] does.
+    #[inline(always)]
+    pub unsafe fn energies<R: Real, const NW: usize, const CONSTANT: bool>(
+        &self,
+        n: u32,
+    ) -> [R; NW] {
+        core::array::from_fn(|e| {
+            let at = n * NW as u32 + e as u32;
+            // SAFETY: the caller's contract.
+            R::of(unsafe {
+                if CONSTANT { target::constant(self.wx, at) } else { *self.wx.add(at as usize) }
+            })
+        })
+    }
 }
 
 impl Plan {
@@ -28,9 +82,11 @@ impl Plan {
     pub const NONE: Plan = Plan {
         plain: 0,
         occupied: 0,
+        far: 0,
         odd_mask: core::ptr::null(),
         odd_pairs: core::ptr::null(),
         odd_count: 0,
+        table: Table::NONE,
     };
 
     /// Words of a column of the mask.

@@ -110,7 +110,7 @@ pub struct Launch {
 }
 
 /// All versions in the paper's order.
-pub static VERSIONS: [&Version; 13] = [
+pub static VERSIONS: [&Version; 14] = [
     &versions::v0::VERSION,
     &versions::v1::VERSION,
     &versions::v2::VERSION,
@@ -124,6 +124,7 @@ pub static VERSIONS: [&Version; 13] = [
     &versions::v10::VERSION,
     &versions::v11::VERSION,
     &versions::v12::VERSION,
+    &versions::v13::VERSION,
 ];
 
 impl Version {

@@ -258,6 +258,27 @@ impl Module {
         check(code, || format!("look-up of kernel {symbol}"))?;
         Ok(Function { function, symbol: symbol.into() })
     }
+
+    /// Fills the first elements of one of the module's variables, once all work before is done.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], also for a variable that is too small.
+    pub fn set<T: Pod>(&self, symbol: &str, values: &[T]) -> Result<()> {
+        let name = CString::new(symbol).unwrap_or_default();
+        let (mut at, mut bytes) = (0, 0);
+        // SAFETY: the module is loaded.
+        let code =
+            unsafe { sys::cuModuleGetGlobal_v2(&mut at, &mut bytes, self.module, name.as_ptr()) };
+        check(code, || format!("look-up of {symbol}"))?;
+        if size_of_val(values) > bytes {
+            return check(sys::CUresult::CUDA_ERROR_INVALID_VALUE, || {
+                format!("{symbol} has {bytes} bytes, {} needed", size_of_val(values))
+            });
+        }
+        // SAFETY: the variable holds that many bytes.
+        let code = unsafe { sys::cuMemcpyHtoD_v2(at, values.as_ptr().cast(), size_of_val(values)) };
+        check(code, || format!("fill of {symbol}"))
+    }
 }
 
 /// A kernel.

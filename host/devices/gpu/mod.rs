@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use bytemuck::Pod;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
+use gpp_kernels::plan::TABLE_SYMBOL;
 use gpp_kernels::reduce::{self, VALUES};
 use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
 use gpp_kernels::target::WARP;
@@ -163,7 +164,9 @@ impl Gpu {
         let planned = reordered
             + size_of_val(&planned_arrays.aqsm_local[..])
             + size_of_val(&planned_arrays.wx[..]);
-        let odd = size_of_val(&plan.odd_mask[..]) + size_of_val(&plan.odd_pairs[..]);
+        let odd = size_of_val(&plan.odd_mask[..])
+            + size_of_val(&plan.odd_pairs[..])
+            + size_of_val(&plan.table.wx[..]);
         let needed = problem.bytes() + (swapped + planned + odd + partials) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
@@ -192,6 +195,7 @@ impl Gpu {
             vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
             odd_mask: context.upload("mask of odd poles", &plan.odd_mask)?,
             odd_pairs: context.upload("odd pairs", &plan.odd_pairs)?,
+            table: context.upload("table of energies", &plan.table.wx)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
             begin: context.event()?,
@@ -253,6 +257,7 @@ struct OnGpu<'a> {
     vcoul_loc: Buffer,
     odd_mask: Buffer,
     odd_pairs: Buffer,
+    table: Buffer,
     partials: Buffer,
     sums: Buffer,
     begin: Event,
@@ -289,12 +294,18 @@ impl OnGpu<'_> {
             Argument::Number(limits.sexcut),
         ];
         if version.layout == Layout::Planned {
+            let table = &self.plan.table;
             arguments.extend([
                 count(self.plan.plain),
                 count(self.plan.occupied),
+                count(self.plan.far),
                 self.odd_mask.argument(),
                 self.odd_pairs.argument(),
                 count(self.plan.odd_pairs.len()),
+                self.table.argument(),
+                count(usize::from(table.is_constant())),
+                Argument::Number(table.half),
+                Argument::Number(table.square()),
             ]);
         }
         arguments
@@ -334,6 +345,10 @@ impl OnGpu<'_> {
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;
         self.sums.poison()?;
+
+        if version.layout == Layout::Planned && self.plan.table.is_constant() {
+            module.set(TABLE_SYMBOL, &self.plan.table.wx)?;
+        }
 
         self.begin.record()?;
         for iw in version.launches(nw) {

@@ -45,6 +45,16 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     unsafe { *array.add(at as usize) }
 }
 
+/// Reads number `at`; on the GPU, from the constant memory.
+///
+/// # Safety
+/// `table` holds it.
+#[inline(always)]
+pub unsafe fn constant(table: *const f64, at: u32) -> f64 {
+    // SAFETY: the caller's contract.
+    unsafe { *table.add(at as usize) }
+}
+
 /// Reads pair `at`; the host has no say in the level.
 ///
 /// # Safety
@@ -60,12 +70,12 @@ pub unsafe fn read(tile: *const [f64; 2], at: u32, _: Level) -> [f64; 2] {
 /// # Safety
 /// As [`tiles::each_band`].
 #[inline(always)]
-pub unsafe fn each_staged_band<const T: usize, const W: usize>(
+pub unsafe fn each_staged_band<const T: usize, const W: usize, const E: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    step: impl FnMut(u32, &RawBand<T>),
+    step: impl FnMut(u32, &RawBand<T, E>),
 ) {
     // SAFETY: the caller's contract.
     unsafe { tiles::each_band(a, place, begin, end, step) }
@@ -104,7 +114,7 @@ pub unsafe fn run_block(
 ) -> ThreadValues {
     let each: Vec<ThreadValues> = (0..threads)
         .map(|lane| {
-            let thread = Thread { index: block * threads + lane, count: blocks * threads };
+            let thread = Thread::of(block, lane, blocks, threads);
             // SAFETY: the caller's contract is the body's.
             unsafe { body(arrays, iw, thread) }
         })

@@ -8,6 +8,7 @@ use super::WARP;
 use crate::arrays::{Arrays, Planned, Sums};
 use crate::ceilings::{self, Level};
 use crate::grid::{Thread, each};
+use crate::plan::Table;
 use crate::reduce::{self, MAX_VALUES, VALUES, strided_sum};
 use crate::tiles::{Place, RawBand, Shape};
 
@@ -81,6 +82,28 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     Complex64::new(re, im)
 }
 
+global_asm!(
+    ".const .align 8 .b8 gpp_table[{bytes}];",
+    bytes = const Table::CONSTANT * 8,
+);
+
+/// Reads number `at` of the constant memory, which holds the table too. Where `at` is the same for
+/// the whole grid the number is an operand of arithmetic and takes no register.
+///
+/// # Safety
+/// The constant memory holds it.
+#[inline(always)]
+pub unsafe fn constant(_: *const f64, at: u32) -> f64 {
+    let number;
+    // SAFETY: in range by the caller's contract; nothing writes it while a kernel runs.
+    unsafe {
+        asm!("{{ .reg .b32 at; mov.b32 at, gpp_table; add.u32 at, at, {1}; ld.const.f64 {0}, [at]; }}",
+             out(reg64) number, in(reg32) at * 8,
+             options(pure, readonly, nostack, preserves_flags));
+    }
+    number
+}
+
 /// Reads pair `at` at the level named; never merged with another read.
 ///
 /// # Safety
@@ -127,7 +150,7 @@ pub unsafe extern "ptx-kernel" fn gpp_ceiling_read_l2(
     passes: u32,
     sink: *mut f64,
 ) {
-    let Thread { index, count: threads } = thread();
+    let Thread { index, count: threads, .. } = thread();
     // SAFETY: the caller's contract.
     unsafe {
         let sum = ceilings::read_passes(buffer, count, index, threads, passes, Level::L2);
@@ -164,11 +187,12 @@ pub unsafe extern "ptx-kernel" fn gpp_ceiling_read_l1(
 pub fn thread() -> Thread {
     // SAFETY: reading special registers has no precondition.
     unsafe {
-        let threads = nvptx::_block_dim_x() as u32;
-        Thread {
-            index: nvptx::_block_idx_x() as u32 * threads + nvptx::_thread_idx_x() as u32,
-            count: nvptx::_grid_dim_x() as u32 * threads,
-        }
+        Thread::of(
+            nvptx::_block_idx_x() as u32,
+            nvptx::_thread_idx_x() as u32,
+            nvptx::_grid_dim_x() as u32,
+            nvptx::_block_dim_x() as u32,
+        )
     }
 }
 
@@ -205,12 +229,12 @@ global_asm!(
 /// Called by all threads of a block of `W` warps alike, with places of one tile; arrays valid for
 /// their extents in the planned order, `end <= nbands`.
 #[inline(always)]
-pub unsafe fn each_staged_band<const T: usize, const W: usize>(
+pub unsafe fn each_staged_band<const T: usize, const W: usize, const E: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    mut step: impl FnMut(u32, &RawBand<T>),
+    mut step: impl FnMut(u32, &RawBand<T, E>),
 ) {
     // Two elements a thread are enough, the stage is as large as needed, the padded rows too.
     const { assert!((W == 4 || W == 8 || W == 16) && W * T + 2 <= 32 && T <= MAX_TILE as usize) };
@@ -228,45 +252,45 @@ pub unsafe fn each_staged_band<const T: usize, const W: usize>(
     unsafe {
         let thread = nvptx::_thread_idx_x() as u32;
         let (warp, lane) = (thread / WARP, thread % WARP);
-        // The first element: `aqsn` of row `warp`. The second: of `aqsm_local`, then of `wx`.
+        // The first element: `aqsn` of row `warp`. The second: of `aqsm_local`, then of `wx`; a thread
+        // that is left brings its first twice, so that none branches off.
         let ig = place.ig.min(a.ncouls - 1);
         let first_slot = warp * row_bytes + lane * 16;
+        let left = thread - (bands * columns).min(thread);
         let (second, stride, row, slot, at) = if thread < bands * columns {
             let (row, column) = (thread / columns, thread % columns);
             let igp = place.igp - warp * T as u32 + column;
             (a.aqsm_local, Planned::rows(a.ngpown), row, WARP + column, igp)
-        } else {
-            let (row, half) = ((thread - bands * columns) / 2, thread % 2);
+        } else if E > 0 && left < 2 * bands {
+            let (row, half) = (left / 2, thread % 2);
             (a.wx.cast(), Planned::ENERGIES / 2, row, WARP + columns + half, half)
+        } else {
+            (a.aqsn, a.ncouls, warp, lane, ig)
         };
         let second_slot = row * row_bytes + slot * 16;
-        let has_second = row < bands;
         let fetch = |n: u32| {
             let last = a.nbands - 1;
             let first = load(a.aqsn, (n + warp).min(last) * a.ncouls + ig);
-            let other = if has_second {
-                load(second, (n + row).min(last) * stride + at)
-            } else {
-                Complex64::ZERO
-            };
-            (first, other)
+            (first, load(second, (n + row).min(last) * stride + at))
         };
         let base = stage::<W>();
         let put = |buffer: u32, (first, other): (Complex64, Complex64)| {
             store_shared(base + buffer + first_slot, first);
-            if has_second {
-                store_shared(base + buffer + second_slot, other);
-            }
+            store_shared(base + buffer + second_slot, other);
         };
 
         let read = |row: u32| {
             let own = row + WARP * 16 + warp * (T as u32 * 16);
             let energies = row + (WARP + columns) * 16;
-            let (w01, w23) = (load_shared(energies), load_shared(energies + 16));
+            let pairs: [Complex64; 2] = core::array::from_fn(|pair| {
+                if E > 0 { load_shared(energies + pair as u32 * 16) } else { Complex64::ZERO }
+            });
             RawBand {
                 aqsn: load_shared(row + lane * 16),
                 aqsm: core::array::from_fn(|t| load_shared(own + t as u32 * 16)),
-                wx: [w01.re, w01.im, w23.re, w23.im],
+                wx: core::array::from_fn(|e| {
+                    if e % 2 == 0 { pairs[e / 2].re } else { pairs[e / 2].im }
+                }),
             }
         };
 
@@ -277,8 +301,9 @@ pub unsafe fn each_staged_band<const T: usize, const W: usize>(
         let mut n = begin;
         loop {
             let more = end - n > bands;
-            let next = if more { fetch(n + bands) } else { (Complex64::ZERO, Complex64::ZERO) };
-            let stop = if more { n + bands } else { end };
+            // The last time too, for nothing: without a branch.
+            let next = fetch(n + bands);
+            let stop = (n + bands).min(end);
             let mut row = base + buffer;
             // Two bands at a time leave ptxas more to choose from.
             while n + 1 < stop {

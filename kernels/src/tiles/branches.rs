@@ -5,7 +5,7 @@
 
 use num_complex::Complex;
 
-use super::{Shape, Work, each_band, near2};
+use super::{ENERGIES, Shape, each_band, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::formula::{w2_minus, wdiff};
 use crate::grid::{Thread, each};
@@ -21,11 +21,11 @@ pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 /// Arrays and plan valid for their extents.
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of(SHAPE, a, thread) } {
-        Work::Tile(place) => place,
-        Work::Odd(sums) => return sums,
-    };
+    if SHAPE.is_odd(a, thread) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = SHAPE.place(a, thread);
     // SAFETY: the caller's contract.
     let (wtilde, weight) = unsafe { (place.wtilde::<R>(a, 0), place.weight::<R>(a, 0)) };
     let near2 = near2(a, wtilde);
@@ -38,7 +38,7 @@ pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums
 
     // SAFETY: the caller's contract.
     unsafe {
-        each_band::<1>(a, place, 0, a.plan.occupied, |n, band| {
+        each_band::<1, ENERGIES>(a, place, 0, a.plan.occupied, |n, band| {
             let m = band.matngmatmgp::<R>(0);
             let occ = a.occ::<R>(n);
             each::<NW>(|e| {
@@ -57,7 +57,7 @@ pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums
                 }
             });
         });
-        each_band::<1>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        each_band::<1, ENERGIES>(a, place, a.plan.occupied, a.nbands, |_, band| {
             let m = band.matngmatmgp::<R>(0);
             each::<NW>(|e| {
                 let d = wdiff(band.w::<R>(e), wtilde);

@@ -4,7 +4,7 @@ use crate::arrays::{Arrays, Sums};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::{Body, Energies, Layout, Loops, Poles, Version};
-use crate::tiles::{Shape, complex, real};
+use crate::tiles::{Shape, complex, halves};
 use crate::versions::kernels;
 
 /// Start of the symbols of candidates, which are a module of their own.
@@ -70,13 +70,17 @@ macro_rules! candidates {
 }
 
 candidates! {
-    real_1_16: Real, 1, 16, real::body,
+    real_1_8: Real, 1, 8, halves::body,
+        gpp_tile_real_1_8_nw1, gpp_tile_real_1_8_nw2, gpp_tile_real_1_8_nw3;
+    real_1_16: Real, 1, 16, halves::body,
         gpp_tile_real_1_16_nw1, gpp_tile_real_1_16_nw2, gpp_tile_real_1_16_nw3;
-    real_2_4: Real, 2, 4, real::body,
+    real_2_4: Real, 2, 4, halves::body,
         gpp_tile_real_2_4_nw1, gpp_tile_real_2_4_nw2, gpp_tile_real_2_4_nw3;
-    real_2_8: Real, 2, 8, real::body,
+    real_2_8: Real, 2, 8, halves::body,
         gpp_tile_real_2_8_nw1, gpp_tile_real_2_8_nw2, gpp_tile_real_2_8_nw3;
-    real_3_8: Real, 3, 8, real::body,
+    real_3_4: Real, 3, 4, halves::body,
+        gpp_tile_real_3_4_nw1, gpp_tile_real_3_4_nw2, gpp_tile_real_3_4_nw3;
+    real_3_8: Real, 3, 8, halves::body,
         gpp_tile_real_3_8_nw1, gpp_tile_real_3_8_nw2, gpp_tile_real_3_8_nw3;
     any_1_4: Any, 1, 4, complex::staged,
         gpp_tile_any_1_4_nw1, gpp_tile_any_1_4_nw2, gpp_tile_any_1_4_nw3;

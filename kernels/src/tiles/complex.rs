@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Shape, Work, add, bands, near2};
+use super::{Shape, add, bands, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -81,11 +81,11 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
     thread: Thread,
 ) -> Sums<R, NW> {
     let shape = Shape { tile: T as u32, warps: W as u32 };
-    // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of(shape, a, thread) } {
-        Work::Tile(place) => place,
-        Work::Odd(sums) => return sums,
-    };
+    if shape.is_odd(a, thread) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = shape.place(a, thread);
     let poles: [Pole<R>; T] = core::array::from_fn(|t| {
         // SAFETY: the caller's contract.
         let wtilde = unsafe { place.wtilde::<R>(a, t) };

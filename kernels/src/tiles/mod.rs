@@ -10,7 +10,9 @@
 pub mod branches;
 pub mod candidates;
 pub mod complex;
+pub mod halves;
 pub mod real;
+
 
 use num_complex::{Complex, Complex64};
 
@@ -63,32 +65,25 @@ pub struct Place {
     pub igp: u32,
 }
 
-/// What a block does.
-enum Work<R, const NW: usize> {
-    /// It sums tiles, this thread's at the place.
-    Tile(Place),
-    /// It sums odd pairs, this thread one or none.
-    Odd(Sums<R, NW>),
-}
-
-impl<R: Real, const NW: usize> Work<R, NW> {
-    /// The work of a thread's block; odd pairs are summed at once.
-    ///
-    /// # Safety
-    /// Arrays and plan valid for their extents.
+impl Shape {
+    /// Whether a block sums odd pairs, one a thread, and no tile.
     #[inline(always)]
-    unsafe fn of(shape: Shape, a: &Arrays, thread: Thread) -> Self {
-        let (block, lane) = (thread.index / shape.threads(), thread.index % shape.threads());
-        let odd = shape.odd_blocks(a.plan.odd_count);
-        if block < odd {
-            // SAFETY: the caller's contract.
-            return Work::Odd(unsafe { odd_pair(a, thread.index) });
+    fn is_odd(self, a: &Arrays, thread: Thread) -> bool {
+        // Of the block's number itself: of one divided out of the thread's it would not be known that
+        // all threads of a block go the same way.
+        thread.block < self.odd_blocks(a.plan.odd_count)
+    }
+
+    /// Where the tile of a thread begins, in a block that sums tiles.
+    #[inline(always)]
+    fn place(self, a: &Arrays, thread: Thread) -> Place {
+        let block = thread.block - self.odd_blocks(a.plan.odd_count);
+        let (column, group) = split(block, self.groups(a.ngpown));
+        let (warp, lane) = (thread.lane / WARP, thread.lane % WARP);
+        Place {
+            ig: column * WARP + lane,
+            igp: (group * self.warps + warp) * self.tile,
         }
-        let (column, group) = split(block - odd, shape.groups(a.ngpown));
-        Work::Tile(Place {
-            ig: column * WARP + lane % WARP,
-            igp: (group * shape.warps + lane / WARP) * shape.tile,
-        })
     }
 }
 
@@ -142,15 +137,19 @@ fn near2<R: Real>(a: &Arrays, wtilde: Complex<R>) -> R {
     if one > two { one } else { two }
 }
 
-/// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile and `wx(:,n)`.
+/// Energies that memory holds of a band.
+const ENERGIES: usize = Planned::ENERGIES as usize;
+
+/// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile and `wx(:,n)`, or
+/// without that for `E = 0`.
 #[derive(Clone, Copy)]
-pub struct RawBand<const T: usize> {
+pub struct RawBand<const T: usize, const E: usize = ENERGIES> {
     /// Matrix element of G.
     pub aqsn: Complex64,
     /// Matrix elements of G′.
     pub aqsm: [Complex64; T],
     /// Energies.
-    pub wx: [f64; Planned::ENERGIES as usize],
+    pub wx: [f64; E],
 }
 
 /// Calls `step` with the number and the elements of each band of a class.
@@ -159,12 +158,12 @@ pub struct RawBand<const T: usize> {
 /// Arrays valid for their extents in the planned order, `end <= nbands`; on the GPU, called by all
 /// threads of a block alike.
 #[inline(always)]
-pub unsafe fn each_band<const T: usize>(
+pub unsafe fn each_band<const T: usize, const E: usize>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    mut step: impl FnMut(u32, &RawBand<T>),
+    mut step: impl FnMut(u32, &RawBand<T, E>),
 ) {
     let ig = place.ig.min(a.ncouls - 1);
     let mut n = begin;
@@ -198,14 +197,14 @@ unsafe fn bands<const T: usize, const W: usize, const STAGED: bool>(
     // SAFETY: the caller's contract.
     unsafe {
         if STAGED {
-            target::each_staged_band::<T, W>(a, place, begin, end, step);
+            target::each_staged_band::<T, W, ENERGIES>(a, place, begin, end, step);
         } else {
             each_band(a, place, begin, end, step);
         }
     }
 }
 
-impl<const T: usize> RawBand<T> {
+impl<const T: usize, const E: usize> RawBand<T, E> {
     /// `M` of column `t`.
     #[inline(always)]
     fn matngmatmgp<R: Real>(&self, t: usize) -> Complex<R> {

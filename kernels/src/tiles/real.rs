@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Shape, Work, add, near2};
+use super::{ENERGIES, Shape, add, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -51,11 +51,11 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
     thread: Thread,
 ) -> Sums<R, NW> {
     let shape = Shape { tile: T as u32, warps: W as u32 };
-    // SAFETY: the caller's contract.
-    let place = match unsafe { Work::of(shape, a, thread) } {
-        Work::Tile(place) => place,
-        Work::Odd(sums) => return sums,
-    };
+    if shape.is_odd(a, thread) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = shape.place(a, thread);
     let poles: [Pole<R>; T] = from_fn(|t| {
         // SAFETY: the caller's contract.
         let wtilde = unsafe { place.wtilde::<R>(a, t) };
@@ -66,7 +66,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
 
     // SAFETY: the caller's contract.
     unsafe {
-        each_staged_band::<T, W>(a, place, 0, a.plan.plain, |_, band| {
+        each_staged_band::<T, W, ENERGIES>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let both: [(R, R); NW] = from_fn(|e| {
@@ -78,7 +78,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-        each_staged_band::<T, W>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+        each_staged_band::<T, W, ENERGIES>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
             let occ = a.occ::<R>(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
@@ -102,7 +102,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
     });
     // SAFETY: the caller's contract.
     unsafe {
-        each_staged_band::<T, W>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        each_staged_band::<T, W, ENERGIES>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let factors = from_fn(|e| {

@@ -5,6 +5,7 @@ pub mod v1;
 pub mod v10;
 pub mod v11;
 pub mod v12;
+pub mod v13;
 pub mod v2;
 pub mod v3;
 pub mod v4;
@@ -24,8 +25,22 @@ macro_rules! kernels {
     (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal),+) => {
         $crate::versions::kernels!(
             @ $bodies, $body,
-            (plain: u32, occupied: u32, odd_mask: *const u32, odd_pairs: *const u32, odd_count: u32),
-            $crate::plan::Plan { plain, occupied, odd_mask, odd_pairs, odd_count },
+            (
+                plain: u32,
+                occupied: u32,
+                far: u32,
+                odd_mask: *const u32,
+                odd_pairs: *const u32,
+                odd_count: u32,
+                energies: *const f64,
+                constant: u32,
+                half: f64,
+                square: f64
+            ),
+            $crate::plan::Plan {
+                plain, occupied, far, odd_mask, odd_pairs, odd_count,
+                table: $crate::plan::Table { wx: energies, constant: constant != 0, half, square },
+            },
             $($symbol = $nw),+
         );
     };

@@ -1,0 +1,190 @@
+//! Purely real poles, energies from the constant memory, and one reciprocal for two energies where
+//! there is no pole.
+//!
+//! In partial fractions, `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q` with `q = 1/(w − ω̃)`, zero near
+//! the pole, and `p = 1/(w + ω̃)`. `p` of an occupied band and `q` of a far one have no pole near:
+//! with the mean of two energies, `x`, and half of their difference, `h`, both quotients are
+//! `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of `1/(x² − h²)` and of `x/(x² − h²)`.
+
+use core::array::{from_fn, from_mut};
+use core::hint::select_unpredictable;
+
+use num_complex::Complex;
+
+use super::{Shape, add, near2, odd_pair};
+use crate::arrays::{Arrays, Sums};
+use crate::grid::{Thread, each};
+use crate::plan::Table;
+use crate::quotient::reciprocal_unless;
+use crate::real::Real;
+use crate::target::each_staged_band;
+
+/// What the loops need of one pole.
+#[derive(Clone, Copy)]
+struct Pole<R> {
+    wtilde: R,
+    /// Largest |w − ω̃| of the second branch, its upper word.
+    near: f32,
+}
+
+impl<R: Real> Pole<R> {
+    /// Whether `d = w − ω̃` takes the second branch. No energy is near enough to the bound for the
+    /// lower word to matter: such poles are odd.
+    #[inline(always)]
+    fn is_near(&self, d: R) -> bool {
+        d.upper() <= self.near
+    }
+
+    /// `1/(w − ω̃)`, or zero near the pole.
+    #[inline(always)]
+    fn quotient(&self, w: R) -> R {
+        let d = w - self.wtilde;
+        reciprocal_unless(self.is_near(d), d)
+    }
+}
+
+/// Sums of `M/(w + c)` for each energy where no pole is near, two energies in one.
+#[derive(Clone, Copy)]
+struct Smooth<R, const NW: usize>([Complex<R>; NW]);
+
+impl<R: Real, const NW: usize> Smooth<R, NW> {
+    fn zero() -> Self {
+        Smooth([Complex::new(R::zero(), R::zero()); NW])
+    }
+
+    /// Adds a band with these energies.
+    #[inline(always)]
+    fn add(&mut self, m: Complex<R>, w: &[R; NW], c: R, table: &Table) {
+        let single = |e: usize| reciprocal_unless(false, w[e] + c);
+        let x = w[0] + (c + R::of(table.half));
+        let one = if NW == 1 { single(0) } else { reciprocal_unless(false, x * x - R::of(table.square)) };
+        add(&mut self.0, m, from_fn(|e| match e {
+            0 => one,
+            1 => x * one,
+            _ => single(e),
+        }));
+    }
+
+    /// The sums.
+    #[inline(always)]
+    fn sums(&self, table: &Table) -> [Complex<R>; NW] {
+        if NW == 1 {
+            return self.0;
+        }
+        let (one, x) = (self.0[0] * R::of(table.half), self.0[1 % NW]);
+        from_fn(|e| match e {
+            0 => x + one,
+            1 => x - one,
+            _ => self.0[e],
+        })
+    }
+}
+
+/// One thread's sums over tiles of `T` columns, `W` warps a block.
+///
+/// # Safety
+/// Arrays and plan valid for their extents, all poles that are not odd real and positive.
+#[inline(always)]
+pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if a.plan.table.constant {
+            sums::<R, NW, T, W, true>(a, thread)
+        } else {
+            sums::<R, NW, T, W, false>(a, thread)
+        }
+    }
+}
+
+/// As [`body`]; `CONSTANT` says where the energies are.
+#[inline(always)]
+unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const CONSTANT: bool>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    let shape = Shape { tile: T as u32, warps: W as u32 };
+    if shape.is_odd(a, thread) {
+        // SAFETY: the caller's contract.
+        return unsafe { odd_pair(a, thread.index) };
+    }
+    let place = shape.place(a, thread);
+    let (plan, table) = (&a.plan, &a.plan.table);
+    // SAFETY: the caller's contract.
+    let energies = |n: u32| unsafe { table.energies::<R, NW, CONSTANT>(n) };
+    let poles: [Pole<R>; T] = from_fn(|t| {
+        // SAFETY: the caller's contract.
+        let wtilde = unsafe { place.wtilde::<R>(a, t) };
+        Pole { wtilde: wtilde.re, near: near2(a, wtilde).sqrt().upper() }
+    });
+    // SAFETY: the caller's contract.
+    let weight = |t: usize| unsafe { place.weight::<R>(a, t) } * poles[t].wtilde;
+    let half = R::of(0.5);
+    let mut sums = Sums::zero();
+    let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
+    let mut q = zero;
+    let mut smooth = [Smooth::<R, NW>::zero(); T];
+
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_staged_band::<T, W, 0>(a, place, 0, plan.plain, |n, band| {
+            let energies = energies(n);
+            each::<T>(|t| {
+                let (m, pole) = (band.matngmatmgp(t), &poles[t]);
+                smooth[t].add(m, &energies, pole.wtilde, table);
+                add(&mut q[t], m, energies.map(|w| pole.quotient(w)));
+            });
+        });
+    }
+    each::<T>(|t| {
+        let (weight, p) = (weight(t) * half, smooth[t].sums(table));
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - weight * (q[t][e] - p[e]));
+    });
+    if plan.plain < plan.occupied {
+        let mut y = zero;
+        // SAFETY: the caller's contract.
+        unsafe {
+            each_staged_band::<T, W, 0>(a, place, plan.plain, plan.occupied, |n, band| {
+                let (energies, occ) = (energies(n), a.occ::<R>(n));
+                each::<T>(|t| {
+                    let (m, pole) = (band.matngmatmgp(t), &poles[t]);
+                    each::<NW>(|e| {
+                        let w = energies[e];
+                        let (d, s) = (w - pole.wtilde, w + pole.wtilde);
+                        let near = pole.is_near(d);
+                        let z = select_unpredictable(near, pole.wtilde * R::of(-2.0), d) * s;
+                        let bound = pole.wtilde * pole.wtilde / R::of(a.limits.sexcut);
+                        let cut = w < R::zero() && z * z < bound * bound;
+                        add(from_mut(&mut y[t][e]), m, [reciprocal_unless(cut, z) * occ]);
+                        add(from_mut(&mut q[t][e]), m, [reciprocal_unless(near, d)]);
+                    });
+                });
+            });
+        }
+        each::<T>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+    }
+    let mut smooth = [Smooth::<R, NW>::zero(); T];
+    // SAFETY: the caller's contract.
+    unsafe {
+        each_staged_band::<T, W, 0>(a, place, plan.occupied, plan.far, |n, band| {
+            let energies = energies(n);
+            each::<T>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), energies.map(|w| poles[t].quotient(w)));
+            });
+        });
+        each_staged_band::<T, W, 0>(a, place, plan.far, a.nbands, |n, band| {
+            let energies = energies(n);
+            each::<T>(|t| smooth[t].add(band.matngmatmgp(t), &energies, -poles[t].wtilde, table));
+        });
+    }
+    each::<T>(|t| {
+        let (weight, far) = (weight(t) * half, smooth[t].sums(table));
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (q[t][e] + far[e]));
+    });
+    sums
+}

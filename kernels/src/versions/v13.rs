@@ -1,0 +1,44 @@
+//! v13: purely real poles have kernels of their own.
+//!
+//! BerkeleyGW's default makes every ω̃ real. Then both quotients are real, an accumulation is two
+//! fused operations, not four, and one reciprocal gives both: see [`real`]. A thread has two `igp`.
+//! Whether all poles are real is found out when the problem is loaded; others run v11's kernels.
+
+use super::kernels;
+use super::v12;
+use super::v11::body;
+use crate::arrays::{Arrays, Sums};
+use crate::grid::Thread;
+use crate::real::Real;
+use crate::registry::{Launch, Loops, Version};
+use crate::tiles::{Shape, halves};
+
+/// Shape of its tiles for real poles.
+const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+
+/// What the registry knows of v12.
+pub const VERSION: Version = Version {
+    id: "v13",
+    change: "kernels for purely real poles",
+    bodies: BODIES,
+    expected_spill_bytes: 80,
+    real: Some(Launch {
+        loops: Loops::Tiled(SHAPE),
+        threads: SHAPE.threads(),
+        max_registers: Some(128),
+        flops_per_term: 17.9,
+        bodies: REAL,
+    }),
+    ..v12::VERSION
+};
+
+kernels!(planned BODIES = body: gpp_v13_nw1 = 1, gpp_v13_nw2 = 2, gpp_v13_nw3 = 3);
+kernels!(planned REAL = real: gpp_v13_real_nw1 = 1, gpp_v13_real_nw2 = 2, gpp_v13_real_nw3 = 3);
+
+/// # Safety
+/// As [`halves::body`].
+#[inline(always)]
+unsafe fn real<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { halves::body::<R, NW, { SHAPE.tile as usize }, { SHAPE.warps as usize }>(a, thread) }
+}
