@@ -14,7 +14,12 @@ fn recorded(name: &str) -> String {
 }
 
 fn context() -> Context {
-    Context { system: "si214".into(), terms: 24_541_840_000, source: "recorded".into() }
+    Context {
+        system: "si214".into(),
+        terms: 24_541_840_000,
+        source: "recorded".into(),
+        operations: Vec::new(),
+    }
 }
 
 fn profiles(csv: &str) -> Result<Vec<Profile>, String> {

@@ -210,8 +210,9 @@ fn counters(ncu: &ncu::Ncu, args: &CompareArgs, problem: &Problem) -> Option<pro
         system: problem.name.clone(),
         terms: problem.terms(),
         source: format!("hardware counters, ncu {}", ncu.version),
+        operations: Vec::new(),
     };
-    ncu.counters(&target)
+    ncu.counters(&target, true)
         .map_err(|e| e.to_string())
         .and_then(|(_, launches)| profile::aggregate(&launches, &context))
         .map_err(|why| eprintln!("no counters of {}: {why}", problem.name))

@@ -239,6 +239,11 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
 
+    /// Take the FP64 operations of each term from the profiles in this folder: to count them takes
+    /// minutes for each version of a large system
+    #[arg(long, value_name = "FOLDER")]
+    pub operations: Option<PathBuf>,
+
     /// Architecture to disassemble the kernels for, such as sm_90; by default the GPU's
     #[arg(long, value_name = "SM")]
     pub architecture: Option<String>,

@@ -27,6 +27,21 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Error::Write { path: args.dir.clone(), reason: e.to_string() })?;
 
+    let operations = match &args.operations {
+        Some(folder) => profile::load(folder)?,
+        None => Vec::new(),
+    };
+    if let Some(missing) = versions.iter().find(|version| {
+        !operations.is_empty() && operations.iter().all(|other| other.version != version.id)
+    }) {
+        let folder = args.operations.as_ref().map(|folder| folder.display().to_string());
+        return Err(Error::Data {
+            origin: folder.unwrap_or_default(),
+            what: format!("holds no profile of {} to take its operations from", missing.id),
+        }
+        .into());
+    }
+
     let mut architecture = args.architecture.clone();
     let (problem, mut profiles) = match &args.from {
         Some(csv) => {
@@ -36,7 +51,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
             let launches = metrics::parse(&text)
                 .map_err(|what| Error::Profiler { what: format!("{}: {what}", csv.display()) })?;
             let source = format!("hardware counters, {}", csv.display());
-            let profiles = aggregated(&launches, &problem, source)?;
+            let profiles = aggregated(&launches, &problem, source, operations)?;
             (problem, profiles)
         }
         None => {
@@ -75,10 +90,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
                 device: args.device.clone(),
             };
             let bar = progress.bar("profiling (minutes)", 2);
-            let (csv, launches) = ncu.counters(&target)?;
+            let (csv, launches) = ncu.counters(&target, operations.is_empty())?;
             bar.inc(1);
             let source = format!("hardware counters, ncu {}", ncu.version);
-            let mut profiles = aggregated(&launches, &problem, source)?;
+            let mut profiles = aggregated(&launches, &problem, source, operations)?;
             // The counters are worth keeping without the samples.
             let lines = if args.no_lines {
                 Vec::new()
@@ -149,8 +164,14 @@ fn aggregated(
     launches: &[metrics::Launch],
     problem: &Problem,
     source: String,
+    operations: Vec<Profile>,
 ) -> crate::Result<Vec<Profile>> {
-    let context = Context { system: problem.name.clone(), terms: problem.terms(), source };
+    let source = match operations.first() {
+        Some(other) => format!("{source}; FP64 operations for each term as of {}", other.system),
+        None => source,
+    };
+    let terms = problem.terms();
+    let context = Context { system: problem.name.clone(), terms, source, operations };
     profile::aggregate(launches, &context).map_err(|what| Error::Profiler { what })
 }
 

@@ -53,12 +53,14 @@ impl Planned {
         let is_empty = |n: &usize| problem.occ[*n] == 0.0;
         let bands = 0..problem.header.nbands;
         let counts = |at: usize| problem.eps[at] != Complex64::ZERO;
-        let every = |of: fn(Complex64) -> bool| {
-            (0..problem.wtilde.len())
-                .into_par_iter()
-                .all(|at| of(problem.wtilde[at]) || !counts(at))
+        let poles = if (0..problem.wtilde.len())
+            .into_par_iter()
+            .all(|at| problem.wtilde[at].im == 0.0 || !counts(at))
+        {
+            Poles::Real
+        } else {
+            Poles::Any
         };
-        let poles = if every(|pole| pole.im == 0.0) { Poles::Real } else { Poles::Any };
         // Two energies of a band are its mean and half, or nearly so for the smaller of them.
         let half = match energies(0) {
             [first, second, ..] => 0.5 * (second - first),
@@ -75,9 +77,8 @@ impl Planned {
         };
         let limits = problem.limits();
         let gamma = limits.limittwo.sqrt();
-        let far_is_possible = limits.limitone >= 1.0
-            && half.abs() <= WIDEST * gamma
-            && every(|pole| pole.re >= 0.0);
+        // Regular poles are not behind the imaginary axis, so |w − ω̃| is at least |w| and |ω̃|.
+        let far_is_possible = limits.limitone >= 1.0 && half.abs() <= WIDEST * gamma;
         let is_far = |n: &usize| {
             let w = energies(*n);
             far_is_possible && w.iter().all(|&w| w < -gamma) && is_halved(w)
@@ -236,8 +237,8 @@ impl Regular {
         let on_axis = pole.im == 0.0;
         let behind = match self.poles {
             Poles::Real => pole.re <= 0.0,
-            // On the axis w + ω̃ may vanish.
-            Poles::Any => pole.re < 0.0 && on_axis,
+            // w + ω̃ may vanish.
+            Poles::Any => pole.re < 0.0,
         };
         self.possible
             && (self.smallest..=LARGEST).contains(&size)

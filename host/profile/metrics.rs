@@ -54,13 +54,11 @@ pub fn stall(reason: &str) -> String {
     format!("smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio")
 }
 
-/// All metrics, for the profiler's `--metrics`.
-pub fn list() -> String {
+/// All metrics, for the profiler's `--metrics`; without `operations` those that the profiler counts in
+/// patched kernels, many times slower.
+pub fn list(operations: bool) -> String {
     let fixed = [
         DURATION,
-        DADD,
-        DMUL,
-        DFMA,
         HBM,
         L2,
         L1,
@@ -72,8 +70,10 @@ pub fn list() -> String {
         "sm__cycles_elapsed.avg",
         "sm__cycles_elapsed.avg.per_second",
     ];
+    let counted = if operations { &[DADD, DMUL, DFMA][..] } else { &[] };
     let stalls = STALLS.map(stall);
-    fixed.iter().map(ToString::to_string).chain(stalls).collect::<Vec<_>>().join(",")
+    let names = fixed.iter().chain(counted).map(ToString::to_string);
+    names.chain(stalls).collect::<Vec<_>>().join(",")
 }
 
 /// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.

@@ -140,6 +140,8 @@ pub struct Context {
     pub terms: u64,
     /// Where the counters come from.
     pub source: String,
+    /// Profiles whose FP64 operations for each term are taken, where none are counted.
+    pub operations: Vec<Profile>,
 }
 
 /// Sums launches up to one profile for each version. A second stage belongs to the version before.
@@ -203,6 +205,17 @@ fn profile(
         .filter_map(|reason| Some((reason.to_string(), average(&metrics::stall(reason))?)))
         .collect();
     let all: f64 = waits.values().sum();
+    let [dadd, dmul, dfma] = if context.operations.is_empty() {
+        [sum(metrics::DADD)?, sum(metrics::DMUL)?, sum(metrics::DFMA)?]
+    } else {
+        let other = context
+            .operations
+            .iter()
+            .find(|profile| profile.version == id)
+            .ok_or_else(|| format!("no profile of {id} to take its operations from"))?;
+        let scale = context.terms as f64 / other.terms as f64;
+        [other.dadd, other.dmul, other.dfma].map(|count| count * scale)
+    };
     Ok(Profile {
         schema: 1,
         version: id.into(),
@@ -212,9 +225,9 @@ fn profile(
         source: context.source.clone(),
         time_s: None,
         duration_s: duration,
-        dadd: sum(metrics::DADD)?,
-        dmul: sum(metrics::DMUL)?,
-        dfma: sum(metrics::DFMA)?,
+        dadd,
+        dmul,
+        dfma,
         bytes: Bytes { hbm: sum(metrics::HBM)?, l2: sum(metrics::L2)?, l1: sum(metrics::L1)? },
         l1_hit_percent: average(metrics::L1_HIT),
         l2_hit_percent: average(metrics::L2_HIT),

@@ -50,13 +50,15 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Counters of every launch. Returns the profiler's CSV and what it holds.
+    /// Counters of every launch, those of FP64 operations if wanted. Returns the profiler's CSV and
+    /// what it holds.
     ///
     /// # Errors
     /// [`Error::Profiler`].
-    pub fn counters(&self, target: &Target) -> Result<(String, Vec<Launch>)> {
+    pub fn counters(&self, target: &Target, operations: bool) -> Result<(String, Vec<Launch>)> {
+        let metrics = metrics::list(operations);
         let mut command = self.on_this_program(
-            ["--csv", "--page", "raw", "--print-units", "base", "--metrics", &metrics::list()],
+            ["--csv", "--page", "raw", "--print-units", "base", "--metrics", &metrics],
             target,
         )?;
         let text = run(&mut command)?;

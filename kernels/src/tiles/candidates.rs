@@ -82,12 +82,12 @@ candidates! {
         gpp_tile_real_3_4_nw1, gpp_tile_real_3_4_nw2, gpp_tile_real_3_4_nw3;
     real_3_8: Real, 3, 8, halves::body,
         gpp_tile_real_3_8_nw1, gpp_tile_real_3_8_nw2, gpp_tile_real_3_8_nw3;
-    any_1_4: Any, 1, 4, complex::staged,
+    any_1_4: Any, 1, 4, complex::constant,
         gpp_tile_any_1_4_nw1, gpp_tile_any_1_4_nw2, gpp_tile_any_1_4_nw3;
-    any_1_8: Any, 1, 8, complex::staged,
+    any_1_8: Any, 1, 8, complex::constant,
         gpp_tile_any_1_8_nw1, gpp_tile_any_1_8_nw2, gpp_tile_any_1_8_nw3;
-    any_1_16: Any, 1, 16, complex::staged,
+    any_1_16: Any, 1, 16, complex::constant,
         gpp_tile_any_1_16_nw1, gpp_tile_any_1_16_nw2, gpp_tile_any_1_16_nw3;
-    any_2_8: Any, 2, 8, complex::staged,
+    any_2_8: Any, 2, 8, complex::constant,
         gpp_tile_any_2_8_nw1, gpp_tile_any_2_8_nw2, gpp_tile_any_2_8_nw3;
 }

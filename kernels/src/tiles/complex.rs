@@ -5,11 +5,12 @@
 //! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` is two sums of `M`
 //! times something real.
 
+use core::array::from_fn;
 use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Shape, add, bands, near2, odd_pair};
+use super::{ENERGIES, RawBand, Shape, add, bands, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -34,7 +35,7 @@ impl<R: Real> Pole<R> {
     }
 }
 
-/// Sums of `M/|z|²` and of `M·Re z/|z|²`.
+/// Sums of `M/|z|²` and of `M·x/|z|²`, where `Re z` is `x` and something of the pair's own.
 #[derive(Clone, Copy)]
 struct Split<R>([Complex<R>; 2]);
 
@@ -43,40 +44,85 @@ impl<R: Real> Split<R> {
         Split([Complex::new(R::zero(), R::zero()); 2])
     }
 
-    /// Adds `M/z` for `re = Re z` and `one = 1/|z|²`.
+    /// Adds `M/z` for `one = 1/|z|²`.
     #[inline(always)]
-    fn add(&mut self, m: Complex<R>, re: R, one: R) {
-        add(&mut self.0, m, [one, re * one]);
+    fn add(&mut self, m: Complex<R>, x: R, one: R) {
+        add(&mut self.0, m, [one, x * one]);
     }
 
-    /// The sum of `M/z` for `Im z = −im`.
+    /// The sum of `M/z` for `Re z = x + re` and `Im z = −im`.
     #[inline(always)]
-    fn sum(&self, im: R) -> Complex<R> {
-        let Split([one, re]) = self;
-        Complex::new(re.re - im * one.im, re.im + im * one.re)
+    fn sum(&self, re: R, im: R) -> Complex<R> {
+        let Split([one, x]) = self;
+        let x = x + one * re;
+        Complex::new(x.re - im * one.im, x.im + im * one.re)
     }
 }
 
-/// [`body`] with bands staged in shared memory.
+/// Where the energies are read.
+const BANDS: u8 = 0;
+const TABLE: u8 = 1;
+const CONSTANT: u8 = 2;
+
+/// One thread's sums over tiles of `T` columns, `W` warps a block, bands from global memory.
 ///
 /// # Safety
-/// As [`body`].
+/// Arrays and plan valid for their extents.
+#[inline(always)]
+pub unsafe fn direct<R: Real, const NW: usize, const T: usize, const W: usize>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe { body::<R, NW, T, W, ENERGIES, false, BANDS>(a, thread) }
+}
+
+/// [`direct`] with bands staged in shared memory.
+///
+/// # Safety
+/// As [`direct`].
 #[inline(always)]
 pub unsafe fn staged<R: Real, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { body::<R, NW, T, W, true>(a, thread) }
+    unsafe { body::<R, NW, T, W, ENERGIES, true, BANDS>(a, thread) }
 }
 
-/// One thread's sums over tiles of `T` columns, `W` warps a block, bands from global memory or
-/// `STAGED` in shared memory.
+/// [`staged`] with energies from the constant memory, and far bands for themselves.
 ///
 /// # Safety
-/// Arrays and plan valid for their extents.
+/// As [`direct`].
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, const STAGED: bool>(
+pub unsafe fn constant<R: Real, const NW: usize, const T: usize, const W: usize>(
+    a: &Arrays,
+    thread: Thread,
+) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if a.plan.table.constant {
+            body::<R, NW, T, W, 0, true, CONSTANT>(a, thread)
+        } else {
+            body::<R, NW, T, W, 0, true, TABLE>(a, thread)
+        }
+    }
+}
+
+/// One thread's sums; the bands hold `E` energies, others are read `FROM` elsewhere.
+///
+/// # Safety
+/// As [`direct`].
+#[inline(always)]
+unsafe fn body<
+    R: Real,
+    const NW: usize,
+    const T: usize,
+    const W: usize,
+    const E: usize,
+    const STAGED: bool,
+    const FROM: u8,
+>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
@@ -86,7 +132,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
         return unsafe { odd_pair(a, thread.index) };
     }
     let place = shape.place(a, thread);
-    let poles: [Pole<R>; T] = core::array::from_fn(|t| {
+    let poles: [Pole<R>; T] = from_fn(|t| {
         // SAFETY: the caller's contract.
         let wtilde = unsafe { place.wtilde::<R>(a, t) };
         Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near2: near2(a, wtilde).upper() }
@@ -97,21 +143,32 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
         let wtilde = place.wtilde::<R>(a, t);
         (wtilde, place.weight::<R>(a, t) * (wtilde * R::of(0.5)))
     };
+    // SAFETY: the caller's contract.
+    let energies = |n: u32, band: &RawBand<T, E>| unsafe {
+        match FROM {
+            BANDS => from_fn(|e| band.w::<R>(e)),
+            TABLE => a.plan.table.energies::<R, NW, false>(n),
+            _ => a.plan.table.energies::<R, NW, true>(n),
+        }
+    };
+    let far = if FROM == BANDS { a.nbands } else { a.plan.far };
     let mut sums = Sums::zero();
     let zero = [[Split::zero(); NW]; T];
     let (mut q, mut p) = (zero, zero);
 
     // SAFETY: the caller's contract.
     unsafe {
-        bands::<T, W, STAGED>(a, place, 0, a.plan.plain, |_, band| {
+        bands::<T, W, E, STAGED>(a, place, 0, a.plan.plain, |n, band| {
+            let w = energies(n, band);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];
                 each::<NW>(|e| {
-                    let (d, s) = (band.w::<R>(e) - pole.re, band.w::<R>(e) + pole.re);
+                    let (d, s) = (w[e] - pole.re, w[e] + pole.re);
                     let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                     q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
-                    p[t][e].add(m, s, reciprocal_unless(false, s2));
+                    // Of Re z = w + Re ω̃, both positive, w alone.
+                    p[t][e].add(m, w[e], reciprocal_unless(false, s2));
                 });
             });
         });
@@ -119,7 +176,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
     each::<T>(|t| {
         let (wtilde, half) = factors(t);
         each::<NW>(|e| {
-            let difference = q[t][e].sum(wtilde.im) - p[t][e].sum(-wtilde.im);
+            let difference = q[t][e].sum(R::zero(), wtilde.im) - p[t][e].sum(wtilde.re, -wtilde.im);
             sums.asx[e] = sums.asx[e] - half * difference;
         });
     });
@@ -127,15 +184,15 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
         let mut y = zero;
         // SAFETY: the caller's contract.
         unsafe {
-            bands::<T, W, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
-                let occ = a.occ::<R>(n);
+            bands::<T, W, E, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
+                let (energies, occ) = (energies(n, band), a.occ::<R>(n));
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     let pole = &poles[t];
                     let size2 = pole.re * pole.re + pole.im2;
                     let bound = size2 / R::of(a.limits.sexcut);
                     each::<NW>(|e| {
-                        let w = band.w::<R>(e);
+                        let w = energies[e];
                         let (d, s) = (w - pole.re, w + pole.re);
                         let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                         let near = pole.is_near(d2);
@@ -153,17 +210,18 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
         }
         each::<T>(|t| {
             let (wtilde, half) = factors(t);
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(wtilde.im));
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(R::zero(), wtilde.im));
         });
     }
     // SAFETY: the caller's contract.
     unsafe {
-        bands::<T, W, STAGED>(a, place, a.plan.occupied, a.nbands, |_, band| {
+        bands::<T, W, E, STAGED>(a, place, a.plan.occupied, far, |n, band| {
+            let w = energies(n, band);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 let pole = &poles[t];
                 each::<NW>(|e| {
-                    let d = band.w::<R>(e) - pole.re;
+                    let d = w[e] - pole.re;
                     let d2 = d * d + pole.im2;
                     q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
                 });
@@ -172,7 +230,29 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize, con
     }
     each::<T>(|t| {
         let (wtilde, half) = factors(t);
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(wtilde.im));
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(R::zero(), wtilde.im));
     });
+    if far < a.nbands {
+        // No pole is near, and of Re z = w − Re ω̃, both negative, w alone.
+        let mut q = zero;
+        // SAFETY: the caller's contract.
+        unsafe {
+            bands::<T, W, E, STAGED>(a, place, far, a.nbands, |n, band| {
+                let w = energies(n, band);
+                each::<T>(|t| {
+                    let m = band.matngmatmgp(t);
+                    let pole = &poles[t];
+                    each::<NW>(|e| {
+                        let d = w[e] - pole.re;
+                        q[t][e].add(m, w[e], reciprocal_unless(false, d * d + pole.im2));
+                    });
+                });
+            });
+        }
+        each::<T>(|t| {
+            let (wtilde, half) = factors(t);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(-wtilde.re, wtilde.im));
+        });
+    }
     sums
 }

@@ -56,13 +56,20 @@ impl<R: Real, const NW: usize> Smooth<R, NW> {
     #[inline(always)]
     fn add(&mut self, m: Complex<R>, w: &[R; NW], c: R, table: &Table) {
         let single = |e: usize| reciprocal_unless(false, w[e] + c);
+        if NW == 1 {
+            return add(&mut self.0, m, [single(0); NW]);
+        }
         let x = w[0] + (c + R::of(table.half));
-        let one = if NW == 1 { single(0) } else { reciprocal_unless(false, x * x - R::of(table.square)) };
-        add(&mut self.0, m, from_fn(|e| match e {
-            0 => one,
-            1 => x * one,
-            _ => single(e),
-        }));
+        let one = reciprocal_unless(false, x * x - R::of(table.square));
+        add(
+            &mut self.0,
+            m,
+            from_fn(|e| match e {
+                0 => one,
+                1 => x * one,
+                _ => single(e),
+            }),
+        );
     }
 
     /// The sums.
@@ -125,21 +132,21 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
     let mut sums = Sums::zero();
     let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
     let mut q = zero;
-    let mut smooth = [Smooth::<R, NW>::zero(); T];
+    let mut p = [Smooth::<R, NW>::zero(); T];
 
     // SAFETY: the caller's contract.
     unsafe {
         each_staged_band::<T, W, 0>(a, place, 0, plan.plain, |n, band| {
-            let energies = energies(n);
+            let w = energies(n);
             each::<T>(|t| {
                 let (m, pole) = (band.matngmatmgp(t), &poles[t]);
-                smooth[t].add(m, &energies, pole.wtilde, table);
-                add(&mut q[t], m, energies.map(|w| pole.quotient(w)));
+                p[t].add(m, &w, pole.wtilde, table);
+                add(&mut q[t], m, w.map(|w| pole.quotient(w)));
             });
         });
     }
     each::<T>(|t| {
-        let (weight, p) = (weight(t) * half, smooth[t].sums(table));
+        let (weight, p) = (weight(t) * half, p[t].sums(table));
         each::<NW>(|e| sums.asx[e] = sums.asx[e] - weight * (q[t][e] - p[e]));
     });
     if plan.plain < plan.occupied {
@@ -168,7 +175,7 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
     }
-    let mut smooth = [Smooth::<R, NW>::zero(); T];
+    let mut far = [Smooth::<R, NW>::zero(); T];
     // SAFETY: the caller's contract.
     unsafe {
         each_staged_band::<T, W, 0>(a, place, plan.occupied, plan.far, |n, band| {
@@ -178,12 +185,12 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
             });
         });
         each_staged_band::<T, W, 0>(a, place, plan.far, a.nbands, |n, band| {
-            let energies = energies(n);
-            each::<T>(|t| smooth[t].add(band.matngmatmgp(t), &energies, -poles[t].wtilde, table));
+            let w = energies(n);
+            each::<T>(|t| far[t].add(band.matngmatmgp(t), &w, -poles[t].wtilde, table));
         });
     }
     each::<T>(|t| {
-        let (weight, far) = (weight(t) * half, smooth[t].sums(table));
+        let (weight, far) = (weight(t) * half, far[t].sums(table));
         each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (q[t][e] + far[e]));
     });
     sums

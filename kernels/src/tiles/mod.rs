@@ -13,7 +13,6 @@ pub mod complex;
 pub mod halves;
 pub mod real;
 
-
 use num_complex::{Complex, Complex64};
 
 use crate::arrays::{Arrays, Planned, Sums};
@@ -80,10 +79,7 @@ impl Shape {
         let block = thread.block - self.odd_blocks(a.plan.odd_count);
         let (column, group) = split(block, self.groups(a.ngpown));
         let (warp, lane) = (thread.lane / WARP, thread.lane % WARP);
-        Place {
-            ig: column * WARP + lane,
-            igp: (group * self.warps + warp) * self.tile,
-        }
+        Place { ig: column * WARP + lane, igp: (group * self.warps + warp) * self.tile }
     }
 }
 
@@ -187,17 +183,17 @@ pub unsafe fn each_band<const T: usize, const E: usize>(
 /// # Safety
 /// As [`each_band`].
 #[inline(always)]
-unsafe fn bands<const T: usize, const W: usize, const STAGED: bool>(
+unsafe fn bands<const T: usize, const W: usize, const E: usize, const STAGED: bool>(
     a: &Arrays,
     place: Place,
     begin: u32,
     end: u32,
-    step: impl FnMut(u32, &RawBand<T>),
+    step: impl FnMut(u32, &RawBand<T, E>),
 ) {
     // SAFETY: the caller's contract.
     unsafe {
         if STAGED {
-            target::each_staged_band::<T, W, ENERGIES>(a, place, begin, end, step);
+            target::each_staged_band::<T, W, E>(a, place, begin, end, step);
         } else {
             each_band(a, place, begin, end, step);
         }

@@ -23,9 +23,9 @@ pub const VERSION: Version = Version {
 kernels!(planned BODIES = body: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3);
 
 /// # Safety
-/// As [`complex::body`].
+/// As [`complex::direct`].
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { complex::body::<R, NW, 1, 8, false>(a, thread) }
+    unsafe { complex::direct::<R, NW, 1, 8>(a, thread) }
 }

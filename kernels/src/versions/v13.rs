@@ -1,27 +1,31 @@
-//! v13: purely real poles have kernels of their own.
+//! v13: energies as operands, and what they have in common.
 //!
-//! BerkeleyGW's default makes every ω̃ real. Then both quotients are real, an accumulation is two
-//! fused operations, not four, and one reciprocal gives both: see [`real`]. A thread has two `igp`.
-//! Whether all poles are real is found out when the problem is loaded; others run v11's kernels.
+//! What v12 is short of is the register file's read ports. The energies of a band are the same for all
+//! threads: from the constant memory they are operands of additions and take neither a register nor a
+//! read. Two energies of a band differ by the same for all bands: where no pole is near, so for `p` of
+//! occupied bands and `q` of *far* ones ([`crate::plan`]), two real quotients share a reciprocal, and
+//! far bands need no test for the branch. See [`halves`] and [`complex`].
 
-use super::kernels;
-use super::v12;
-use super::v11::body;
+use super::{kernels, v12};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::{Launch, Loops, Version};
-use crate::tiles::{Shape, halves};
+use crate::tiles::{Shape, complex, halves};
 
-/// Shape of its tiles for real poles.
+/// Shape of its tiles.
 const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
-/// What the registry knows of v12.
+/// What the registry knows of v13.
 pub const VERSION: Version = Version {
     id: "v13",
-    change: "kernels for purely real poles",
+    loops: Loops::Tiled(SHAPE),
+    threads: SHAPE.threads(),
+    max_registers: Some(128),
+    change: "energies from constant memory, one reciprocal for two of them",
     bodies: BODIES,
-    expected_spill_bytes: 80,
+    expected_spill_bytes: 400,
+    flops_per_term: 31.0,
     real: Some(Launch {
         loops: Loops::Tiled(SHAPE),
         threads: SHAPE.threads(),
@@ -34,6 +38,16 @@ pub const VERSION: Version = Version {
 
 kernels!(planned BODIES = body: gpp_v13_nw1 = 1, gpp_v13_nw2 = 2, gpp_v13_nw3 = 3);
 kernels!(planned REAL = real: gpp_v13_real_nw1 = 1, gpp_v13_real_nw2 = 2, gpp_v13_real_nw3 = 3);
+
+/// # Safety
+/// As [`complex::constant`].
+#[inline(always)]
+unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        complex::constant::<R, NW, { SHAPE.tile as usize }, { SHAPE.warps as usize }>(a, thread)
+    }
+}
 
 /// # Safety
 /// As [`halves::body`].
