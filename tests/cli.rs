@@ -185,7 +185,7 @@ fn info_lists_every_kernel() {
 fn bad_usage_exits_with_2_and_says_what_was_needed() {
     for (arguments, parts) in [
         (vec!["--version", "v99"], vec!["unknown version `v99`", "did you mean", "v0, v1"]),
-        (vec!["--version", "v0,x"], vec!["unknown version `x`", "v12, best, all"]),
+        (vec!["--version", "v0,x"], vec!["unknown version `x`", "v13, best, all"]),
         (
             vec!["--system", "si215"],
             vec!["unknown system `si215`", "did you mean `si214`", "si510"],

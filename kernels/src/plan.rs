@@ -1,13 +1,14 @@
 //! What is found out once when a problem is loaded: which bands need what, and which poles are odd.
 //!
-//! **Bands** stand in three classes: *plain* (occupation 1, no energy below zero), *other occupied*
-//! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all).
+//! **Bands** stand in classes: *plain* (occupation 1, no energy below zero), *other occupied*
+//! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all), of which
+//! the *far* ones, all energies more than gamma below zero, come last: no pole is near them.
 //!
 //! **Poles** are *regular* where the short formulas of the later versions lose no digits and no edge
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
 //! masked out of the fast loops.
 //!
-//! **Energies** stand in a *table*, a record for each band, which the kernels read as operands of
+//! **Energies** stand in a *table* too, which the last version reads as operands of
 //! arithmetic where it fits the constant memory: see [`Table`].
 
 use crate::real::Real;

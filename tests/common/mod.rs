@@ -162,5 +162,9 @@ pub fn assorted() -> Vec<Make> {
             }
         }
     }
+    // More energies than the constant memory holds.
+    for kind in [Kind::Mixed, Kind::Real] {
+        all.push(Make { nbands: 4100, ngpown: 2, ncouls: 35, nw: 2, kind, seed: 31 });
+    }
     all
 }

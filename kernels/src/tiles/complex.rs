@@ -35,7 +35,7 @@ impl<R: Real> Pole<R> {
     }
 }
 
-/// Sums of `M/|z|²` and of `M·x/|z|²`, where `Re z` is `x` and something of the pair's own.
+/// Sums of `M/|z|²` and of `M·Re z/|z|²`.
 #[derive(Clone, Copy)]
 struct Split<R>([Complex<R>; 2]);
 
@@ -44,18 +44,17 @@ impl<R: Real> Split<R> {
         Split([Complex::new(R::zero(), R::zero()); 2])
     }
 
-    /// Adds `M/z` for `one = 1/|z|²`.
+    /// Adds `M/z` for `re = Re z` and `one = 1/|z|²`.
     #[inline(always)]
-    fn add(&mut self, m: Complex<R>, x: R, one: R) {
-        add(&mut self.0, m, [one, x * one]);
+    fn add(&mut self, m: Complex<R>, re: R, one: R) {
+        add(&mut self.0, m, [one, re * one]);
     }
 
-    /// The sum of `M/z` for `Re z = x + re` and `Im z = −im`.
+    /// The sum of `M/z` for `Im z = −im`.
     #[inline(always)]
-    fn sum(&self, re: R, im: R) -> Complex<R> {
-        let Split([one, x]) = self;
-        let x = x + one * re;
-        Complex::new(x.re - im * one.im, x.im + im * one.re)
+    fn sum(&self, im: R) -> Complex<R> {
+        let Split([one, re]) = self;
+        Complex::new(re.re - im * one.im, re.im + im * one.re)
     }
 }
 
@@ -167,8 +166,7 @@ unsafe fn body<
                     let (d, s) = (w[e] - pole.re, w[e] + pole.re);
                     let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                     q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
-                    // Of Re z = w + Re ω̃, both positive, w alone.
-                    p[t][e].add(m, w[e], reciprocal_unless(false, s2));
+                    p[t][e].add(m, s, reciprocal_unless(false, s2));
                 });
             });
         });
@@ -176,7 +174,7 @@ unsafe fn body<
     each::<T>(|t| {
         let (wtilde, half) = factors(t);
         each::<NW>(|e| {
-            let difference = q[t][e].sum(R::zero(), wtilde.im) - p[t][e].sum(wtilde.re, -wtilde.im);
+            let difference = q[t][e].sum(wtilde.im) - p[t][e].sum(-wtilde.im);
             sums.asx[e] = sums.asx[e] - half * difference;
         });
     });
@@ -210,7 +208,7 @@ unsafe fn body<
         }
         each::<T>(|t| {
             let (wtilde, half) = factors(t);
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(R::zero(), wtilde.im));
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(wtilde.im));
         });
     }
     // SAFETY: the caller's contract.
@@ -227,32 +225,22 @@ unsafe fn body<
                 });
             });
         });
+        // No pole is near.
+        bands::<T, W, E, STAGED>(a, place, far, a.nbands, |n, band| {
+            let w = energies(n, band);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let pole = &poles[t];
+                each::<NW>(|e| {
+                    let d = w[e] - pole.re;
+                    q[t][e].add(m, d, reciprocal_unless(false, d * d + pole.im2));
+                });
+            });
+        });
     }
     each::<T>(|t| {
         let (wtilde, half) = factors(t);
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(R::zero(), wtilde.im));
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(wtilde.im));
     });
-    if far < a.nbands {
-        // No pole is near, and of Re z = w − Re ω̃, both negative, w alone.
-        let mut q = zero;
-        // SAFETY: the caller's contract.
-        unsafe {
-            bands::<T, W, E, STAGED>(a, place, far, a.nbands, |n, band| {
-                let w = energies(n, band);
-                each::<T>(|t| {
-                    let m = band.matngmatmgp(t);
-                    let pole = &poles[t];
-                    each::<NW>(|e| {
-                        let d = w[e] - pole.re;
-                        q[t][e].add(m, w[e], reciprocal_unless(false, d * d + pole.im2));
-                    });
-                });
-            });
-        }
-        each::<T>(|t| {
-            let (wtilde, half) = factors(t);
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e].sum(-wtilde.re, wtilde.im));
-        });
-    }
     sums
 }
