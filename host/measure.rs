@@ -119,7 +119,7 @@ pub fn measure(
         flops_source: ARCHIVED_COUNTS,
         kernel: device.kernel(version, body)?,
         threads_per_block: version.of(plan.poles).threads,
-        blocks: version.blocks(plan.extents(&problem.header), plan.poles),
+        blocks: version.blocks(plan.extents(&problem.header, version), plan.poles),
         verification: verify(problem, &sums, reference),
         sums,
         deterministic,

@@ -91,7 +91,7 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
         // v3 is checked against the definition by the tests; here it is the reference.
         let (sums, _) = loaded.run(judge)?;
         let reference =
-            Reference { sums: problem.start.plus(&sums), source: Source::Serial, magnitudes: None };
+            Reference::new(problem.start.plus(&sums), Source::Serial, Progress { shown: false });
         let repetition = Repetition { warmup: 2, repeat: args.repeat };
         let record = measure(
             version,

@@ -90,6 +90,8 @@ pub struct Version {
     pub flops_per_term: f64,
     /// Its kernels.
     pub bodies: &'static [Body],
+    /// What these take poles to be.
+    pub poles: Poles,
     /// Its kernels for problems with [`Poles::Real`], where it has such.
     pub real: Option<Launch>,
 }
@@ -145,6 +147,11 @@ impl Version {
                 bodies: self.bodies,
             },
         }
+    }
+
+    /// What the kernels that sum problems of these poles take them to be.
+    pub fn takes(&self, poles: Poles) -> Poles {
+        if self.real.is_some() { poles } else { self.poles }
     }
 
     /// How it launches one of its kernels.

@@ -13,13 +13,14 @@ use bytemuck::Pod;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::plan::TABLE_SYMBOL;
 use gpp_kernels::reduce::{self, VALUES};
-use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
+use gpp_kernels::registry::{Body, Layout, Poles, VERSIONS, Version};
 use gpp_kernels::target::WARP;
 use gpp_kernels::tiles::candidates::{CANDIDATES, PREFIX};
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
 use crate::measure::body;
+use crate::problem::plan::Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
 use driver::{Argument, Buffer, Context, Event, Module};
 
@@ -142,13 +143,13 @@ impl Gpu {
     fn place<'a>(&'a self, problem: &'a Problem) -> Result<OnGpu<'a>> {
         let plan = problem.plan();
         let nw = problem.nw();
-        let extents = plan.extents(&problem.header);
         let candidates = CANDIDATES.iter().map(|candidate| {
-            candidate.shape.blocks(extents.ngpown, extents.ncouls, extents.odd_count)
+            let version = candidate.of(Version::best(), None);
+            version.blocks(plan.extents(&problem.header, &version), candidate.poles)
         });
         let most_blocks = VERSIONS
             .iter()
-            .map(|version| version.blocks(extents, plan.poles))
+            .map(|version| version.blocks(plan.extents(&problem.header, version), plan.poles))
             .chain(candidates)
             .max()
             .unwrap_or_default();
@@ -164,10 +165,12 @@ impl Gpu {
         let planned = reordered
             + size_of_val(&planned_arrays.aqsm_local[..])
             + size_of_val(&planned_arrays.wx[..]);
-        let odd = size_of_val(&plan.odd_mask[..])
-            + size_of_val(&plan.odd_pairs[..])
-            + size_of_val(&plan.table.wx[..]);
-        let needed = problem.bytes() + (swapped + planned + odd + partials) as u64;
+        let odd = [Poles::Any, Poles::Real].map(|takes| {
+            let odd = plan.odd(takes);
+            size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
+        });
+        let planned = planned + odd[0] + odd[1] + size_of_val(&plan.table.wx[..]);
+        let needed = problem.bytes() + (swapped + planned + partials) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -193,8 +196,8 @@ impl Gpu {
             swapped,
             planned,
             vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
-            odd_mask: context.upload("mask of odd poles", &plan.odd_mask)?,
-            odd_pairs: context.upload("odd pairs", &plan.odd_pairs)?,
+            odd: OddPoles::upload(context, plan.odd(Poles::Any))?,
+            odd_if_real: OddPoles::upload(context, plan.odd(Poles::Real))?,
             table: context.upload("table of energies", &plan.table.wx)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
@@ -245,6 +248,23 @@ impl BandArrays {
     }
 }
 
+/// The odd poles of one kind of kernels.
+struct OddPoles {
+    mask: Buffer,
+    pairs: Buffer,
+    count: usize,
+}
+
+impl OddPoles {
+    fn upload(context: &Context, odd: &Odd) -> Result<OddPoles> {
+        Ok(OddPoles {
+            mask: context.upload("mask of odd poles", &odd.mask)?,
+            pairs: context.upload("odd pairs", &odd.pairs)?,
+            count: odd.pairs.len(),
+        })
+    }
+}
+
 struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
@@ -255,8 +275,8 @@ struct OnGpu<'a> {
     swapped: BandArrays,
     planned: BandArrays,
     vcoul_loc: Buffer,
-    odd_mask: Buffer,
-    odd_pairs: Buffer,
+    odd: OddPoles,
+    odd_if_real: OddPoles,
     table: Buffer,
     partials: Buffer,
     sums: Buffer,
@@ -295,13 +315,17 @@ impl OnGpu<'_> {
         ];
         if version.layout == Layout::Planned {
             let table = &self.plan.table;
+            let odd = match version.takes(self.plan.poles) {
+                Poles::Any => &self.odd,
+                Poles::Real => &self.odd_if_real,
+            };
             arguments.extend([
                 count(self.plan.plain),
                 count(self.plan.occupied),
                 count(self.plan.far),
-                self.odd_mask.argument(),
-                self.odd_pairs.argument(),
-                count(self.plan.odd_pairs.len()),
+                odd.mask.argument(),
+                odd.pairs.argument(),
+                count(odd.count),
                 self.table.argument(),
                 count(usize::from(table.is_constant())),
                 Argument::Number(table.half),
@@ -340,7 +364,7 @@ impl OnGpu<'_> {
         let second_stage = second_stage.function(&symbol(reduce::SYMBOL))?;
         let poles = self.plan.poles;
         let threads = version.of(poles).threads;
-        let blocks = version.blocks(self.plan.extents(&self.problem.header), poles);
+        let blocks = version.blocks(self.plan.extents(&self.problem.header, version), poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;

@@ -31,6 +31,7 @@ impl Candidate {
             max_registers,
             bodies: self.bodies,
             flops_per_term: version.of(self.poles).flops_per_term,
+            poles: self.poles,
             real: None,
             ..*version
         }

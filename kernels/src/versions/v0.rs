@@ -9,10 +9,12 @@ use num_complex::Complex;
 
 use super::kernels;
 use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff};
+use crate::formula::{
+    Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
+};
 use crate::grid::{Collapsed, Thread, each};
 use crate::real::Real;
-use crate::registry::{self, Energies, Loops, Version};
+use crate::registry::{self, Energies, Loops, Poles, Version};
 
 /// What the registry knows of v0.
 pub const VERSION: Version = Version {
@@ -27,6 +29,7 @@ pub const VERSION: Version = Version {
     expected_spill_bytes: 0,
     flops_per_term: 147.9,
     bodies: BODIES,
+    poles: Poles::Any,
     real: None,
 };
 

@@ -7,7 +7,9 @@ use super::kernels;
 use super::v0::{abs, collapse3};
 use super::v1::{self, reciprocal};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff};
+use crate::formula::{
+    Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
+};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
