@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use comfy_table::Table;
-use gpp::devices::gpu::{CANDIDATES_PTX, NO_KERNELS, PTX};
+use gpp::devices::gpu::ptx::Ptx;
+use gpp::devices::gpu::{NO_KERNELS, PTX};
 use gpp::kernels::registry::VERSIONS;
 use gpp::kernels::tiles::candidates::CANDIDATES;
 use gpp::kernels::{ceilings, reduce};
 use libtest_mimic::{Arguments, Failed, Trial};
+use rayon::prelude::*;
 
 const ARCHITECTURES: [&str; 2] = ["sm_70", "sm_90"];
 
@@ -60,13 +62,8 @@ fn expected() -> BTreeMap<&'static str, u32> {
 }
 
 fn entries() -> Result<(), Failed> {
-    let mut found: Vec<&str> = [PTX, CANDIDATES_PTX]
-        .into_iter()
-        .flat_map(str::lines)
-        .filter_map(|line| line.strip_prefix(".visible .entry "))
-        .map(|entry| entry.trim_end_matches('('))
-        .collect();
-    found.sort_unstable();
+    let ptx = Ptx::new(PTX);
+    let found: Vec<&str> = ptx.symbols().collect();
     let known: Vec<&str> = expected().into_keys().collect();
     if found != known {
         return Err(format!("the PTX has {found:?}, the registry {known:?}").into());
@@ -101,10 +98,12 @@ fn lines() -> Result<(), Failed> {
 }
 
 fn assembles(ptxas: &PathBuf, architecture: &str) -> Result<(), Failed> {
-    let mut log = String::new();
-    for module in [PTX, CANDIDATES_PTX] {
-        log += &assemble(ptxas, architecture, module)?;
-    }
+    let ptx = Ptx::new(PTX);
+    let modules: Vec<String> =
+        ptx.symbols().filter_map(|symbol| ptx.module(symbol, None)).collect();
+    let logs: Result<Vec<String>, Failed> =
+        modules.par_iter().map(|module| assemble(ptxas, architecture, module)).collect();
+    let log = logs?.concat();
     let usage = usage(&log);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header(vec![
