@@ -28,13 +28,12 @@ pub const VERSION: Version = Version {
     source: "paper III, v6",
     loops: Loops::Blocked,
     max_registers: Some(64),
-    expected_spill_bytes: 72,
     flops_per_term: 81.4,
     bodies: BODIES,
     ..v5::VERSION
 };
 
-kernels!(body: gpp_v6 = 1);
+kernels!(body: gpp_v6 = 1 spills { in_loop: 6, bytes: 192 });
 
 /// `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
 ///
