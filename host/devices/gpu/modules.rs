@@ -68,6 +68,7 @@ impl Modules {
     pub fn begin(&self) {
         let ahead = self.ahead.replace(Ahead::Nothing);
         self.ahead.replace(match ahead {
+            Ahead::Wanted(key) if self.loaded.borrow().contains_key(&key) => Ahead::Nothing,
             Ahead::Wanted(key) => match self.text(&key) {
                 Ok(text) => {
                     let gpu = self.gpu;
