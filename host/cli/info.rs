@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use gpp_kernels::registry::VERSIONS;
 
 use super::InfoArgs;
-use crate::devices::gpu::NO_KERNELS;
+use crate::devices::gpu::{self, NO_KERNELS};
 use crate::report::table;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
@@ -35,7 +35,11 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     writeln!(to, "memory              {:.1} GiB", info.memory_bytes as f64 / (1u64 << 30) as f64)?;
     match NO_KERNELS {
         Some(why) => writeln!(to, "GPU kernels         none: {why}")?,
-        None => writeln!(to, "GPU kernels         PTX for sm_70 and later")?,
+        None => {
+            let kernels = gpu::kernels()?;
+            let by = kernels.compiler().unwrap_or("an unknown compiler");
+            writeln!(to, "GPU kernels         PTX for sm_70 and later by {by}")?;
+        }
     }
     writeln!(to, "{}", table::kernels(&kernels))?;
     Ok(ExitCode::SUCCESS)

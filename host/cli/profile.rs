@@ -119,7 +119,9 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     };
 
     if let Some(architecture) = architecture {
-        match sass::disassemble(&gpu::ptx()?, &architecture) {
+        let kernels = profiles.iter().filter_map(|profile| profile.launches.first());
+        let ptx = gpu::kernels()?.of(kernels.map(String::as_str));
+        match sass::disassemble(&ptx, &architecture) {
             Ok(all) => profiles.iter_mut().for_each(|profile| profile.set_disassembly(&all)),
             Err(why) => eprintln!("no instruction counts from the disassembly: {why}"),
         }

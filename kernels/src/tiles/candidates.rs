@@ -7,7 +7,7 @@ use crate::registry::{Body, Energies, Layout, Loops, Poles, Version};
 use crate::tiles::{Shape, complex, halves};
 use crate::versions::kernels;
 
-/// Start of the symbols of candidates, which are a module of their own.
+/// Start of the symbols of candidates.
 pub const PREFIX: &str = "gpp_tile_";
 
 /// A shape that has kernels.

@@ -26,7 +26,6 @@ pub const VERSION: Version = Version {
     layout: registry::Layout::Original,
     threads: 128,
     max_registers: None,
-    expected_spill_bytes: 0,
     flops_per_term: 147.9,
     bodies: BODIES,
     poles: Poles::Any,
