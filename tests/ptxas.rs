@@ -9,7 +9,7 @@ use std::process::Command;
 use comfy_table::Table;
 use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
-use gpp::kernels::registry::{Spills, VERSIONS};
+use gpp::kernels::registry::{Loops, Spills, VERSIONS};
 use gpp::kernels::tiles::candidates::CANDIDATES;
 use gpp::kernels::{ceilings, reduce};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -80,26 +80,39 @@ fn entries() -> Result<(), Failed> {
 }
 
 fn lines() -> Result<(), Failed> {
-    let file = |line: &str| -> Option<(String, String)> {
+    let file = |line: &'static str| -> Option<(&str, &str)> {
         let (number, path) = line.trim().strip_prefix(".file")?.trim().split_once(' ')?;
-        Some((number.to_string(), path.trim_matches('"').to_string()))
+        Some((number, path.trim_matches('"')))
     };
-    let files: BTreeMap<String, String> = PTX.lines().filter_map(file).collect();
-    let located: Vec<&str> = PTX
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(".loc")?.split_whitespace().next())
-        .filter_map(|number| files.get(number))
-        .map(String::as_str)
-        .collect();
-    if let Some(foreign) = located.iter().find(|path| !path.starts_with("./kernels/src/")) {
+    let files: BTreeMap<&str, &str> = PTX.lines().filter_map(file).collect();
+    let located = |ptx: &str| -> Vec<&str> {
+        let location = |line: &str| {
+            let number = line.trim().strip_prefix(".loc")?.split_whitespace().next()?.to_string();
+            files.get(number.as_str()).copied()
+        };
+        ptx.lines().filter_map(location).collect()
+    };
+    let all = located(PTX);
+    if let Some(foreign) = all.iter().find(|path| !path.starts_with("./kernels/src/")) {
         return Err(format!("an instruction is shown at {foreign}").into());
     }
+    let ptx = Ptx::new(PTX);
     for version in VERSIONS {
-        // The others change no line of code that is executed; from v9 on the lines are those of the tiles.
+        // The others change no line of code that is executed.
         let changes_lines = ["v0", "v1", "v2", "v3", "v4", "v6"].contains(&version.id);
         let path = format!("./kernels/src/versions/{}.rs", version.id);
-        if changes_lines && !located.contains(&path.as_str()) {
+        if changes_lines && !all.contains(&path.as_str()) {
             return Err(format!("no instruction is shown at {path}").into());
+        }
+        if !matches!(version.loops, Loops::Tiled(_)) {
+            continue;
+        }
+        for body in version.all_bodies() {
+            let located = located(&ptx.of([body.symbol]));
+            let calls = located.iter().filter(|&&at| at == path).count();
+            if 2 * calls > located.len() {
+                return Err(format!("{} is shown where it calls its tiles", body.symbol).into());
+            }
         }
     }
     Ok(())
