@@ -130,7 +130,7 @@ pub fn watch() -> std::io::Result<()> {
     }
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
     thread::spawn(move || {
-        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+        if let Some(signal) = signals.forever().find(|&signal| signal != SIGXFSZ) {
             asked.store(true, Ordering::SeqCst);
             stop();
             signal_hook::low_level::exit(128 + signal);

@@ -871,9 +871,10 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
     ] {
         let (problem, record) = measured(&sums);
         assert_eq!(record.verification.outcome, outcome, "{sums:?}");
-        let passed = gpp::cli::exit_code(&[record.clone()]) == std::process::ExitCode::SUCCESS;
+        let passed =
+            gpp::cli::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
         assert_eq!(passed, outcome == Outcome::Passed);
-        let table = gpp::report::table::results(&[record.clone()], None);
+        let table = gpp::report::table::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
         let info = gpp::devices::cpu::Cpu::new();
         let repetition = Repetition { warmup: 0, repeat: 3 };

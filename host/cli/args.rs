@@ -12,15 +12,18 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 
 const AFTER_HELP: &str = "\
 Examples:
-  gpp                                     every version, demo system, best device
-  gpp -v v0-v8 -s si214 --json run.json   the paper's versions and system, kept as JSON
-  gpp -v best -i file.dat -d gpu:1        the fastest version on a file of your own
-  gpp list                                versions and systems
-  gpp table -s si214                      the paper's Table I, live
+  gpp                                 every version, demo system, best device
+  gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
+  gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
+  gpp list                            versions and systems
+  gpp table -s si214                  the paper's Table I, live
 
-Exit codes: 0 ran and verified; 1 ran, verification failed; 2 bad usage or bad input;
-3 the device asked for is missing or failed; 128 and the signal's number: interrupted, what was done
-by then is printed.
+Exit codes:
+  0    ran and verified
+  1    ran, verification failed
+  2    bad usage or bad input
+  3    the device asked for is missing or failed
+  130  interrupted (143 by SIGTERM); what was done by then is printed
 
 GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
 
@@ -259,9 +262,6 @@ pub struct ProfileArgs {
     #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
     pub version: String,
 
-    #[command(flatten)]
-    pub problem: ProblemArgs,
-
     /// Which GPU
     #[arg(short, long, default_value = "gpu", conflicts_with = "from")]
     pub device: String,
@@ -294,6 +294,9 @@ pub struct ProfileArgs {
     /// No tables, no progress and no notes
     #[arg(short, long)]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
 }
 
 /// Arguments of `roofline`.
@@ -327,12 +330,6 @@ pub struct TableArgs {
     #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
     pub version: String,
 
-    #[command(flatten)]
-    pub problems: ProblemsArgs,
-
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-
     /// JSON of earlier runs, several with commas, instead of running
     #[arg(
         long,
@@ -350,6 +347,12 @@ pub struct TableArgs {
     /// No progress, no notes and no table for the terminal
     #[arg(short, long)]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub problems: ProblemsArgs,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 }
 
 /// Forms of a table.
@@ -377,9 +380,6 @@ pub struct CompareArgs {
     )]
     pub version: String,
 
-    #[command(flatten)]
-    pub problems: ProblemsArgs,
-
     /// Which GPU
     #[arg(short, long, default_value = "gpu")]
     pub device: String,
@@ -395,6 +395,9 @@ pub struct CompareArgs {
     /// The profiler, for the counters of the best version
     #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
     pub ncu: PathBuf,
+
+    #[command(flatten)]
+    pub problems: ProblemsArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

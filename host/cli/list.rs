@@ -40,13 +40,13 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
             system.ngpown.to_string(),
             system.ncouls.to_string(),
             poles(system.complex_modes).into(),
-            format!("{:.0}", system.bytes() as f64 / f64::from(1 << 20)),
+            format!("{:.1}", system.bytes() as f64 / f64::from(1 << 20)),
             system.note.clone(),
         ]);
     }
     print(|to| {
         writeln!(to, "{}", fit(versions, &[2], terminal()))?;
-        writeln!(to, "best is {}; all are all of them", Version::best().id)?;
+        writeln!(to, "best is {}", Version::best().id)?;
         writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
     })?;
     Ok(ExitCode::SUCCESS)

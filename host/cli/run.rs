@@ -140,7 +140,7 @@ fn require_effect(overrides: Overrides, versions: &[&Version]) -> Result<()> {
         version.id == Version::best().id && [Poles::Any, Poles::Real].into_iter().any(tiled)
     };
     match given.iter().find(|(_, value)| value.is_some()) {
-        Some((flag, _)) if !versions.iter().any(|version| tunable(version)) => Err(Error::Data {
+        Some((flag, _)) if !versions.iter().any(tunable) => Err(Error::Data {
             origin: (*flag).into(),
             what: format!("has no effect without --version {}", Version::best().id),
         }),
