@@ -579,6 +579,10 @@ fn flags_without_effect_are_refused_by_name() {
         (&["--version", "v3", "--tile", "2"][..], "--tile: has no effect"),
         (&["--version", "v0-v8", "--warps", "8"], "--warps: has no effect"),
         (&["--version", "v8", "--registers", "64"], "--registers: has no effect"),
+        (
+            &["--version", "best", "--system", "tiny", "--device", "cpu", "--registers", "64"],
+            "--registers: has no effect on a CPU",
+        ),
         (&["--input", &file, "--seed", "1"], "--seed"),
         (&["scaling", "--version", "v0,v8"], "--version v0,v8: takes one version"),
         (&["scaling", "--system", "tiny"], "--system"),
@@ -714,14 +718,17 @@ fn tables_name_the_device() {
 fn usage_errors_lead_to_what_was_meant() {
     let empty = tempfile::tempdir().unwrap();
     let missing = text(empty.path().join("missing"));
+    let (archive, run) = (text(archived("si214")), text(archived("si214/run.json")));
     for (arguments, part) in [
         (&["--version"][..], "-V prints the program's own"),
         (&["--device", "GPU"], "did you mean `gpu`?"),
         (&["--version", "8"], "did you mean `v8`?"),
         (&["--version", "v8-v0"], "the range runs backwards: v0-v8"),
         (&["roofline", "--dir", &missing], "no such folder"),
+        (&["profile", "--operations", &missing], "no such folder"),
+        (&["report", "--dir", &archive, "--output", &run], "it is the input"),
         (&["generate", "--system", "tiny", "--output", "-"], "--output needs a file"),
-        (&["report", "--dir", &text(archived("si214")), "--output", "-"], "--output needs a file"),
+        (&["report", "--dir", &archive, "--output", "-"], "--output needs a file"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }

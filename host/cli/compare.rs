@@ -58,11 +58,12 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let ncu =
         ncu::Ncu::find(&args.ncu).map_err(|why| progress.say(format!("no counters: {why}"))).ok();
 
+    let seed = args.problems.seed.unwrap_or(DEFAULT_SEED);
     let comparison = Comparison {
         device: gpu.info().clone(),
         yardstick: yardstick.compiler.clone(),
         provenance: Provenance {
-            seed: Some(args.problems.seed.unwrap_or(DEFAULT_SEED)),
+            seed: args.problems.input.is_empty().then_some(seed),
             repeat: Some(args.repeat),
             ..Provenance::now(gpu.info())
         },

@@ -155,7 +155,7 @@ fn plausible(profile: &Profile, versions: &[&Version]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} would take {counted:.1} FLOP a term of {}, its kernels take {:.1}: name the system that \
+        "{} would take {counted:.3} FLOP a term of {}, its kernels take {:.1}: name the system that \
          the counters are of with --system or --input",
         profile.version,
         profile.system,

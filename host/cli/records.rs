@@ -70,18 +70,16 @@ pub fn require_room(folder: &Path, system: &str) -> Result<()> {
 }
 
 fn folder(dir: &Path) -> Result<PathBuf> {
-    if !dir.is_dir() {
-        return Err(wrong(dir, "no such folder; `gpp profile` makes it".into()));
-    }
     if has_profiles(dir) {
         return Ok(dir.into());
     }
-    let entries = std::fs::read_dir(dir).map_err(|e| wrong(dir, format!("cannot read: {e}")))?;
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| has_profiles(path)).collect();
+        entries.map(|entry| entry.path()).filter(|path| has_profiles(path)).collect();
     folders.sort();
     match &folders[..] {
-        [] => Err(wrong(dir, "holds no profile-v*.json; `gpp profile` makes them".into())),
+        // Loading says what is missing.
+        [] => Ok(dir.into()),
         [folder] => Ok(folder.clone()),
         several => {
             let names: Vec<String> =

@@ -32,6 +32,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         output::check(path, source.file().as_slice())?;
     }
     let device = super::device(&args.measure.device, progress)?;
+    if device.info().id == "cpu" && args.overrides.registers.is_some() {
+        let what = "has no effect on a CPU".into();
+        return Err(Error::Data { origin: "--registers".into(), what }.into());
+    }
     let problem = source.load(progress)?;
     let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
 

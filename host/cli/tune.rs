@@ -80,13 +80,12 @@ fn shapes(
     let mut loaded = device.load(problem)?;
     let poles: Poles = loaded.plan().poles;
     // A cap means nothing to the host.
-    let caps = if device.info().id == "cpu" { &CAPS[..1] } else { &CAPS[..] };
+    let caps = if device.info().id == "cpu" { vec![None] } else { CAPS.map(Some).to_vec() };
     let bar = progress.bar("tuning", (candidates(poles).count() * caps.len()) as u64);
     let mut passed = true;
-    for &cap in caps {
+    for cap in caps {
         for candidate in candidates(poles) {
-            let version: &'static Version =
-                Box::leak(Box::new(candidate.of(Version::best(), Some(cap))));
+            let version: &'static Version = Box::leak(Box::new(candidate.of(Version::best(), cap)));
             let kernel = device.kernel(version, body(version, problem, loaded.plan()))?;
             bar.inc(1);
             // Some kernels need more registers than a large block leaves.
@@ -102,7 +101,7 @@ fn shapes(
                 poles: name(poles).into(),
                 tile: candidate.shape.tile,
                 warps: candidate.shape.warps,
-                max_registers: Some(cap),
+                max_registers: cap,
             };
             progress.say(format_args!(
                 "{} {:>12.3} ms  {}",

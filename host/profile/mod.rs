@@ -280,7 +280,11 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     if profiles.is_empty() {
         return Err(Error::Data {
             origin: folder.display().to_string(),
-            what: "holds no profile-v*.json; `gpp profile` makes them".into(),
+            what: if folder.is_dir() {
+                "holds no profile-v*.json; `gpp profile` makes them".into()
+            } else {
+                "no such folder; `gpp profile` makes it".into()
+            },
         });
     }
     Ok(profiles)
