@@ -15,10 +15,10 @@ use crate::devices::gpu::yardstick::{OnBoth, Side};
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::error::Error;
 use crate::interrupt::Kept;
-use crate::measure::Times;
+use crate::measure::{Times, same_bits};
 use crate::output::{self, is_stdout, note, print, write_text};
-use crate::problem::Problem;
 use crate::problem::systems::DEFAULT_SEED;
+use crate::problem::{Problem, Sums};
 use crate::profile::{self, Context, ncu};
 use crate::progress::Progress;
 use crate::provenance::{PROGRAM, Provenance};
@@ -181,7 +181,7 @@ fn document(found: &Comparison, complete: bool) -> Value {
         "schema": 1,
         "program": PROGRAM,
         "provenance": found.provenance,
-        "interrupted": !complete,
+        "complete": complete,
         "device": found.device,
         "yardstick": found.yardstick,
         "repeat": found.provenance.repeat,
@@ -234,7 +234,8 @@ impl<'a> Race<'a> {
         passed: &mut bool,
     ) -> crate::Result<[Result; N]> {
         let mut samples = [const { Vec::new() }; N];
-        let mut sums = [const { None }; N];
+        let mut sums: [Option<Sums>; N] = [const { None }; N];
+        let mut repeats = [true; N];
         for _ in 0..self.repeat {
             for (at, (side, version)) in competitors.iter().enumerate() {
                 let mut warm = 0.0;
@@ -243,13 +244,17 @@ impl<'a> Race<'a> {
                 }
                 let (last, seconds) = self.on.run(*side, version)?;
                 samples[at].push(seconds);
+                repeats[at] &= sums[at].as_ref().is_none_or(|before| same_bits(before, &last));
                 sums[at] = Some(last);
             }
         }
         Ok(std::array::from_fn(|at| {
             let sums = sums[at].take().expect("at least the warm-up ran");
             let sums = self.problem.start.plus(&sums);
-            let verification = verify(self.problem, &sums, self.reference.as_ref());
+            let mut verification = verify(self.problem, &sums, self.reference.as_ref());
+            if !repeats[at] && verification.outcome != Outcome::Incorrect {
+                verification.outcome = Outcome::Nondeterministic;
+            }
             if verification.outcome != Outcome::Passed {
                 let (side, version) = competitors[at];
                 let outcome = table::outcome(verification.outcome);

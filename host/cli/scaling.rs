@@ -225,7 +225,7 @@ fn document(lines: &Lines, complete: bool) -> Value {
         "schema": 1,
         "program": PROGRAM,
         "provenance": lines.provenance,
-        "interrupted": !complete,
+        "complete": complete,
         "device": lines.device,
         "version": lines.version,
         "complex_modes": lines.complex,

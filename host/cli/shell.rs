@@ -19,14 +19,16 @@ pub fn man() -> anyhow::Result<ExitCode> {
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    // A page of its own for each subcommand is too much for one command; its options follow here.
+    // One page for all: each subcommand is a section of it.
     for subcommand in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         let name = subcommand.get_name().to_uppercase();
         page.extend(format!(".SH \"GPP {name}\"\n").bytes());
         let man = clap_mangen::Man::new(subcommand.clone());
-        man.render_description_section(&mut page)?;
-        man.render_synopsis_section(&mut page)?;
-        man.render_options_section(&mut page)?;
+        let mut section = Vec::new();
+        man.render_description_section(&mut section)?;
+        man.render_synopsis_section(&mut section)?;
+        man.render_options_section(&mut section)?;
+        page.extend(String::from_utf8(section)?.replace("\n.SH ", "\n.SS ").bytes());
     }
     print(|to| to.write_all(&page))?;
     Ok(ExitCode::SUCCESS)

@@ -193,7 +193,7 @@ fn document(trials: &Trials, complete: bool) -> Value {
         "schema": 1,
         "program": PROGRAM,
         "provenance": trials.provenance,
-        "interrupted": !complete,
+        "complete": complete,
         "device": trials.device,
         "system": trials.system,
         "version": Version::best().id,

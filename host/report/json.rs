@@ -67,13 +67,13 @@ impl Run {
         }
     }
 
-    /// The object that `--json` writes; `complete` is false for what an interrupt left.
+    /// The object that `--json` writes; `complete` is false for what an interrupt or an error left.
     pub fn document(&self, complete: bool) -> Value {
         json!({
             "schema": SCHEMA,
             "program": PROGRAM,
             "provenance": self.provenance,
-            "interrupted": !complete,
+            "complete": complete,
             "device": self.device,
             "system": self.system,
             "results": self.records.iter().map(result).collect::<Vec<_>>(),
