@@ -2,18 +2,21 @@
 //!
 //! LLVM names the innermost inlined function for each instruction, which for arithmetic is `core` or
 //! `num-complex`. The DWARF sections, which `ptxas` rejects and which therefore go, say where that
-//! function was called from: each `.loc` is replaced by the nearest caller among the versions and
-//! the formula.
+//! function was called from: each `.loc` is replaced by the nearest caller among the versions, their
+//! tiles and the formula.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use gimli::{AttributeValue, DebugAbbrev, DebugInfo, LittleEndian, constants};
 
 /// Sources whose lines say what a version does; then those that at least are ours.
-const WANTED: [&[&str]; 2] =
-    [&["/kernels/src/versions/v", "/kernels/src/formula.rs"], &["/kernels/src/"]];
+const WANTED: [&[&str]; 2] = [
+    &["/kernels/src/versions/v", "/kernels/src/tiles/", "/kernels/src/formula.rs"],
+    &["/kernels/src/"],
+];
 
-/// The PTX without its DWARF sections, `.file` lines on top, each `.loc` at the nearest wanted line.
+/// The PTX without its DWARF sections and their mark, `.file` lines on top, each `.loc` at the nearest wanted line.
 pub fn rewrite(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let end = lines.iter().position(|line| is_section(line)).unwrap_or(lines.len());
@@ -21,6 +24,7 @@ pub fn rewrite(ptx: &str) -> String {
     let files: HashMap<u64, &str> = code.iter().copied().filter_map(file).collect();
     // What cannot be read of the debug information leaves the lines as they are.
     let calls = inlined_calls(code, debug).unwrap_or_default();
+    let tightest = tightest(&calls, code.len());
 
     let mut text = String::with_capacity(ptx.len());
     for (at, line) in code.iter().enumerate() {
@@ -33,9 +37,11 @@ pub fn rewrite(ptx: &str) -> String {
                 let instruction = (at..code.len())
                     .find(|&at| location(code[at]).is_none() && !code[at].ends_with(':'))
                     .unwrap_or(at);
-                let (file, line) = nearest_wanted(innermost, instruction as u64, &calls, &files);
+                let call = tightest.get(instruction).copied().flatten();
+                let (file, line) = nearest_wanted(innermost, call, &calls, &files);
                 text += &format!("\t.loc\t{file} {line} 0");
             }
+            None if line.starts_with(".target") => text += &line.replace(", debug", ""),
             None => text += line,
         }
         text.push('\n');
@@ -74,22 +80,28 @@ struct Call {
     parent: Option<usize>,
 }
 
-/// The line to show for the instruction at `at`: up the chain of inlined calls to the first in a
-/// version or the formula, else in the kernels, else as it was.
+/// For each line of PTX the call that it is of. LLVM gives an inlined call's first and last
+/// instruction, between which others may stand: the tightest is the one, of equals the inner.
+fn tightest(calls: &[Call], lines: usize) -> Vec<Option<usize>> {
+    let mut order: Vec<usize> = (0..calls.len()).collect();
+    order.sort_by_key(|&index| Reverse(calls[index].high.saturating_sub(calls[index].low)));
+    let mut tightest = vec![None; lines];
+    for index in order {
+        let end = (calls[index].high as usize).min(lines);
+        let begin = (calls[index].low as usize).min(end);
+        tightest[begin..end].fill(Some(index));
+    }
+    tightest
+}
+
+/// The line to show for an instruction: up the chain of inlined calls to the first in a version, its
+/// tiles or the formula, else in the kernels, else as it was.
 fn nearest_wanted(
     innermost: (u64, u64),
-    at: u64,
+    mut call: Option<usize>,
     calls: &[Call],
     files: &HashMap<u64, &str>,
 ) -> (u64, u64) {
-    // LLVM gives an inlined call's first and last instruction, between which others may stand: the
-    // tightest is the one.
-    let mut call = calls
-        .iter()
-        .enumerate()
-        .filter(|(_, call)| call.low <= at && at < call.high)
-        .min_by_key(|(depth, call)| (call.high - call.low, usize::MAX - depth))
-        .map(|(index, _)| index);
     let mut chain = vec![innermost];
     while let Some(index) = call {
         chain.push(calls[index].site);

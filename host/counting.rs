@@ -63,10 +63,10 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
     };
     let plan = problem.plan();
     let body = body(version, problem, &plan);
-    let blocks = version.blocks(plan.extents(&problem.header), plan.poles);
+    let blocks = version.blocks(plan.extents(&problem.header, version), plan.poles);
     let threads = version.of(plan.poles).threads;
     let layout = problem.reordered(version.layout, &plan);
-    let arrays = SharedArrays(problem.arrays(&layout, plan.view()));
+    let arrays = SharedArrays(problem.arrays(&layout, plan.view(version)));
     let mut counts = Counts::default();
     for iw in version.launches(problem.nw()) {
         let launch = (0..blocks)

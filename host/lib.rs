@@ -10,6 +10,7 @@
 //! - [`profile`]: what a profiler measured of each version
 //! - [`roofline`]: ceilings, points, charts
 //! - [`report`]: the record as a table and as JSON
+//! - [`startup`]: how long the first calculation takes to begin
 //! - [`cli`]: the command line
 //!
 //! The kernels themselves and the registry of versions are in the crate `gpp_kernels`.
@@ -28,6 +29,7 @@ pub mod provenance;
 pub mod reference;
 pub mod report;
 pub mod roofline;
+pub mod startup;
 pub mod tuning;
 pub mod verify;
 

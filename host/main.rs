@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    gpp::startup::began();
     gpp::cli::main()
 }

@@ -169,7 +169,7 @@ pub fn measure(
         flops_source: ARCHIVED_COUNTS,
         kernel: device.kernel(version, body)?,
         threads_per_block: launch.threads,
-        blocks: version.blocks(plan.extents(&problem.header), plan.poles),
+        blocks: version.blocks(plan.extents(&problem.header, version), plan.poles),
         shape,
         verification,
         sums,

@@ -2,21 +2,25 @@
 
 use serde::Serialize;
 
-use crate::devices::DeviceInfo;
+use crate::devices::{DeviceInfo, gpu};
 use crate::measure::Repetition;
 use crate::problem::Origin;
 
 /// The program's commit, where the build knew it; `-dirty` at its end tells of changes.
 pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 
-/// The compiler of the kernels and its LLVM.
-pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
-
 /// The compiler of the program and its LLVM.
 pub const PROGRAM_BY: Option<&str> = option_env!("GPP_RUSTC");
 
 /// The program's name and version.
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+
+/// The compiler of the kernels and its LLVM, as their text has it or the build knew it.
+pub fn kernels_by() -> Option<String> {
+    let own = std::env::var_os("GPP_PTX").is_none().then_some(gpu::KERNELS_BY).flatten();
+    let read = || gpu::kernels().ok().and_then(|kernels| kernels.compiler().map(str::to_string));
+    own.map(str::to_string).or_else(read)
+}
 
 /// Where a record comes from.
 #[derive(Clone, Debug, Serialize)]
@@ -27,8 +31,10 @@ pub struct Provenance {
     pub host: Option<String>,
     /// [`COMMIT`].
     pub commit: Option<&'static str>,
-    /// [`KERNELS_BY`].
-    pub kernels_by: Option<&'static str>,
+    /// The compiler of the kernels and its LLVM.
+    pub kernels_by: Option<String>,
+    /// The file that `GPP_PTX` names in place of the program's own kernels.
+    pub ptx: Option<String>,
     /// [`PROGRAM_BY`].
     pub program_by: Option<&'static str>,
     /// The GPU's driver.
@@ -51,7 +57,8 @@ impl Provenance {
             date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
             host: sysinfo::System::host_name().ok(),
             commit: COMMIT,
-            kernels_by: KERNELS_BY,
+            kernels_by: kernels_by(),
+            ptx: std::env::var("GPP_PTX").ok(),
             program_by: PROGRAM_BY,
             driver: device.driver.clone(),
             seed: None,

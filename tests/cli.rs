@@ -850,11 +850,9 @@ impl gpp::devices::Loaded for FakeRun<'_> {
 fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let problem = fixture("plain");
     let one = vec![num_complex::Complex64::from(1.0); problem.nw()];
-    let reference = gpp::reference::Reference {
-        sums: problem.start.plus(&Sums { asx: one.clone(), ach: one }),
-        source: gpp::reference::Source::Golden,
-        magnitudes: None,
-    };
+    let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
+    let golden = gpp::reference::Source::Golden;
+    let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
     let info = gpp::devices::cpu::Cpu::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(

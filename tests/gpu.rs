@@ -8,7 +8,7 @@ use gpp::Error;
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::registry::{VERSIONS, Version};
-use gpp::measure::same_bits;
+use gpp::measure::{body, same_bits};
 use gpp::problem::{Problem, synthesis, systems};
 use gpp::reference;
 use gpp::verify::{Outcome, verify};
@@ -26,12 +26,12 @@ fn main() {
     if let Some(why) = &missing {
         println!("skipped on this machine: {why}");
     }
+    let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
     let trials = VERSIONS
         .iter()
-        .map(|version| {
-            Trial::test(format!("{} on the GPU", version.id), || on_gpu(version))
-                .with_ignored_flag(missing.is_some())
-        })
+        .map(|version| Trial::test(format!("{} on the GPU", version.id), || on_gpu(version)))
+        .chain([ahead])
+        .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -46,6 +46,26 @@ fn on_gpu(version: &'static Version) -> Result<(), Failed> {
     }
     for name in ["tiny", "demo"] {
         check(&gpu, version, &synthesis::synthesise(systems::find(name)?, 11, QUIET)?)?;
+    }
+    Ok(())
+}
+
+/// Each version twice, as the run loop does it: the next one is prepared before the last run.
+fn loaded_ahead() -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
+    let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
+    let mut loaded = gpu.load(&problem)?;
+    for (at, version) in VERSIONS.iter().enumerate() {
+        loaded.run(version)?;
+        if let Some(next) = VERSIONS.get(at + 1) {
+            gpu.prepare(next, body(next, &problem, loaded.plan()));
+        }
+        let (sums, _) = loaded.run(version)?;
+        let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
+        if verification.outcome != Outcome::Passed {
+            return Err(format!("{}: {verification:?}", version.id).into());
+        }
     }
     Ok(())
 }

@@ -58,9 +58,15 @@ __device__ inline bool cut_off(double w, double size, double bound)
 }
 
 __device__ inline complex wdiff_of(double w, complex wtilde) { return {w - wtilde.re, -wtilde.im}; }
-__device__ inline complex cden_of(double w, complex wtilde2)
+// w² − ω̃², without cancellation near either pole.
+__device__ inline complex first_denominator(double w, complex wdiff, complex wtilde, complex wtilde2)
 {
-    return {w * w - wtilde2.re, -wtilde2.im};
+    return {wdiff.re * (w + wtilde.re) + wtilde.im * wtilde.im, -wtilde2.im};
+}
+// 2ω̃(w + ω̃), which is 4ω̃²(delw + ½) / delw.
+__device__ inline complex second_denominator(double w, complex wtilde)
+{
+    return wtilde * (complex{w + wtilde.re, wtilde.im} * 2.0);
 }
 
 // v0: divisions, square roots, a three-way branch.
@@ -73,10 +79,9 @@ struct Divisions {
         const double delwr = norm(delw);
         Term t;
         if (wdiffr > l.limittwo && delwr < l.limitone) {
-            t = {p.omega2 / cden_of(w, p.wtilde2), delw * p.eps};
+            t = {p.omega2 / first_denominator(w, wdiff, p.wtilde, p.wtilde2), delw * p.eps};
         } else if (delwr > TOL_ZERO) {
-            const complex cden = p.wtilde2 * (complex{delw.re + 0.5, delw.im} * 4.0);
-            t = {-(p.omega2 * delw / cden), ZERO};
+            t = {-(p.omega2 / second_denominator(w, p.wtilde)), ZERO};
         } else {
             t = {ZERO, ZERO};
         }
@@ -95,10 +100,9 @@ struct Reciprocals {
         const double delwr = norm(delw);
         Term t;
         if (wdiffr > l.limittwo && delwr < l.limitone) {
-            t = {p.omega2 * reciprocal(cden_of(w, p.wtilde2)), delw * p.eps};
+            t = {p.omega2 * reciprocal(first_denominator(w, wdiff, p.wtilde, p.wtilde2)), delw * p.eps};
         } else if (delwr > TOL_ZERO) {
-            const complex cden = p.wtilde2 * (complex{delw.re + 0.5, delw.im} * 4.0);
-            t = {-(p.omega2 * reciprocal(cden) * delw), ZERO};
+            t = {-(p.omega2 * reciprocal(second_denominator(w, p.wtilde))), ZERO};
         } else {
             t = {ZERO, ZERO};
         }
@@ -116,11 +120,10 @@ __device__ inline Term uncut_term(const Pair &p, double w, const Limits &l)
     const double delwr = norm(delw);
     Term t = {ZERO, ZERO};
     if (wdiffr > l.limittwo && delwr < l.limitone) {
-        t.ssx = p.omega2 * reciprocal(cden_of(w, p.wtilde2));
+        t.ssx = p.omega2 * reciprocal(first_denominator(w, wdiff, p.wtilde, p.wtilde2));
         t.sch = delw * p.eps;
     } else if (delwr > TOL_ZERO) {
-        const complex cden = p.wtilde2 * (complex{delw.re + 0.5, delw.im} * 4.0);
-        t.ssx = -(p.omega2 * reciprocal(cden) * delw);
+        t.ssx = -(p.omega2 * reciprocal(second_denominator(w, p.wtilde)));
     }
     return t;
 }

@@ -7,7 +7,7 @@ use crate::devices::cpu::require_memory;
 use crate::output::print;
 use crate::problem::{synthesis, systems};
 use crate::progress::Progress;
-use crate::reference::{golden::Golden, serial};
+use crate::reference::{self, golden::Golden};
 
 pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
@@ -20,7 +20,7 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
         all.push(Golden {
             system: system.name.clone(),
             seed: args.seed,
-            sums: serial::evaluate(&problem, progress).sums,
+            sums: reference::evaluate(&problem, progress).sums,
         });
     }
     let text = serde_json::to_string_pretty(&all)?;

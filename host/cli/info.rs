@@ -9,7 +9,7 @@ use super::args::InfoArgs;
 use crate::devices::gpu::NO_KERNELS;
 use crate::output::print;
 use crate::progress::Progress;
-use crate::provenance::{COMMIT, KERNELS_BY, PROGRAM, PROGRAM_BY, Provenance};
+use crate::provenance::{COMMIT, PROGRAM, PROGRAM_BY, Provenance, kernels_by};
 use crate::report::table;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
@@ -67,7 +67,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
                 None => "PTX for sm_70 and later".into(),
             }),
         ),
-        ("kernels by", Some(unknown(KERNELS_BY))),
+        ("kernels by", Some(unknown(kernels_by().as_deref()))),
         (
             "program",
             Some(format!("{PROGRAM}, {}, commit {}", unknown(PROGRAM_BY), unknown(COMMIT))),

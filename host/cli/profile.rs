@@ -57,7 +57,9 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let profiles = &mut profiled.profiles;
 
     if let Some(architecture) = args.architecture.as_ref().or(profiled.architecture.as_ref()) {
-        match sass::disassemble(&gpu::ptx()?, architecture) {
+        let kernels = profiles.iter().filter_map(|profile| profile.launches.first());
+        let ptx = gpu::kernels()?.of(kernels.map(String::as_str));
+        match sass::disassemble(&ptx, architecture) {
             Ok(all) => profiles.iter_mut().for_each(|profile| profile.set_disassembly(&all)),
             Err(why) => progress
                 .say(format_args!("note: no instruction counts from the disassembly: {why}")),

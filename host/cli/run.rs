@@ -11,7 +11,7 @@ use super::versions::versions;
 use crate::devices::Device;
 use crate::error::{Error, Result};
 use crate::interrupt::Kept;
-use crate::measure::{Record, Repetition, measure};
+use crate::measure::{Record, Repetition, body, measure};
 use crate::output::{self, is_stdout, note, print, write_text};
 use crate::problem::Problem;
 use crate::progress::Progress;
@@ -86,8 +86,20 @@ pub fn measure_all(
     let runs = versions.len() * (repetition.warmup + repetition.repeat);
     let bar = progress.bar("running", runs as u64);
     let mut records = Vec::with_capacity(versions.len());
-    for version in versions {
-        let version = shaped(version, &device.info().name, poles, overrides)?;
+    let versions: Vec<&Version> = versions
+        .iter()
+        .map(|version| shaped(version, &device.info().name, poles, overrides))
+        .collect::<Result<_>>()?;
+    for (at, &version) in versions.iter().enumerate() {
+        let next = versions.get(at + 1).map(|next| (next, body(next, problem, loaded.plan())));
+        let mut left = repetition.warmup + repetition.repeat;
+        // Loads of kernels go beside a last run, never between timed ones.
+        let prepare = |left: usize| {
+            if let (1, Some((next, body))) = (left, next) {
+                device.prepare(next, body);
+            }
+        };
+        prepare(left);
         bar.set_message(format!("{} on {}", version.id, device.info().id));
         let record = measure(
             version,
@@ -96,7 +108,11 @@ pub fn measure_all(
             problem,
             reference.as_ref(),
             repetition,
-            || bar.inc(1),
+            || {
+                bar.inc(1);
+                left -= 1;
+                prepare(left);
+            },
         )?;
         progress.say(line(&record));
         each(&record);

@@ -145,7 +145,7 @@ fn measure_points(
         // v3 is checked against the definition by the tests; here it is the reference.
         let (sums, _) = loaded.run(judge)?;
         let reference =
-            Reference { sums: problem.start.plus(&sums), source: Source::Serial, magnitudes: None };
+            Reference::new(problem.start.plus(&sums), Source::Serial, Progress { shown: false });
         let record = measure(
             version,
             device,

@@ -105,10 +105,10 @@ impl Loaded for OnHost<'_> {
         };
         let nw = self.problem.nw();
         let body = body(version, self.problem, &self.plan);
-        let extents = self.plan.extents(&self.problem.header);
+        let extents = self.plan.extents(&self.problem.header, version);
         let poles = self.plan.poles;
         let (threads, blocks) = (version.of(poles).threads, version.blocks(extents, poles));
-        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view()));
+        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(version)));
 
         let begin = Instant::now();
         let mut values = Vec::with_capacity(nw * VALUES);

@@ -23,6 +23,10 @@ pub trait Device {
     /// [`Error::Driver`].
     fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo>;
 
+    /// Says which of a version's kernels is needed next, so that the device can get it ready while the
+    /// run after this call is under way.
+    fn prepare(&self, _version: &Version, _body: &Body) {}
+
     /// Puts a problem's arrays on the device, where all versions find them.
     ///
     /// # Errors

@@ -134,6 +134,9 @@ impl Header {
                 return Err(format!("{name} is {value}"));
             }
         }
+        if self.sexcut < 0.0 {
+            return Err(format!("sexcut must not be negative, found {}", self.sexcut));
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 pub mod file;
 pub mod header;
 pub mod plan;
+pub mod range;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
@@ -79,11 +80,11 @@ impl Problem {
     ///
     /// # Errors
     /// [`Error::Data`] where an extent or index is out of range, a matrix has the wrong size, or a
-    /// value is not finite.
+    /// value is not finite or out of [`range`].
     pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
         let wrong = |what: String| Error::Data { origin: name.to_string(), what };
         header.validate().map_err(&wrong)?;
-        let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
+        let Matrices { mut wtilde, eps, aqsn, aqsm_local } = matrices;
         let (nbands, ngpown, ncouls) = (header.nbands, header.ngpown, header.ncouls);
         for (what, array, first, second) in [
             ("wtilde_array(ig,igp)", &wtilde, ncouls, ngpown),
@@ -110,11 +111,14 @@ impl Problem {
                 )));
             }
         }
+        let wx = header.wx();
+        range::check(&wtilde, ncouls, &wx, header.nw(), header.nstart).map_err(&wrong)?;
+        range::resolve(&mut wtilde, &wx);
         let start = Sums::zero(header.nw());
         Ok(Problem {
             name: name.to_string(),
             origin,
-            wx: header.wx(),
+            wx,
             vcoul_loc: header.vcoul_loc(),
             occ: header.occ(),
             header,

@@ -9,25 +9,15 @@
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::term::{Energy, size, times};
+use super::{Evaluation, Scale, VANISHING};
 use crate::problem::{Header, Problem, Sums};
 use crate::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
 
-/// `|delw|²` that the second branch needs to exceed.
-const TOL_ZERO: f64 = 1e-12;
-
-/// The sums of a problem and how large their terms are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Sums that the kernels must find, without the starting sums.
-    pub sums: Sums,
-    /// Σ|terms| of each energy's `asx` and `ach`, by the 1-norm.
-    pub magnitudes: Vec<[f64; 2]>,
-}
-
-/// Evaluates all terms of `problem`.
+/// Evaluates all terms of `problem` in double precision.
 pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
     let ngpown = problem.header.ngpown;
     let bar = progress.bar("serial reference", ngpown as u64);
@@ -52,8 +42,12 @@ pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
         asx: totals.iter().map(|t| -t.ssx.value()).collect(),
         ach: totals.iter().map(|t| t.sch.value() * 0.5).collect(),
     };
-    let magnitudes = totals.iter().map(|t| [t.magnitudes[0], t.magnitudes[1] * 0.5]).collect();
-    Evaluation { sums, magnitudes }
+    let halved = |[asx, ach]: [f64; 2]| [asx, ach * 0.5];
+    let scale = Scale {
+        magnitudes: totals.iter().map(|t| halved(t.magnitudes)).collect(),
+        undecided: totals.iter().map(|t| halved(t.undecided)).collect(),
+    };
+    Evaluation { sums, scale }
 }
 
 /// The sums over `n` and `ig` for one `igp`, energy by energy.
@@ -70,168 +64,118 @@ fn column(problem: &Problem, igp: usize) -> Vec<Pair> {
         let aqsn = &problem.aqsn[n * ncouls..(n + 1) * ncouls];
         let factor = problem.aqsm_local[n * ngpown + igp].conj() * vcoul;
         for (iw, sum) in sums.iter_mut().enumerate() {
-            let w = problem.wx[n * nw + iw];
-            let at = Energy {
-                w,
-                limittwo: limits.limittwo,
-                limitone: limits.limitone,
-                cutoff: if w < 0.0 { limits.sexcut * limits.sexcut } else { f64::INFINITY },
-            };
-            let over_ig = at.sum_over_ig(wtilde, eps, aqsn);
-            sum.ssx.add(factor * problem.occ[n] * over_ig.ssx);
+            let at = Energy::of(problem.wx[n * nw + iw], limits);
+            let over_ig = sum_over_ig(at, wtilde, eps, aqsn);
+            let occ = problem.occ[n];
+            sum.ssx.add(factor * occ * over_ig.ssx);
             sum.sch.add(factor * over_ig.sch);
-            let [ssx, sch] = over_ig.magnitudes;
-            sum.magnitudes[0] += factor.l1_norm() * problem.occ[n] * ssx;
-            sum.magnitudes[1] += factor.l1_norm() * sch;
+            for (part, factor) in [size(factor) * occ, size(factor)].into_iter().enumerate() {
+                sum.magnitudes[part] += factor * over_ig.magnitudes[part];
+                sum.undecided[part] += factor * over_ig.undecided[part];
+            }
         }
     }
     sums
 }
 
-/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, and the sums of their terms' 1-norms.
+/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the sums of their terms' 1-norms, and of what rounding may
+/// decide of them.
 struct OverIg {
     ssx: Complex64,
     sch: Complex64,
     magnitudes: [f64; 2],
+    undecided: [f64; 2],
 }
 
-/// What one band and energy fix.
-#[derive(Clone, Copy)]
-struct Energy {
-    w: f64,
-    limittwo: f64,
-    limitone: f64,
-    /// Bound on `|ssx|² / |eps|²`, infinite where there is none.
-    cutoff: f64,
+/// The sums over `ig`, with the widest vectors there are.
+fn sum_over_ig(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
+            sum_in_lanes(e, a, b, c)
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
+            sum_in_lanes(e, a, b, c)
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has the feature.
+            return unsafe { avx512(at, wtilde, eps, aqsn) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the feature.
+            return unsafe { avx2(at, wtilde, eps, aqsn) };
+        }
+    }
+    sum_in_lanes(at, wtilde, eps, aqsn)
 }
 
-impl Energy {
-    /// The sums over `ig`, with the widest vectors there are.
-    fn sum_over_ig(self, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
-        #[cfg(target_arch = "x86_64")]
-        {
-            #[target_feature(enable = "avx512f")]
-            fn avx512(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
-                e.sum_in_lanes(a, b, c)
-            }
-            #[target_feature(enable = "avx2")]
-            fn avx2(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
-                e.sum_in_lanes(a, b, c)
-            }
-            if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has the feature.
-                return unsafe { avx512(self, wtilde, eps, aqsn) };
-            }
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has the feature.
-                return unsafe { avx2(self, wtilde, eps, aqsn) };
-            }
-        }
-        self.sum_in_lanes(wtilde, eps, aqsn)
+#[inline(always)]
+fn sum_in_lanes(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
+    let mut lanes = InLanes::default();
+    let (wtilde, wtilde_rest) = wtilde.as_chunks::<LANES>();
+    let (eps, eps_rest) = eps.as_chunks::<LANES>();
+    let (aqsn, aqsn_rest) = aqsn.as_chunks::<LANES>();
+    for ((wtilde, eps), aqsn) in wtilde.iter().zip(eps).zip(aqsn) {
+        lanes.add_terms(at, wtilde, eps, aqsn);
     }
-
-    #[inline(always)]
-    fn sum_in_lanes(self, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
-        let mut lanes = [Lanes::default(); 4];
-        let mut sizes = [[0.0; LANES]; 2];
-        let (wtilde, wtilde_rest) = wtilde.as_chunks::<LANES>();
-        let (eps, eps_rest) = eps.as_chunks::<LANES>();
-        let (aqsn, aqsn_rest) = aqsn.as_chunks::<LANES>();
-        for ((wtilde, eps), aqsn) in wtilde.iter().zip(eps).zip(aqsn) {
-            self.add_terms(wtilde, eps, aqsn, &mut lanes, &mut sizes);
-        }
-        if !wtilde_rest.is_empty() {
-            // Vanished modes contribute nothing.
-            let filled = |rest: &[Complex64]| {
-                let mut all = [Complex64::ZERO; LANES];
-                all[..rest.len()].copy_from_slice(rest);
-                all
-            };
-            self.add_terms(
-                &filled(wtilde_rest),
-                &filled(eps_rest),
-                &filled(aqsn_rest),
-                &mut lanes,
-                &mut sizes,
-            );
-        }
-        let [ssx_re, ssx_im, sch_re, sch_im] = lanes.map(|lanes| lanes.value());
-        OverIg {
-            ssx: Complex64::new(ssx_re, ssx_im),
-            sch: Complex64::new(sch_re, sch_im),
-            magnitudes: sizes.map(|lanes| lanes.iter().sum()),
-        }
+    if !wtilde_rest.is_empty() {
+        // Vanished modes contribute nothing.
+        let filled = |rest: &[Complex64]| {
+            let mut all = [Complex64::ZERO; LANES];
+            all[..rest.len()].copy_from_slice(rest);
+            all
+        };
+        lanes.add_terms(at, &filled(wtilde_rest), &filled(eps_rest), &filled(aqsn_rest));
     }
+    let [ssx_re, ssx_im, sch_re, sch_im] = lanes.sums.map(|lanes| lanes.value());
+    OverIg {
+        ssx: Complex64::new(ssx_re, ssx_im),
+        sch: Complex64::new(sch_re, sch_im),
+        magnitudes: lanes.magnitudes.map(|lanes| lanes.iter().sum()),
+        undecided: lanes.undecided.map(|lanes| lanes.iter().sum()),
+    }
+}
 
-    /// Adds the terms of 8 neighbouring `ig`: the parts of `ssx·aqsn` and of `sch·aqsn`.
+/// Sums over every eighth `ig`.
+#[derive(Default)]
+struct InLanes {
+    /// Parts of `ssx·aqsn` and of `sch·aqsn`.
+    sums: [Lanes; 4],
+    magnitudes: [[f64; LANES]; 2],
+    undecided: [[f64; LANES]; 2],
+}
+
+impl InLanes {
+    /// Adds the terms of 8 neighbouring `ig`.
     #[inline(always)]
     fn add_terms(
-        self,
+        &mut self,
+        at: Energy,
         wtilde: &[Complex64; LANES],
         eps: &[Complex64; LANES],
         aqsn: &[Complex64; LANES],
-        sums: &mut [Lanes; 4],
-        sizes: &mut [[f64; LANES]; 2],
     ) {
         let mut parts = [[0.0; LANES]; 4];
         for lane in 0..LANES {
-            let (ssx, sch) = self.term(wtilde[lane], eps[lane]);
-            let (asx, ach) = (times(ssx, aqsn[lane]), times(sch, aqsn[lane]));
+            let term = at.term::<f64>(wtilde[lane], eps[lane]);
+            let (asx, ach) = (times(term.ssx, aqsn[lane]), times(term.sch, aqsn[lane]));
             parts[0][lane] = asx.re;
             parts[1][lane] = asx.im;
             parts[2][lane] = ach.re;
             parts[3][lane] = ach.im;
-            sizes[0][lane] += asx.re.abs() + asx.im.abs();
-            sizes[1][lane] += ach.re.abs() + ach.im.abs();
+            let factor = size(aqsn[lane]);
+            let vanishing = VANISHING * factor * size(eps[lane]);
+            for (part, size) in [size(asx), size(ach)].into_iter().enumerate() {
+                self.magnitudes[part][lane] += size + vanishing;
+                self.undecided[part][lane] += factor * term.undecided[part];
+            }
         }
-        for (sum, part) in sums.iter_mut().zip(&parts) {
+        for (sum, part) in self.sums.iter_mut().zip(&parts) {
             sum.add(part);
         }
     }
-
-    /// `ssx` and `sch` of one pair, as the formula defines them, with selects for the branches.
-    #[inline(always)]
-    fn term(self, wtilde: Complex64, eps: Complex64) -> (Complex64, Complex64) {
-        let w = self.w;
-        let wtilde2 = times(wtilde, wtilde);
-        let omega2 = times(wtilde2, eps);
-        let wdiff = Complex64::new(w - wtilde.re, -wtilde.im);
-        let delw = over(wtilde, wdiff);
-        let delw2 = delw.re * delw.re + delw.im * delw.im;
-        let wdiff2 = wdiff.re * wdiff.re + wdiff.im * wdiff.im;
-
-        let first = (wdiff2 > self.limittwo) & (delw2 < self.limitone);
-        let second = !first & (delw2 > TOL_ZERO);
-        let far = Complex64::new(w * w - wtilde2.re, -wtilde2.im);
-        let delw_half = Complex64::new(delw.re + 0.5, delw.im);
-        let near = times(Complex64::new(4.0 * wtilde2.re, 4.0 * wtilde2.im), delw_half);
-        let ssx = over(select(first, omega2, -times(omega2, delw)), select(first, far, near));
-        let ssx2 = ssx.re * ssx.re + ssx.im * ssx.im;
-        let eps2 = eps.re * eps.re + eps.im * eps.im;
-        // Infinity times a zero eps is no bound either.
-        let kept = (ssx2 <= self.cutoff * eps2) | (self.cutoff == f64::INFINITY);
-
-        (
-            select((first | second) & kept, ssx, Complex64::ZERO),
-            select(first, times(delw, eps), Complex64::ZERO),
-        )
-    }
-}
-
-#[inline(always)]
-fn times(a: Complex64, b: Complex64) -> Complex64 {
-    Complex64::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
-}
-
-#[inline(always)]
-fn over(a: Complex64, b: Complex64) -> Complex64 {
-    let norm = b.re * b.re + b.im * b.im;
-    Complex64::new((a.re * b.re + a.im * b.im) / norm, (a.im * b.re - a.re * b.im) / norm)
-}
-
-#[inline(always)]
-fn select(condition: bool, a: Complex64, b: Complex64) -> Complex64 {
-    Complex64::new(if condition { a.re } else { b.re }, if condition { a.im } else { b.im })
 }
 
 /// `a + b` and what rounding it lost (Knuth).
@@ -312,12 +256,14 @@ struct Pair {
     ssx: ComplexSum,
     sch: ComplexSum,
     magnitudes: [f64; 2],
+    undecided: [f64; 2],
 }
 
 impl Pair {
     fn add_pair(&mut self, part: &Pair) {
-        for (to, from) in self.magnitudes.iter_mut().zip(part.magnitudes) {
-            *to += from;
+        for at in 0..2 {
+            self.magnitudes[at] += part.magnitudes[at];
+            self.undecided[at] += part.undecided[at];
         }
         for (to, from) in [(&mut self.ssx, &part.ssx), (&mut self.sch, &part.sch)] {
             for (to, from) in [(&mut to.re, &from.re), (&mut to.im, &from.im)] {

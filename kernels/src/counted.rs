@@ -211,8 +211,4 @@ impl Real for Counted {
     fn upper(self) -> f32 {
         self.value.upper()
     }
-
-    fn upper_unless(self, unless: bool) -> Counted {
-        Counted { value: self.value.upper_unless(unless), ..self }
-    }
 }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in;
-//! see `term` in each. On a pole itself (`wdiff = 0`) `delw` is not a number, no comparison holds
+//! see `term` in each. All of them take the two denominators from [`first_denominator`] and
+//! [`second_denominator`], which lose no digits however near `w` is to `ω̃` or `−ω̃`. On a pole itself (`wdiff = 0`) `delw` is not a number, no comparison holds
 //! and the term is zero, as in the reference. At `w = −ω̃` `ssx` is infinite, NaN in the arithmetic,
 //! and cut off like every other that is too large: see [`is_cut_off`].
 
@@ -80,10 +81,22 @@ pub fn wdiff<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
     Complex::new(w - wtilde.re, -wtilde.im)
 }
 
-/// `w² − ω̃²`, the first branch's denominator.
+/// `w² − ω̃²`, the first branch's denominator. Its real part is `(w − Re ω̃)(w + Re ω̃) + (Im ω̃)²`:
+/// where these two cancel, the imaginary part is as large as they are.
 #[inline(always)]
-pub fn w2_minus<R: Real>(w: R, wtilde2: Complex<R>) -> Complex<R> {
-    Complex::new(w * w - wtilde2.re, -wtilde2.im)
+pub fn first_denominator<R: Real>(
+    w: R,
+    wdiff: Complex<R>,
+    wtilde: Complex<R>,
+    wtilde2: Complex<R>,
+) -> Complex<R> {
+    Complex::new(wdiff.re * (w + wtilde.re) + wtilde.im * wtilde.im, -wtilde2.im)
+}
+
+/// `2ω̃(w + ω̃)`, which is the second branch's `4ω̃²(delw + ½) / delw`.
+#[inline(always)]
+pub fn second_denominator<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
+    wtilde * (Complex::new(w + wtilde.re, wtilde.im) * R::of(2.0))
 }
 
 /// Whether the cutoff takes a term: `w < 0` and the size of its `ssx` is above `bound`, or NaN.

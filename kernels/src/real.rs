@@ -1,6 +1,5 @@
 //! The number type a kernel body computes with.
 
-use core::hint::select_unpredictable;
 use core::ops::Neg;
 
 use num_complex::{Complex, Complex64};
@@ -25,9 +24,6 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// The upper word of `|self|`, read as a number of 32 bits: ordered as the whole is, where two
     /// differ by more than 2⁻²⁰ of themselves, and compared outside the FP64 pipe.
     fn upper(self) -> f32;
-
-    /// The same value, or without its upper word where `unless` holds: next to nothing.
-    fn upper_unless(self, unless: bool) -> Self;
 
     /// A complex value read from memory.
     #[inline(always)]
@@ -60,12 +56,5 @@ impl Real for f64 {
     #[inline(always)]
     fn upper(self) -> f32 {
         target::upper(self)
-    }
-
-    #[inline(always)]
-    fn upper_unless(self, unless: bool) -> f64 {
-        let (upper, lower) = ((self.to_bits() >> 32) as u32, self.to_bits() as u32);
-        let upper = select_unpredictable(unless, 0, upper);
-        f64::from_bits(u64::from(upper) << 32 | u64::from(lower))
     }
 }

@@ -1,6 +1,8 @@
 //! What the tests share: where the data is, and problems made to order.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod families;
+
 use std::path::PathBuf;
 
 use gpp::problem::{Header, Matrices, Origin, Problem};
@@ -12,6 +14,31 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub const QUIET: Progress = Progress { shown: false };
 
 pub const FIXTURES: [&str; 4] = ["plain", "edge", "poles", "three-energies"];
+
+/// Files of `data/fixtures/hard` that every version must sum.
+pub const HARD: [&str; 17] = [
+    "01-v13-halved",
+    "02-v10-v11-v13-small-pole-1-term",
+    "03-v10-v11-v13-small-pole-5000-bands",
+    "04-v12-not-zero",
+    "05-v12-subnormal-re-eps-0-plain",
+    "06-v12-v13-subnormal-re-eps-0-occupied",
+    "07-reader-rejects",
+    "08-v13-dw-2e16",
+    "10-v9-cutoff-tie",
+    "11-v10-v11-cutoff-tie",
+    "12-v0-v8-tiny-imaginary-part-on-pole",
+    "14-sexcut-1e165",
+    "15-cancelling-bands",
+    "16-antipole",
+    "18-v9-v12-drift-20000-equal-bands",
+    "19-serial-reference-near-pole",
+    "20-serial-reference-large-sexcut",
+];
+
+pub fn hard_path(name: &str) -> PathBuf {
+    repository(&format!("data/fixtures/hard/{name}.dat"))
+}
 
 /// A path inside the repository. Test binaries may be carried elsewhere and run from its root.
 pub fn repository(path: &str) -> PathBuf {

@@ -33,7 +33,7 @@ impl Gpu {
         let blocks = multiprocessors * BLOCKS;
         let sink = context.buffer("sink of the ceilings", 8)?;
 
-        let fma = self.module.function(FMA_SYMBOL)?;
+        let fma = self.module(FMA_SYMBOL)?.function(FMA_SYMBOL)?;
         // The chains stay finite: |factor| < 1.
         let arguments = [Argument::Number(0.5), Argument::Number(1.0), sink.argument()];
         let seconds = self.fastest(&fma, blocks, &arguments)?;
@@ -43,7 +43,7 @@ impl Gpu {
         let memory =
             context.buffer("buffer of the ceilings", MEMORY_BYTES.min(free / 2) as usize)?;
         memory.clear()?;
-        let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module.function(symbol));
+        let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module(symbol)?.function(symbol));
         let (shared, tile) = (shared?, tile?);
         let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
             let arguments = [

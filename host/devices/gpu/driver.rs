@@ -245,6 +245,10 @@ pub struct Module {
     module: sys::CUmodule,
 }
 
+// SAFETY: the handle is of the device's primary context, not of the thread that loaded it, and the
+// driver's functions may be called from any thread where that context is current.
+unsafe impl Send for Module {}
+
 impl Module {
     /// A kernel by its symbol.
     ///
@@ -259,7 +263,8 @@ impl Module {
         Ok(Function { function, symbol: symbol.into() })
     }
 
-    /// Fills the first elements of one of the module's variables, once all work before is done.
+    /// Fills the first elements of one of the module's variables, once all work before is done. A
+    /// module has only the variables that its kernel uses: others are left out.
     ///
     /// # Errors
     /// [`Error::Driver`], also for a variable that is too small.
@@ -269,6 +274,9 @@ impl Module {
         // SAFETY: the module is loaded.
         let code =
             unsafe { sys::cuModuleGetGlobal_v2(&mut at, &mut bytes, self.module, name.as_ptr()) };
+        if code == sys::CUresult::CUDA_ERROR_NOT_FOUND {
+            return Ok(());
+        }
         check(code, || format!("look-up of {symbol}"))?;
         if size_of_val(values) > bytes {
             return check(sys::CUresult::CUDA_ERROR_INVALID_VALUE, || {

@@ -2,26 +2,30 @@
 
 mod ceilings;
 mod driver;
+mod modules;
+pub mod ptx;
 pub mod yardstick;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use bytemuck::Pod;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::plan::TABLE_SYMBOL;
 use gpp_kernels::reduce::{self, VALUES};
-use gpp_kernels::registry::{Body, Layout, VERSIONS, Version};
+use gpp_kernels::registry::{Body, Layout, Poles, VERSIONS, Version};
 use gpp_kernels::target::WARP;
-use gpp_kernels::tiles::candidates::{CANDIDATES, PREFIX};
+use gpp_kernels::tiles::candidates::CANDIDATES;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
 use crate::measure::body;
+use crate::problem::plan::Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
+use crate::startup;
 use driver::{Argument, Buffer, Context, Event, Module};
+use modules::Modules;
+use ptx::Ptx;
 
 /// The kernels as PTX; empty where the build found no compiler for them.
 pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/gpp.ptx"));
@@ -29,41 +33,35 @@ pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/gpp.ptx"));
 /// Why there are no kernels in this build, where there are none.
 pub const NO_KERNELS: Option<&str> = option_env!("GPP_NO_KERNELS");
 
+/// The compiler that built the kernels in the program: `rustc 1.96.0, LLVM 22.1.8`.
+pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
+
 /// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
 ///
 /// # Errors
 /// [`Error::Data`] for a file that cannot be read.
-pub fn ptx() -> Result<Cow<'static, str>> {
-    let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(PTX.into()) };
+pub fn kernels() -> Result<Ptx> {
+    let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(Ptx::new(PTX)) };
     let text = std::fs::read_to_string(&path).map_err(|e| Error::Data {
         origin: path.to_string_lossy().into_owned(),
         what: format!("named by GPP_PTX, cannot be read: {e}"),
     })?;
-    Ok(text.into())
+    Ok(Ptx::new(text))
 }
 
-/// Where an entry of [`CANDIDATES_PTX`] takes a register cap.
-const CAP_HERE: &str = "// cap";
-
-/// The candidates' kernels as PTX, a module of their own that only tuning needs.
-pub const CANDIDATES_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/candidates.ptx"));
-
-/// A GPU with the kernels loaded.
+/// A GPU, which loads each kernel when it is first asked for.
 pub struct Gpu {
-    module: Rc<Module>,
-    /// The candidates' kernels by their most registers, loaded when first asked for.
-    candidates: RefCell<HashMap<Option<u32>, Rc<Module>>>,
+    modules: Modules,
     info: DeviceInfo,
     /// Last, so that it is released last.
     context: Context,
 }
 
 impl Gpu {
-    /// Opens GPU `index` and loads the kernels.
+    /// Opens GPU `index`.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] without kernels, driver or device; [`Error::Driver`] where the driver
-    /// refuses the kernels, with its log.
+    /// [`Error::NoGpu`] without kernels, driver or device; [`Error::Driver`].
     pub fn open(index: usize) -> Result<Gpu> {
         let count = driver::devices()?;
         if let Some(why) = NO_KERNELS {
@@ -76,7 +74,6 @@ impl Gpu {
             });
         }
         let context = Context::open(index)?;
-        let module = context.module(&ptx()?)?.into();
         let version = context.driver_version()?;
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -90,24 +87,18 @@ impl Gpu {
             clock_mhz: Some(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        Ok(Gpu { module, candidates: RefCell::default(), info, context })
+        Ok(Gpu { modules: Modules::new(kernels()?, index), info, context })
     }
 
-    /// The module that has one of a version's kernels.
+    /// The module of a kernel that has no cap but the build's.
+    fn module(&self, symbol: &str) -> Result<Rc<Module>> {
+        self.modules.get(&self.context, symbol, None)
+    }
+
+    /// The module of one of a version's kernels.
     fn module_of(&self, version: &Version, body: &Body) -> Result<Rc<Module>> {
-        if !body.symbol.starts_with(PREFIX) {
-            return Ok(self.module.clone());
-        }
-        let most = version.max_registers;
-        if let Some(module) = self.candidates.borrow().get(&most) {
-            return Ok(module.clone());
-        }
-        let cap = most.map_or(String::new(), |most| format!("\n.maxnreg {most}"));
-        // The build leaves a line for it in every entry.
-        let ptx = CANDIDATES_PTX.replace(&format!("\n{CAP_HERE}"), &cap);
-        let module: Rc<Module> = self.context.module(&ptx)?.into();
-        self.candidates.borrow_mut().insert(most, module.clone());
-        Ok(module)
+        let most_registers = version.launch_of(body).max_registers;
+        self.modules.get(&self.context, body.symbol, most_registers)
     }
 }
 
@@ -132,6 +123,10 @@ impl Device for Gpu {
         })
     }
 
+    fn prepare(&self, version: &Version, body: &Body) {
+        self.modules.want(body.symbol, version.launch_of(body).max_registers);
+    }
+
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
         Ok(Box::new(self.place(problem)?))
     }
@@ -142,13 +137,13 @@ impl Gpu {
     fn place<'a>(&'a self, problem: &'a Problem) -> Result<OnGpu<'a>> {
         let plan = problem.plan();
         let nw = problem.nw();
-        let extents = plan.extents(&problem.header);
         let candidates = CANDIDATES.iter().map(|candidate| {
-            candidate.shape.blocks(extents.ngpown, extents.ncouls, extents.odd_count)
+            let version = candidate.of(Version::best(), None);
+            version.blocks(plan.extents(&problem.header, &version), candidate.poles)
         });
         let most_blocks = VERSIONS
             .iter()
-            .map(|version| version.blocks(extents, plan.poles))
+            .map(|version| version.blocks(plan.extents(&problem.header, version), plan.poles))
             .chain(candidates)
             .max()
             .unwrap_or_default();
@@ -164,10 +159,12 @@ impl Gpu {
         let planned = reordered
             + size_of_val(&planned_arrays.aqsm_local[..])
             + size_of_val(&planned_arrays.wx[..]);
-        let odd = size_of_val(&plan.odd_mask[..])
-            + size_of_val(&plan.odd_pairs[..])
-            + size_of_val(&plan.table.wx[..]);
-        let needed = problem.bytes() + (swapped + planned + odd + partials) as u64;
+        let odd = [Poles::Any, Poles::Real].map(|takes| {
+            let odd = plan.odd(takes);
+            size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
+        });
+        let planned = planned + odd[0] + odd[1] + size_of_val(&plan.table.wx[..]);
+        let needed = problem.bytes() + (swapped + planned + partials) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -193,8 +190,8 @@ impl Gpu {
             swapped,
             planned,
             vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
-            odd_mask: context.upload("mask of odd poles", &plan.odd_mask)?,
-            odd_pairs: context.upload("odd pairs", &plan.odd_pairs)?,
+            odd: OddPoles::upload(context, plan.odd(Poles::Any))?,
+            odd_if_real: OddPoles::upload(context, plan.odd(Poles::Real))?,
             table: context.upload("table of energies", &plan.table.wx)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
@@ -245,6 +242,23 @@ impl BandArrays {
     }
 }
 
+/// The odd poles of one kind of kernels.
+struct OddPoles {
+    mask: Buffer,
+    pairs: Buffer,
+    count: usize,
+}
+
+impl OddPoles {
+    fn upload(context: &Context, odd: &Odd) -> Result<OddPoles> {
+        Ok(OddPoles {
+            mask: context.upload("mask of odd poles", &odd.mask)?,
+            pairs: context.upload("odd pairs", &odd.pairs)?,
+            count: odd.pairs.len(),
+        })
+    }
+}
+
 struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
@@ -255,8 +269,8 @@ struct OnGpu<'a> {
     swapped: BandArrays,
     planned: BandArrays,
     vcoul_loc: Buffer,
-    odd_mask: Buffer,
-    odd_pairs: Buffer,
+    odd: OddPoles,
+    odd_if_real: OddPoles,
     table: Buffer,
     partials: Buffer,
     sums: Buffer,
@@ -295,13 +309,17 @@ impl OnGpu<'_> {
         ];
         if version.layout == Layout::Planned {
             let table = &self.plan.table;
+            let odd = match version.takes(self.plan.poles) {
+                Poles::Any => &self.odd,
+                Poles::Real => &self.odd_if_real,
+            };
             arguments.extend([
                 count(self.plan.plain),
                 count(self.plan.occupied),
                 count(self.plan.far),
-                self.odd_mask.argument(),
-                self.odd_pairs.argument(),
-                count(self.plan.odd_pairs.len()),
+                odd.mask.argument(),
+                odd.pairs.argument(),
+                count(odd.count),
                 self.table.argument(),
                 count(usize::from(table.is_constant())),
                 Argument::Number(table.half),
@@ -319,8 +337,8 @@ impl Loaded for OnGpu<'_> {
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
         let module = self.gpu.module_of(version, body(version, self.problem, &self.plan))?;
-        let gpu = self.gpu;
-        self.run_of(&module, &gpu.module, version, str::to_string)
+        let second_stage = self.gpu.module(reduce::SYMBOL)?;
+        self.run_of(&module, &second_stage, version, str::to_string)
     }
 }
 
@@ -340,7 +358,7 @@ impl OnGpu<'_> {
         let second_stage = second_stage.function(&symbol(reduce::SYMBOL))?;
         let poles = self.plan.poles;
         let threads = version.of(poles).threads;
-        let blocks = version.blocks(self.plan.extents(&self.problem.header), poles);
+        let blocks = version.blocks(self.plan.extents(&self.problem.header, version), poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;
@@ -350,6 +368,8 @@ impl OnGpu<'_> {
             module.set(TABLE_SYMBOL, &self.plan.table.wx)?;
         }
 
+        self.gpu.modules.finish();
+        startup::launched();
         self.begin.record()?;
         for iw in version.launches(nw) {
             // SAFETY: the parameters are those of the entry, whose arrays were uploaded whole in
@@ -367,6 +387,7 @@ impl OnGpu<'_> {
             )?;
         }
         self.end.record()?;
+        self.gpu.modules.begin();
         let seconds = self.end.seconds_since(&self.begin, version.id)?;
         Ok((Sums::from_values(&self.sums.download(values)?), seconds))
     }

@@ -196,14 +196,17 @@ impl Input {
     fn aqsm_local(&mut self, header: &Header) -> Read<Vec<Complex64>> {
         let Header { ncouls, nbands, ngpown, peinf_ntband_max, .. } = *header;
         self.0.begin(16 * ncouls as u128 * peinf_ntband_max as u128)?;
-        let bytes = 16 * nbands as u128 * ngpown as u128;
-        if bytes > u128::from(self.0.size()) {
+        let modes = 16 * ncouls as u128 * ngpown as u128;
+        if modes > u128::from(self.0.size()) {
             return Err(self.0.error(format!(
-                "peinf_ntband_dist = {nbands} and ngpown = {ngpown} need {bytes} bytes of \
-                 aqsm_local, more than the whole file has: {}",
+                "ncouls = {ncouls} and ngpown = {ngpown} need {modes} bytes of wtilde_array, more \
+                 than the whole file has: {}",
                 self.0.size()
             )));
         }
+        // Several G′ may share a row of the record, so its size is no bound.
+        require_memory("aqsm_local", 16 * nbands as u64 * ngpown as u64)
+            .map_err(|e| self.0.error(e.to_string()))?;
         let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
         let mut column = vec![Complex64::ZERO; ncouls];
         for band in aqsm_local.chunks_exact_mut(ngpown) {

@@ -22,6 +22,12 @@ pub fn settle(x: f64) -> f64 {
     x
 }
 
+/// As [`settle`].
+#[inline(always)]
+pub fn settle_index(x: u32) -> u32 {
+    x
+}
+
 /// `1 / x` as the GPU approximates it: of the upper word of `x`, to the upper word of the result.
 #[inline(always)]
 pub fn approximate_reciprocal(x: f64) -> f64 {

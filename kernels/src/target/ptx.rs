@@ -67,6 +67,18 @@ pub fn settle(x: f64) -> f64 {
     settled
 }
 
+/// As [`settle`]: some releases of LLVM sink the remainder that an index comes from into the loop that
+/// uses it, a division for each iteration.
+#[inline(always)]
+pub fn settle_index(x: u32) -> u32 {
+    let mut settled = x;
+    // SAFETY: an empty instruction.
+    unsafe {
+        asm!("// {}", inout(reg32) settled, options(nomem, nostack, preserves_flags));
+    }
+    settled
+}
+
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(f64, f64);

@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use super::{ENERGIES, Shape, each_band, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
-use crate::formula::{w2_minus, wdiff};
+use crate::formula::{first_denominator, second_denominator, wdiff};
 use crate::grid::{Thread, each};
 use crate::real::Real;
 use crate::versions::v1::reciprocal;
@@ -46,9 +46,9 @@ pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums
                 let d = wdiff(w, wtilde);
                 let denominator = if d.norm_sqr() > near2 {
                     q[e] = q[e] + m * reciprocal(d);
-                    w2_minus(w, wtilde2)
+                    first_denominator(w, d, wtilde, wtilde2)
                 } else {
-                    wtilde * (wtilde + w) * R::of(-2.0)
+                    -second_denominator(w, wtilde)
                 };
                 let one = reciprocal(denominator);
                 // At w = −ω̃ it is infinite, NaN in the arithmetic: not below the bound either.

@@ -7,7 +7,7 @@ use crate::registry::{Body, Energies, Layout, Loops, Poles, Version};
 use crate::tiles::{Shape, complex, halves};
 use crate::versions::kernels;
 
-/// Start of the symbols of candidates, which are a module of their own.
+/// Start of the symbols of candidates.
 pub const PREFIX: &str = "gpp_tile_";
 
 /// A shape that has kernels.
@@ -31,6 +31,7 @@ impl Candidate {
             max_registers,
             bodies: self.bodies,
             flops_per_term: version.of(self.poles).flops_per_term,
+            poles: self.poles,
             real: None,
             ..*version
         }

@@ -2,8 +2,11 @@
 //!
 //! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, both branches are
 //! `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q`: no choice of denominators is left. And with
-//! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` is two sums of `M`
-//! times something real.
+//! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` or `M·(q − p)` is two
+//! sums of `M` times something real.
+//!
+//! `q − p` is taken term by term. Where `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which
+//! [`crate::plan`] bounds; the difference of two sums would lose as many for each band.
 
 use core::array::from_fn;
 use core::hint::select_unpredictable;
@@ -35,7 +38,8 @@ impl<R: Real> Pole<R> {
     }
 }
 
-/// Sums of `M/|z|²` and of `M·Re z/|z|²`.
+/// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
+/// sums of `M` times that number and of `M·Re f`.
 #[derive(Clone, Copy)]
 struct Split<R>([Complex<R>; 2]);
 
@@ -44,17 +48,17 @@ impl<R: Real> Split<R> {
         Split([Complex::new(R::zero(), R::zero()); 2])
     }
 
-    /// Adds `M/z` for `re = Re z` and `one = 1/|z|²`.
+    /// Adds `M·f` for `Im f / Im ω̃` and `Re f`.
     #[inline(always)]
-    fn add(&mut self, m: Complex<R>, re: R, one: R) {
-        add(&mut self.0, m, [one, re * one]);
+    fn add(&mut self, m: Complex<R>, im: R, re: R) {
+        add(&mut self.0, m, [im, re]);
     }
 
-    /// The sum of `M/z` for `Im z = −im`.
+    /// The sum, for `im = Im ω̃`.
     #[inline(always)]
     fn sum(&self, im: R) -> Complex<R> {
-        let Split([one, re]) = self;
-        Complex::new(re.re - im * one.im, re.im + im * one.re)
+        let Split([factor, re]) = self;
+        Complex::new(re.re - im * factor.im, re.im + im * factor.re)
     }
 }
 
@@ -153,7 +157,7 @@ unsafe fn body<
     let far = if FROM == BANDS { a.nbands } else { a.plan.far };
     let mut sums = Sums::zero();
     let zero = [[Split::zero(); NW]; T];
-    let (mut q, mut p) = (zero, zero);
+    let (mut q, mut y) = (zero, zero);
 
     // SAFETY: the caller's contract.
     unsafe {
@@ -165,21 +169,16 @@ unsafe fn body<
                 each::<NW>(|e| {
                     let (d, s) = (w[e] - pole.re, w[e] + pole.re);
                     let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
-                    q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
-                    p[t][e].add(m, s, reciprocal_unless(false, s2));
+                    let one_q = reciprocal_unless(pole.is_near(d2), d2);
+                    let one_p = reciprocal_unless(false, s2);
+                    let re = d * one_q;
+                    q[t][e].add(m, one_q, re);
+                    y[t][e].add(m, one_q + one_p, re - s * one_p);
                 });
             });
         });
     }
-    each::<T>(|t| {
-        let (wtilde, half) = factors(t);
-        each::<NW>(|e| {
-            let difference = q[t][e].sum(wtilde.im) - p[t][e].sum(-wtilde.im);
-            sums.asx[e] = sums.asx[e] - half * difference;
-        });
-    });
     if a.plan.plain < a.plan.occupied {
-        let mut y = zero;
         // SAFETY: the caller's contract.
         unsafe {
             bands::<T, W, E, STAGED>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
@@ -198,19 +197,19 @@ unsafe fn body<
                         let cut = w < R::zero() && z2 < bound * bound;
                         let one_q = reciprocal_unless(near, d2);
                         let one_p = reciprocal_unless(cut, s2);
-                        q[t][e].add(m, d, one_q);
+                        let re = d * one_q;
+                        q[t][e].add(m, one_q, re);
                         let m = m * select_unpredictable(cut, R::zero(), occ);
-                        let difference = d * one_q - s * one_p;
-                        add(&mut y[t][e].0, m, [one_q + one_p, difference]);
+                        y[t][e].add(m, one_q + one_p, re - s * one_p);
                     });
                 });
             });
         }
-        each::<T>(|t| {
-            let (wtilde, half) = factors(t);
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(wtilde.im));
-        });
     }
+    each::<T>(|t| {
+        let (wtilde, half) = factors(t);
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * y[t][e].sum(wtilde.im));
+    });
     // SAFETY: the caller's contract.
     unsafe {
         bands::<T, W, E, STAGED>(a, place, a.plan.occupied, far, |n, band| {
@@ -221,7 +220,8 @@ unsafe fn body<
                 each::<NW>(|e| {
                     let d = w[e] - pole.re;
                     let d2 = d * d + pole.im2;
-                    q[t][e].add(m, d, reciprocal_unless(pole.is_near(d2), d2));
+                    let one = reciprocal_unless(pole.is_near(d2), d2);
+                    q[t][e].add(m, one, d * one);
                 });
             });
         });
@@ -233,7 +233,8 @@ unsafe fn body<
                 let pole = &poles[t];
                 each::<NW>(|e| {
                     let d = w[e] - pole.re;
-                    q[t][e].add(m, d, reciprocal_unless(false, d * d + pole.im2));
+                    let one = reciprocal_unless(false, d * d + pole.im2);
+                    q[t][e].add(m, one, d * one);
                 });
             });
         });

@@ -1,47 +1,22 @@
 //! Purely real poles, energies from the constant memory, and one reciprocal for two energies where
-//! there is no pole.
+//! no pole is near.
 //!
-//! In partial fractions, `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q` with `q = 1/(w − ω̃)`, zero near
-//! the pole, and `p = 1/(w + ω̃)`. `p` of an occupied band and `q` of a far one have no pole near:
-//! with the mean of two energies, `x`, and half of their difference, `h`, both quotients are
-//! `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of `1/(x² − h²)` and of `x/(x² − h²)`.
+//! `q = 1/(w − ω̃)` of a far band ([`crate::plan`]): with `x` between two energies, less `ω̃`, and half of
+//! their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of `1/(x² − h²)` and of
+//! `x/(x² − h²)`. `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
 
 use core::array::{from_fn, from_mut};
-use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{Shape, add, near2, odd_pair};
+use super::real::Pole;
+use super::{Shape, add, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::plan::Table;
 use crate::quotient::reciprocal_unless;
 use crate::real::Real;
 use crate::target::each_staged_band;
-
-/// What the loops need of one pole.
-#[derive(Clone, Copy)]
-struct Pole<R> {
-    wtilde: R,
-    /// Largest |w − ω̃| of the second branch, its upper word.
-    near: f32,
-}
-
-impl<R: Real> Pole<R> {
-    /// Whether `d = w − ω̃` takes the second branch. No energy is near enough to the bound for the
-    /// lower word to matter: such poles are odd.
-    #[inline(always)]
-    fn is_near(&self, d: R) -> bool {
-        d.upper() <= self.near
-    }
-
-    /// `1/(w − ω̃)`, or zero near the pole.
-    #[inline(always)]
-    fn quotient(&self, w: R) -> R {
-        let d = w - self.wtilde;
-        reciprocal_unless(self.is_near(d), d)
-    }
-}
 
 /// Sums of `M/(w + c)` for each energy where no pole is near, two energies in one.
 #[derive(Clone, Copy)]
@@ -121,68 +96,47 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
     let (plan, table) = (&a.plan, &a.plan.table);
     // SAFETY: the caller's contract.
     let energies = |n: u32| unsafe { table.energies::<R, NW, CONSTANT>(n) };
-    let poles: [Pole<R>; T] = from_fn(|t| {
-        // SAFETY: the caller's contract.
-        let wtilde = unsafe { place.wtilde::<R>(a, t) };
-        Pole { wtilde: wtilde.re, near: near2(a, wtilde).sqrt().upper() }
-    });
+    // SAFETY: the caller's contract.
+    let poles: [Pole<R>; T] = from_fn(|t| unsafe { Pole::of(a, place, t) });
     // SAFETY: the caller's contract.
     let weight = |t: usize| unsafe { place.weight::<R>(a, t) } * poles[t].wtilde;
-    let half = R::of(0.5);
-    let mut sums = Sums::zero();
     let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
-    let mut q = zero;
-    let mut p = [Smooth::<R, NW>::zero(); T];
+    let (mut q, mut y) = (zero, zero);
 
     // SAFETY: the caller's contract.
     unsafe {
         each_staged_band::<T, W, 0>(a, place, 0, plan.plain, |n, band| {
             let w = energies(n);
             each::<T>(|t| {
-                let (m, pole) = (band.matngmatmgp(t), &poles[t]);
-                p[t].add(m, &w, pole.wtilde, table);
-                add(&mut q[t], m, w.map(|w| pole.quotient(w)));
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-    }
-    each::<T>(|t| {
-        let (weight, p) = (weight(t) * half, p[t].sums(table));
-        each::<NW>(|e| sums.asx[e] = sums.asx[e] - weight * (q[t][e] - p[e]));
-    });
-    if plan.plain < plan.occupied {
-        let mut y = zero;
-        // SAFETY: the caller's contract.
-        unsafe {
-            each_staged_band::<T, W, 0>(a, place, plan.plain, plan.occupied, |n, band| {
-                let (energies, occ) = (energies(n), a.occ::<R>(n));
-                each::<T>(|t| {
-                    let (m, pole) = (band.matngmatmgp(t), &poles[t]);
-                    each::<NW>(|e| {
-                        let w = energies[e];
-                        let (d, s) = (w - pole.wtilde, w + pole.wtilde);
-                        let near = pole.is_near(d);
-                        let z = select_unpredictable(near, pole.wtilde * R::of(-2.0), d) * s;
-                        let bound = pole.wtilde * pole.wtilde / R::of(a.limits.sexcut);
-                        let cut = w < R::zero() && z * z < bound * bound;
-                        add(from_mut(&mut y[t][e]), m, [reciprocal_unless(cut, z) * occ]);
-                        add(from_mut(&mut q[t][e]), m, [reciprocal_unless(near, d)]);
-                    });
+        each_staged_band::<T, W, 0>(a, place, plan.plain, plan.occupied, |n, band| {
+            let (w, occ) = (energies(n), a.occ::<R>(n));
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
                 });
             });
-        }
-        each::<T>(|t| {
-            let omega2 = weight(t) * poles[t].wtilde;
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
     }
+    let mut sums = Sums::zero();
+    each::<T>(|t| {
+        let omega2 = weight(t) * poles[t].wtilde;
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+    });
     let mut far = [Smooth::<R, NW>::zero(); T];
     // SAFETY: the caller's contract.
     unsafe {
         each_staged_band::<T, W, 0>(a, place, plan.occupied, plan.far, |n, band| {
-            let energies = energies(n);
-            each::<T>(|t| {
-                add(&mut q[t], band.matngmatmgp(t), energies.map(|w| poles[t].quotient(w)));
-            });
+            let w = energies(n);
+            each::<T>(|t| add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w))));
         });
         each_staged_band::<T, W, 0>(a, place, plan.far, a.nbands, |n, band| {
             let w = energies(n);
@@ -190,7 +144,7 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
         });
     }
     each::<T>(|t| {
-        let (weight, far) = (weight(t) * half, far[t].sums(table));
+        let (weight, far) = (weight(t) * R::of(0.5), far[t].sums(table));
         each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (q[t][e] + far[e]));
     });
     sums

@@ -55,6 +55,9 @@ impl Shape {
     }
 }
 
+/// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
+const HARMLESS: f64 = 1e31;
+
 /// Where a thread's tile begins; some of it may be past the edge.
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -106,7 +109,7 @@ impl Place {
         match unsafe { self.pair(a, t) } {
             // SAFETY: in range, as the pair is.
             Some((ig, igp)) => unsafe { a.wtilde(ig, igp) },
-            None => Complex::new(R::one(), R::zero()),
+            None => Complex::new(R::of(HARMLESS), R::zero()),
         }
     }
 

@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
-use super::{ENERGIES, Shape, add, near2, odd_pair};
+use super::{ENERGIES, Place, Shape, add, near2, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
 use crate::quotient::reciprocal_unless;
@@ -18,26 +18,61 @@ use crate::target::each_staged_band;
 
 /// What the loops need of one pole.
 #[derive(Clone, Copy)]
-struct Pole<R> {
-    wtilde: R,
+pub(super) struct Pole<R> {
+    pub(super) wtilde: R,
     /// Largest |w − ω̃| of the second branch, its upper word.
     near: f32,
 }
 
 impl<R: Real> Pole<R> {
+    /// The pole of column `t`.
+    ///
+    /// # Safety
+    /// Arrays and plan valid for their extents.
+    #[inline(always)]
+    pub(super) unsafe fn of(a: &Arrays, place: Place, t: usize) -> Self {
+        // SAFETY: the caller's contract.
+        let wtilde = unsafe { place.wtilde::<R>(a, t) };
+        Pole { wtilde: wtilde.re, near: near2(a, wtilde).sqrt().upper() }
+    }
+
     /// Whether `d = w − ω̃` takes the second branch. No energy is near enough to the bound for the
     /// lower word to matter: such poles are odd.
     #[inline(always)]
-    fn is_near(&self, d: R) -> bool {
+    pub(super) fn is_near(&self, d: R) -> bool {
         d.upper() <= self.near
     }
 
     /// `d`, `s`, `z`, and whether `d` is near.
     #[inline(always)]
-    fn denominators(&self, w: R) -> (R, R, R, bool) {
+    pub(super) fn denominators(&self, w: R) -> (R, R, R, bool) {
         let (d, s) = (w - self.wtilde, w + self.wtilde);
         let near = self.is_near(d);
         (d, s, select_unpredictable(near, self.wtilde * R::of(-2.0), d) * s, near)
+    }
+
+    /// `y` and `q` of an energy that nothing cuts off.
+    #[inline(always)]
+    pub(super) fn quotients(&self, w: R) -> (R, R) {
+        let (_, s, z, near) = self.denominators(w);
+        let y = reciprocal_unless(false, z);
+        (y, select_unpredictable(near, R::zero(), s) * y)
+    }
+
+    /// `y` and `q` of an energy that may be cut off, with the cutoff of `a`.
+    #[inline(always)]
+    pub(super) fn cut_quotients(&self, a: &Arrays, w: R) -> (R, R) {
+        let (d, _, z, near) = self.denominators(w);
+        let bound = self.wtilde * self.wtilde / R::of(a.limits.sexcut);
+        let cut = w < R::zero() && z * z < bound * bound;
+        (reciprocal_unless(cut, z), reciprocal_unless(near, d))
+    }
+
+    /// `q`.
+    #[inline(always)]
+    pub(super) fn quotient(&self, w: R) -> R {
+        let d = w - self.wtilde;
+        reciprocal_unless(self.is_near(d), d)
     }
 }
 
@@ -56,11 +91,8 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
         return unsafe { odd_pair(a, thread.index) };
     }
     let place = shape.place(a, thread);
-    let poles: [Pole<R>; T] = from_fn(|t| {
-        // SAFETY: the caller's contract.
-        let wtilde = unsafe { place.wtilde::<R>(a, t) };
-        Pole { wtilde: wtilde.re, near: near2(a, wtilde).sqrt().upper() }
-    });
+    // SAFETY: the caller's contract.
+    let poles: [Pole<R>; T] = from_fn(|t| unsafe { Pole::of(a, place, t) });
     let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
     let (mut q, mut y) = (zero, zero);
 
@@ -69,11 +101,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
         each_staged_band::<T, W, ENERGIES>(a, place, 0, a.plan.plain, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
-                let both: [(R, R); NW] = from_fn(|e| {
-                    let (_, s, z, near) = poles[t].denominators(band.w::<R>(e));
-                    let one = reciprocal_unless(false, z);
-                    (one, s.upper_unless(near) * one)
-                });
+                let both: [(R, R); NW] = from_fn(|e| poles[t].quotients(band.w(e)));
                 add(&mut y[t], m, both.map(|(y, _)| y));
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
@@ -83,13 +111,9 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| {
-                    let w = band.w::<R>(e);
-                    let pole = &poles[t];
-                    let (d, _, z, near) = pole.denominators(w);
-                    let bound = pole.wtilde * pole.wtilde / R::of(a.limits.sexcut);
-                    let cut = w < R::zero() && z * z < bound * bound;
-                    add(from_mut(&mut y[t][e]), m, [reciprocal_unless(cut, z) * occ]);
-                    add(from_mut(&mut q[t][e]), m, [reciprocal_unless(near, d)]);
+                    let (one, quotient) = poles[t].cut_quotients(a, band.w(e));
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
                 });
             });
         });
@@ -105,11 +129,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
         each_staged_band::<T, W, ENERGIES>(a, place, a.plan.occupied, a.nbands, |_, band| {
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
-                let factors = from_fn(|e| {
-                    let d = band.w::<R>(e) - poles[t].wtilde;
-                    reciprocal_unless(poles[t].is_near(d), d)
-                });
-                add(&mut q[t], m, factors);
+                add(&mut q[t], m, from_fn(|e| poles[t].quotient(band.w(e))));
             });
         });
     }

@@ -17,12 +17,15 @@ pub mod v9;
 
 /// Names the kernels of `$body`, a function of `(&Arrays, iw, Thread)` generic over the number type
 /// and the number of energies: the entries on nvptx64, and the table `BODIES` that the registry
-/// and the host use. `planned NAME = …` makes entries that take a plan, and a table of that name.
+/// and the host use. `planned NAME = …` makes entries that take a plan, and a table of that name. A
+/// kernel spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 macro_rules! kernels {
-    ($body:ident: $($symbol:ident = $nw:literal),+) => {
-        $crate::versions::kernels!(@ BODIES, $body, (), $crate::plan::Plan::NONE, $($symbol = $nw),+);
+    ($body:ident: $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
+        $crate::versions::kernels!(
+            @ BODIES, $body, (), $crate::plan::Plan::NONE, $($symbol = $nw $(spills $spills)?),+
+        );
     };
-    (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal),+) => {
+    (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
         $crate::versions::kernels!(
             @ $bodies, $body,
             (
@@ -41,11 +44,11 @@ macro_rules! kernels {
                 plain, occupied, far, odd_mask, odd_pairs, odd_count,
                 table: $crate::plan::Table { wx: energies, constant: constant != 0, half, square },
             },
-            $($symbol = $nw),+
+            $($symbol = $nw $(spills $spills)?),+
         );
     };
     (@ $bodies:ident, $body:ident, ($($extra:ident: $type:ty),*), $plan:expr,
-     $($symbol:ident = $nw:literal),+) => {
+     $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
         $crate::versions::kernels!(
             # $body, ($($extra: $type),*), $plan, $($symbol = $nw),+
         );
@@ -55,6 +58,7 @@ macro_rules! kernels {
             $crate::registry::Body {
                 energies: $nw,
                 symbol: stringify!($symbol),
+                spills: $crate::versions::spills!($($spills)?),
                 #[cfg(not(target_arch = "nvptx64"))]
                 host: |arrays, iw, thread| {
                     // SAFETY: `HostBody` has the body's contract.
@@ -75,6 +79,17 @@ macro_rules! kernels {
     };
 }
 pub(crate) use kernels;
+
+/// What a kernel may spill; `kernels!` uses it.
+macro_rules! spills {
+    () => {
+        $crate::registry::Spills::OUTSIDE
+    };
+    ({ $($limits:tt)+ }) => {
+        $crate::registry::Spills { $($limits)+ }
+    };
+}
+pub(crate) use spills;
 
 /// One kernel entry; `kernels!` writes them.
 macro_rules! entry {

@@ -9,10 +9,12 @@ use num_complex::Complex;
 
 use super::kernels;
 use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, TermFn, is_cut_off, w2_minus, wdiff};
+use crate::formula::{
+    Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
+};
 use crate::grid::{Collapsed, Thread, each};
 use crate::real::Real;
-use crate::registry::{self, Energies, Loops, Version};
+use crate::registry::{self, Energies, Loops, Poles, Version};
 
 /// What the registry knows of v0.
 pub const VERSION: Version = Version {
@@ -24,9 +26,9 @@ pub const VERSION: Version = Version {
     layout: registry::Layout::Original,
     threads: 128,
     max_registers: None,
-    expected_spill_bytes: 0,
     flops_per_term: 147.9,
     bodies: BODIES,
+    poles: Poles::Any,
     real: None,
 };
 
@@ -48,11 +50,11 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let delwr = delw.norm_sqr();
 
     let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = w2_minus(w, wtilde2);
+        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: omega2 / cden }
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
-        Term { sch: Term::zero().sch, ssx: -(omega2 * delw / cden) }
+        let cden = second_denominator(w, wtilde);
+        Term { sch: Term::zero().sch, ssx: -(omega2 / cden) }
     } else {
         Term::zero()
     };

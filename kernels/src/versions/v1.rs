@@ -9,7 +9,9 @@ use num_complex::Complex;
 use super::kernels;
 use super::v0::{self, abs, collapse3};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, is_cut_off, w2_minus, wdiff};
+use crate::formula::{
+    Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
+};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
@@ -44,11 +46,11 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let delwr = delw.norm_sqr();
 
     let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = w2_minus(w, wtilde2);
+        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
-        Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden) * delw) }
+        let cden = second_denominator(w, wtilde);
+        Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
     } else {
         Term::zero()
     };

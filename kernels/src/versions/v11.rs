@@ -15,7 +15,6 @@ use crate::tiles::complex;
 pub const VERSION: Version = Version {
     id: "v11",
     change: "bands staged in shared memory, eight at a time",
-    expected_spill_bytes: 44,
     flops_per_term: 31.0,
     bodies: BODIES,
     ..v10::VERSION

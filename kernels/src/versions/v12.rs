@@ -20,7 +20,6 @@ pub const VERSION: Version = Version {
     id: "v12",
     change: "kernels for purely real poles",
     bodies: BODIES,
-    expected_spill_bytes: 80,
     real: Some(Launch {
         loops: Loops::Tiled(SHAPE),
         threads: SHAPE.threads(),

@@ -24,7 +24,6 @@ pub const VERSION: Version = Version {
     max_registers: Some(128),
     change: "energies from constant memory, one reciprocal for two of them",
     bodies: BODIES,
-    expected_spill_bytes: 2368,
     flops_per_term: 31.0,
     real: Some(Launch {
         loops: Loops::Tiled(SHAPE),
@@ -36,8 +35,16 @@ pub const VERSION: Version = Version {
     ..v12::VERSION
 };
 
-kernels!(planned BODIES = body: gpp_v13_nw1 = 1, gpp_v13_nw2 = 2, gpp_v13_nw3 = 3);
-kernels!(planned REAL = real: gpp_v13_real_nw1 = 1, gpp_v13_real_nw2 = 2, gpp_v13_real_nw3 = 3);
+kernels!(
+    planned BODIES = body: gpp_v13_nw1 = 1,
+    gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
+    gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 }
+);
+kernels!(
+    planned REAL = real: gpp_v13_real_nw1 = 1,
+    gpp_v13_real_nw2 = 2,
+    gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 }
+);
 
 /// # Safety
 /// As [`complex::constant`].

@@ -7,7 +7,9 @@ use super::kernels;
 use super::v0::{abs, collapse3};
 use super::v1::{self, reciprocal};
 use crate::arrays::{Arrays, Limits, Original, Sums};
-use crate::formula::{Pair, TOL_ZERO, Term, is_cut_off, w2_minus, wdiff};
+use crate::formula::{
+    Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
+};
 use crate::grid::Thread;
 use crate::real::Real;
 use crate::registry::Version;
@@ -36,12 +38,12 @@ pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 
     let mut term = Term::zero();
     if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = w2_minus(w, wtilde2);
+        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
         term.sch = delw * eps;
         term.ssx = omega2 * reciprocal(cden);
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = wtilde2 * ((delw + R::of(0.5)) * R::of(4.0));
-        term.ssx = -(omega2 * reciprocal(cden) * delw);
+        let cden = second_denominator(w, wtilde);
+        term.ssx = -(omega2 * reciprocal(cden));
     }
     term
 }

@@ -20,13 +20,16 @@ pub const VERSION: Version = Version {
     source: "paper III, v4",
     loops: Loops::Collapse2,
     max_registers: Some(80),
-    expected_spill_bytes: 72,
     flops_per_term: 76.6,
     bodies: BODIES,
     ..v3::VERSION
 };
 
-kernels!(body: gpp_v4_nw1 = 1, gpp_v4_nw2 = 2, gpp_v4_nw3 = 3);
+kernels!(
+    body: gpp_v4_nw1 = 1,
+    gpp_v4_nw2 = 2,
+    gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 }
+);
 
 /// `igp` and `ig` collapsed, then `n`, then the energies.
 ///

@@ -18,7 +18,6 @@ pub const VERSION: Version = Version {
     source: "paper III, v5",
     energies: Energies::OneLaunchEach,
     max_registers: None,
-    expected_spill_bytes: 8,
     flops_per_term: 80.1,
     bodies: BODIES,
     ..v4::VERSION

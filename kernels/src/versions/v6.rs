@@ -13,6 +13,7 @@ use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::real::Real;
 use crate::registry::{Loops, Version};
+use crate::target;
 
 /// Band blocks, the stride of the band loop.
 pub const N_BLK: u32 = 64;
@@ -27,13 +28,12 @@ pub const VERSION: Version = Version {
     source: "paper III, v6",
     loops: Loops::Blocked,
     max_registers: Some(64),
-    expected_spill_bytes: 72,
     flops_per_term: 81.4,
     bodies: BODIES,
     ..v5::VERSION
 };
 
-kernels!(body: gpp_v6 = 1);
+kernels!(body: gpp_v6 = 1 spills { in_loop: 6, bytes: 192 });
 
 /// `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
 ///
@@ -51,6 +51,7 @@ pub unsafe fn blocked<R: Real, L: Layout, const NW: usize>(
     for index in thread.strided(N_BLK * ngpown * IG_BLK) {
         let (row, ig_blk) = split(index, IG_BLK);
         let (n_blk, igp) = split(row, ngpown);
+        let igp = target::settle_index(igp);
         // SAFETY: igp is a digit of the index, ig and n are below their extents by their loops; the
         // arrays are valid by the caller's contract.
         unsafe {

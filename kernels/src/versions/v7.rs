@@ -17,13 +17,12 @@ pub const VERSION: Version = Version {
     change: "wx(n,iw) and aqsm_local(n,igp)",
     source: "paper III, v7",
     layout: Layout::Swapped,
-    expected_spill_bytes: 60,
     flops_per_term: 81.4,
     bodies: BODIES,
     ..v6::VERSION
 };
 
-kernels!(body: gpp_v7 = 1);
+kernels!(body: gpp_v7 = 1 spills { in_loop: 6, bytes: 192 });
 
 /// # Safety
 /// As [`blocked`], arrays in the swapped order.

@@ -15,10 +15,9 @@ pub const VERSION: Version = Version {
     source: "paper III, v8",
     threads: 512,
     max_registers: Some(64),
-    expected_spill_bytes: 60,
     flops_per_term: 81.5,
     bodies: BODIES,
     ..v7::VERSION
 };
 
-kernels!(body: gpp_v8 = 1);
+kernels!(body: gpp_v8 = 1 spills { in_loop: 6, bytes: 192 });

@@ -21,7 +21,6 @@ pub const VERSION: Version = Version {
     layout: Layout::Planned,
     threads: branches::SHAPE.threads(),
     max_registers: Some(128),
-    expected_spill_bytes: 0,
     flops_per_term: 42.4,
     bodies: BODIES,
     ..v8::VERSION

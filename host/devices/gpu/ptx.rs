@@ -1,0 +1,91 @@
+//! PTX in parts: a module for each kernel, so that the driver compiles no more than what runs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const ENTRY: &str = ".visible .entry ";
+
+/// Variables outside of entries.
+const SPACES: [&str; 3] = [".shared ", ".const ", ".global "];
+
+/// How the build begins the PTX: see [`Ptx::compiler`].
+const COMPILER: &str = "// kernels by ";
+
+/// The text of many kernels, which can be had one by one.
+pub struct Ptx {
+    text: Cow<'static, str>,
+    /// What every module begins with: version, target, source files.
+    head: String,
+    /// Variables by name, with their declarations.
+    variables: Vec<(String, Range<usize>)>,
+    entries: BTreeMap<String, Range<usize>>,
+}
+
+impl Ptx {
+    /// Finds the kernels in `text`.
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Ptx {
+        let text = text.into();
+        let (mut head, mut variables, mut entries) = (String::new(), Vec::new(), BTreeMap::new());
+        let mut entry: Option<(String, usize)> = None;
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let lines = at..at + line.len();
+            at = lines.end;
+            if let Some((name, begin)) = &entry {
+                if line.trim_end() == "}" {
+                    entries.insert(name.clone(), *begin..lines.end);
+                    entry = None;
+                }
+            } else if let Some(rest) = line.strip_prefix(ENTRY) {
+                entry = Some((name_at_start(rest).to_string(), lines.start));
+            } else if SPACES.iter().any(|space| line.starts_with(space)) {
+                let name = line.split('[').next().and_then(|l| l.split_whitespace().last());
+                variables.push((name.unwrap_or_default().to_string(), lines));
+            } else if !line.trim_start().starts_with("//") && !line.trim().is_empty() {
+                head += line;
+            }
+        }
+        Ptx { text, head, variables, entries }
+    }
+
+    /// The kernels' symbols, in alphabetical order.
+    pub fn symbols(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// The compiler that wrote it, where the text says so.
+    pub fn compiler(&self) -> Option<&str> {
+        Some(self.text.lines().next()?.strip_prefix(COMPILER)?.trim())
+    }
+
+    /// The module of one kernel. `most_registers` caps a kernel that the build left without a cap.
+    pub fn module(&self, symbol: &str, most_registers: Option<u32>) -> Option<String> {
+        let module = self.entries.contains_key(symbol).then(|| self.of([symbol]))?;
+        match (most_registers, module.split_once("\n{")) {
+            (Some(most), Some((begin, rest))) if !begin.contains("\n.maxnreg ") => {
+                Some(format!("{begin}\n.maxnreg {most}\n{{{rest}"))
+            }
+            _ => Some(module),
+        }
+    }
+
+    /// One module of some kernels, with the variables that they use.
+    pub fn of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
+        let entries = symbols.into_iter().filter_map(|symbol| self.entries.get(symbol));
+        let entries: Vec<&str> = entries.map(|lines| &self.text[lines.clone()]).collect();
+        let mut module = self.head.clone();
+        for (name, declaration) in &self.variables {
+            if entries.iter().any(|entry| entry.contains(name.as_str())) {
+                module += &self.text[declaration.clone()];
+            }
+        }
+        module + &entries.concat()
+    }
+}
+
+/// The identifier that `text` begins with.
+fn name_at_start(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
+    &text[..end.unwrap_or(text.len())]
+}

@@ -1,0 +1,75 @@
+//! Energies at the cutoff: `|ssx| = sexcut·|eps|`, where versions that round otherwise than v3 would
+//! decide otherwise.
+
+use gpp_kernels::arrays::Limits;
+use num_complex::Complex64;
+
+use super::energies::Energies;
+use super::regular::near2;
+
+/// Relative room around the cutoff, far more than any version's rounding.
+const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// Relative room around the energies that are looked at, more than their own rounding.
+const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
+
+/// The energies that the cutoff may take.
+pub struct Cutoff {
+    energies: Energies,
+    limits: Limits,
+}
+
+impl Cutoff {
+    /// Of occupied bands' energies below zero.
+    pub fn of(energies: impl IntoIterator<Item = f64>, limits: Limits) -> Cutoff {
+        Cutoff { energies: Energies::of(energies), limits }
+    }
+
+    /// Whether for some energy `|ssx|` is at the cutoff or has no bound.
+    ///
+    /// In the first branch `|w² − ω̃²| = |ω̃|²/sexcut` there, a quadratic equation for `w²`; in the
+    /// second `|w + ω̃| = |ω̃|/(2·sexcut)`. The solutions only say which energies to look at.
+    pub fn is_at(&self, pole: Complex64) -> bool {
+        let sexcut = self.limits.sexcut;
+        if self.energies.is_empty() || sexcut == 0.0 {
+            return false;
+        }
+        let size = pole.norm();
+        let any = |low: f64, high: f64| {
+            self.energies.within(low, high).iter().any(|&w| self.is_undecided(w, pole))
+        };
+
+        let first = size * size / sexcut;
+        let square = pole * pole;
+        let room = WINDOW * size * size;
+        let first = shell(first, square.im).is_some_and(|(least, most)| {
+            [(square.re - most, square.re - least), (square.re + least, square.re + most)]
+                .into_iter()
+                .any(|(low, high)| {
+                    let (low, high) = ((low - room).max(0.0), high + room);
+                    high >= 0.0 && any(-high.sqrt(), -low.sqrt())
+                })
+        });
+        let room = WINDOW * size;
+        first
+            || shell(size / (2.0 * sexcut), pole.im).is_some_and(|(least, most)| {
+                any(-pole.re - most - room, -pole.re - least + room)
+                    || any(-pole.re + least - room, -pole.re + most + room)
+            })
+    }
+
+    /// Whether rounding may decide about this energy.
+    fn is_undecided(&self, w: f64, pole: Complex64) -> bool {
+        let (d, s) = ((pole - w).norm(), (pole + w).norm());
+        let near = d * d <= near2(self.limits, pole);
+        let ssx = pole.norm() / s * if near { 0.5 } else { pole.norm() / d };
+        !ssx.is_finite() || (ssx / self.limits.sexcut - 1.0).abs() <= ROOM
+    }
+}
+
+/// What is left for one leg of a right triangle with about this hypotenuse and that other leg.
+fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
+    let square = |room: f64| hypotenuse * hypotenuse * (1.0 + room) - leg * leg * (1.0 - room);
+    let most = square(WINDOW);
+    (most >= 0.0).then(|| (square(-WINDOW).max(0.0).sqrt(), most.sqrt()))
+}

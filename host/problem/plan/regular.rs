@@ -1,0 +1,107 @@
+//! Which poles the fast loops may take.
+//!
+//! What they may lose is what a run is allowed ([`crate::verify`]): relative to Σ|terms|, 128 roundings
+//! of a term and one for each of `n` bands that a thread adds one after the other. `q − p`, taken term
+//! by term, loses `3κ` roundings where `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
+//! `3κ + n/2 ≤ 128 + n` for any number of bands asks for `κ ≤ 42`, less what a term loses elsewhere.
+//! A difference of two sums would lose `κ·n/2`. Real poles have one quotient and no such bound.
+
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::registry::Poles;
+use num_complex::Complex64;
+
+use super::cutoff::Cutoff;
+use super::energies::Energies;
+use crate::problem::Problem;
+
+/// Largest pole, energy and width of the fast loops: products of four of them are finite.
+const LARGEST: f64 = 1e30;
+
+/// Largest `κ`.
+const MOST_CANCELLATION: f64 = 32.0;
+
+/// Relative to gamma: below this `|delw|²` may fall to `TOL_ZERO` within the second branch.
+const SMALLEST: f64 = 2e-6;
+
+/// What a pole must be for the fast loops.
+pub struct Regular {
+    poles: Poles,
+    /// Of the larger of the two parts.
+    smallest: f64,
+    /// The occupied bands' energies: a pole exactly there is an edge case.
+    occupied: Energies,
+    /// All energies: one at a pole's bound between the branches is another.
+    energies: Energies,
+    /// The occupied bands' energies below zero, where one may be at the cutoff.
+    cutoff: Cutoff,
+    limits: Limits,
+    /// False where no pole is.
+    possible: bool,
+}
+
+impl Regular {
+    /// For a problem with these occupied bands and poles.
+    pub fn of(problem: &Problem, occupied: &[usize], poles: Poles) -> Regular {
+        let nw = problem.nw();
+        let occupied: Vec<f64> =
+            occupied.iter().flat_map(|n| &problem.wx[n * nw..(n + 1) * nw]).copied().collect();
+        let largest = |energies: &[f64]| energies.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
+        let limits = problem.limits();
+        let gamma = limits.limittwo.sqrt();
+        let mut smallest = (SMALLEST * gamma).max(1.0 / LARGEST);
+        if poles == Poles::Any {
+            smallest = smallest.max(largest(&occupied) / MOST_CANCELLATION);
+        }
+        Regular {
+            poles,
+            smallest,
+            cutoff: Cutoff::of(occupied.iter().copied().filter(|&w| w < 0.0), limits),
+            occupied: Energies::of(occupied),
+            energies: Energies::of(problem.wx.iter().copied()),
+            limits,
+            possible: largest(&problem.wx) <= LARGEST && gamma <= LARGEST,
+        }
+    }
+
+    /// Whether it is.
+    pub fn holds(&self, pole: Complex64) -> bool {
+        let size = pole.re.abs().max(pole.im.abs());
+        let on_axis = pole.im == 0.0;
+        let suits = match self.poles {
+            Poles::Real => on_axis && pole.re > 0.0,
+            // Behind the imaginary axis w + ω̃ may vanish.
+            Poles::Any => pole.re >= 0.0,
+        };
+        self.possible
+            && suits
+            && (self.smallest..=LARGEST).contains(&size)
+            && !(on_axis && self.occupied.contains(pole.re))
+            && !self.at_bound(pole)
+            && !self.cutoff.is_at(pole)
+    }
+
+    /// Whether some energy is so near to the bound between the branches that upper words cannot
+    /// tell on which side.
+    fn at_bound(&self, pole: Complex64) -> bool {
+        let near2 = near2(self.limits, pole);
+        let least = near2 * (1.0 - UPPER) - pole.im * pole.im;
+        let most = near2 * (1.0 + UPPER) - pole.im * pole.im;
+        if most < 0.0 {
+            return false;
+        }
+        let (least, most) = (least.max(0.0).sqrt(), most.sqrt());
+        // The ends themselves are rounded.
+        let room = 4.0 * f64::EPSILON * (pole.re.abs() + most);
+        let any = |low: f64, high: f64| !self.energies.within(low - room, high + room).is_empty();
+        any(pole.re + least, pole.re + most) || any(pole.re - most, pole.re - least)
+    }
+}
+
+/// Largest `|w − ω̃|²` of the second branch.
+pub fn near2(limits: Limits, pole: Complex64) -> f64 {
+    limits.limittwo.max(pole.norm_sqr() / limits.limitone)
+}
+
+/// Two numbers that differ by this part of themselves have different upper words; with room for
+/// rounding.
+const UPPER: f64 = 1.0 / (1u64 << 18) as f64;

@@ -1,0 +1,97 @@
+//! The defining formula in double-double numbers, for problems small enough: terms and sums have some 30
+//! digits, so that whatever differs is an error of the kernels.
+
+use num_complex::Complex;
+use rayon::prelude::*;
+use twofloat::TwoFloat;
+
+use super::term::{Energy, size, times};
+use super::{Evaluation, Scale, VANISHING};
+use crate::problem::{Header, Problem, Sums};
+
+type Number = Complex<TwoFloat>;
+
+/// Evaluates all terms of `problem`.
+pub fn evaluate(problem: &Problem) -> Evaluation {
+    let columns: Vec<Vec<[Part; 2]>> =
+        (0..problem.header.ngpown).into_par_iter().map(|igp| column(problem, igp)).collect();
+    let mut totals = vec![[Part::ZERO; 2]; problem.nw()];
+    for column in &columns {
+        for (total, parts) in totals.iter_mut().zip(column) {
+            for (total, part) in total.iter_mut().zip(parts) {
+                total.add(part.sum, part.magnitude, part.undecided);
+            }
+        }
+    }
+    let rounded = |part: usize, factor: f64| {
+        let sum = |total: &[Part; 2]| {
+            let Complex { re, im } = total[part].sum;
+            Complex::new(factor * f64::from(re), factor * f64::from(im))
+        };
+        totals.iter().map(sum).collect()
+    };
+    let sizes = |of: fn(&Part) -> f64| {
+        totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect::<Vec<_>>()
+    };
+    Evaluation {
+        sums: Sums { asx: rounded(0, -1.0), ach: rounded(1, 0.5) },
+        scale: Scale {
+            magnitudes: sizes(|part| part.magnitude),
+            undecided: sizes(|part| part.undecided),
+        },
+    }
+}
+
+/// The sums over `n` and `ig` for one `igp`, energy by energy: of `ssx` and of `sch`.
+fn column(problem: &Problem, igp: usize) -> Vec<[Part; 2]> {
+    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    let nw = problem.nw();
+    let limits = problem.limits();
+    let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
+    let scaled = |z: Number, x: f64| Complex { re: z.re * x, im: z.im * x };
+
+    let mut sums = vec![[Part::ZERO; 2]; nw];
+    for n in 0..nbands {
+        let aqsm = number(problem.aqsm_local[n * ngpown + igp].conj());
+        for ig in 0..ncouls {
+            let at = igp * ncouls + ig;
+            let (wtilde, eps) = (problem.wtilde[at], problem.eps[at]);
+            let m = times(aqsm, number(problem.aqsn[n * ncouls + ig]));
+            let ach = scaled(m, problem.vcoul_loc[igp]);
+            let asx = scaled(ach, problem.occ[n]);
+            for (iw, sum) in sums.iter_mut().enumerate() {
+                let energy = Energy::of(problem.wx[n * nw + iw], limits);
+                let term = energy.term::<TwoFloat>(wtilde, eps);
+                let parts = [(term.ssx, asx), (term.sch, ach)].into_iter().zip(term.undecided);
+                for (part, ((value, factor), undecided)) in sum.iter_mut().zip(parts) {
+                    let (value, factor_size) = (times(value, factor), size(factor));
+                    let magnitude = size(value) + VANISHING * factor_size * size(eps);
+                    part.add(value, magnitude, factor_size * undecided);
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// One sum, how large its terms are, and what rounding may decide of it.
+#[derive(Clone, Copy)]
+struct Part {
+    sum: Number,
+    magnitude: f64,
+    undecided: f64,
+}
+
+impl Part {
+    const ZERO: Part = Part {
+        sum: Complex { re: TwoFloat::from_f64(0.0), im: TwoFloat::from_f64(0.0) },
+        magnitude: 0.0,
+        undecided: 0.0,
+    };
+
+    fn add(&mut self, sum: Number, magnitude: f64, undecided: f64) {
+        self.sum = Complex { re: self.sum.re + sum.re, im: self.sum.im + sum.im };
+        self.magnitude += magnitude;
+        self.undecided += undecided;
+    }
+}

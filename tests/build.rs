@@ -1,0 +1,187 @@
+//! What the build and the loader make of PTX, on what two compilers wrote of a crate with a version,
+//! a tiled version and a second stage of a few lines each; and the loops in a recorded disassembly.
+
+#[path = "../build/bounds.rs"]
+mod bounds;
+#[path = "../build/line_table.rs"]
+mod line_table;
+#[path = "common/loops.rs"]
+mod loops;
+
+use gpp::devices::gpu::ptx::Ptx;
+use loops::Loop;
+
+const RECORDED: [&str; 2] =
+    [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];
+
+/// The source line that each instruction is shown at, as in `./kernels/src/versions/v0.rs:6`.
+fn shown(ptx: &str) -> Vec<(String, &str)> {
+    let mut files = std::collections::BTreeMap::new();
+    for line in ptx.lines() {
+        if let Some((number, path)) =
+            line.trim().strip_prefix(".file").and_then(|rest| rest.trim().split_once(' '))
+        {
+            files.insert(number, path.trim_matches('"'));
+        }
+    }
+    let mut at = String::new();
+    let mut shown = Vec::new();
+    for line in ptx.lines() {
+        if let Some(location) = line.strip_prefix("\t.loc\t") {
+            let mut words = location.split_whitespace();
+            let file = words.next().and_then(|number| files.get(number)).unwrap_or(&"?");
+            at = format!("{file}:{}", words.next().unwrap_or_default());
+        } else if line.starts_with('\t') && line.ends_with([';', '}']) {
+            shown.push((at.clone(), line.trim()));
+        }
+    }
+    shown
+}
+
+#[test]
+fn lines_are_the_nearest_of_versions_and_tiles() {
+    for ptx in RECORDED {
+        let rewritten = line_table::rewrite(ptx);
+        let shown = shown(&rewritten);
+        let line_of = |instruction: &str| {
+            let found = shown.iter().find(|(_, text)| text.starts_with(instruction));
+            found.map(|(at, _)| at.as_str()).unwrap_or_default()
+        };
+        // From `core`, from an inlined function of the version, from one of the tiles.
+        assert_eq!(line_of("max.f64"), "./kernels/src/versions/v0.rs:6");
+        assert_eq!(line_of("st.shared.f64"), "./kernels/src/versions/v0.rs:14");
+        assert_eq!(line_of("fma.rn.f64"), "./kernels/src/tiles/mod.rs:6");
+        assert_eq!(line_of("{ .reg .b32 at;"), "./kernels/src/tiles/mod.rs:6");
+        // Inlined into nothing of a version.
+        assert_eq!(line_of("st.global.b64 \t[%rd4], 0"), "./kernels/src/target.rs:23");
+        let foreign = shown.iter().find(|(at, _)| !at.starts_with("./kernels/") && !at.is_empty());
+        assert_eq!(foreign, None);
+    }
+}
+
+#[test]
+fn code_stays_and_debug_sections_go() {
+    for ptx in RECORDED {
+        let rewritten = line_table::rewrite(ptx);
+        let code = |text: &str| -> Vec<String> {
+            let code = text.lines().take_while(|line| !line.trim_start().starts_with(".section"));
+            code.filter(|line| !line.trim_start().starts_with(".loc"))
+                .filter(|line| !line.trim_start().starts_with(".file"))
+                .map(|line| line.replace(", debug", ""))
+                .collect()
+        };
+        assert_eq!(code(&rewritten), code(ptx));
+        assert!(!rewritten.contains(".section") && !rewritten.contains("debug"));
+        let files = rewritten.find(".file").unwrap();
+        assert!(rewritten.find(".address_size").unwrap() < files);
+        assert!(files < rewritten.find(".entry").unwrap());
+    }
+}
+
+#[test]
+fn lines_stay_where_the_debug_sections_cannot_be_read() {
+    for ptx in RECORDED {
+        let broken = ptx.replace(".b8 ", ".b8 x");
+        let lines = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| line.starts_with("\t.loc\t"));
+            lines.map(|l| l.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert_eq!(lines(&line_table::rewrite(&broken)), lines(ptx));
+    }
+}
+
+#[test]
+fn entries_get_the_bounds_of_the_registry() {
+    for ptx in RECORDED {
+        let bounded = bounds::add(ptx);
+        let of = |symbol: &str| {
+            let entry = bounded.split(&format!(".entry {symbol}(")).nth(1).unwrap();
+            entry.split_once("\n)\n").unwrap().1.split_once("{\n").unwrap().0.to_string()
+        };
+        assert_eq!(of("gpp_v0_nw1"), ".maxntid 128\n");
+        assert_eq!(of("gpp_v13_nw1"), ".maxntid 256\n.maxnreg 128\n");
+        assert_eq!(of("gpp_second_stage"), "");
+        assert_eq!(bounded.lines().count(), ptx.lines().count() + 3);
+    }
+}
+
+#[test]
+fn a_module_has_one_entry_and_the_variables_that_it_uses() {
+    for ptx in RECORDED {
+        let ptx = Ptx::new(line_table::rewrite(ptx));
+        let symbols: Vec<&str> = ptx.symbols().collect();
+        assert_eq!(symbols, ["gpp_second_stage", "gpp_v0_nw1", "gpp_v13_nw1"]);
+        let uses = |symbol: &str| {
+            let module = ptx.module(symbol, None).unwrap();
+            assert_eq!(module.matches(".entry ").count(), 1);
+            assert!(module.contains(&format!(".visible .entry {symbol}(")));
+            assert!(
+                module.starts_with(".version 6.0\n.target sm_70\n.address_size 64\n\t.file\t1 ")
+            );
+            assert!(module.ends_with("\n}\n"));
+            ["gpp_scratch", "gpp_table"].map(|name| module.contains(&format!(" {name}[64];\n")))
+        };
+        assert_eq!(uses("gpp_second_stage"), [false, false]);
+        assert_eq!(uses("gpp_v0_nw1"), [true, false]);
+        assert_eq!(uses("gpp_v13_nw1"), [false, true]);
+        assert_eq!(ptx.module("gpp_v", None), None);
+
+        let two = ptx.of(["gpp_v0_nw1", "gpp_v13_nw1"]);
+        assert_eq!(two.matches(".entry ").count(), 2);
+        assert_eq!(two.matches("[64];\n").count(), 2);
+    }
+}
+
+#[test]
+fn a_cap_goes_to_an_entry_without_one() {
+    for ptx in RECORDED {
+        let ptx = Ptx::new(bounds::add(&line_table::rewrite(ptx)));
+        let caps = |symbol: &str, cap: Option<u32>| -> Vec<String> {
+            let module = ptx.module(symbol, cap).unwrap();
+            module.lines().filter(|line| line.starts_with(".max")).map(str::to_string).collect()
+        };
+        assert_eq!(caps("gpp_v0_nw1", None), [".maxntid 128"]);
+        assert_eq!(caps("gpp_v0_nw1", Some(96)), [".maxntid 128", ".maxnreg 96"]);
+        assert_eq!(caps("gpp_v13_nw1", Some(96)), [".maxntid 256", ".maxnreg 128"]);
+    }
+}
+
+#[test]
+fn ptx_says_which_compiler_wrote_it() {
+    let ptx = format!("// kernels by rustc 1.96.0, LLVM 22.1.8\n{}", RECORDED[1]);
+    assert_eq!(Ptx::new(ptx).compiler(), Some("rustc 1.96.0, LLVM 22.1.8"));
+    assert_eq!(Ptx::new(RECORDED[1]).compiler(), None);
+    assert_eq!(Ptx::new("").symbols().count(), 0);
+}
+
+#[test]
+fn loops_of_a_recorded_disassembly() {
+    let kernels = loops::innermost(include_str!("data/nvdisasm-13.5.txt"));
+    let ceiling = kernels["gpp_ceiling_fma"].iter().filter(|one| one.fp64 > 0);
+    let expected = Loop { fp64: 256, spills: 0, divisions: 0 };
+    assert_eq!(ceiling.collect::<Vec<_>>(), [&expected]);
+    assert!(kernels["gpp_second_stage"].iter().any(|one| one.fp64 > 0));
+}
+
+#[test]
+fn spills_and_divisions_count_in_innermost_loops_only() {
+    let text = "\
+\n.text.kernel:
+        /*0000*/                   STL [R1], R2 ;
+.L_x_0:
+        /*0010*/                   LDL R2, [R1] ;
+.L_x_1:
+        /*0020*/                   I2F.U32.RP R4, R3 ;
+        /*0030*/              @!P1 DFMA R6, R8, R10, R12 ;
+        /*0040*/               @P0 BRA `(.L_x_1) ;
+        /*0050*/                   LDL.LU.64 R14, [R1+0x8] ;
+        /*0060*/              @!P0 BRA P2, `(.L_x_1) ;
+        /*0070*/                   BRA `(.L_x_2) ;
+.L_x_2:
+        /*0080*/                   STL [R1], R2 ;
+        /*0090*/               @P3 BRA `(.L_x_0) ;
+        /*00a0*/                   EXIT ;
+";
+    let kernels = loops::innermost(text);
+    assert_eq!(kernels["kernel"], [Loop { fp64: 1, spills: 1, divisions: 1 }]);
+}
