@@ -3,14 +3,18 @@
 
 mod common;
 
-use common::{FIXTURES, QUIET, assorted, fixture, make};
+use std::sync::LazyLock;
+
+use common::families::{FAMILIES, family};
+use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
 use gpp::Error;
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::registry::{VERSIONS, Version};
+use gpp::kernels::tiles::candidates::CANDIDATES;
 use gpp::measure::{body, same_bits};
-use gpp::problem::{Problem, synthesis, systems};
-use gpp::reference;
+use gpp::problem::{Problem, file, synthesis, systems};
+use gpp::reference::{self, Reference};
 use gpp::verify::{Outcome, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -27,25 +31,73 @@ fn main() {
         println!("skipped on this machine: {why}");
     }
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
+    let shapes = CANDIDATES.iter().enumerate().map(|(at, candidate)| {
+        let name = format!("{:?} {:?} on the GPU", candidate.poles, candidate.shape);
+        Trial::test(name, move || shape_on_gpu(at))
+    });
     let trials = VERSIONS
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id), || on_gpu(version)))
+        .chain(shapes)
         .chain([ahead])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// Problems with their references, evaluated once.
+static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
+    let mut problems: Vec<Problem> = FIXTURES.into_iter().map(fixture).collect();
+    problems.extend(assorted().into_iter().map(make));
+    for name in ["tiny", "demo"] {
+        problems.push(synthesis::synthesise(systems::find(name).unwrap(), 11, QUIET).unwrap());
+    }
+    for name in HARD {
+        let stored = file::read(&hard_path(name), QUIET).unwrap();
+        problems.push(Problem { stored: None, ..stored.clone() });
+        problems.push(stored);
+    }
+    let seeds: u64 = std::env::var("GPP_SEEDS").map_or(40, |n| n.parse().unwrap());
+    problems.extend(FAMILIES.into_iter().flat_map(|kind| (0..seeds).map(move |s| family(kind, s))));
+    let is_finite = |reference: &Reference| {
+        reference.sums.named(1).all(|(_, z)| z.re.is_finite() && z.im.is_finite())
+    };
+    problems
+        .into_iter()
+        .map(|problem| {
+            let reference = reference::of(&problem, QUIET).expect("small problems have one");
+            (problem, reference)
+        })
+        .filter(|(_, reference)| is_finite(reference))
+        .collect()
+});
+
 fn on_gpu(version: &'static Version) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    for name in FIXTURES {
-        check(&gpu, version, &fixture(name))?;
-    }
-    for made in assorted() {
-        check(&gpu, version, &make(made))?;
-    }
-    for name in ["tiny", "demo"] {
-        check(&gpu, version, &synthesis::synthesise(systems::find(name)?, 11, QUIET)?)?;
+    let failures: Vec<String> = CASES
+        .iter()
+        .filter_map(|(problem, reference)| check(&gpu, version, problem, reference).err())
+        .collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
+}
+
+/// Every candidate of the best version, for every number of energies and two caps.
+fn shape_on_gpu(at: usize) -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    let candidate = &CANDIDATES[at];
+    for kind in [Kind::Mixed, Kind::Real] {
+        for nw in 1..=3 {
+            let problem =
+                make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
+            if problem.plan().poles != candidate.poles {
+                continue;
+            }
+            let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
+            for cap in [96, 128] {
+                let version = candidate.of(Version::best(), Some(cap));
+                check(&gpu, &version, &problem, &reference)?;
+            }
+        }
     }
     Ok(())
 }
@@ -70,20 +122,29 @@ fn loaded_ahead() -> Result<(), Failed> {
     Ok(())
 }
 
-fn check(gpu: &Gpu, version: &Version, problem: &Problem) -> Result<(), Failed> {
-    let mut loaded = gpu.load(problem)?;
-    let (sums, seconds) = loaded.run(version)?;
-    let (again, _) = loaded.run(version)?;
-    let reference = reference::of(problem, QUIET).ok_or("no reference")?;
-    let verification = verify(problem, &problem.start.plus(&sums), Some(&reference));
+fn check(
+    gpu: &Gpu,
+    version: &Version,
+    problem: &Problem,
+    reference: &Reference,
+) -> Result<(), String> {
+    let failed = |what: String| format!("{}: {what}", problem.name);
+    let run = || -> gpp::Result<_> {
+        let mut loaded = gpu.load(problem)?;
+        let (sums, seconds) = loaded.run(version)?;
+        let (again, _) = loaded.run(version)?;
+        Ok((sums, again, seconds))
+    };
+    let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
+    let verification = verify(problem, &problem.start.plus(&sums), Some(reference));
     if verification.outcome != Outcome::Passed {
-        return Err(format!("{}: {verification:?}", problem.name).into());
+        return Err(failed(format!("{verification:?}")));
     }
     if !same_bits(&sums, &again) {
-        return Err(format!("{}: two runs differ: {sums:?} {again:?}", problem.name).into());
+        return Err(failed(format!("two runs differ: {sums:?} {again:?}")));
     }
     if seconds.is_nan() || seconds <= 0.0 {
-        return Err(format!("{}: took {seconds} s", problem.name).into());
+        return Err(failed(format!("took {seconds} s")));
     }
     Ok(())
 }

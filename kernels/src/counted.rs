@@ -211,4 +211,12 @@ impl Real for Counted {
     fn upper(self) -> f32 {
         self.value.upper()
     }
+
+    fn upper_unless(self, unless: bool) -> Counted {
+        Counted { value: self.value.upper_unless(unless), ..self }
+    }
+
+    fn flushed(self) -> Counted {
+        Counted { value: self.value.flushed(), ..self }
+    }
 }

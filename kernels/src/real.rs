@@ -1,5 +1,6 @@
 //! The number type a kernel body computes with.
 
+use core::hint::select_unpredictable;
 use core::ops::Neg;
 
 use num_complex::{Complex, Complex64};
@@ -24,6 +25,13 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// The upper word of `|self|`, read as a number of 32 bits: ordered as the whole is, where two
     /// differ by more than 2⁻²⁰ of themselves, and compared outside the FP64 pipe.
     fn upper(self) -> f32;
+
+    /// The same value, or without its upper word where `unless` holds: next to nothing, below 1e-313.
+    /// What is summed with such values needs [`Real::flushed`].
+    fn upper_unless(self, unless: bool) -> Self;
+
+    /// The same value, or zero where it is below 1e-280.
+    fn flushed(self) -> Self;
 
     /// A complex value read from memory.
     #[inline(always)]
@@ -56,5 +64,17 @@ impl Real for f64 {
     #[inline(always)]
     fn upper(self) -> f32 {
         target::upper(self)
+    }
+
+    #[inline(always)]
+    fn upper_unless(self, unless: bool) -> f64 {
+        let (upper, lower) = ((self.to_bits() >> 32) as u32, self.to_bits() as u32);
+        let upper = select_unpredictable(unless, 0, upper);
+        f64::from_bits(u64::from(upper) << 32 | u64::from(lower))
+    }
+
+    #[inline(always)]
+    fn flushed(self) -> f64 {
+        if self.abs() < 1e-280 { 0.0 } else { self }
     }
 }

@@ -9,7 +9,7 @@ use core::array::{from_fn, from_mut};
 
 use num_complex::Complex;
 
-use super::real::Pole;
+use super::real::{Pole, flushed};
 use super::{Shape, add, odd_pair};
 use crate::arrays::{Arrays, Sums};
 use crate::grid::{Thread, each};
@@ -145,7 +145,7 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
     }
     each::<T>(|t| {
         let (weight, far) = (weight(t) * R::of(0.5), far[t].sums(table));
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (q[t][e] + far[e]));
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (flushed(q[t][e]) + far[e]));
     });
     sums
 }

@@ -51,12 +51,13 @@ impl<R: Real> Pole<R> {
         (d, s, select_unpredictable(near, self.wtilde * R::of(-2.0), d) * s, near)
     }
 
-    /// `y` and `q` of an energy that nothing cuts off.
+    /// `y` and `q` of an energy that nothing cuts off; a `q` near the pole is next to nothing, one
+    /// selection instead of two.
     #[inline(always)]
     pub(super) fn quotients(&self, w: R) -> (R, R) {
         let (_, s, z, near) = self.denominators(w);
         let y = reciprocal_unless(false, z);
-        (y, select_unpredictable(near, R::zero(), s) * y)
+        (y, s.upper_unless(near) * y)
     }
 
     /// `y` and `q` of an energy that may be cut off, with the cutoff of `a`.
@@ -74,6 +75,12 @@ impl<R: Real> Pole<R> {
         let d = w - self.wtilde;
         reciprocal_unless(self.is_near(d), d)
     }
+}
+
+/// A sum of `M·q`, without what is left of those near the pole.
+#[inline(always)]
+pub(super) fn flushed<R: Real>(q: Complex<R>) -> Complex<R> {
+    Complex::new(q.re.flushed(), q.im.flushed())
 }
 
 /// One thread's sums over tiles of `T` columns, `W` warps a block.
@@ -136,7 +143,7 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
     each::<T>(|t| {
         // SAFETY: the caller's contract.
         let half = unsafe { place.weight::<R>(a, t) } * (poles[t].wtilde * R::of(0.5));
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[t][e]);
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * flushed(q[t][e]));
     });
     sums
 }
