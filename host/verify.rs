@@ -31,6 +31,8 @@ pub enum Outcome {
     Incorrect,
     /// There was nothing to compare with.
     NotVerified,
+    /// Repeated runs gave different bits.
+    Nondeterministic,
 }
 
 /// What errors are relative to.

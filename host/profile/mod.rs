@@ -243,7 +243,7 @@ fn profile(
 }
 
 /// Where the profile of a version is kept in a folder of profiles.
-fn path(folder: &Path, version: &str) -> PathBuf {
+pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{version}.json"))
 }
 
@@ -280,7 +280,11 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     if profiles.is_empty() {
         return Err(Error::Data {
             origin: folder.display().to_string(),
-            what: "holds no profile-v*.json; `gpp profile` makes them".into(),
+            what: if folder.is_dir() {
+                "holds no profile-v*.json; `gpp profile` makes them".into()
+            } else {
+                "no such folder; `gpp profile` makes it".into()
+            },
         });
     }
     Ok(profiles)

@@ -1,0 +1,82 @@
+//! Where a record comes from: when, where and by what it was made.
+
+use serde::Serialize;
+
+use crate::devices::{DeviceInfo, gpu};
+use crate::measure::Repetition;
+use crate::problem::Origin;
+
+/// The program's commit, where the build knew it; `-dirty` at its end tells of changes.
+pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
+
+/// The compiler of the program and its LLVM.
+pub const PROGRAM_BY: Option<&str> = option_env!("GPP_RUSTC");
+
+/// The program's name and version.
+pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+
+/// The compiler of the kernels and its LLVM, as their text has it or the build knew it.
+pub fn kernels_by() -> Option<String> {
+    let own = std::env::var_os("GPP_PTX").is_none().then_some(gpu::KERNELS_BY).flatten();
+    let read = || gpu::kernels().ok().and_then(|kernels| kernels.compiler().map(str::to_string));
+    own.map(str::to_string).or_else(read)
+}
+
+/// Where a record comes from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Provenance {
+    /// When it was begun, RFC 3339, UTC.
+    pub date: String,
+    /// The host's name.
+    pub host: Option<String>,
+    /// [`COMMIT`].
+    pub commit: Option<&'static str>,
+    /// The compiler of the kernels and its LLVM.
+    pub kernels_by: Option<String>,
+    /// The file that `GPP_PTX` names in place of the program's own kernels.
+    pub ptx: Option<String>,
+    /// [`PROGRAM_BY`].
+    pub program_by: Option<&'static str>,
+    /// The GPU's driver.
+    pub driver: Option<String>,
+    /// Seed of a synthetic system.
+    pub seed: Option<u64>,
+    /// The input file.
+    pub input: Option<String>,
+    /// Runs of each version before the timed ones.
+    pub warmup: Option<usize>,
+    /// Timed runs of each version.
+    pub repeat: Option<usize>,
+}
+
+impl Provenance {
+    /// Of what begins now.
+    pub fn now(device: &DeviceInfo) -> Provenance {
+        let now = jiff::Timestamp::now();
+        Provenance {
+            date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
+            host: sysinfo::System::host_name().ok(),
+            commit: COMMIT,
+            kernels_by: kernels_by(),
+            ptx: std::env::var("GPP_PTX").ok(),
+            program_by: PROGRAM_BY,
+            driver: device.driver.clone(),
+            seed: None,
+            input: None,
+            warmup: None,
+            repeat: None,
+        }
+    }
+
+    /// The same, of runs on a problem.
+    #[must_use]
+    pub fn of(self, origin: &Origin, repetition: Repetition) -> Provenance {
+        let (seed, input) = match origin {
+            Origin::System(_, seed) => (Some(*seed), None),
+            Origin::File(path) => (None, Some(path.display().to_string())),
+            Origin::Made => (None, None),
+        };
+        let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
+        Provenance { seed, input, warmup, repeat, ..self }
+    }
+}
