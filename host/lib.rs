@@ -10,6 +10,7 @@
 //! - [`profile`]: what a profiler measured of each version
 //! - [`roofline`]: ceilings, points, charts
 //! - [`report`]: the record as a table and as JSON
+//! - [`figures`]: the texts' figures, filled in from the archived runs
 //! - [`cli`]: the command line
 //!
 //! The kernels themselves and the registry of versions are in the crate `gpp_kernels`.
@@ -18,6 +19,7 @@ pub mod cli;
 pub mod counting;
 pub mod devices;
 pub mod error;
+pub mod figures;
 pub mod measure;
 pub mod output;
 pub mod problem;

@@ -7,6 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpp::figures::archive::Archive;
 use gpp::kernels::registry::{Poles, VERSIONS};
 use gpp::profile;
 use gpp::report::{html, table1};
@@ -37,7 +38,7 @@ fn main() {
 }
 
 fn archive() -> PathBuf {
-    common::repository("data/runs/h200-2026-11-21/si214")
+    Archive::open(&common::repository("")).unwrap().path("si214")
 }
 
 fn run() -> Value {

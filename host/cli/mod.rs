@@ -1,6 +1,7 @@
 //! The command line.
 
 mod compare;
+mod figures;
 mod generate;
 mod golden;
 mod info;
@@ -74,6 +75,8 @@ enum Command {
     Table(TableArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
+    /// Fill the figures of README and docs in from the archived runs
+    Figures(FiguresArgs),
 }
 
 /// Arguments of a run.
@@ -391,6 +394,18 @@ pub struct GoldenArgs {
     pub quiet: bool,
 }
 
+/// Arguments of `figures`.
+#[derive(Args)]
+pub struct FiguresArgs {
+    /// Say what differs and change nothing; exit code 1 where something does
+    #[arg(long)]
+    pub check: bool,
+
+    /// Markdown files, from the repository's root; all that quote the archive, and their pictures,
+    /// where none is named
+    pub files: Vec<String>,
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("needs at least 1".into()),
@@ -425,6 +440,7 @@ pub fn main() -> ExitCode {
         Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Scaling(args)) => scaling::scaling(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
+        Some(Command::Figures(args)) => figures::figures(&args),
     };
     match done {
         Ok(code) => code,

@@ -16,7 +16,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let wrong = |what: String| Error::Data { origin: path.display().to_string(), what };
     let text = std::fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read: {e}")))?;
     let run = serde_json::from_str(&text).map_err(|e| wrong(format!("is no JSON: {e}")))?;
-    let rows = table1::rows(&run).map_err(wrong)?;
+    let mut rows = table1::rows(&run).map_err(wrong)?;
+    table1::rate_by(&mut rows, &profiles);
 
     let output = args.output.clone().unwrap_or_else(|| args.dir.join("report.html"));
     let page = html::page(&run, &rows, &profiles, &ceilings)

@@ -30,11 +30,12 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         }
         let path = output.join(figure.name);
         let failed = |what: String| Error::Write { path: path.clone(), reason: what };
-        let svg = chart::svg(figure.title, &shown, &ceilings).map_err(failed)?;
+        let title = figure.title(&shown);
+        let svg = chart::svg(&title, &shown, &ceilings).map_err(failed)?;
         replace(&path.with_extension("svg"), |file| {
             std::io::Write::write_all(file, svg.as_bytes())
         })?;
-        chart::png(&path.with_extension("png"), figure.title, &shown, &ceilings).map_err(failed)?;
+        chart::png(&path.with_extension("png"), &title, &shown, &ceilings).map_err(failed)?;
     }
     println!("rooflines in {}", output.display());
     Ok(ExitCode::SUCCESS)
