@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::path::Path;
-
 use common::repository;
 use gpp::figures::archive::Archive;
 use gpp::figures::{Difference, fill, fill_all};
@@ -88,12 +86,12 @@ fn a_record_that_is_nowhere_is_named() {
 
 #[test]
 fn command_says_what_differs() {
-    let dir = tempfile::tempdir_in(repository("")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("text.md");
     std::fs::write(&file, "v0 <!--f:over v0 v0-->7<!--/f-->\n").unwrap();
     let gpp = |arguments: &[&str]| {
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).arg("figures");
+        command.current_dir(repository(".")).arg("figures");
         command.args(arguments).arg(&file).assert()
     };
     let said = gpp(&["--check"]).code(1).get_output().stderr.clone();

@@ -86,6 +86,11 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
             Some(cycles) => Ok(cycles / 1e6),
             None => Err(format!("no cycles of {version} were counted")),
         },
+        // What the clock must have been for the cycles to take the time.
+        "clock" => {
+            let cycles = of_version(archive, system, "cycles", version)?;
+            Ok(1e3 * cycles / time(archived, version)?)
+        }
         "mhz" => number(&clock(archive, version)?["sm_mhz"]),
         "watts" => number(&clock(archive, version)?["power_w"]),
         "joules" => number(&clock(archive, version)?["energy_j"]),

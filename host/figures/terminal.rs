@@ -32,13 +32,14 @@ pub fn svg(run: &Value) -> Result<String, String> {
          viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{command}</title>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#15181d\"/>\n\
          <g font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace\" \
-         font-size=\"14\" fill=\"#d8dee6\" xml:space=\"preserve\">\n"
+         font-size=\"14\" fill=\"#d8dee6\">\n"
     );
     for (at, line) in lines.iter().enumerate() {
         let y = MARGIN + LINE * at + 12;
         let length = letters(line) as f64 * LETTER;
         let green = format!("<tspan fill=\"#6fcf6f\">{PASSED}</tspan>");
-        let line = line.replace(PASSED, &green);
+        // Viewers collapse other spaces.
+        let line = line.replace(' ', "\u{a0}").replace(PASSED, &green);
         let _ = writeln!(
             svg,
             "<text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{length:.1}\" \
