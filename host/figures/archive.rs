@@ -23,7 +23,7 @@ const MAP: &str = "figures.json";
 const SYSTEMS: [&str; 3] = ["si214", "si214-complex", "si510"];
 
 /// Records besides the systems'.
-const OTHERS: [&str; 5] = ["compare", "compare-si510", "scaling-real", "scaling-complex", "clock"];
+const OTHERS: [&str; 4] = ["compare", "compare-si510", "scaling", "clock"];
 
 /// The folder in use, and records that another one holds.
 #[derive(Deserialize)]
@@ -83,9 +83,9 @@ impl Archive {
         self.map.elsewhere.get(record).unwrap_or(&self.map.folder)
     }
 
-    /// A record's own folder, or its file without an ending.
-    pub fn path(&self, record: &str) -> PathBuf {
-        self.runs.join(self.folder(record)).join(record)
+    /// The folder of a system's records.
+    pub fn path(&self, system: &str) -> PathBuf {
+        self.runs.join(self.folder(system)).join(system)
     }
 
     /// What is archived of a system.
@@ -96,12 +96,12 @@ impl Archive {
         self.systems.get(name).ok_or_else(|| format!("no system `{name}` in the archive"))
     }
 
-    /// A record of a single file.
+    /// A file of a record.
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn json(&self, record: &str) -> std::result::Result<Value, String> {
-        let path = self.path(record).with_extension("json");
+    pub fn json(&self, record: &str, file: &str) -> std::result::Result<Value, String> {
+        let path = self.runs.join(self.folder(record)).join(file);
         let text = read(&path).map_err(|e| e.to_string())?;
         serde_json::from_str(&text).map_err(|e| wrong(&path, e).to_string())
     }

@@ -27,6 +27,10 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
             words.push(word);
         }
     }
+    if words == ["scaling", "version"] {
+        let version = scaling_of(archive, system)?["version"].clone();
+        return version.as_str().map(String::from).ok_or("the scaling names no version".into());
+    }
     let of = |what: &str, version: &str| of_version(archive, system, what, version);
     let (what, value) = match words[..] {
         ["over", before, now] => ("ratio", of("time", before)? / of("time", now)?),
@@ -101,7 +105,7 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
             let profile = archived.profile(version)?;
             Ok(match what {
                 "flop" => profile.flops() / profile.terms as f64,
-                "tflops" => profile.rate() / 1e12,
+                "tflops" => profile.flops() / time(archived, version)? / 1e9,
                 "pipe" => return number(&profile.fp64_pipe_percent.into()),
                 "fused" => 100.0 * profile.fma_ratio(),
                 "hbm" => profile.bytes.hbm / 1e9,
@@ -129,12 +133,12 @@ fn paper_time(version: &str) -> Found<f64> {
 
 /// What the sustained run of a version showed.
 fn clock(archive: &Archive, version: &str) -> Found<Value> {
-    of_list(&archive.json("clock")?["versions"], version)
+    of_list(&archive.json("clock", "clock.json")?["versions"], version)
 }
 
 /// What L2 moved for a version, and what of it only from one of its halves to the other.
 fn halves(archive: &Archive, version: &str) -> Found<Value> {
-    of_list(&archive.json("clock")?["l2_bytes"], version)
+    of_list(&archive.json("clock", "clock.json")?["l2_bytes"], version)
 }
 
 fn of_list(list: &Value, version: &str) -> Found<Value> {
@@ -152,7 +156,7 @@ fn stall(system: &System, reason: &str, version: &str) -> Found<f64> {
 /// A row of the comparisons with the yardstick.
 fn row(archive: &Archive, list: &str, system: &str, version: Option<&str>) -> Found<Value> {
     for record in ["compare", "compare-si510"] {
-        let compared = archive.json(record)?;
+        let compared = archive.json(record, &format!("{record}.json"))?;
         let rows = compared[list].as_array().ok_or(format!("{record} has no {list}"))?;
         let found = rows
             .iter()
@@ -182,7 +186,7 @@ fn best(archive: &Archive, system: &str, what: &str) -> Found<f64> {
 
 /// Our times over the yardstick's on a system: geometric mean, least, most.
 fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
-    let compared = archive.json("compare")?;
+    let compared = archive.json("compare", "compare.json")?;
     let rows = compared["parity"].as_array().ok_or("the comparison has no parity")?;
     let ratios: Vec<f64> = rows
         .iter()
@@ -199,13 +203,18 @@ fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
     })
 }
 
+/// The scaling of problems with a system's poles.
+fn scaling_of(archive: &Archive, system: &str) -> Found<Value> {
+    let poles = if system == "si214-complex" { "complex" } else { "real" };
+    archive.json("scaling", &format!("scaling-{poles}.json"))
+}
+
 /// Least efficiency along a line of the scaling, in percent.
 fn scaling(archive: &Archive, system: &str, line: &str) -> Found<f64> {
-    let record = if system == "si214-complex" { "scaling-complex" } else { "scaling-real" };
-    let scaling = archive.json(record)?;
-    let points = scaling["points"].as_array().ok_or(format!("{record} has no points"))?;
+    let scaling = scaling_of(archive, system)?;
+    let points = scaling["points"].as_array().ok_or("the scaling has no points")?;
     let on_line = points.iter().filter(|point| point["line"] == line);
     let least =
         on_line.filter_map(|p| p["efficiency"].as_f64()).fold(f64::INFINITY, f64::min) * 100.0;
-    if least.is_finite() { Ok(least) } else { Err(format!("{record} has no line {line}")) }
+    if least.is_finite() { Ok(least) } else { Err(format!("the scaling has no line {line}")) }
 }

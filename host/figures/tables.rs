@@ -116,7 +116,7 @@ fn versions_of(chosen: &str) -> Found<Vec<&'static str>> {
 
 /// Clock, power and energy of sustained runs.
 fn clock(archive: &Archive) -> Found<String> {
-    let record = archive.json("clock")?;
+    let record = archive.json("clock", "clock.json")?;
     let rows = record["versions"].as_array().ok_or("the clock's record has no versions")?;
     let rows = rows.iter().map(|row| {
         let fields = ["version", "time_ms", "sm_mhz", "power_w", "energy_j", "throttle"];
