@@ -110,10 +110,17 @@ impl Error {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Error {
         let known: Vec<&str> = known.into_iter().collect();
+        let lower = given.to_lowercase();
+        // `8` means `v8`, whatever letters are near to it.
+        let likeness = |name: &&&str| {
+            let ends = !lower.is_empty() && name.ends_with(&lower);
+            (ends, strsim::jaro_winkler(&lower, name))
+        };
         let nearest = known
             .iter()
             .max_by(|a, b| {
-                strsim::jaro_winkler(given, a).total_cmp(&strsim::jaro_winkler(given, b))
+                let (a, b) = (likeness(a), likeness(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
             })
             .copied()
             .unwrap_or_default();
@@ -128,4 +135,22 @@ impl Error {
 
 fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_what_was_meant() {
+        let nearest = |given, known: &[&str]| match Error::unknown("name", given, known.to_vec()) {
+            Error::UnknownName { nearest, .. } => nearest,
+            other => panic!("{other}"),
+        };
+        assert_eq!(nearest("8", &["v0", "v8", "v13", "best", "all"]), "v8");
+        assert_eq!(nearest("GPU", &["auto", "gpu", "gpu:N", "cpu"]), "gpu");
+        assert_eq!(nearest("V3", &["v0", "v3", "v13", "all"]), "v3");
+        assert_eq!(nearest("al", &["v0", "v3", "v13", "all"]), "all");
+        assert_eq!(nearest("si215", &["tiny", "si214", "si510"]), "si214");
+    }
 }

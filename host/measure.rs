@@ -1,13 +1,13 @@
 //! Running a version and what is recorded of it: the record is all that tables and JSON read.
 
-use gpp_kernels::registry::{Body, Version};
+use gpp_kernels::registry::{Body, Loops, Version};
 use serde::Serialize;
 
 use crate::devices::{Device, KernelInfo, Loaded};
 use crate::error::Result;
 use crate::problem::{Planned, Problem, Sums};
 use crate::reference::Reference;
-use crate::verify::{Verification, verify};
+use crate::verify::{Outcome, Verification, verify};
 
 /// How often a version runs.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,40 @@ impl Times {
             samples,
         }
     }
+
+    /// Standard deviation of at least two samples.
+    pub fn sigma(&self) -> Option<f64> {
+        let count = self.samples.len() as f64;
+        let mean = self.samples.iter().sum::<f64>() / count;
+        let squares: f64 = self.samples.iter().map(|t| (t - mean) * (t - mean)).sum();
+        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+    }
+
+    /// From the shortest to the longest, over the median.
+    pub fn relative_spread(&self) -> f64 {
+        (self.max - self.min) / self.median
+    }
+
+    /// Samples that stand apart: off the median by more than ten times the median deviation, and by
+    /// more than a tenth of the median.
+    pub fn outliers(&self) -> usize {
+        let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
+        let mut sorted = off.clone();
+        sorted.sort_by(f64::total_cmp);
+        let limit = (10.0 * sorted[sorted.len() / 2]).max(0.1 * self.median);
+        off.iter().filter(|&&off| off > limit).count()
+    }
+}
+
+/// The shape of a tiled version's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TileShape {
+    /// `igp` of a thread.
+    pub tile: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Most registers of a thread.
+    pub max_registers: Option<u32>,
 }
 
 /// What is recorded of one version on one problem and device.
@@ -65,6 +99,8 @@ pub struct Record {
     pub threads_per_block: u32,
     /// Blocks of a launch.
     pub blocks: u32,
+    /// The tiles, of versions that have them.
+    pub shape: Option<TileShape>,
     /// The sums of the last run, starting sums included.
     pub sums: Sums,
     /// Whether all runs found the same bits.
@@ -111,16 +147,31 @@ pub fn measure(
     let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
     let plan = loaded.plan();
     let body = body(version, problem, plan);
+    let launch = version.of(plan.poles);
+    let shape = match launch.loops {
+        Loops::Tiled(shape) => Some(TileShape {
+            tile: shape.tile,
+            warps: shape.warps,
+            max_registers: launch.max_registers,
+        }),
+        _ => None,
+    };
+    let mut verification = verify(problem, &sums, reference);
+    // Wrong sums are worse than sums that change.
+    if !deterministic && verification.outcome != Outcome::Incorrect {
+        verification.outcome = Outcome::Nondeterministic;
+    }
     Ok(Record {
         version: version.id,
         device: device.info().id.clone(),
         times: Times::of(samples),
-        flops: version.of(plan.poles).flops_per_term * problem.terms() as f64,
+        flops: launch.flops_per_term * problem.terms() as f64,
         flops_source: ARCHIVED_COUNTS,
         kernel: device.kernel(version, body)?,
-        threads_per_block: version.of(plan.poles).threads,
+        threads_per_block: launch.threads,
         blocks: version.blocks(plan.extents(&problem.header), plan.poles),
-        verification: verify(problem, &sums, reference),
+        shape,
+        verification,
         sums,
         deterministic,
     })

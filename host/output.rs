@@ -1,37 +1,126 @@
-//! Files that appear whole or not at all.
+//! What the program writes: files that appear whole or not at all, standard output, notes.
 
-use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::progress;
 
-/// Has `write` fill a file beside `path` that takes its place once it is complete. What is no
-/// regular file, a pipe or a device, is written to directly.
+/// Whether a file's name means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Fails where `path` could not be written later, or is one of `inputs`.
 ///
 /// # Errors
-/// [`Error::Write`]; nothing is left behind then.
+/// [`Error::Write`].
+pub fn check(path: &Path, inputs: &[&Path]) -> Result<()> {
+    let failed = |reason: String| Err(Error::Write { path: path.into(), reason });
+    if is_stdout(path) {
+        return Ok(());
+    }
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    if let Some(input) =
+        inputs.iter().find(|input| real(path).is_some() && real(path) == real(input))
+    {
+        return failed(format!("it is the input {}", input.display()));
+    }
+    if path.is_dir() {
+        return failed("it is a folder".into());
+    }
+    if path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    temporary(&target(path)).map(drop).or_else(|e| failed(reason(&e)))
+}
+
+/// Has `write` fill a file beside `path` that takes its place once it is complete; nothing of it
+/// stays behind on an error or an interrupt. A symbolic link stays one. What is no regular file, a
+/// pipe or a device, is written to directly.
+///
+/// # Errors
+/// [`Error::Write`].
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
-    let failed = |e: io::Error| Error::Write { path: path.into(), reason: e.to_string() };
+    let failed = |e: io::Error| Error::Write { path: path.into(), reason: reason(&e) };
     if path.exists() && !path.is_file() {
         let mut file = File::options().write(true).open(path).map_err(failed)?;
         return write(&mut file).map_err(failed);
     }
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".gpp").tempfile_in(parent).map_err(failed)?;
+    let target = target(path);
+    let remove = |file: &tempfile::NamedTempFile| {
+        let path = file.path().to_path_buf();
+        Box::new(move || drop(fs::remove_file(path))) as Box<dyn FnOnce() + Send>
+    };
+    let (_guard, mut file) = interrupt::guarded(|| temporary(&target), remove).map_err(failed)?;
     write(file.as_file_mut()).map_err(failed)?;
-    readable(file.path()).map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
+    if let Ok(existing) = fs::metadata(&target) {
+        fs::set_permissions(file.path(), existing.permissions()).map_err(failed)?;
+    }
+    file.persist(&target).map_err(|e| failed(e.error))?;
     Ok(())
 }
 
-/// Temporary files are private; what replaces a file is as readable as one made the usual way.
-fn readable(path: &Path) -> io::Result<()> {
+/// Where a path leads, through symbolic links, also to what does not exist yet.
+fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(link) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    path
+}
+
+/// A file beside `path`, as readable as one made the usual way.
+fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::metadata(parent)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".gpp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))?;
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let _ = path;
-    Ok(())
+    builder.tempfile_in(parent)
+}
+
+/// The system's reason alone: a temporary file's name means nothing to the user.
+fn reason(error: &io::Error) -> String {
+    if error.get_ref().is_some() { error.kind().to_string() } else { error.to_string() }
+}
+
+/// Has `write` fill standard output. A reader that has seen enough is no failure.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut to = io::BufWriter::new(io::stdout().lock());
+    match write(&mut to).and_then(|()| to.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::Write { path: "standard output".into(), reason: e.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes text and a line's end to a file, or to standard output for `-`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    if is_stdout(path) {
+        print(|to| writeln!(to, "{text}"))
+    } else {
+        replace(path, |file| writeln!(file, "{text}"))
+    }
+}
+
+/// A line on standard error, past a progress bar; whether it can be written does not matter.
+pub fn note(text: impl Display) {
+    progress::suspended(|| drop(writeln!(io::stderr(), "{text}")));
 }

@@ -1,6 +1,16 @@
-//! Progress bars for long work.
+//! Progress bars for long work, and lines beside them.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, WeakProgressBar,
+};
+
+use crate::output::note;
+
+/// The bar on the terminal, for what else is written there.
+static CURRENT: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
 /// Whether long work shows its progress.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +24,47 @@ impl Progress {
     pub fn bar(self, what: &str, steps: u64) -> ProgressBar {
         let target =
             if self.shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{msg:22} {bar:30} {pos}/{len}, {eta} left")
-            .expect("the template is valid");
-        ProgressBar::with_draw_target(Some(steps), target)
+        // Before the first step nothing is known of the time left.
+        let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            if state.pos() > 0 {
+                let _ = write!(to, ", {:#} left", HumanDuration(state.eta()));
+            }
+        };
+        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {pos}/{len}{left}")
+            .expect("the template is valid")
+            .with_key("left", left);
+        let bar = ProgressBar::with_draw_target(Some(steps), target)
             .with_style(style)
-            .with_message(what.to_string())
+            .with_message(what.to_string());
+        if self.shown {
+            *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
+        }
+        bar
+    }
+
+    /// A line on standard error, unless the user wants none.
+    pub fn say(self, text: impl Display) {
+        if self.shown {
+            note(text);
+        }
+    }
+}
+
+fn current() -> Option<ProgressBar> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
+}
+
+/// Does something while no bar is on the terminal.
+pub fn suspended<T>(what: impl FnOnce() -> T) -> T {
+    match current() {
+        Some(bar) => bar.suspend(what),
+        None => what(),
+    }
+}
+
+/// Takes the bar off the terminal.
+pub fn clear() {
+    if let Some(bar) = current() {
+        bar.finish_and_clear();
     }
 }

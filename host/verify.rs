@@ -29,6 +29,8 @@ pub enum Outcome {
     Incorrect,
     /// There was nothing to compare with.
     NotVerified,
+    /// Repeated runs gave different bits.
+    Nondeterministic,
 }
 
 /// A comparison and what it found.

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::FiguresArgs;
+use super::args::FiguresArgs;
 use crate::figures::fill_all;
-use crate::output::replace;
+use crate::output::{note, replace};
 
 pub fn figures(args: &FiguresArgs) -> anyhow::Result<ExitCode> {
     let mut unsettled = false;
     for filled in fill_all(Path::new("."), &args.files)? {
         for difference in &filled.differences {
-            eprintln!("{}:{difference}", filled.file);
+            note(format_args!("{}:{difference}", filled.file));
             unsettled |= args.check || difference.computed.is_err();
         }
         if !args.check && !filled.differences.is_empty() {

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use super::GenerateArgs;
+use super::args::GenerateArgs;
 use crate::devices::cpu::require_memory;
+use crate::error::Error;
+use crate::output;
 use crate::problem::{file, synthesis, systems};
 use crate::progress::Progress;
 use crate::reference;
@@ -13,6 +15,11 @@ use crate::reference;
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
+    if output::is_stdout(&args.output) {
+        let reason = "--output needs a file; /dev/stdout is one for a pipe".into();
+        return Err(Error::Write { path: args.output.clone(), reason }.into());
+    }
+    output::check(&args.output, &[])?;
     require_memory(&system.name, system.bytes())?;
     let problem = synthesis::synthesise(system, args.seed, progress)?;
     let Some(reference) = reference::of(&problem, progress) else {

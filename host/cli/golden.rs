@@ -1,10 +1,10 @@
 //! `gpp golden`: how `data/golden.json` was made.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use super::GoldenArgs;
+use super::args::GoldenArgs;
 use crate::devices::cpu::require_memory;
+use crate::output::print;
 use crate::problem::{synthesis, systems};
 use crate::progress::Progress;
 use crate::reference::{golden::Golden, serial};
@@ -23,6 +23,7 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
             sums: serial::evaluate(&problem, progress).sums,
         });
     }
-    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&all)?)?;
+    let text = serde_json::to_string_pretty(&all)?;
+    print(|to| writeln!(to, "{text}"))?;
     Ok(ExitCode::SUCCESS)
 }

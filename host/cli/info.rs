@@ -1,16 +1,19 @@
 //! `gpp info`: the device and the kernels.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use gpp_kernels::registry::VERSIONS;
+use serde_json::{Value, json};
 
-use super::InfoArgs;
+use super::args::InfoArgs;
 use crate::devices::gpu::NO_KERNELS;
+use crate::output::print;
+use crate::progress::Progress;
+use crate::provenance::{COMMIT, KERNELS_BY, PROGRAM, PROGRAM_BY, Provenance};
 use crate::report::table;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let device = super::device(&args.device)?;
+    let device = super::device(&args.device, Progress { shown: true })?;
     let mut kernels = Vec::new();
     for version in VERSIONS {
         for body in version.all_bodies() {
@@ -19,24 +22,64 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     }
 
     let info = device.info();
-    let mut to = std::io::stdout().lock();
-    writeln!(to, "device              {}: {}", info.id, info.name)?;
-    if let Some(driver) = &info.driver {
-        writeln!(to, "driver              {driver}")?;
+    if args.json {
+        let kernels: Vec<Value> = kernels
+            .iter()
+            .map(|(version, body, kernel)| {
+                json!({
+                    "version": version.id,
+                    "symbol": kernel.symbol,
+                    "energies": body.energies,
+                    "threads_per_block": version.launch_of(body).threads,
+                    "registers": kernel.registers,
+                    "local_bytes": kernel.local_bytes,
+                    "shared_bytes": kernel.shared_bytes,
+                    "warps_per_sm": kernel.warps_per_sm,
+                })
+            })
+            .collect();
+        let document = json!({
+            "schema": 1,
+            "program": PROGRAM,
+            "provenance": Provenance::now(info),
+            "device": info,
+            "no_kernels": NO_KERNELS,
+            "kernels": kernels,
+        });
+        let text = serde_json::to_string_pretty(&document)?;
+        print(|to| writeln!(to, "{text}"))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    if let Some(capability) = &info.compute_capability {
-        writeln!(to, "compute capability  {capability}")?;
-    }
+
+    let unknown = |text: Option<&str>| text.unwrap_or("unknown").to_string();
     let units = if info.id == "cpu" { "threads" } else { "multiprocessors" };
-    writeln!(to, "{units:<20}{}", info.multiprocessors)?;
-    if let Some(clock) = info.clock_mhz {
-        writeln!(to, "highest clock       {clock} MHz")?;
-    }
-    writeln!(to, "memory              {:.1} GiB", info.memory_bytes as f64 / (1u64 << 30) as f64)?;
-    match NO_KERNELS {
-        Some(why) => writeln!(to, "GPU kernels         none: {why}")?,
-        None => writeln!(to, "GPU kernels         PTX for sm_70 and later")?,
-    }
-    writeln!(to, "{}", table::kernels(&kernels))?;
+    let lines = [
+        ("device", Some(format!("{}: {}", info.id, info.name))),
+        ("driver", info.driver.clone()),
+        ("compute capability", info.compute_capability.clone()),
+        (units, Some(info.multiprocessors.to_string())),
+        ("highest clock", info.clock_mhz.map(|clock| format!("{clock} MHz"))),
+        ("memory", Some(format!("{:.1} GiB", info.memory_bytes as f64 / (1u64 << 30) as f64))),
+        (
+            "GPU kernels",
+            Some(match NO_KERNELS {
+                Some(why) => format!("none: {why}"),
+                None => "PTX for sm_70 and later".into(),
+            }),
+        ),
+        ("kernels by", Some(unknown(KERNELS_BY))),
+        (
+            "program",
+            Some(format!("{PROGRAM}, {}, commit {}", unknown(PROGRAM_BY), unknown(COMMIT))),
+        ),
+    ];
+    print(|to| {
+        for (what, text) in &lines {
+            if let Some(text) = text {
+                writeln!(to, "{what:<20}{text}")?;
+            }
+        }
+        writeln!(to, "{}", table::kernels(&kernels, table::terminal()))
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,186 +1,251 @@
 //! `gpp profile`: time the versions, measure the ceilings, and have ncu count.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use gpp_kernels::registry::{Poles, Version};
 
-use super::ProfileArgs;
-use super::run::{self, Measured};
+use super::args::{DEFAULT_FOLDER, ProfileArgs};
+use super::records::{CEILINGS, RUN, require_room};
+use super::run::{exit_code, measure_all};
+use super::source::{PAPER_SYSTEM, Source};
+use super::versions::versions;
 use crate::counting;
-use crate::devices::Device as _;
 use crate::devices::gpu::{self, Gpu};
+use crate::devices::{Choice, Device as _};
 use crate::error::Error;
 use crate::measure::Repetition;
-use crate::output::replace;
-use crate::problem::{Problem, synthesis, systems};
+use crate::output::{note, print, write_text};
+use crate::problem::Problem;
 use crate::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::progress::Progress;
-use crate::report::json;
+use crate::report::json::Run;
+use crate::report::table;
 use crate::roofline::ceilings::Ceilings;
 use crate::tuning::Overrides;
-
-pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let versions = run::versions(&args.version)?;
-    let system = systems::find(&args.system)?;
-    std::fs::create_dir_all(&args.dir)
-        .map_err(|e| Error::Write { path: args.dir.clone(), reason: e.to_string() })?;
-
-    let operations = match &args.operations {
-        Some(folder) => profile::load(folder)?,
-        None => Vec::new(),
-    };
-    if let Some(missing) = versions.iter().find(|version| {
-        !operations.is_empty() && operations.iter().all(|other| other.version != version.id)
-    }) {
-        let folder = args.operations.as_ref().map(|folder| folder.display().to_string());
-        return Err(Error::Data {
-            origin: folder.unwrap_or_default(),
-            what: format!("holds no profile of {} to take its operations from", missing.id),
-        }
-        .into());
-    }
-
-    let mut architecture = args.architecture.clone();
-    let (problem, mut profiles) = match &args.from {
-        Some(csv) => {
-            let problem = synthesis::synthesise(system, args.seed, progress)?;
-            let text = std::fs::read_to_string(csv)
-                .with_context(|| format!("{}: cannot read", csv.display()))?;
-            let launches = metrics::parse(&text)
-                .map_err(|what| Error::Profiler { what: format!("{}: {what}", csv.display()) })?;
-            let source = format!("hardware counters, {}", csv.display());
-            let profiles = aggregated(&launches, &problem, source, operations)?;
-            (problem, profiles)
-        }
-        None => {
-            // What is missing is said before anything long begins.
-            let ncu = ncu::Ncu::find(&args.ncu)?;
-            let crate::devices::Choice::Gpu(index) = args.device.parse()? else {
-                return Err(
-                    Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into()
-                );
-            };
-            let gpu = Gpu::open(index)?;
-            let capability = gpu.info().compute_capability.as_ref();
-            architecture =
-                architecture.or(capability.map(|c| format!("sm_{}", c.replace('.', ""))));
-            let ceilings = gpu.ceilings()?;
-            let problem = synthesis::synthesise(system, args.seed, progress)?;
-            let measured =
-                Measured::of(&gpu, problem, &versions, Overrides::default(), REPETITION, progress)?;
-            if measured.exit_code() != ExitCode::SUCCESS {
-                // What is not verified is not worth a profile.
-                return Ok(ExitCode::FAILURE);
-            }
-            let Measured { problem, records } = measured;
-            let document = json::document(gpu.info(), &problem, &records);
-            // The profiled program wants the device to itself.
-            drop(gpu);
-
-            let target = ncu::Target {
-                versions: args.version.clone(),
-                problem: vec![
-                    "--system".into(),
-                    args.system.clone().into(),
-                    "--seed".into(),
-                    args.seed.to_string().into(),
-                ],
-                device: args.device.clone(),
-            };
-            let bar = progress.bar("profiling (minutes)", 2);
-            let (csv, launches) = ncu.counters(&target, operations.is_empty())?;
-            bar.inc(1);
-            let source = format!("hardware counters, ncu {}", ncu.version);
-            let mut profiles = aggregated(&launches, &problem, source, operations)?;
-            // The counters are worth keeping without the samples.
-            let lines = if args.no_lines {
-                Vec::new()
-            } else {
-                ncu.source_lines(&target).unwrap_or_else(|error| {
-                    eprintln!("no samples by source line: {error}");
-                    Vec::new()
-                })
-            };
-            bar.finish_and_clear();
-
-            for profile in &mut profiles {
-                let record = records.iter().find(|record| record.version == profile.version);
-                profile.time_s = record.map(|record| record.times.median);
-                profile.device.clone_from(&ceilings.device);
-                profile.lines = lines_of(profile, &lines);
-            }
-            write(&args.dir.join("counters.csv"), &csv)?;
-            write(&args.dir.join("run.json"), &serde_json::to_string_pretty(&document)?)?;
-            write(&args.dir.join(CEILINGS), &serde_json::to_string_pretty(&ceilings)?)?;
-            (problem, profiles)
-        }
-    };
-
-    if let Some(architecture) = architecture {
-        match sass::disassemble(&gpu::ptx()?, &architecture) {
-            Ok(all) => profiles.iter_mut().for_each(|profile| profile.set_disassembly(&all)),
-            Err(why) => eprintln!("no instruction counts from the disassembly: {why}"),
-        }
-    }
-    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
-    let bar = progress.bar("counting", profiles.len() as u64);
-    for profile in &mut profiles {
-        let version = versions.iter().find(|v| v.id == profile.version).expect("retained above");
-        profile.counted = Some(counting::count(version, &problem)?);
-        profile::store(&args.dir, profile)?;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    if !args.quiet {
-        println!("{}", crate::report::table::profiles(&profiles));
-        if profiles.iter().any(|profile| profile.disassembly.is_some()) {
-            println!("{}", crate::report::table::instructions(&profiles));
-        }
-        println!("{} profiles in {}", profiles.len(), args.dir.display());
-    }
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Runs of each version for its time, beside the profiler's.
 const REPETITION: Repetition = Repetition { warmup: 1, repeat: 5 };
 
-/// The ceilings' file in a folder of profiles.
-const CEILINGS: &str = "ceilings.json";
-
-/// The ceilings of a folder of profiles, where they were measured.
-///
-/// # Errors
-/// [`Error::Data`] for a file that holds none.
-pub fn ceilings(folder: &Path) -> crate::Result<Ceilings> {
-    let path = folder.join(CEILINGS);
-    let wrong = |what: String| Error::Data { origin: path.display().to_string(), what };
-    let text = std::fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read: {e}")))?;
-    serde_json::from_str(&text).map_err(|e| wrong(format!("holds no ceilings: {e}")))
+/// Profiles and what else goes into their folder.
+struct Profiled {
+    problem: Problem,
+    profiles: Vec<Profile>,
+    /// Of the GPU that they were made on.
+    architecture: Option<String>,
+    /// Names and texts.
+    files: Vec<(&'static str, String)>,
 }
 
-fn aggregated(
-    launches: &[metrics::Launch],
-    problem: &Problem,
-    source: String,
+pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let versions = versions(&args.version)?;
+    let source = args.problem.source_or(PAPER_SYSTEM)?;
+    let operations = operations(args.operations.as_deref(), &versions)?;
+    let folder = match &args.dir {
+        Some(folder) => folder.clone(),
+        None => PathBuf::from(DEFAULT_FOLDER).join(source.name()),
+    };
+
+    let profiled = match &args.from {
+        Some(csv) => Some(recorded(args, csv, &versions, &source, operations, progress)?),
+        None => run(args, &versions, &source, operations, &folder, progress)?,
+    };
+    // What is not verified is not worth a profile.
+    let Some(mut profiled) = profiled else { return Ok(ExitCode::FAILURE) };
+    require_room(&folder, &profiled.problem.name)?;
+    let profiles = &mut profiled.profiles;
+
+    if let Some(architecture) = args.architecture.as_ref().or(profiled.architecture.as_ref()) {
+        match sass::disassemble(&gpu::ptx()?, architecture) {
+            Ok(all) => profiles.iter_mut().for_each(|profile| profile.set_disassembly(&all)),
+            Err(why) => progress
+                .say(format_args!("note: no instruction counts from the disassembly: {why}")),
+        }
+    }
+    std::fs::create_dir_all(&folder)
+        .map_err(|e| Error::Write { path: folder.clone(), reason: e.to_string() })?;
+    for (name, text) in &profiled.files {
+        write_text(&folder.join(name), text)?;
+    }
+    let bar = progress.bar("counting", profiles.len() as u64);
+    for profile in profiles.iter_mut() {
+        let version = versions.iter().find(|v| v.id == profile.version).expect("only those");
+        profile.counted = Some(counting::count(version, &profiled.problem)?);
+        profile::store(&folder, profile)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if !args.quiet {
+        let width = table::terminal();
+        print(|to| {
+            writeln!(to, "{}", table::profiles(profiles, width))?;
+            if profiles.iter().any(|profile| profile.disassembly.is_some()) {
+                writeln!(to, "{}", table::instructions(profiles, width))?;
+            }
+            writeln!(to, "{} profiles in {}", profiles.len(), folder.display())
+        })?;
+    }
+    if !folder.join(CEILINGS).exists() {
+        progress.say(format_args!(
+            "note: `gpp roofline` and `gpp report` need {CEILINGS} in {}, the report {RUN} as well: \
+             `gpp profile` writes both on the GPU",
+            folder.display()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The profiles to take operations from; one for each version.
+fn operations(folder: Option<&Path>, versions: &[&Version]) -> crate::Result<Vec<Profile>> {
+    let Some(folder) = folder else { return Ok(Vec::new()) };
+    let operations = profile::load(folder)?;
+    let has = |version: &&&Version| operations.iter().any(|other| other.version == version.id);
+    match versions.iter().find(|version| !has(version)) {
+        Some(missing) => Err(Error::Data {
+            origin: folder.display().to_string(),
+            what: format!("holds no profile of {} to take its operations from", missing.id),
+        }),
+        None => Ok(operations),
+    }
+}
+
+/// Profiles from CSV that ncu printed elsewhere.
+fn recorded(
+    args: &ProfileArgs,
+    csv: &Path,
+    versions: &[&'static Version],
+    source: &Source,
     operations: Vec<Profile>,
-) -> crate::Result<Vec<Profile>> {
+    progress: Progress,
+) -> crate::Result<Profiled> {
+    let origin = csv.display().to_string();
+    let wrong = |what: String| Error::Data { origin: origin.clone(), what };
+    let text = std::fs::read_to_string(csv).map_err(|e| wrong(format!("cannot read: {e}")))?;
+    let launches = metrics::parse(&text).map_err(wrong)?;
+    let problem = source.load(progress)?;
+    let context = context(&problem, format!("hardware counters, {origin}"), operations);
+    let mut profiles = profile::aggregate(&launches, &context).map_err(wrong)?;
+    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
+    let has = |version: &&&Version| profiles.iter().any(|profile| profile.version == version.id);
+    let missing = versions.iter().find(|version| !has(version));
+    if let Some(missing) = missing
+        && (args.version != "all" || profiles.is_empty())
+    {
+        return Err(wrong(format!("has no launch of {}", missing.id)));
+    }
+    for profile in &profiles {
+        plausible(profile, versions).map_err(wrong)?;
+    }
+    Ok(Profiled { problem, profiles, architecture: None, files: Vec::new() })
+}
+
+/// Fails where the operations of a term are far from those of the version's kernels: the counters are
+/// of another system then.
+fn plausible(profile: &Profile, versions: &[&Version]) -> Result<(), String> {
+    const FACTOR: f64 = 3.0;
+    let counted = profile.flops() / profile.terms as f64;
+    let version = versions.iter().find(|version| version.id == profile.version);
+    let known: Vec<f64> = version
+        .into_iter()
+        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| version.of(poles).flops_per_term))
+        .collect();
+    let near = |known: &f64| (1.0 / FACTOR..=FACTOR).contains(&(counted / known));
+    if known.iter().any(near) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} would take {counted:.1} FLOP a term of {}, its kernels take {:.1}: name the system that \
+         the counters are of with --system or --input",
+        profile.version,
+        profile.system,
+        known.first().unwrap_or(&f64::NAN)
+    ))
+}
+
+/// Profiles by running the versions under ncu; `None` where one was not verified.
+fn run(
+    args: &ProfileArgs,
+    versions: &[&'static Version],
+    source: &Source,
+    operations: Vec<Profile>,
+    folder: &Path,
+    progress: Progress,
+) -> crate::Result<Option<Profiled>> {
+    // What is missing is said before anything long begins.
+    let ncu = ncu::Ncu::find(&args.ncu)?;
+    let Choice::Gpu(index) = args.device.parse()? else {
+        return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() });
+    };
+    if source.file().is_none() {
+        require_room(folder, &source.name())?;
+    }
+    let gpu = Gpu::open(index)?;
+    let capability = gpu.info().compute_capability.as_ref();
+    let architecture = capability.map(|c| format!("sm_{}", c.replace('.', "")));
+    let ceilings = gpu.ceilings()?;
+    let problem = source.load(progress)?;
+    let mut run = Run::new(gpu.info(), &problem, REPETITION);
+    let each = |_: &_| ();
+    run.records =
+        measure_all(&gpu, &problem, versions, Overrides::default(), REPETITION, progress, each)?;
+    if exit_code(&run.records) != ExitCode::SUCCESS {
+        return Ok(None);
+    }
+    // The profiled program wants the device to itself.
+    drop(gpu);
+
+    let target = ncu::Target {
+        versions: args.version.clone(),
+        problem: source.arguments(),
+        device: args.device.clone(),
+    };
+    let bar = progress.bar("profiling (minutes)", 2);
+    let (csv, launches) = ncu.counters(&target, operations.is_empty())?;
+    bar.inc(1);
+    let counters = format!("hardware counters, ncu {}", ncu.version);
+    let mut profiles = profile::aggregate(&launches, &context(&problem, counters, operations))
+        .map_err(|what| Error::Profiler { what })?;
+    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
+    // The counters are worth keeping without the samples.
+    let lines = if args.no_lines {
+        Vec::new()
+    } else {
+        ncu.source_lines(&target).unwrap_or_else(|error| {
+            note(format_args!("no samples by source line: {error}"));
+            Vec::new()
+        })
+    };
+    bar.finish_and_clear();
+
+    for profile in &mut profiles {
+        let record = run.records.iter().find(|record| record.version == profile.version);
+        profile.time_s = record.map(|record| record.times.median);
+        profile.device.clone_from(&ceilings.device);
+        profile.lines = lines_of(profile, &lines);
+    }
+    let files = vec![
+        ("counters.csv", csv),
+        (RUN, pretty(&run.document(true))),
+        (CEILINGS, pretty::<Ceilings>(&ceilings)),
+    ];
+    Ok(Some(Profiled { problem, profiles, architecture, files }))
+}
+
+fn pretty<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("records of plain values")
+}
+
+fn context(problem: &Problem, source: String, operations: Vec<Profile>) -> Context {
     let source = match operations.first() {
         Some(other) => format!("{source}; FP64 operations for each term as of {}", other.system),
         None => source,
     };
-    let terms = problem.terms();
-    let context = Context { system: problem.name.clone(), terms, source, operations };
-    profile::aggregate(launches, &context).map_err(|what| Error::Profiler { what })
+    Context { system: problem.name.clone(), terms: problem.terms(), source, operations }
 }
 
 fn lines_of(profile: &Profile, kernels: &[lines::KernelLines]) -> Vec<lines::SourceLine> {
     let first = profile.launches.first();
     let kernel = kernels.iter().find(|kernel| Some(&kernel.kernel) == first);
     kernel.map(|kernel| kernel.lines.clone()).unwrap_or_default()
-}
-
-fn write(path: &Path, text: &str) -> crate::Result<()> {
-    replace(path, |file| std::io::Write::write_all(file, text.as_bytes()))
 }

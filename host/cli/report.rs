@@ -1,28 +1,42 @@
 //! `gpp report`: one page of stored profiles; nothing runs.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::ReportArgs;
-use super::profile::ceilings;
+use super::args::ReportArgs;
+use super::records::{RUN, Records};
 use crate::error::Error;
-use crate::output::replace;
-use crate::profile;
+use crate::output::{check, is_stdout, print, replace};
 use crate::report::{html, table1};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let profiles = profile::load(&args.dir)?;
-    let ceilings = ceilings(&args.dir)?;
-    let path = args.dir.join("run.json");
+    let records = Records::load(&args.dir)?;
+    let path = records.folder.join(RUN);
     let wrong = |what: String| Error::Data { origin: path.display().to_string(), what };
-    let text = std::fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read: {e}")))?;
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        wrong(format!(
+            "cannot read: {e}; `gpp --json {}` on the same GPU writes it",
+            path.display()
+        ))
+    })?;
     let run = serde_json::from_str(&text).map_err(|e| wrong(format!("is no JSON: {e}")))?;
-    let mut rows = table1::rows(&run).map_err(wrong)?;
-    table1::rate_by(&mut rows, &profiles);
+    let mut rows = table1::section(&run, None).map_err(wrong)?.rows;
+    table1::rate_by(&mut rows, &records.profiles);
+    let system = run["system"]["name"].as_str().unwrap_or_default();
+    if system != records.system {
+        let what = format!("is of {system}, the profiles beside it are of {}", records.system);
+        return Err(wrong(what).into());
+    }
 
-    let output = args.output.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    let page = html::page(&run, &rows, &profiles, &ceilings)
-        .map_err(|what| Error::Write { path: output.clone(), reason: what })?;
+    let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
+    let failed = |reason: String| Error::Write { path: output.clone(), reason };
+    if is_stdout(&output) {
+        return Err(failed("--output needs a file; /dev/stdout is one for a pipe".into()).into());
+    }
+    let inputs = records.files();
+    check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let page = html::page(&run, &rows, &records.profiles, &records.ceilings).map_err(failed)?;
     replace(&output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
-    println!("{}", output.display());
+    print(|to| writeln!(to, "{}", output.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,18 @@
 //! `gpp roofline`: charts from stored profiles; nothing runs.
 
+use std::io::Write;
 use std::process::ExitCode;
 
-use super::RooflineArgs;
-use super::profile::ceilings;
+use super::args::RooflineArgs;
+use super::records::Records;
 use crate::error::Error;
-use crate::output::replace;
-use crate::profile;
+use crate::interrupt;
+use crate::output::{print, replace};
 use crate::roofline::{FIGURES, chart, points};
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
-    let profiles = profile::load(&args.dir)?;
-    let ceilings = ceilings(&args.dir)?;
-    let output = args.output.as_ref().unwrap_or(&args.dir);
+    let Records { folder, profiles, ceilings, .. } = Records::load(&args.dir)?;
+    let output = args.output.as_ref().unwrap_or(&folder);
     std::fs::create_dir_all(output)
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
 
@@ -21,8 +21,10 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         table.serialize(point)?;
     }
     let table = table.into_inner()?;
-    replace(&output.join("roofline.csv"), |file| std::io::Write::write_all(file, &table))?;
+    replace(&output.join("roofline.csv"), |file| file.write_all(&table))?;
 
+    // The drawing library writes pictures to a name of its own.
+    let (_guard, scratch) = interrupt::scratch()?;
     for figure in FIGURES {
         let shown = figure.of(&profiles);
         if shown.is_empty() {
@@ -32,11 +34,12 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         let failed = |what: String| Error::Write { path: path.clone(), reason: what };
         let title = figure.title(&shown);
         let svg = chart::svg(&title, &shown, &ceilings).map_err(failed)?;
-        replace(&path.with_extension("svg"), |file| {
-            std::io::Write::write_all(file, svg.as_bytes())
-        })?;
-        chart::png(&path.with_extension("png"), &title, &shown, &ceilings).map_err(failed)?;
+        replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
+        let drawn = scratch.path().join("chart.png");
+        chart::png(&drawn, &title, &shown, &ceilings).map_err(failed)?;
+        let picture = std::fs::read(&drawn).map_err(|e| failed(e.to_string()))?;
+        replace(&path.with_extension("png"), |file| file.write_all(&picture))?;
     }
-    println!("rooflines in {}", output.display());
+    print(|to| writeln!(to, "rooflines in {}", output.display()))?;
     Ok(ExitCode::SUCCESS)
 }

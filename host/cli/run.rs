@@ -1,164 +1,201 @@
 //! `gpp`: run versions, verify and report.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::registry::{Loops, Poles, Version};
 
-use super::RunArgs;
-use crate::devices::{Device, cpu::require_memory};
+use super::args::RunArgs;
+use super::source::SMALL_SYSTEM;
+use super::versions::versions;
+use crate::devices::Device;
 use crate::error::{Error, Result};
+use crate::interrupt::Kept;
 use crate::measure::{Record, Repetition, measure};
-use crate::output::replace;
-use crate::problem::{Problem, file, synthesis, systems};
+use crate::output::{self, is_stdout, note, print, write_text};
+use crate::problem::Problem;
 use crate::progress::Progress;
-use crate::reference;
-use crate::report::{json, table};
+use crate::reference::{self, Source as ReferenceSource};
+use crate::report::json::Run;
+use crate::report::table;
 use crate::tuning::{Overrides, shaped};
 use crate::verify::Outcome;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let versions = versions(&args.version)?;
-    let system = systems::find(&args.system)?;
+    let (quiet, json) = (args.output.quiet, args.output.json.clone());
+    let progress = Progress { shown: !quiet };
     // Whatever can fail at once fails before the problem is made.
-    let device = super::device(&args.device)?;
-    let problem = match &args.input {
-        Some(path) => file::read(path, progress)?,
-        None => {
-            require_memory(&system.name, system.bytes())?;
-            synthesis::synthesise(system, args.seed, progress)?
+    let versions = versions(&args.version)?;
+    require_effect(args.overrides, &versions)?;
+    let source = args.problem.source_or(SMALL_SYSTEM)?;
+    if let Some(path) = &json {
+        output::check(path, source.file().as_slice())?;
+    }
+    let device = super::device(&args.measure.device, progress)?;
+    let problem = source.load(progress)?;
+    let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
+
+    let count = versions.len();
+    let show = move |run: &Run, complete: bool| {
+        if !complete {
+            note(format_args!("{} of {count} versions ran", run.records.len()));
         }
+        if run.records.is_empty() {
+            return Ok(());
+        }
+        let to_stdout = json.as_deref().is_some_and(is_stdout);
+        // One that fails does not keep the other from being written.
+        let printed = if quiet || to_stdout { Ok(()) } else { print(|to| results(to, run)) };
+        if let Some(path) = &json {
+            write_text(path, &serde_json::to_string_pretty(&run.document(complete))?)?;
+        }
+        printed?;
+        Ok(())
     };
-    let repetition = Repetition { warmup: args.warmup, repeat: args.repeat };
-    let measured =
-        Measured::of(device.as_ref(), problem, &versions, args.overrides, repetition, progress)?;
-    let Measured { problem, records } = &measured;
-
-    if let Some(path) = &args.json {
-        write_json(path, &json::document(device.info(), problem, records))?;
-    }
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if !args.quiet && !to_stdout {
-        print(&mut std::io::stdout().lock(), device.info(), problem, records)?;
-    }
-    Ok(measured.exit_code())
+    let kept = Kept::new(Run::new(device.info(), &problem, repetition), show);
+    let done = measure_all(
+        device.as_ref(),
+        &problem,
+        &versions,
+        args.overrides,
+        repetition,
+        progress,
+        |record| kept.change(|run| run.records.push(record.clone())),
+    );
+    let records = kept.finish(done)?;
+    Ok(exit_code(&records))
 }
 
-/// Versions run and verified on one problem.
-pub struct Measured {
-    pub problem: Problem,
-    pub records: Vec<Record>,
-}
-
-impl Measured {
-    /// Runs `versions` on `device`.
-    pub fn of(
-        device: &dyn Device,
-        problem: Problem,
-        versions: &[&'static Version],
-        overrides: Overrides,
-        repetition: Repetition,
-        progress: Progress,
-    ) -> Result<Measured> {
-        let reference = reference::of(&problem, progress);
-        let mut loaded = device.load(&problem)?;
-        let runs = versions.len() * (repetition.warmup + repetition.repeat);
-        let bar = progress.bar("running", runs as u64);
-        let mut records = Vec::with_capacity(versions.len());
-        for version in versions {
-            let poles = loaded.plan().poles;
-            let version = shaped(version, &device.info().name, poles, overrides)?;
-            bar.set_message(format!("{} on {}", version.id, device.info().id));
-            records.push(measure(
-                version,
-                device,
-                loaded.as_mut(),
-                &problem,
-                reference.as_ref(),
-                repetition,
-                || bar.inc(1),
-            )?);
-        }
-        bar.finish_and_clear();
-        drop(loaded);
-        Ok(Measured { problem, records })
-    }
-
-    /// Says on standard error what did not pass; 0 where everything did, else 1.
-    pub fn exit_code(&self) -> ExitCode {
-        for failure in self.records.iter().filter_map(failure) {
-            eprintln!("{failure}");
-        }
-        let passed = self.records.iter().all(|r| r.verification.outcome == Outcome::Passed);
-        ExitCode::from(u8::from(!passed))
-    }
-}
-
-/// The versions named: `all`, or ids and `best` with commas.
-pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
-    if names == "all" {
-        return Ok(VERSIONS.to_vec());
-    }
-    names
-        .split(',')
-        .map(|name| {
-            if name.trim() == "best" {
-                return Ok(Version::best());
-            }
-            let known = VERSIONS.iter().map(|v| v.id).chain(["best", "all"]);
-            VERSIONS
-                .iter()
-                .find(|version| version.id == name.trim())
-                .copied()
-                .ok_or_else(|| Error::unknown("version", name.trim(), known))
-        })
-        .collect()
-}
-
-fn write_json(path: &Path, document: &serde_json::Value) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(document)?;
-    if path == Path::new("-") {
-        writeln!(std::io::stdout().lock(), "{text}")?;
-    } else {
-        replace(path, |file| writeln!(file, "{text}"))?;
-    }
-    Ok(())
-}
-
-fn print(
-    to: &mut impl Write,
-    device: &crate::devices::DeviceInfo,
+/// Runs `versions` on `device`, says each as it is done, and hands it to `each`.
+pub fn measure_all(
+    device: &dyn Device,
     problem: &Problem,
-    records: &[Record],
-) -> std::io::Result<()> {
-    let h = &problem.header;
+    versions: &[&'static Version],
+    overrides: Overrides,
+    repetition: Repetition,
+    progress: Progress,
+    mut each: impl FnMut(&Record),
+) -> Result<Vec<Record>> {
+    let reference = reference::of(problem, progress);
+    let mut loaded = device.load(problem)?;
+    let poles = loaded.plan().poles;
+    let runs = versions.len() * (repetition.warmup + repetition.repeat);
+    let bar = progress.bar("running", runs as u64);
+    let mut records = Vec::with_capacity(versions.len());
+    for version in versions {
+        let version = shaped(version, &device.info().name, poles, overrides)?;
+        bar.set_message(format!("{} on {}", version.id, device.info().id));
+        let record = measure(
+            version,
+            device,
+            loaded.as_mut(),
+            problem,
+            reference.as_ref(),
+            repetition,
+            || bar.inc(1),
+        )?;
+        progress.say(line(&record));
+        each(&record);
+        records.push(record);
+    }
+    bar.finish_and_clear();
+    Ok(records)
+}
+
+/// A finished version in a line, with a warning of times that stand apart.
+fn line(record: &Record) -> String {
+    let outcome = table::outcome(record.verification.outcome);
+    let times = &record.times;
+    let mut line = format!("{:<4} {:>12.3} ms  {outcome}", record.version, times.median * 1e3);
+    if times.outliers() > 0 {
+        line += &format!(
+            "; outliers: {} of {} runs, {:.3} to {:.3} ms: is the device in use by others?",
+            times.outliers(),
+            times.samples.len(),
+            times.min * 1e3,
+            times.max * 1e3,
+        );
+    }
+    line
+}
+
+/// Says on standard error what did not pass; 0 where everything did, else 1.
+pub fn exit_code(records: &[Record]) -> ExitCode {
+    for failure in records.iter().filter_map(failure) {
+        note(failure);
+    }
+    let passed = records.iter().all(|r| r.verification.outcome == Outcome::Passed);
+    ExitCode::from(u8::from(!passed))
+}
+
+/// Fails where the flags of a shape change nothing.
+fn require_effect(overrides: Overrides, versions: &[&Version]) -> Result<()> {
+    let given = [
+        ("--tile", overrides.tile),
+        ("--warps", overrides.warps),
+        ("--registers", overrides.registers),
+    ];
+    let tunable = |version: &&Version| {
+        let tiled = |poles| matches!(version.of(poles).loops, Loops::Tiled(_));
+        version.id == Version::best().id && [Poles::Any, Poles::Real].into_iter().any(tiled)
+    };
+    match given.iter().find(|(_, value)| value.is_some()) {
+        Some((flag, _)) if !versions.iter().any(|version| tunable(version)) => Err(Error::Data {
+            origin: (*flag).into(),
+            what: format!("has no effect without --version {}", Version::best().id),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn results(to: &mut dyn Write, run: &Run) -> std::io::Result<()> {
+    let s = &run.system;
     writeln!(
         to,
         "{}: {} bands ({} occupied), {} G′, {} G, energies {}–{}; {:.3e} terms",
-        problem.name,
-        h.nbands,
-        h.nvband,
-        h.ngpown,
-        h.ncouls,
-        h.nstart,
-        h.nend,
-        problem.terms() as f64,
+        s.name, s.nbands, s.nvband, s.ngpown, s.ncouls, s.nstart, s.nend, s.terms as f64,
     )?;
-    writeln!(to, "on {}: {}", device.id, device.name)?;
-    writeln!(to, "{}", table::results(records))?;
-    if let Some(record) = records.last() {
-        for (name, z) in record.sums.named(h.nstart) {
-            writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", record.version, z.re, z.im)?;
-        }
-        writeln!(to, "TFLOP/s by {}", record.flops_source)?;
+    writeln!(to, "on {}: {}", run.device.id, run.device.name)?;
+    writeln!(to, "{}", table::results(&run.records, table::terminal()))?;
+    let Some(last) = run.records.last() else { return Ok(()) };
+    for (name, z) in last.sums.named(s.nstart) {
+        writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;
     }
-    for record in records {
-        if let Some(accepts) = record.verification.reference_app_accepts {
-            let holds = if accepts { "holds" } else { "does not hold" };
-            writeln!(to, "{}: the reference mini-app's 1e-12 {holds}", record.version)?;
-        }
+    writeln!(to, "reference: {}", reference_name(last.verification.reference))?;
+    writeln!(to, "TFLOP/s: operation counts {}", last.flops_source)?;
+    mini_app(to, &run.records)
+}
+
+fn reference_name(source: Option<ReferenceSource>) -> &'static str {
+    match source {
+        Some(ReferenceSource::File) => "the sums stored in the input file",
+        Some(ReferenceSource::Golden) => "golden sums of this system and seed",
+        Some(ReferenceSource::Serial) => "every term evaluated now, on the host",
+        None => "none",
+    }
+}
+
+/// The reference mini-app's own criterion, where a file's sums are judged.
+fn mini_app(to: &mut dyn Write, records: &[Record]) -> std::io::Result<()> {
+    for accepts in [true, false] {
+        let of: Vec<&str> = records
+            .iter()
+            .filter(|record| record.verification.reference_app_accepts == Some(accepts))
+            .map(|record| record.version)
+            .collect();
+        let Some(record) = records.iter().find(|record| of.contains(&record.version)) else {
+            continue;
+        };
+        let all = record.sums.asx.iter().chain(&record.sums.ach);
+        let largest = all.map(|z| z.norm()).fold(0.0, f64::max);
+        let holds = if accepts { "holds" } else { "does not hold" };
+        writeln!(
+            to,
+            "{}: the reference mini-app's criterion {holds}: it is absolute, 1e-12, {:.1e} of the \
+             largest sum",
+            of.join(", "),
+            1e-12 / largest
+        )?;
     }
     Ok(())
 }
@@ -166,20 +203,22 @@ fn print(
 /// What to say of a version that did not pass.
 fn failure(record: &Record) -> Option<String> {
     let verification = &record.verification;
+    let version = record.version;
     match verification.outcome {
         Outcome::Passed => None,
         Outcome::NotVerified => Some(format!(
-            "{}: not verified: no reference is stored for this input and it has too many terms \
-             to evaluate one now",
-            record.version
+            "{version}: not verified: no reference is stored for this input and it has too many \
+             terms to evaluate one now"
         )),
+        Outcome::Nondeterministic => {
+            Some(format!("{version}: nondeterministic: repeated runs gave different bits"))
+        }
         Outcome::Incorrect => {
             let worst = verification.worst.as_ref().map(|(name, value, expected)| {
                 format!("{name} = {value:e}, the reference has {expected:e}")
             });
             Some(format!(
-                "{}: incorrect: {} (tolerance {:.1e} of it)",
-                record.version,
+                "{version}: incorrect: {} (tolerance {:.1e} of it)",
                 worst.unwrap_or_default(),
                 verification.tolerance
             ))

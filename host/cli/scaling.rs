@@ -1,21 +1,23 @@
 //! `gpp scaling`: time against each extent, and where efficiency falls off.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::registry::{VERSIONS, Version};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ScalingArgs;
-use super::run::versions;
+use super::args::ScalingArgs;
+use super::versions::single;
+use crate::devices::{Device, DeviceInfo};
+use crate::interrupt::Kept;
 use crate::measure::{Repetition, measure};
-use crate::output::replace;
+use crate::output::{self, is_stdout, print, write_text};
 use crate::problem::{System, synthesis};
 use crate::progress::Progress;
+use crate::provenance::{PROGRAM, Provenance};
 use crate::reference::{Reference, Source};
-use crate::report::table::table;
+use crate::report::table::{self, fit, table};
 use crate::tuning::{Overrides, shaped};
 use crate::verify::Outcome;
 
@@ -55,23 +57,75 @@ fn lines() -> Vec<(&'static str, [usize; 4])> {
     points
 }
 
-pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let device = super::device(&args.device)?;
-    let version = versions(&args.version)?[0];
-    let judge = VERSIONS.iter().find(|v| v.id == "v3").expect("v3 is in the registry");
+/// What is measured of one version on one device.
+struct Lines {
+    device: DeviceInfo,
+    version: &'static str,
+    complex: bool,
+    provenance: Provenance,
+    points: Vec<Point>,
+}
 
-    let lines = lines();
-    let lines: Vec<_> = if args.quick {
-        lines
-            .into_iter()
-            .filter(|(_, [bands, rows, columns, _])| bands * rows * columns < 5_000_000)
-            .collect()
-    } else {
-        lines
+pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
+    let (quiet, json) = (args.output.quiet, args.output.json.clone());
+    let progress = Progress { shown: !quiet };
+    let version = single("--version", &args.version)?;
+    if let Some(path) = &json {
+        output::check(path, &[])?;
+    }
+    let device = super::device(&args.device, progress)?;
+    if device.info().id == "cpu" && !args.quick {
+        progress.say("note: all points take hours on a CPU; --quick runs the smallest");
+    }
+    let provenance = Provenance {
+        seed: Some(args.seed),
+        warmup: Some(WARMUP),
+        repeat: Some(args.repeat),
+        ..Provenance::now(device.info())
     };
+    let lines = Lines {
+        device: device.info().clone(),
+        version: version.id,
+        complex: args.complex,
+        provenance,
+        points: Vec::new(),
+    };
+    let kept = Kept::new(lines, move |lines: &Lines, complete| {
+        if lines.points.is_empty() {
+            return Ok(());
+        }
+        let to_stdout = json.as_deref().is_some_and(is_stdout);
+        let printed = if quiet || to_stdout { Ok(()) } else { print(|to| show(to, lines)) };
+        if let Some(path) = &json {
+            write_text(path, &serde_json::to_string_pretty(&document(lines, complete))?)?;
+        }
+        printed?;
+        Ok(())
+    });
+    let done = measure_points(args, version, device.as_ref(), progress, |point| {
+        kept.change(|lines| lines.points.push(point));
+    });
+    let passed = kept.finish(done)?;
+    Ok(ExitCode::from(u8::from(!passed)))
+}
+
+/// Runs of each point before the timed ones.
+const WARMUP: usize = 2;
+
+/// Measures the points and hands each on; whether all passed.
+fn measure_points(
+    args: &ScalingArgs,
+    version: &'static Version,
+    device: &dyn Device,
+    progress: Progress,
+    mut each: impl FnMut(Point),
+) -> crate::Result<bool> {
+    let judge = VERSIONS.iter().find(|v| v.id == "v3").expect("v3 is in the registry");
+    let small = |extents: &[usize; 4]| extents[..3].iter().product::<usize>() < 5_000_000;
+    let lines: Vec<_> =
+        lines().into_iter().filter(|(_, extents)| !args.quick || small(extents)).collect();
     let bar = progress.bar("scaling", lines.len() as u64);
-    let mut points = Vec::new();
+    let mut passed = true;
     for (line, [nbands, ngpown, ncouls, nw]) in lines {
         let system = System {
             name: format!("{nbands} × {ngpown} × {ncouls} × {nw}"),
@@ -92,18 +146,25 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
         let (sums, _) = loaded.run(judge)?;
         let reference =
             Reference { sums: problem.start.plus(&sums), source: Source::Serial, magnitudes: None };
-        let repetition = Repetition { warmup: 2, repeat: args.repeat };
         let record = measure(
             version,
-            device.as_ref(),
+            device,
             loaded.as_mut(),
             &problem,
             Some(&reference),
-            repetition,
+            Repetition { warmup: WARMUP, repeat: args.repeat },
             || (),
         )?;
+        let outcome = record.verification.outcome;
+        passed &= outcome == Outcome::Passed;
         let seconds = record.times.median;
-        points.push(Point {
+        progress.say(format_args!(
+            "{:<28} {:>12.4} ms  {}",
+            system.name,
+            seconds * 1e3,
+            table::outcome(outcome)
+        ));
+        each(Point {
             line,
             nbands,
             ngpown,
@@ -113,31 +174,36 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
             time_ms: seconds * 1e3,
             terms_per_s: problem.terms() as f64 / seconds,
             efficiency: 0.0,
-            outcome: record.verification.outcome,
+            outcome,
         });
         bar.inc(1);
     }
     bar.finish_and_clear();
+    Ok(passed)
+}
+
+/// The points with their efficiencies, which need all of a line.
+fn rated(points: &[Point]) -> Vec<Point> {
     let fastest = |line: &str| {
         points.iter().filter(|p| p.line == line).map(|p| p.terms_per_s).fold(0.0, f64::max)
     };
-    let efficiencies: Vec<f64> = points.iter().map(|p| p.terms_per_s / fastest(p.line)).collect();
-    for (point, efficiency) in points.iter_mut().zip(efficiencies) {
-        point.efficiency = efficiency;
-    }
+    let rate = |p: &Point| Point { efficiency: p.terms_per_s / fastest(p.line), ..p.clone() };
+    points.iter().map(rate).collect()
+}
 
+fn show(to: &mut dyn Write, lines: &Lines) -> std::io::Result<()> {
     let mut rows = table(&[
         "line",
         "nbands",
         "ngpown",
         "ncouls",
         "nw",
-        "time [ms]",
+        "median [ms]",
         "terms/s",
         "efficiency",
         "outcome",
     ]);
-    for p in &points {
+    for p in rated(&lines.points) {
         rows.add_row([
             p.line.to_string(),
             p.nbands.to_string(),
@@ -147,27 +213,22 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
             format!("{:.4}", p.time_ms),
             format!("{:.3e}", p.terms_per_s),
             format!("{:.0} %", p.efficiency * 100.0),
-            format!("{:?}", p.outcome),
+            table::outcome(p.outcome).into(),
         ]);
     }
-    let document = json!({
+    writeln!(to, "{} on {}", lines.version, lines.device.name)?;
+    writeln!(to, "{}", fit(rows, &[6, 4], table::terminal()))
+}
+
+fn document(lines: &Lines, complete: bool) -> Value {
+    json!({
         "schema": 1,
-        "device": device.info(),
-        "version": version.id,
-        "complex_modes": args.complex,
-        "points": points,
-    });
-    let text = serde_json::to_string_pretty(&document)?;
-    let mut to = std::io::stdout().lock();
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => writeln!(to, "{text}")?,
-        Some(path) => replace(path, |file| writeln!(file, "{text}"))?,
-        None => {}
-    }
-    if !args.quiet && args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(to, "{} on {}", version.id, device.info().name)?;
-        writeln!(to, "{rows}")?;
-    }
-    let passed = points.iter().all(|point| point.outcome == Outcome::Passed);
-    Ok(ExitCode::from(u8::from(!passed)))
+        "program": PROGRAM,
+        "provenance": lines.provenance,
+        "interrupted": !complete,
+        "device": lines.device,
+        "version": lines.version,
+        "complex_modes": lines.complex,
+        "points": rated(&lines.points),
+    })
 }

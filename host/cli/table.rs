@@ -1,99 +1,149 @@
 //! `gpp table`: Table I of the paper, live.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::run::{Measured, versions};
-use super::{Format, TableArgs};
-use crate::devices::cpu::require_memory;
+use super::args::{Format, TableArgs};
+use super::run::{exit_code, measure_all};
+use super::source::default_for;
+use super::versions::versions;
 use crate::error::Error;
+use crate::interrupt::Kept;
 use crate::measure::Repetition;
-use crate::problem::{synthesis, systems};
+use crate::output::{note, print};
 use crate::progress::Progress;
-use crate::report::{json as run_json, published, table, table1};
+use crate::report::json::Run;
+use crate::report::{published, table, table1};
 use crate::tuning::Overrides;
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let mut exit = ExitCode::SUCCESS;
-    let mut runs = Vec::new();
-    for path in &args.from {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{}: cannot read", path.display()))?;
-        runs.push((
-            path.display().to_string(),
-            serde_json::from_str(&text).with_context(|| format!("{}: no JSON", path.display()))?,
-        ));
+    if args.from.is_empty() {
+        return live(args);
     }
-    if runs.is_empty() {
-        let versions = versions(&args.version)?;
-        let systems = args
-            .system
-            .iter()
-            .map(|name| systems::find(name))
-            .collect::<crate::Result<Vec<_>>>()?;
-        let device = super::device(&args.device)?;
-        for system in systems {
-            require_memory(&system.name, system.bytes())?;
-            let problem = synthesis::synthesise(system, args.seed, progress)?;
-            let repetition = Repetition { warmup: 1, repeat: args.repeat };
-            let measured = Measured::of(
-                device.as_ref(),
-                problem,
-                &versions,
-                Overrides::default(),
-                repetition,
-                progress,
-            )?;
-            if measured.exit_code() != ExitCode::SUCCESS {
+    let mut sections = Vec::new();
+    for path in &args.from {
+        sections.push(read(path)?);
+    }
+    if !args.quiet {
+        for section in &sections {
+            for what in &section.left_out {
+                note(format_args!("note: left out of {}: {what}", section.title));
+            }
+        }
+    }
+    show(&sections, args.format, args.quiet)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> anyhow::Result<table1::Section> {
+    let origin = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{origin}: cannot read"))?;
+    let run: Value = serde_json::from_str(&text).with_context(|| format!("{origin}: no JSON"))?;
+    let section = table1::section(&run, Some(&origin));
+    Ok(section.map_err(|what| Error::Data { origin, what })?)
+}
+
+fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let versions = versions(&args.version)?;
+    let mut sources = args.problems.named()?;
+    let device = super::device(&args.measure.device, progress)?;
+    if sources.is_empty() {
+        let name = default_for(device.info(), false, progress);
+        sources.push(args.problems.default_system(name)?);
+    }
+    let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
+    let (format, quiet) = (args.format, args.quiet);
+    let kept = Kept::new(Vec::<Run>::new(), move |runs, complete| {
+        let runs = runs.iter().filter(|run| !run.records.is_empty());
+        let sections: Result<Vec<_>, String> =
+            runs.map(|run| table1::section(&run.document(complete), None)).collect();
+        let sections = sections.map_err(anyhow::Error::msg)?;
+        if sections.is_empty() { Ok(()) } else { show(&sections, format, quiet) }
+    });
+    let measured = || -> crate::Result<ExitCode> {
+        let mut exit = ExitCode::SUCCESS;
+        for source in &sources {
+            let problem = source.load(progress)?;
+            kept.change(|runs| runs.push(Run::new(device.info(), &problem, repetition)));
+            let overrides = Overrides::default();
+            let each = |record: &_| {
+                kept.change(|runs| {
+                    let run = runs.last_mut().expect("one was pushed");
+                    run.records.push(Clone::clone(record));
+                });
+            };
+            let (device, to) = (device.as_ref(), progress);
+            let records =
+                measure_all(device, &problem, &versions, overrides, repetition, to, each)?;
+            if exit_code(&records) != ExitCode::SUCCESS {
                 exit = ExitCode::FAILURE;
             }
-            let document = run_json::document(device.info(), &measured.problem, &measured.records);
-            runs.push((system.name.clone(), document));
         }
-    }
+        Ok(exit)
+    };
+    let done = measured();
+    kept.finish(done)
+}
 
-    let mut rows = Vec::new();
-    for (origin, run) in &runs {
-        let of_run =
-            table1::rows(run).map_err(|what| Error::Data { origin: origin.clone(), what })?;
-        rows.extend(of_run);
-    }
-    let mut to = std::io::stdout().lock();
-    match args.format {
-        Format::Terminal => {
-            writeln!(to, "{}\n{}", table::table1(&rows), table1::MARK)?;
-            let sources: std::collections::BTreeSet<&str> =
-                rows.iter().map(|row| row.flops_source.as_str()).collect();
-            for source in sources {
-                writeln!(to, "TFLOP/s by operation counts {source}")?;
-            }
-            if rows.iter().any(|row| row.system == published::BESIDE_SYSTEM) {
-                for published in published::beside() {
-                    writeln!(to, "\n{}:\n{}", published.title, table::published(&published))?;
-                }
-            }
-        }
-        Format::Markdown => write!(to, "{}", table1::markdown(&rows))?,
+fn show(sections: &[table1::Section], format: Format, quiet: bool) -> anyhow::Result<()> {
+    match format {
+        Format::Terminal if quiet => {}
+        Format::Terminal => print(|to| terminal(to, sections))?,
+        Format::Markdown => print(|to| write!(to, "{}", table1::markdown(sections)))?,
         Format::Csv => {
             let mut csv = csv::Writer::from_writer(Vec::new());
-            for row in &rows {
+            for row in sections.iter().flat_map(|section| &section.rows) {
                 csv.serialize(row)?;
             }
-            to.write_all(&csv.into_inner()?)?;
+            let text = csv.into_inner()?;
+            print(|to| to.write_all(&text))?;
         }
         Format::Json => {
+            let rows: Vec<_> = sections.iter().flat_map(|section| &section.rows).collect();
+            let left_out: Vec<String> = sections
+                .iter()
+                .flat_map(|s| s.left_out.iter().map(|what| format!("{}: {what}", s.title)))
+                .collect();
             let document = json!({
                 "schema": 1,
                 "rows": rows,
+                "left_out": left_out,
                 "talk": published::talk(),
                 "blog": published::blog(),
             });
-            writeln!(to, "{}", serde_json::to_string_pretty(&document)?)?;
+            let text = serde_json::to_string_pretty(&document)?;
+            print(|to| writeln!(to, "{text}"))?;
         }
     }
-    Ok(exit)
+    Ok(())
+}
+
+fn terminal(to: &mut dyn Write, sections: &[table1::Section]) -> std::io::Result<()> {
+    let width = table::terminal();
+    for section in sections {
+        writeln!(to, "{}\n{}", section.title, table::table1(&section.rows, width))?;
+        for what in &section.left_out {
+            writeln!(to, "left out: {what}")?;
+        }
+    }
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    if rows().any(|row| row.order_differs) {
+        writeln!(to, "{}", table1::MARK)?;
+    }
+    let sources: std::collections::BTreeSet<&str> =
+        rows().map(|row| row.flops_source.as_str()).collect();
+    for source in sources {
+        writeln!(to, "TFLOP/s: operation counts {source}")?;
+    }
+    if published::belong_to(rows()) {
+        for published in published::beside() {
+            writeln!(to, "\n{}:\n{}", published.title, table::published(&published, width))?;
+        }
+    }
+    Ok(())
 }

@@ -3,55 +3,100 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::Version;
+use gpp_kernels::registry::{Poles, Version};
+use serde_json::{Value, json};
 
-use super::TuneArgs;
-use crate::devices::cpu::require_memory;
+use super::args::TuneArgs;
+use crate::devices::{Device, DeviceInfo};
+use crate::interrupt::Kept;
 use crate::measure::{Record, Repetition, body, measure};
-use crate::problem::{synthesis, systems};
+use crate::output::{self, is_stdout, print, write_text};
+use crate::problem::Problem;
 use crate::progress::Progress;
+use crate::provenance::{PROGRAM, Provenance};
 use crate::reference;
-use crate::report::table::{or_dash, table};
+use crate::report::table::{self, fit, or_dash, outcome_cell, table};
 use crate::tuning::{Tuned, candidates, name};
 use crate::verify::Outcome;
 
 /// Register caps that are tried.
 const CAPS: [u32; 4] = [80, 96, 128, 168];
 
+/// What is found out about one problem on one device.
+struct Trials {
+    system: String,
+    device: DeviceInfo,
+    provenance: Provenance,
+    poles: &'static str,
+    found: Vec<(Tuned, Record)>,
+}
+
 pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let system = systems::find(&args.system)?;
-    let device = super::device(&args.device)?;
-    require_memory(&system.name, system.bytes())?;
-    let problem = synthesis::synthesise(system, args.seed, progress)?;
-    let reference = reference::of(&problem, progress);
-    let mut loaded = device.load(&problem)?;
-    let poles = loaded.plan().poles;
+    let (quiet, json) = (args.output.quiet, args.output.json.clone());
+    let progress = Progress { shown: !quiet };
+    if let Some(path) = &json {
+        output::check(path, args.problem.input.as_deref().as_slice())?;
+    }
+    let device = super::device(&args.measure.device, progress)?;
+    let source = args.problem.source_for(device.info(), progress)?;
+    let problem = source.load(progress)?;
+    let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
+
+    let trials = Trials {
+        system: problem.name.clone(),
+        device: device.info().clone(),
+        provenance: Provenance::now(device.info()).of(&problem.origin, repetition),
+        poles: name(problem.plan().poles),
+        found: Vec::new(),
+    };
+    let kept = Kept::new(trials, move |trials: &Trials, complete| {
+        if trials.found.is_empty() {
+            return Ok(());
+        }
+        if !json.as_deref().is_some_and(is_stdout) {
+            print(|to| show(to, trials, quiet))?;
+        }
+        if let Some(path) = &json {
+            write_text(path, &serde_json::to_string_pretty(&document(trials, complete))?)?;
+        }
+        Ok(())
+    });
+    let done = shapes(device.as_ref(), &problem, repetition, progress, |tuned, record| {
+        kept.change(|trials| trials.found.push((tuned, record)));
+    });
+    let passed = kept.finish(done)?;
+    Ok(ExitCode::from(u8::from(!passed)))
+}
+
+/// Runs every shape and hands it to `each`; whether all passed.
+fn shapes(
+    device: &dyn Device,
+    problem: &Problem,
+    repetition: Repetition,
+    progress: Progress,
+    mut each: impl FnMut(Tuned, Record),
+) -> crate::Result<bool> {
+    let reference = reference::of(problem, progress);
+    let mut loaded = device.load(problem)?;
+    let poles: Poles = loaded.plan().poles;
     // A cap means nothing to the host.
     let caps = if device.info().id == "cpu" { &CAPS[..1] } else { &CAPS[..] };
-
-    let mut found: Vec<(Tuned, Record)> = Vec::new();
     let bar = progress.bar("tuning", (candidates(poles).count() * caps.len()) as u64);
+    let mut passed = true;
     for &cap in caps {
         for candidate in candidates(poles) {
             let version: &'static Version =
                 Box::leak(Box::new(candidate.of(Version::best(), Some(cap))));
-            let repetition = Repetition { warmup: 1, repeat: args.repeat };
-            let kernel = device.kernel(version, body(version, &problem, loaded.plan()))?;
+            let kernel = device.kernel(version, body(version, problem, loaded.plan()))?;
             bar.inc(1);
             // Some kernels need more registers than a large block leaves.
             if kernel.warps_per_sm == Some(0) {
                 continue;
             }
-            let record = measure(
-                version,
-                device.as_ref(),
-                loaded.as_mut(),
-                &problem,
-                reference.as_ref(),
-                repetition,
-                || (),
-            )?;
+            let reference = reference.as_ref();
+            let loaded = loaded.as_mut();
+            let record = measure(version, device, loaded, problem, reference, repetition, || ())?;
+            passed &= record.verification.outcome == Outcome::Passed;
             let tuned = Tuned {
                 device: device.info().name.clone(),
                 poles: name(poles).into(),
@@ -59,40 +104,102 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
                 warps: candidate.shape.warps,
                 max_registers: Some(cap),
             };
-            found.push((tuned, record));
+            progress.say(format_args!(
+                "{} {:>12.3} ms  {}",
+                flags(&tuned),
+                record.times.median * 1e3,
+                table::outcome(record.verification.outcome)
+            ));
+            each(tuned, record);
         }
     }
     bar.finish_and_clear();
+    Ok(passed)
+}
 
+/// The flags that run a shape.
+fn flags(tuned: &Tuned) -> String {
+    let cap = tuned.max_registers.map_or(String::new(), |cap| format!(" --registers {cap}"));
+    format!("--tile {} --warps {}{cap}", tuned.tile, tuned.warps)
+}
+
+/// Fastest first.
+fn sorted(trials: &Trials) -> Vec<&(Tuned, Record)> {
+    let mut found: Vec<_> = trials.found.iter().collect();
     found.sort_by(|a, b| a.1.times.median.total_cmp(&b.1.times.median));
-    let mut rows = table(&[
-        "G′ of a thread",
-        "warps of a block",
-        "most registers",
-        "time [ms]",
-        "registers",
-        "local [B]",
-        "warps/SM",
-        "outcome",
-    ]);
-    for (tuned, record) in &found {
-        rows.add_row([
-            tuned.tile.to_string(),
-            tuned.warps.to_string(),
-            or_dash(tuned.max_registers),
-            format!("{:.3}", record.times.median * 1e3),
-            or_dash(record.kernel.registers),
-            or_dash(record.kernel.local_bytes),
-            or_dash(record.kernel.warps_per_sm),
-            format!("{:?}", record.verification.outcome),
+    found
+}
+
+/// The fastest shape that passed.
+fn best<'a>(found: &[&'a (Tuned, Record)]) -> Option<&'a Tuned> {
+    let passed = |of: &&&(Tuned, Record)| of.1.verification.outcome == Outcome::Passed;
+    found.iter().find(passed).map(|(tuned, _)| tuned)
+}
+
+fn show(to: &mut dyn Write, trials: &Trials, quiet: bool) -> std::io::Result<()> {
+    let found = sorted(trials);
+    if !quiet {
+        let mut rows = table(&[
+            "G′ of a thread",
+            "warps of a block",
+            "most registers",
+            "median [ms]",
+            "σ",
+            "registers",
+            "local [B]",
+            "warps/SM",
+            "outcome",
         ]);
+        for (tuned, record) in &found {
+            rows.add_row(vec![
+                tuned.tile.to_string().into(),
+                tuned.warps.to_string().into(),
+                or_dash(tuned.max_registers).into(),
+                format!("{:.3}", record.times.median * 1e3).into(),
+                table::sigma(&record.times).into(),
+                or_dash(record.kernel.registers).into(),
+                or_dash(record.kernel.local_bytes).into(),
+                or_dash(record.kernel.warps_per_sm).into(),
+                outcome_cell(record.verification.outcome),
+            ]);
+        }
+        writeln!(to, "{} on {}, {} poles", trials.system, trials.device.name, trials.poles)?;
+        writeln!(to, "{}", fit(rows, &[6, 7, 5], table::terminal()))?;
     }
-    let mut to = std::io::stdout().lock();
-    writeln!(to, "{} on {}, {} poles", problem.name, device.info().name, name(poles))?;
-    writeln!(to, "{rows}")?;
-    let correct = |record: &Record| record.verification.outcome == Outcome::Passed;
-    if let Some((best, _)) = found.iter().find(|(_, record)| correct(record)) {
+    if let Some(best) = best(&found) {
+        writeln!(to, "fastest: gpp --version {} {}", Version::best().id, flags(best))?;
         writeln!(to, "for data/tuned.json: {}", serde_json::to_string(best)?)?;
     }
-    Ok(ExitCode::from(u8::from(!found.iter().all(|(_, record)| correct(record)))))
+    Ok(())
+}
+
+fn document(trials: &Trials, complete: bool) -> Value {
+    let found = sorted(trials);
+    let results: Vec<Value> = found
+        .iter()
+        .map(|(tuned, record)| {
+            json!({
+                "tile": tuned.tile,
+                "warps": tuned.warps,
+                "max_registers": tuned.max_registers,
+                "time_s": record.times,
+                "registers": record.kernel.registers,
+                "local_bytes": record.kernel.local_bytes,
+                "warps_per_sm": record.kernel.warps_per_sm,
+                "outcome": record.verification.outcome,
+            })
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "program": PROGRAM,
+        "provenance": trials.provenance,
+        "interrupted": !complete,
+        "device": trials.device,
+        "system": trials.system,
+        "version": Version::best().id,
+        "poles": trials.poles,
+        "results": results,
+        "best": best(&found),
+    })
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::report::table::{or_dash, table};
+use crate::measure::Times;
+use crate::report::table::{or_dash, sigma, table};
 use crate::report::table1;
 
 /// Pixels of a letter, of a line, and around both.
@@ -58,22 +59,27 @@ fn lines(run: &Value, command: &str) -> Result<Vec<String>, String> {
     let device = |key: &str| run["device"][key].as_str().unwrap_or("–");
     let mut table = table(&[
         "version",
-        "time [ms]",
+        "median [ms]",
+        "σ",
         "over v0",
         "TFLOP/s",
         "registers",
         "warps/SM",
-        "max rel. error",
+        "rel. error",
         "outcome",
     ]);
     for row in table1::rows(run)? {
         let result = run["results"]
             .as_array()
             .and_then(|all| all.iter().find(|result| result["version"] == row.version.as_str()));
+        let samples = result.and_then(|r| r["time_s"]["samples"].as_array());
+        let times = samples.map(|all| all.iter().filter_map(Value::as_f64).collect::<Vec<_>>());
+        let spread = times.filter(|times| !times.is_empty()).map(|times| sigma(&Times::of(times)));
         let error = result.and_then(|r| r["verification"]["max_rel_error"].as_f64());
         table.add_row([
             row.version,
             format!("{:.3}", row.time_s * 1e3),
+            or_dash(spread),
             or_dash(row.over_v0.map(|ratio| format!("{ratio:.2}×"))),
             format!("{:.4}", row.tflops),
             or_dash(row.registers),

@@ -244,7 +244,7 @@ fn profile(
 }
 
 /// Where the profile of a version is kept in a folder of profiles.
-fn path(folder: &Path, version: &str) -> PathBuf {
+pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{version}.json"))
 }
 

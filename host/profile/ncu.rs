@@ -7,6 +7,7 @@ use std::process::Command;
 use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// The profiler, found on the PATH or named.
 pub struct Ncu {
@@ -71,7 +72,7 @@ impl Ncu {
     /// # Errors
     /// [`Error::Profiler`].
     pub fn source_lines(&self, target: &Target) -> Result<Vec<KernelLines>> {
-        let folder = tempfile::tempdir()
+        let (_guard, folder) = interrupt::scratch()
             .map_err(|e| Error::Profiler { what: format!("no room for its report: {e}") })?;
         let report = folder.path().join("samples.ncu-rep");
         let report = report.to_string_lossy();

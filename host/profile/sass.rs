@@ -43,7 +43,8 @@ pub struct Disassembly {
 /// Which tool is missing, or what it said.
 pub fn disassemble(ptx: &str, architecture: &str) -> Result<Disassembly, String> {
     let ptxas = std::env::var_os("GPP_PTXAS").unwrap_or("ptxas".into());
-    let folder = tempfile::tempdir().map_err(|e| format!("no room for an image: {e}"))?;
+    let (_guard, folder) =
+        crate::interrupt::scratch().map_err(|e| format!("no room for an image: {e}"))?;
     let (input, image) = (folder.path().join("gpp.ptx"), folder.path().join("gpp.cubin"));
     std::fs::write(&input, ptx).map_err(|e| format!("{}: {e}", input.display()))?;
     let mut assemble = Command::new(&ptxas);

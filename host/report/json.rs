@@ -1,29 +1,84 @@
-//! The JSON of a run. Fields that do not apply are null, never missing.
+//! The record of a run and its JSON. Fields that do not apply are null, never missing.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::devices::DeviceInfo;
-use crate::measure::Record;
+use crate::measure::{Record, Repetition};
 use crate::problem::Problem;
+use crate::provenance::{PROGRAM, Provenance};
 
-/// The object that `--json` writes.
-pub fn document(device: &DeviceInfo, problem: &Problem, records: &[Record]) -> Value {
-    let header = &problem.header;
-    json!({
-        "schema": 1,
-        "program": format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
-        "device": device,
-        "system": {
-            "name": problem.name,
-            "nbands": header.nbands,
-            "nvband": header.nvband,
-            "ngpown": header.ngpown,
-            "ncouls": header.ncouls,
-            "nstart": header.nstart,
-            "nend": header.nend,
-        },
-        "results": records.iter().map(result).collect::<Vec<_>>(),
-    })
+/// Version of the JSON's layout.
+pub const SCHEMA: u64 = 1;
+
+/// What a record tells of the system.
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemInfo {
+    /// System name or file name.
+    pub name: String,
+    /// Bands.
+    pub nbands: usize,
+    /// Occupied bands.
+    pub nvband: i32,
+    /// G′ vectors.
+    pub ngpown: usize,
+    /// G vectors.
+    pub ncouls: usize,
+    /// First energy.
+    pub nstart: usize,
+    /// Last energy.
+    pub nend: usize,
+    /// Terms of the sum: (n, igp, ig, iw).
+    #[serde(skip)]
+    pub terms: u64,
+}
+
+/// Versions run on one problem and device: all that tables and JSON read.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The device.
+    pub device: DeviceInfo,
+    /// The problem.
+    pub system: SystemInfo,
+    /// Where the record comes from.
+    pub provenance: Provenance,
+    /// What was measured of each version.
+    pub records: Vec<Record>,
+}
+
+impl Run {
+    /// A run that begins.
+    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
+        let h = &problem.header;
+        Run {
+            device: device.clone(),
+            system: SystemInfo {
+                name: problem.name.clone(),
+                nbands: h.nbands,
+                nvband: h.nvband,
+                ngpown: h.ngpown,
+                ncouls: h.ncouls,
+                nstart: h.nstart,
+                nend: h.nend,
+                terms: problem.terms(),
+            },
+            provenance: Provenance::now(device).of(&problem.origin, repetition),
+            records: Vec::new(),
+        }
+    }
+
+    /// The object that `--json` writes; `complete` is false for what an interrupt left.
+    pub fn document(&self, complete: bool) -> Value {
+        json!({
+            "schema": SCHEMA,
+            "program": PROGRAM,
+            "provenance": self.provenance,
+            "interrupted": !complete,
+            "device": self.device,
+            "system": self.system,
+            "results": self.records.iter().map(result).collect::<Vec<_>>(),
+        })
+    }
 }
 
 fn result(record: &Record) -> Value {
@@ -34,6 +89,11 @@ fn result(record: &Record) -> Value {
         "version": record.version,
         "device": record.device,
         "time_s": record.times,
+        "spread": {
+            "sigma_s": record.times.sigma(),
+            "relative": record.times.relative_spread(),
+            "outliers": record.times.outliers(),
+        },
         "flops": record.flops,
         "flops_source": record.flops_source,
         "tflops": record.tflops(),
@@ -42,6 +102,7 @@ fn result(record: &Record) -> Value {
         "warps_per_sm": record.kernel.warps_per_sm,
         "threads_per_block": record.threads_per_block,
         "blocks": record.blocks,
+        "shape": record.shape,
         "asx": pairs(&record.sums.asx),
         "ach": pairs(&record.sums.ach),
         "deterministic": record.deterministic,

@@ -1,9 +1,8 @@
 //! Our kernels against the yardstick's: the record of `gpp compare` and its tables.
 
-use comfy_table::Table;
 use serde::Serialize;
 
-use super::table::{or_dash, table};
+use super::table::{fit, or_dash, table};
 
 /// One version on one system, by both sides.
 #[derive(Clone, Debug, Serialize)]
@@ -50,7 +49,7 @@ pub struct Best {
 }
 
 /// Our times against the yardstick's.
-pub fn sides(rows: &[Parity]) -> Table {
+pub fn sides(rows: &[Parity], width: Option<u16>) -> String {
     let mut table = table(&[
         "system",
         "version",
@@ -72,11 +71,11 @@ pub fn sides(rows: &[Parity]) -> Table {
             error(row.cuda_error),
         ]);
     }
-    table
+    fit(table, &[6, 5], width)
 }
 
 /// The best version against the yardstick's v8.
-pub fn best(rows: &[Best]) -> Table {
+pub fn best(rows: &[Best], width: Option<u16>) -> String {
     let mut table = table(&[
         "system",
         "version",
@@ -104,5 +103,5 @@ pub fn best(rows: &[Best]) -> Table {
             or_dash(row.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
         ]);
     }
-    table
+    fit(table, &[7, 9, 6], width)
 }

@@ -1,19 +1,23 @@
 //! Tables for the terminal.
 
-use comfy_table::{Cell, CellAlignment, Color, Table, presets};
+use std::fmt::Write;
+
+use comfy_table::{
+    Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
+};
 use gpp_kernels::registry::{Body, Version};
 
 use super::published::Published;
-use super::table1::{HEADINGS, Row};
+use super::table1::{self, HEADINGS};
 use crate::devices::KernelInfo;
-use crate::measure::Record;
+use crate::measure::{Record, Times};
 use crate::profile::Profile;
 use crate::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
-pub fn table(headings: &[&str]) -> Table {
+pub fn table(headings: &[impl AsRef<str>]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings);
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings.iter().map(AsRef::as_ref));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -25,46 +29,118 @@ pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 
+/// Width of the terminal that standard output is, if it is one.
+pub fn terminal() -> Option<u16> {
+    Table::new().width()
+}
+
+/// The table as text, at most `width` wide: columns without any value are left out, then those of
+/// `drops` in turn until it fits, and what is left wraps.
+pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
+    for at in 0..table.column_count() {
+        let without = |row: &Row| content(row, at).is_none_or(|cell| cell == "–");
+        if !table.is_empty() && table.row_iter().all(without) {
+            hide(&mut table, at);
+        }
+    }
+    let mut left_out = Vec::new();
+    if let Some(width) = width {
+        for &at in drops {
+            if natural_width(&table) <= usize::from(width) {
+                break;
+            }
+            if hide(&mut table, at) {
+                left_out.extend(table.header().and_then(|row| content(row, at)));
+            }
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    let mut text = table.to_string();
+    if !left_out.is_empty() {
+        let _ = write!(text, "\nnot shown in this width: {}", left_out.join(", "));
+    }
+    text
+}
+
+fn content(row: &Row, at: usize) -> Option<String> {
+    row.cell_iter().nth(at).map(|cell| cell.content().replace('\n', " "))
+}
+
+/// Hides a column; false where it was hidden already.
+fn hide(table: &mut Table, at: usize) -> bool {
+    let Some(column) = table.column_mut(at) else { return false };
+    let shown = !column.is_hidden();
+    column.set_constraint(ColumnConstraint::Hidden);
+    shown
+}
+
+fn natural_width(table: &Table) -> usize {
+    let mut table = table.clone();
+    table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    table.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// An outcome as it stands in every table.
+pub fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Incorrect => "INCORRECT",
+        Outcome::NotVerified => "not verified",
+        Outcome::Nondeterministic => "BITS DIFFER",
+    }
+}
+
+/// An outcome as a cell.
+pub fn outcome_cell(of: Outcome) -> Cell {
+    Cell::new(outcome(of)).fg(match of {
+        Outcome::Passed => Color::Green,
+        Outcome::NotVerified => Color::Yellow,
+        Outcome::Incorrect | Outcome::Nondeterministic => Color::Red,
+    })
+}
+
+/// The standard deviation of times in percent of their median.
+pub fn sigma(times: &Times) -> String {
+    or_dash(times.sigma().map(|sigma| format!("{:.1} %", 100.0 * sigma / times.median)))
+}
+
 /// One line for each record; speed-ups are over v0 where it ran and passed.
-pub fn results(records: &[Record]) -> Table {
+pub fn results(records: &[Record], width: Option<u16>) -> String {
     let baseline = records
         .iter()
         .find(|r| r.version == "v0" && r.verification.outcome == Outcome::Passed)
         .map(|r| r.times.median);
     let mut table = table(&[
         "version",
-        "time [ms]",
+        "median [ms]",
+        "σ",
         "over v0",
         "TFLOP/s",
         "registers",
         "warps/SM",
-        "max rel. error",
+        "rel. error",
         "outcome",
     ]);
     for record in records {
         let over_v0 = baseline.map(|v0| format!("{:.2}×", v0 / record.times.median));
         let error = record.verification.max_rel_error.map(|error| format!("{error:.1e}"));
-        let (outcome, color) = match record.verification.outcome {
-            Outcome::Passed => ("passed", Color::Green),
-            Outcome::Incorrect => ("INCORRECT", Color::Red),
-            Outcome::NotVerified => ("not verified", Color::Yellow),
-        };
         table.add_row(vec![
             Cell::new(record.version),
             Cell::new(format!("{:.3}", record.times.median * 1e3)),
+            Cell::new(sigma(&record.times)),
             Cell::new(or_dash(over_v0)),
             Cell::new(format!("{:.4}", record.tflops())),
             Cell::new(or_dash(record.kernel.registers)),
             Cell::new(or_dash(record.kernel.warps_per_sm)),
             Cell::new(or_dash(error)),
-            Cell::new(outcome).fg(color),
+            outcome_cell(record.verification.outcome),
         ]);
     }
-    table
+    fit(table, &[5, 6, 2, 7, 4], width)
 }
 
 /// One line for each kernel.
-pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)]) -> Table {
+pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)], width: Option<u16>) -> String {
     let mut table = table(&[
         "kernel",
         "energies",
@@ -90,11 +166,11 @@ pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)]) -> Table {
             version.change.to_string(),
         ]);
     }
-    table
+    fit(table, &[5, 1, 4], width)
 }
 
 /// One line for each profile: what it takes, moves and waits for.
-pub fn profiles(profiles: &[Profile]) -> Table {
+pub fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
     let mut table = table(&[
         "version",
         "time [ms]",
@@ -125,11 +201,11 @@ pub fn profiles(profiles: &[Profile]) -> Table {
             or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
     }
-    table
+    fit(table, &[4, 9, 8, 5, 3], width)
 }
 
 /// Instructions in the code of each version's kernel, where it was disassembled.
-pub fn instructions(profiles: &[Profile]) -> Table {
+pub fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
     let mut table =
         table(&["version", "DFMA", "DMUL", "DADD", "DSETP", "MUFU", "instructions", "counted by"]);
     for p in profiles {
@@ -138,20 +214,21 @@ pub fn instructions(profiles: &[Profile]) -> Table {
         let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all].map(|n| n.to_string());
         table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
     }
-    table
+    fit(table, &[4], width)
 }
 
-/// The paper's Table I beside the runs.
-pub fn table1(rows: &[Row]) -> Table {
-    let mut table = table(&HEADINGS);
+/// The paper's Table I beside a run.
+pub fn table1(rows: &[table1::Row], width: Option<u16>) -> String {
+    // The system stands above the table.
+    let mut table = table(&HEADINGS.map(|heading| heading.replace("V100 ", "V100\n"))[1..]);
     for row in rows {
-        table.add_row(row.cells());
+        table.add_row(&row.cells()[1..]);
     }
-    table
+    fit(table, &[10, 9, 5, 4, 7], width)
 }
 
 /// A published table.
-pub fn published(published: &Published) -> Table {
+pub fn published(published: &Published, width: Option<u16>) -> String {
     let mut table = table(&published.headings);
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Left);
@@ -159,5 +236,5 @@ pub fn published(published: &Published) -> Table {
     for row in &published.rows {
         table.add_row(row);
     }
-    table
+    fit(table, &[], width)
 }

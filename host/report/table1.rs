@@ -3,12 +3,17 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json::SCHEMA;
 use super::published;
 use crate::profile::Profile;
 
 /// One version on one system, here and in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
+    /// The file that the run was read from; `None` for one made now.
+    pub from: Option<String>,
+    /// The device's name.
+    pub device: String,
     /// The system's name.
     pub system: String,
     /// The version's id.
@@ -40,6 +45,44 @@ pub struct Row {
     pub flops_source: String,
 }
 
+/// Versions on one system and device.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// System, device, and file where there is one.
+    pub title: String,
+    /// What passed.
+    pub rows: Vec<Row>,
+    /// What did not, and how it came out.
+    pub left_out: Vec<String>,
+}
+
+/// A section from the JSON of a run, read `from` a file or made now.
+///
+/// # Errors
+/// What the JSON lacks.
+pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
+    if run["schema"] != SCHEMA {
+        return Err(format!("needs schema {SCHEMA}, has {}", run["schema"]));
+    }
+    let mut rows = rows(run)?;
+    for row in &mut rows {
+        row.from = from.map(str::to_string);
+    }
+    let text = |value: &Value| value.as_str().unwrap_or("?").to_string();
+    let left_out = run["results"].as_array().into_iter().flatten().filter_map(|result| {
+        let outcome = text(&result["verification"]["outcome"]);
+        let what = format!("{}: {}", text(&result["version"]), outcome.replace('_', " "));
+        (outcome != "passed").then_some(what)
+    });
+    let [system, id, name] = [&run["system"]["name"], &run["device"]["id"], &run["device"]["name"]];
+    let from = from.map_or(String::new(), |from| format!(" ({from})"));
+    Ok(Section {
+        title: format!("{} on {}: {}{from}", text(system), text(id), text(name)),
+        rows,
+        left_out: left_out.collect(),
+    })
+}
+
 /// Rows from the JSON of a run; results that did not pass are left out.
 ///
 /// # Errors
@@ -49,20 +92,25 @@ pub fn rows(run: &Value) -> Result<Vec<Row>, String> {
         value.as_str().map(str::to_string).ok_or(format!("the run has no {what}"))
     };
     let system = text(&run["system"]["name"], "system name")?;
+    let device = text(&run["device"]["name"], "device name")?;
     let paper = published::paper();
     let of_paper = |version: &str| paper.iter().find(|row| row.version == version);
     let paper_v0 = of_paper("v0").and_then(|row| row.time_s(&system));
 
     let mut rows = Vec::new();
-    for result in run["results"].as_array().ok_or("the run has no results")? {
+    let results = run["results"].as_array().filter(|results| !results.is_empty());
+    for result in results.ok_or("the run has no results")? {
         if result["verification"]["outcome"] != "passed" {
             continue;
         }
         let version = text(&result["version"], "version")?;
         let time_s = result["time_s"]["median"].as_f64().ok_or("a result has no median time")?;
-        let published = of_paper(&version);
+        // Its registers and warps are of its own systems as well.
+        let published = of_paper(&version).filter(|row| row.time_s(&system).is_some());
         let paper_time_s = published.and_then(|row| row.time_s(&system));
         rows.push(Row {
+            from: None,
+            device: device.clone(),
             time_s,
             tflops: result["tflops"].as_f64().ok_or("a result has no tflops")?,
             over_v0: None,
@@ -110,7 +158,7 @@ pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
 pub const HEADINGS: [&str; 12] = [
     "system",
     "version",
-    "time [ms]",
+    "median [ms]",
     "TFLOP/s",
     "over v0",
     "warps/SM",
@@ -152,21 +200,32 @@ impl Row {
 pub const MARK: &str =
     "* against the version before: faster here and slower in the paper, or the other way round";
 
-/// The table in Markdown, with the talk's table and the blog's steps below.
-pub fn markdown(rows: &[Row]) -> String {
+/// The tables in Markdown, with the talk's table and the blog's steps below where they apply.
+pub fn markdown(sections: &[Section]) -> String {
     fn line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
         let cells: Vec<_> = cells.into_iter().collect();
         let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
         format!("| {} |\n", cells.join(" | "))
     }
     let rule = |columns: usize| line(vec!["---"; columns]);
-    let own: String = rows.iter().map(|row| line(row.cells())).collect();
-    let mut text = format!("{}{}{own}\n{MARK}\n", line(HEADINGS), rule(HEADINGS.len()));
-    for table in published::beside() {
-        let published: String = table.rows.iter().map(line).collect();
-        let columns = table.headings.len();
-        text +=
-            &format!("\n{}:\n\n{}{}{published}", table.title, line(table.headings), rule(columns));
+    let mut text = String::new();
+    for section in sections {
+        let own: String = section.rows.iter().map(|row| line(row.cells())).collect();
+        let left_out: String =
+            section.left_out.iter().map(|what| format!("- left out: {what}\n")).collect();
+        let table = format!("{}{}{own}", line(HEADINGS), rule(HEADINGS.len()));
+        text += &format!("{}:\n\n{table}\n", section.title);
+        if !left_out.is_empty() {
+            text += &format!("{left_out}\n");
+        }
+    }
+    text += &format!("{MARK}\n");
+    if published::belong_to(sections.iter().flat_map(|section| &section.rows)) {
+        for table in published::beside() {
+            let published: String = table.rows.iter().map(line).collect();
+            let (title, columns) = (table.title, table.headings.len());
+            text += &format!("\n{title}:\n\n{}{}{published}", line(table.headings), rule(columns));
+        }
     }
     text
 }

@@ -1,0 +1,78 @@
+//! The versions named on the command line.
+
+use gpp_kernels::registry::{VERSIONS, Version};
+
+use crate::error::{Error, Result};
+
+/// The versions that ids, ranges (`v0-v8`), `best` and `all` with commas between them name, each
+/// once, in the order named.
+pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
+    let mut named: Vec<&'static Version> = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        let range = match (place(name), name.split_once('-')) {
+            _ if name == "all" => 0..=VERSIONS.len() - 1,
+            (Some(at), _) => at..=at,
+            (None, Some((first, last))) => {
+                let (from, to) = (one(first)?, one(last)?);
+                if from > to {
+                    let what = format!("the range runs backwards: {last}-{first}");
+                    return Err(Error::Data { origin: format!("--version {name}"), what });
+                }
+                from..=to
+            }
+            (None, None) => {
+                let at = one(name)?;
+                at..=at
+            }
+        };
+        for version in &VERSIONS[range] {
+            if named.iter().all(|other| other.id != version.id) {
+                named.push(version);
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// The one version that a name is of.
+pub fn single(flag: &str, names: &str) -> Result<&'static Version> {
+    match versions(names)?[..] {
+        [version] => Ok(version),
+        ref several => Err(Error::Data {
+            origin: format!("{flag} {names}"),
+            what: format!("takes one version, not {}", several.len()),
+        }),
+    }
+}
+
+fn place(name: &str) -> Option<usize> {
+    let id = if name == "best" { Version::best().id } else { name };
+    VERSIONS.iter().position(|version| version.id == id)
+}
+
+fn one(name: &str) -> Result<usize> {
+    let known = VERSIONS.iter().map(|version| version.id).chain(["best", "all"]);
+    place(name).ok_or_else(|| Error::unknown("version", name, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_ranges_best_and_all() {
+        let ids = |names: &str| -> Vec<&str> {
+            versions(names).unwrap().iter().map(|version| version.id).collect()
+        };
+        assert_eq!(ids("v3"), ["v3"]);
+        assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
+        assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
+        assert_eq!(ids("v0,all").len(), VERSIONS.len());
+        assert_eq!(ids("best"), [Version::best().id]);
+        assert_eq!(ids("v0-best").len(), VERSIONS.len());
+        for wrong in ["", "v8-v0", "v0-x", "8", "v0,"] {
+            assert!(versions(wrong).is_err(), "{wrong}");
+        }
+        assert!(single("--version", "v0,v1").is_err());
+    }
+}

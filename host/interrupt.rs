@@ -1,0 +1,160 @@
+//! What happens when someone asks the program to stop: tasks registered for that moment run, and it
+//! exits with 128 and the signal's number, as shells expect. Asked again, it exits at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crate::output::note;
+use crate::progress;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+struct State {
+    next: u64,
+    tasks: Vec<(u64, Task)>,
+    stopping: Option<ThreadId>,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { next: 0, tasks: Vec::new(), stopping: None });
+
+/// The state; a thread that comes for it while the program stops waits for the end.
+fn state() -> MutexGuard<'static, State> {
+    let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if state.stopping.is_some_and(|by| by != thread::current().id()) {
+        drop(state);
+        loop {
+            thread::park();
+        }
+    }
+    state
+}
+
+/// A task stays registered as long as this lives.
+#[must_use]
+#[derive(Debug)]
+pub struct Guard(u64);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        state().tasks.retain(|(id, _)| *id != self.0);
+    }
+}
+
+/// Makes something and registers what is to be done about it on an interrupt; none comes between.
+/// The guard comes first so that it is dropped last.
+///
+/// # Errors
+/// Those of `make`.
+pub fn guarded<T, E>(
+    make: impl FnOnce() -> Result<T, E>,
+    task: impl FnOnce(&T) -> Task,
+) -> Result<(Guard, T), E> {
+    let mut state = state();
+    let made = make()?;
+    let id = state.next;
+    state.next += 1;
+    state.tasks.push((id, task(&made)));
+    Ok((Guard(id), made))
+}
+
+/// A folder for passing files that goes when the program does.
+///
+/// # Errors
+/// The system's.
+pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
+    guarded(tempfile::tempdir, |folder| {
+        let path = folder.path().to_path_buf();
+        Box::new(move || drop(std::fs::remove_dir_all(path)))
+    })
+}
+
+type Show<T> = dyn Fn(&T, bool) -> anyhow::Result<()> + Send + Sync;
+
+/// What is done so far, and how it is shown: at the end, or on an interrupt.
+pub struct Kept<T> {
+    state: Arc<Mutex<T>>,
+    show: Arc<Show<T>>,
+    guard: Guard,
+}
+
+impl<T: Send + 'static> Kept<T> {
+    /// `show` is told whether everything is done.
+    pub fn new(
+        state: T,
+        show: impl Fn(&T, bool) -> anyhow::Result<()> + Send + Sync + 'static,
+    ) -> Kept<T> {
+        let state = Arc::new(Mutex::new(state));
+        let show: Arc<Show<T>> = Arc::new(show);
+        let task = |_: &()| -> Task {
+            let (state, show) = (state.clone(), show.clone());
+            Box::new(move || {
+                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Err(error) = show(&state, false) {
+                    note(format_args!("error: {error:#}"));
+                }
+            })
+        };
+        let made: Result<_, std::convert::Infallible> = guarded(|| Ok(()), task);
+        let Ok((guard, ())) = made;
+        Kept { state, show, guard }
+    }
+
+    /// Changes what is done so far.
+    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Shows it and what `done` says of the work; what was done before an error is shown as well.
+    ///
+    /// # Errors
+    /// That of the work, else that of showing.
+    pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
+        drop(self.guard);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = (self.show)(&state, done.is_ok());
+        let done = done.map_err(Into::into)?;
+        shown.map(|()| done)
+    }
+}
+
+/// Starts to listen for SIGINT and SIGTERM. SIGXFSZ is caught so that a write beyond the limit of
+/// a file's size fails like any other.
+#[cfg(unix)]
+pub fn watch() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, asked.clone())?;
+    }
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    thread::spawn(move || {
+        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            asked.store(true, Ordering::SeqCst);
+            stop();
+            signal_hook::low_level::exit(128 + signal);
+        }
+    });
+    Ok(())
+}
+
+/// Elsewhere the system's own way of stopping a program is left as it is.
+#[cfg(not(unix))]
+pub fn watch() -> std::io::Result<()> {
+    let _ = stop;
+    Ok(())
+}
+
+fn stop() {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    state.stopping = Some(thread::current().id());
+    let tasks = std::mem::take(&mut state.tasks);
+    drop(state);
+    progress::clear();
+    note("interrupted");
+    for (_, task) in tasks.into_iter().rev() {
+        // One that panics has said so; the program still has to end.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
+    }
+}

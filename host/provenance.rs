@@ -1,0 +1,75 @@
+//! Where a record comes from: when, where and by what it was made.
+
+use serde::Serialize;
+
+use crate::devices::DeviceInfo;
+use crate::measure::Repetition;
+use crate::problem::Origin;
+
+/// The program's commit, where the build knew it; `-dirty` at its end tells of changes.
+pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
+
+/// The compiler of the kernels and its LLVM.
+pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
+
+/// The compiler of the program and its LLVM.
+pub const PROGRAM_BY: Option<&str> = option_env!("GPP_RUSTC");
+
+/// The program's name and version.
+pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+
+/// Where a record comes from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Provenance {
+    /// When it was begun, RFC 3339, UTC.
+    pub date: String,
+    /// The host's name.
+    pub host: Option<String>,
+    /// [`COMMIT`].
+    pub commit: Option<&'static str>,
+    /// [`KERNELS_BY`].
+    pub kernels_by: Option<&'static str>,
+    /// [`PROGRAM_BY`].
+    pub program_by: Option<&'static str>,
+    /// The GPU's driver.
+    pub driver: Option<String>,
+    /// Seed of a synthetic system.
+    pub seed: Option<u64>,
+    /// The input file.
+    pub input: Option<String>,
+    /// Runs of each version before the timed ones.
+    pub warmup: Option<usize>,
+    /// Timed runs of each version.
+    pub repeat: Option<usize>,
+}
+
+impl Provenance {
+    /// Of what begins now.
+    pub fn now(device: &DeviceInfo) -> Provenance {
+        let now = jiff::Timestamp::now();
+        Provenance {
+            date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
+            host: sysinfo::System::host_name().ok(),
+            commit: COMMIT,
+            kernels_by: KERNELS_BY,
+            program_by: PROGRAM_BY,
+            driver: device.driver.clone(),
+            seed: None,
+            input: None,
+            warmup: None,
+            repeat: None,
+        }
+    }
+
+    /// The same, of runs on a problem.
+    #[must_use]
+    pub fn of(self, origin: &Origin, repetition: Repetition) -> Provenance {
+        let (seed, input) = match origin {
+            Origin::System(_, seed) => (Some(*seed), None),
+            Origin::File(path) => (None, Some(path.display().to_string())),
+            Origin::Made => (None, None),
+        };
+        let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
+        Provenance { seed, input, warmup, repeat, ..self }
+    }
+}
