@@ -31,6 +31,7 @@ use crate::interrupt;
 use crate::output::note;
 use crate::progress::Progress;
 use args::{Cli, Command};
+pub use run::exit_code;
 
 /// The device named on the command line.
 fn device(name: &str, progress: Progress) -> crate::Result<Box<dyn Device>> {

@@ -162,7 +162,7 @@ fn results(to: &mut dyn Write, run: &Run) -> std::io::Result<()> {
         writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;
     }
     writeln!(to, "reference: {}", reference_name(last.verification.reference))?;
-    writeln!(to, "TFLOP/s: operation counts {}", last.flops_source)?;
+    writeln!(to, "{}", table::rated_by(last.flops_source))?;
     mini_app(to, &run.records)
 }
 

@@ -138,7 +138,7 @@ fn terminal(to: &mut dyn Write, sections: &[table1::Section]) -> std::io::Result
     let sources: std::collections::BTreeSet<&str> =
         rows().map(|row| row.flops_source.as_str()).collect();
     for source in sources {
-        writeln!(to, "TFLOP/s: operation counts {source}")?;
+        writeln!(to, "{}", table::rated_by(source))?;
     }
     if published::belong_to(rows()) {
         for published in published::beside() {

@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::published::{BESIDE_SYSTEM, beside};
+use super::table::rated_by;
 use super::table1::{HEADINGS, MARK, Row};
 use crate::profile::Profile;
 use crate::roofline::ceilings::{Ceilings, share_of_peak};
@@ -162,7 +163,7 @@ fn times(rows: &[Row]) -> Markup {
         } }
         p .note { (MARK) ". Medians by GPU events, data on the device, second stage included." }
         @if let Some(row) = rows.first() {
-            p .note { "TFLOP/s in this table are by operation counts " (row.flops_source) "." }
+            p .note { (rated_by(&row.flops_source)) "." }
         }
     }
 }

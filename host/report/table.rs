@@ -99,6 +99,14 @@ pub fn outcome_cell(of: Outcome) -> Cell {
     })
 }
 
+/// Which operation counts rates are by.
+pub fn rated_by(source: &str) -> String {
+    match source.strip_prefix("archived: ") {
+        Some(rest) => format!("TFLOP/s by archived operation counts ({rest})"),
+        None => format!("TFLOP/s by operation counts: {source}"),
+    }
+}
+
 /// The standard deviation of times in percent of their median.
 pub fn sigma(times: &Times) -> String {
     or_dash(times.sigma().map(|sigma| format!("{:.1} %", 100.0 * sigma / times.median)))
