@@ -11,6 +11,7 @@
 //! - [`roofline`]: ceilings, points, charts
 //! - [`report`]: the record as a table and as JSON
 //! - [`startup`]: how long the first calculation takes to begin
+//! - [`figures`]: the texts' figures, filled in from the archived runs
 //! - [`cli`]: the command line
 //!
 //! The kernels themselves and the registry of versions are in the crate `gpp_kernels`.
@@ -19,6 +20,7 @@ pub mod cli;
 pub mod counting;
 pub mod devices;
 pub mod error;
+pub mod figures;
 pub mod interrupt;
 pub mod measure;
 pub mod output;

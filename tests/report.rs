@@ -7,6 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpp::figures::archive::Archive;
 use gpp::kernels::registry::{Poles, VERSIONS};
 use gpp::profile;
 use gpp::report::{html, table1};
@@ -25,6 +26,7 @@ fn main() {
     let trials = vec![
         Trial::test("table in Markdown", table_in_markdown),
         Trial::test("steps that go the other way are marked", marks),
+        Trial::test("one page has one rate", one_rate),
         Trial::test("registry's operation counts are the archived ones", archived_counts),
         Trial::test("roofline as SVG", roofline_as_svg),
         Trial::test("roofline as PNG", roofline_as_png),
@@ -37,7 +39,7 @@ fn main() {
 }
 
 fn archive() -> PathBuf {
-    common::repository("data/runs/h200-2026-11-21/si214")
+    Archive::open(&common::repository("")).unwrap().path("si214")
 }
 
 fn run() -> Value {
@@ -83,6 +85,22 @@ fn marks() -> Result<(), Failed> {
     assert_eq!(rows.len(), VERSIONS.len() - 1);
     assert!(rows[4].order_differs && !rows[0].order_differs && !rows[3].order_differs);
     assert_eq!(rows[0].over_v0, Some(1.0));
+    Ok(())
+}
+
+fn one_rate() -> Result<(), Failed> {
+    let mut rows = table1::rows(&run())?;
+    let profiles = profile::load(&archive())?;
+    table1::rate_by(&mut rows, &profiles);
+    for (row, profile) in rows.iter().zip(&profiles) {
+        let rate = profile.rate() / 1e12;
+        assert!(
+            (row.tflops / rate - 1.0).abs() < 1e-9,
+            "{}: {} and {rate}",
+            row.version,
+            row.tflops
+        );
+    }
     Ok(())
 }
 

@@ -75,6 +75,8 @@ pub enum Command {
     Scaling(ScalingArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
+    /// Fill the figures of README and docs in from the archived runs
+    Figures(FiguresArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -446,4 +448,16 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         0 => Err("needs at least 1".into()),
         n => Ok(n),
     }
+}
+
+/// Arguments of `figures`.
+#[derive(Args)]
+pub struct FiguresArgs {
+    /// Say what differs and change nothing; exit code 1 where something does
+    #[arg(long)]
+    pub check: bool,
+
+    /// Markdown files, from the repository's root; all that quote the archive, and their pictures,
+    /// where none is named
+    pub files: Vec<String>,
 }

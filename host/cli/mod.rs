@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod figures;
 mod generate;
 mod golden;
 mod info;
@@ -69,6 +70,7 @@ pub fn main() -> ExitCode {
         Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Scaling(args)) => scaling::scaling(&args),
         Some(Command::Golden(args)) => golden::golden(&args),
+        Some(Command::Figures(args)) => figures::figures(&args),
         Some(Command::Completions(args)) => shell::completions(&args),
         Some(Command::Man) => shell::man(),
     };

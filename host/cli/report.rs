@@ -20,7 +20,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         ))
     })?;
     let run = serde_json::from_str(&text).map_err(|e| wrong(format!("is no JSON: {e}")))?;
-    let rows = table1::section(&run, None).map_err(wrong)?.rows;
+    let mut rows = table1::section(&run, None).map_err(wrong)?.rows;
+    table1::rate_by(&mut rows, &records.profiles);
     let system = run["system"]["name"].as_str().unwrap_or_default();
     if system != records.system {
         let what = format!("is of {system}, the profiles beside it are of {}", records.system);

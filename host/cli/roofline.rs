@@ -32,10 +32,11 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         }
         let path = output.join(figure.name);
         let failed = |what: String| Error::Write { path: path.clone(), reason: what };
-        let svg = chart::svg(figure.title, &shown, &ceilings).map_err(failed)?;
+        let title = figure.title(&shown);
+        let svg = chart::svg(&title, &shown, &ceilings).map_err(failed)?;
         replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
         let drawn = scratch.path().join("chart.png");
-        chart::png(&drawn, figure.title, &shown, &ceilings).map_err(failed)?;
+        chart::png(&drawn, &title, &shown, &ceilings).map_err(failed)?;
         let picture = std::fs::read(&drawn).map_err(|e| failed(e.to_string()))?;
         replace(&path.with_extension("png"), |file| file.write_all(&picture))?;
     }

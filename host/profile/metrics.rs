@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 /// Duration of a launch in seconds.
 pub const DURATION: &str = "gpu__time_duration.sum";
+/// Cycles of a multiprocessor during a launch.
+pub const CYCLES: &str = "sm__cycles_elapsed.avg";
 /// FP64 additions, each of one thread, where the predicate held.
 pub const DADD: &str = "sm__sass_thread_inst_executed_op_dadd_pred_on.sum";
 /// FP64 multiplications.
@@ -67,7 +69,7 @@ pub fn list(operations: bool) -> String {
         FP64_PIPE,
         REGISTERS,
         WARPS,
-        "sm__cycles_elapsed.avg",
+        CYCLES,
         "sm__cycles_elapsed.avg.per_second",
     ];
     let counted = if operations { &[DADD, DMUL, DFMA][..] } else { &[] };

@@ -121,11 +121,12 @@ impl Profile {
         self.flops() / self.seconds()
     }
 
-    /// The reason that warps waited for most, and its share.
+    /// The reason that warps waited for most, and its share. A warp not selected waits for nothing:
+    /// another issued in its place.
     pub fn main_stall(&self) -> Option<(&str, f64)> {
         self.stalls
             .iter()
-            .filter(|(reason, _)| *reason != "selected")
+            .filter(|(reason, _)| !["selected", "not_selected"].contains(&reason.as_str()))
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map(|(reason, share)| (reason.as_str(), *share))
     }

@@ -61,7 +61,8 @@ pub fn page(
     for figure in FIGURES {
         let shown = figure.of(profiles);
         if !shown.is_empty() {
-            figures.push((figure.title, chart::svg(figure.title, &shown, ceilings)?));
+            let title = figure.title(&shown);
+            figures.push((title.clone(), chart::svg(&title, &shown, ceilings)?));
         }
     }
     let markup = html! {

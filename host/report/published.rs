@@ -89,7 +89,7 @@ pub struct Published {
     pub rows: Vec<[String; 5]>,
 }
 
-/// The talk's table and the blog's steps, the system and the device that they are of.
+/// The talk's table and the blog's steps. Neither names its system.
 pub fn beside() -> [Published; 2] {
     let or_dash = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
     let talk = talk().into_iter().map(|r| {
@@ -101,22 +101,22 @@ pub fn beside() -> [Published; 2] {
     });
     [
         Published {
-            title: "The talk (NERSC, February 2020), V100, si214, in its own order",
+            title: "The talk (NERSC, February 2020), V100, system not named, in its own order",
             headings: ["talk", "change", "TFLOP", "time [s]", "TFLOP/s"],
             rows: talk.collect(),
         },
         Published {
-            title: "The blog (NVIDIA developer blog), V100, si214",
+            title: "The blog (NVIDIA developer blog), V100, system not named",
             headings: ["blog", "change", "time [s]", "TFLOP/s", "FLOP/byte"],
             rows: blog.collect(),
         },
     ]
 }
 
-/// The system that [`beside`] is of.
+/// The system beside whose runs [`beside`] stands: the one of the paper with times like theirs.
 pub const BESIDE_SYSTEM: &str = "si214";
 
-/// Whether [`beside`] is of the system of one of these rows.
+/// Whether [`beside`] belongs to one of these rows.
 pub fn belong_to<'a>(rows: impl IntoIterator<Item = &'a super::table1::Row>) -> bool {
     rows.into_iter().any(|row| row.system == BESIDE_SYSTEM)
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::json::SCHEMA;
 use super::published;
+use crate::profile::Profile;
 
 /// One version on one system, here and in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -141,6 +142,16 @@ pub fn rows(run: &Value) -> Result<Vec<Row>, String> {
         row.order_differs = differs;
     }
     Ok(rows)
+}
+
+/// Has the rates follow the operations that the profiler counted, so that one page has one rate.
+pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
+    for row in rows {
+        if let Some(profile) = profiles.iter().find(|profile| profile.version == row.version) {
+            row.tflops = profile.flops() / row.time_s / 1e12;
+            row.flops_source = format!("of the profiles below: {}", profile.source);
+        }
+    }
 }
 
 /// Headings of the table, the same in every form.

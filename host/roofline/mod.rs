@@ -64,34 +64,83 @@ pub fn points(profile: &Profile) -> [Point; 3] {
     })
 }
 
-/// A figure of the paper, or all versions at once.
+/// A figure of the paper, or one of more versions.
 pub struct Figure {
     /// File name without its ending.
     pub name: &'static str,
-    /// What it shows.
-    pub title: &'static str,
+    /// Its number in the paper.
+    pub paper: Option<u32>,
     /// First and last version.
     pub versions: (&'static str, &'static str),
 }
 
-/// The paper's rooflines and one of everything.
+const fn figure(
+    name: &'static str,
+    paper: Option<u32>,
+    first: &'static str,
+    last: &'static str,
+) -> Figure {
+    Figure { name, paper, versions: (first, last) }
+}
+
+/// One of everything, the paper's rooflines, and what came after.
 pub const FIGURES: [Figure; 6] = [
-    Figure { name: "roofline", title: "all versions", versions: ("v0", "v13") },
-    Figure { name: "roofline-fig1", title: "v0, v1 (paper, Fig. 1)", versions: ("v0", "v1") },
-    Figure { name: "roofline-fig3", title: "v1 to v3 (paper, Fig. 3)", versions: ("v1", "v3") },
-    Figure { name: "roofline-fig5", title: "v3 to v5 (paper, Fig. 5)", versions: ("v3", "v5") },
-    Figure { name: "roofline-fig6", title: "v5 to v8 (paper, Fig. 6)", versions: ("v5", "v8") },
-    Figure { name: "roofline-past", title: "v8 to v13", versions: ("v8", "v13") },
+    figure("roofline", None, "v0", "v13"),
+    figure("roofline-fig1", Some(1), "v0", "v1"),
+    figure("roofline-fig3", Some(3), "v1", "v3"),
+    figure("roofline-fig5", Some(5), "v3", "v5"),
+    figure("roofline-fig6", Some(6), "v5", "v8"),
+    figure("roofline-past", None, "v8", "v13"),
 ];
+
+/// A version's place in the registry.
+fn place(id: &str) -> Option<usize> {
+    VERSIONS.iter().position(|version| version.id == id)
+}
 
 impl Figure {
     /// The profiles that it shows.
     pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
-        let place = |id: &str| VERSIONS.iter().position(|version| version.id == id);
         let (first, last) = (place(self.versions.0), place(self.versions.1));
         let shown = |p: &&Profile| {
             place(&p.version).is_some() && (first..=last).contains(&place(&p.version))
         };
         profiles.iter().filter(shown).collect()
+    }
+
+    /// The versions that it shows of the profiles at hand, and those that the paper's figure has.
+    pub fn title(&self, shown: &[&Profile]) -> String {
+        let shown: Vec<usize> = shown.iter().filter_map(|p| place(&p.version)).collect();
+        let (first, last) = self.versions;
+        let all: Vec<usize> =
+            place(first).zip(place(last)).map_or(vec![], |(a, b)| (a..=b).collect());
+        match self.paper {
+            None => names(&shown),
+            Some(number) if shown == all => format!("{} (paper, Fig. {number})", names(&shown)),
+            Some(number) => format!("{} (paper, Fig. {number}: {})", names(&shown), names(&all)),
+        }
+    }
+}
+
+/// Versions by their places: "v0, v3, v8 to v13".
+fn names(places: &[usize]) -> String {
+    let runs = places.chunk_by(|a, b| a + 1 == *b);
+    let name = |at: &usize| VERSIONS[*at].id.to_string();
+    let run = |run: &[usize]| match run {
+        [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
+        few => few.iter().map(name).collect::<Vec<_>>().join(", "),
+    };
+    runs.map(run).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_name_what_is_there() {
+        assert_eq!(names(&[0, 1]), "v0, v1");
+        assert_eq!(names(&[0, 3, 8, 9, 10]), "v0, v3, v8 to v10");
+        assert_eq!(names(&[]), "");
     }
 }

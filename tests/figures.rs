@@ -1,0 +1,101 @@
+//! The texts' figures are those of the archive, and one that is not is found.
+
+mod common;
+
+use common::repository;
+use gpp::figures::archive::Archive;
+use gpp::figures::{Difference, fill, fill_all};
+
+fn archive() -> Archive {
+    Archive::open(&repository("")).unwrap()
+}
+
+/// The text as the archive has it, and what differed.
+fn filled(text: &str) -> (String, Vec<Difference>) {
+    fill(&archive(), text)
+}
+
+#[test]
+fn texts_have_the_archive_s_figures() {
+    let differing: Vec<String> = fill_all(&repository(""), &[])
+        .unwrap()
+        .iter()
+        .flat_map(|f| f.differences.iter().map(move |found| format!("{}:{found}", f.file)))
+        .collect();
+    assert!(differing.is_empty(), "`gpp figures` corrects:\n{}", differing.join("\n"));
+}
+
+#[test]
+fn a_wrong_figure_is_named_and_corrected() {
+    let text = "# Title\n\nv0 is <!--f:over v0 v0-->7<!--/f--> of itself.\n";
+    let (right, differences) = filled(text);
+    assert_eq!(differences.len(), 1);
+    assert_eq!(differences[0].to_string(), "3: over v0 v0: written `7`, computed `1.00`");
+    assert_eq!(right, text.replace("-->7<", "-->1.00<"));
+    assert_eq!(filled(&right), (right.clone(), vec![]));
+}
+
+#[test]
+fn what_is_no_figure_is_left_as_it_is() {
+    for (text, why) in [
+        ("a <!--f:time v99-->1<!--/f-->", "no v99"),
+        ("a <!--f:speed v0-->1<!--/f-->", "no quantity `speed`"),
+        ("a <!--f:time v0 @si1-->1<!--/f-->", "no system `si1`"),
+        ("a <!--f:more time v0 v1-->1<!--/f-->", "the other way round"),
+        ("a <!--f:time v0-->1", "missing"),
+        ("<!--f:time v0-->1<!--/f-->", "no Markdown"),
+        ("<!-- figures: none -->\n<!-- /figures -->", "no such table"),
+        ("[a](data/runs/none/none.txt)", "does not exist"),
+    ] {
+        let (same, differences) = filled(text);
+        assert_eq!(same, text);
+        assert_eq!(differences.len(), 1, "{text}");
+        let said = differences[0].to_string();
+        assert!(differences[0].computed.is_err() && said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn tables_and_links_follow() {
+    let text = "<!-- figures: profiles @si214 v0,v8- -->\n<!-- /figures -->\n";
+    let (table, differences) = filled(text);
+    assert_eq!(differences.len(), 1);
+    assert!(table.contains("\n| v0 |") && table.contains("\n| v9 |") && !table.contains("| v1 |"));
+    assert_eq!(filled(&table).1, []);
+
+    let folder = archive().folder("si214").to_string();
+    let (link, _) = filled("see [it](data/runs/earlier/si214/run.json) and data/runs/earlier/x");
+    assert_eq!(
+        link,
+        format!("see [it](data/runs/{folder}/si214/run.json) and data/runs/earlier/x")
+    );
+}
+
+#[test]
+fn a_record_that_is_nowhere_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("data/runs");
+    std::fs::create_dir_all(&runs).unwrap();
+    let open = |map: &str| {
+        std::fs::write(runs.join("figures.json"), map).unwrap();
+        Archive::open(dir.path()).err().unwrap().to_string()
+    };
+    assert!(open(r#"{ "folder": "new" }"#).contains("si214 is not there"));
+    assert!(open(r#"{ "folder": "new", "elsewhere": { "si1": "old" } }"#).contains("no record"));
+}
+
+#[test]
+fn command_says_what_differs() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("text.md");
+    std::fs::write(&file, "v0 <!--f:over v0 v0-->7<!--/f-->\n").unwrap();
+    let gpp = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
+        command.current_dir(repository(".")).arg("figures");
+        command.args(arguments).arg(&file).assert()
+    };
+    let said = gpp(&["--check"]).code(1).get_output().stderr.clone();
+    assert!(String::from_utf8(said).unwrap().contains("text.md:1: over v0 v0: written `7`"));
+    gpp(&[]).success();
+    gpp(&["--check"]).success();
+}
