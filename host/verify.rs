@@ -1,8 +1,8 @@
 //! The comparison with the reference.
 //!
 //! **Where Σ|terms| is known**, errors are relative to it. A term loses a few roundings, with partial
-//! fractions up to [`TERM`] ([`crate::problem::plan`]); a sum loses at most one for each addition that
-//! follows another, since a partial sum is at most Σ|terms|: see [`chain`]. To that comes what rounding
+//! fractions up to 128 ([`crate::problem::plan`]); a sum loses at most one for each addition that
+//! follows another, since a partial sum is at most Σ|terms|: see `chain`. To that comes what rounding
 //! decides of a branch or the cutoff, where v3 itself cannot tell.
 //!
 //! **Elsewhere**, for sums of a file or of a built-in system, errors are relative to the sum. One of N

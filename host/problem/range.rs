@@ -45,22 +45,22 @@ pub fn check(
     if let Some(at) = wtilde.iter().position(is_above(LARGEST_POLE)) {
         return Err(format!("{} eV; its parts must be at most {LARGEST_POLE:e}", named_pole(at)));
     }
-    if let Some(w) = wx.iter().position(|w| w.abs() > LARGEST_POLE) {
-        if let Some(at) = wtilde.iter().position(is_above(LARGEST_BESIDE)) {
-            return Err(format!(
-                "{} eV, beyond {LARGEST_POLE:e}, and {} eV; beside such energies the parts of poles \
-                 must be at most {LARGEST_BESIDE:e}",
-                named_wx(w),
-                named_pole(at)
-            ));
-        }
+    if let Some(w) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
+        && let Some(at) = wtilde.iter().position(is_above(LARGEST_BESIDE))
+    {
+        return Err(format!(
+            "{} eV, beyond {LARGEST_POLE:e}, and {} eV; beside such energies the parts of poles must \
+             be at most {LARGEST_BESIDE:e}",
+            named_wx(w),
+            named_pole(at)
+        ));
     }
     Ok(())
 }
 
 /// Moves poles whose real part is an energy, or the negative of one, and whose imaginary part is next to
 /// nothing, but not zero, to where their squares are numbers. At the energy a term changes by
-/// [`SMALLEST_IMAGINARY`] of itself; at its negative it was, and stays, beyond any cutoff.
+/// 1e-40 of itself; at its negative it was, and stays, beyond any cutoff.
 pub fn resolve(wtilde: &mut [Complex64], wx: &[f64]) {
     let is_thin = |z: &Complex64| z.im != 0.0 && z.im.abs() < SMALLEST_IMAGINARY * z.re.abs();
     if !wtilde.iter().any(is_thin) {

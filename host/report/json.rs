@@ -7,6 +7,7 @@ use crate::devices::DeviceInfo;
 use crate::measure::{Record, Repetition};
 use crate::problem::Problem;
 use crate::provenance::{PROGRAM, Provenance};
+use crate::startup;
 
 /// Version of the JSON's layout.
 pub const SCHEMA: u64 = 1;
@@ -74,6 +75,7 @@ impl Run {
             "program": PROGRAM,
             "provenance": self.provenance,
             "complete": complete,
+            "startup_s": startup::seconds(),
             "device": self.device,
             "system": self.system,
             "results": self.records.iter().map(result).collect::<Vec<_>>(),

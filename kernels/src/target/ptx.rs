@@ -5,12 +5,13 @@ use core::arch::{asm, global_asm, nvptx};
 use num_complex::Complex64;
 
 use super::WARP;
-use crate::arrays::{Arrays, Planned, Sums};
+use crate::arrays::{Arrays, Sums};
 use crate::ceilings::{self, Level};
 use crate::grid::{Thread, each};
 use crate::plan::Table;
 use crate::reduce::{self, MAX_VALUES, VALUES, strided_sum};
-use crate::tiles::{Place, RawBand, Shape};
+use crate::tiles::staging::{Array, Stage};
+use crate::tiles::{Place, RawBand};
 
 const MAX_WARPS: usize = 16;
 
@@ -208,34 +209,26 @@ pub fn thread() -> Thread {
     }
 }
 
-/// Elements of 16 bytes of one staged band: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, `wx`.
-const fn staged_row(shape: Shape) -> u32 {
-    WARP + shape.warps * shape.tile + 2
-}
-
 /// Columns of a tile at most.
-const MAX_TILE: u32 = 3;
+const MAX_TILE: usize = 3;
 
-/// Bytes of two buffers of `warps` bands.
-const fn stage_bytes(warps: u32, tile: u32) -> u32 {
-    2 * warps * staged_row(Shape { tile, warps }) * 16
-}
+/// Bytes of an element of a stage.
+const ELEMENT: u32 = 16;
 
 // One for each number of warps, so that a kernel holds no more than it fills.
 global_asm!(
     ".shared .align 16 .b8 gpp_stage_4[{four}];",
     ".shared .align 16 .b8 gpp_stage_8[{eight}];",
     ".shared .align 16 .b8 gpp_stage_16[{sixteen}];",
-    four = const stage_bytes(4, MAX_TILE),
-    eight = const stage_bytes(8, MAX_TILE),
-    sixteen = const stage_bytes(16, 1),
+    four = const 2 * Stage::<MAX_TILE, 4, 0>::LENGTH * ELEMENT,
+    eight = const 2 * Stage::<MAX_TILE, 8, 0>::LENGTH * ELEMENT,
+    sixteen = const 2 * Stage::<1, 16, 0>::LENGTH * ELEMENT,
 );
 
 /// Calls `step` with each band of `begin..end`.
 ///
-/// A block stages as many bands at a time as it has warps, in two buffers in shared memory: the next
-/// ones are on their way from global memory while these are summed, and each thread brings two
-/// elements of 16 bytes.
+/// A block stages as many bands at a time as it has warps ([`crate::tiles::staging`]), in two buffers in
+/// shared memory: the next ones are on their way from global memory while these are summed.
 ///
 /// # Safety
 /// Called by all threads of a block of `W` warps alike, with places of one tile; arrays valid for
@@ -248,58 +241,40 @@ pub unsafe fn each_staged_band<const T: usize, const W: usize, const E: usize>(
     end: u32,
     mut step: impl FnMut(u32, &RawBand<T, E>),
 ) {
-    // Two elements a thread are enough, the stage is as large as needed, the padded rows too.
-    const { assert!((W == 4 || W == 8 || W == 16) && W * T + 2 <= 32 && T <= MAX_TILE as usize) };
-    const { assert!(Planned::rows(1) as usize % (W * T) == 0) };
+    const { assert!((W == 4 || W == 8 || W == 16) && T <= MAX_TILE) };
     if begin >= end {
         return;
     }
-    // A warp brings the `aqsn` of one band.
-    let bands = W as u32;
-    let columns = (W * T) as u32;
-    let row_bytes = staged_row(Shape { tile: T as u32, warps: W as u32 }) * 16;
+    let bands = Stage::<T, W, E>::BANDS;
+    let row_bytes = Stage::<T, W, E>::ROW * ELEMENT;
     // SAFETY: special registers; global elements are clamped to the arrays' extents, shared ones are
-    // within the buffers by their row and slot; a buffer is written only after the barrier that all
-    // its readers have passed.
+    // within the buffers by their slot; a buffer is written only after the barrier that all its readers
+    // have passed.
     unsafe {
         let thread = nvptx::_thread_idx_x() as u32;
-        let (warp, lane) = (thread / WARP, thread % WARP);
-        // The first element: `aqsn` of row `warp`. The second: of `aqsm_local`, then of `wx`; a thread
-        // that is left brings its first twice, so that none branches off.
-        let ig = place.ig.min(a.ncouls - 1);
-        let first_slot = warp * row_bytes + lane * 16;
-        let left = thread - (bands * columns).min(thread);
-        let (second, stride, row, slot, at) = if thread < bands * columns {
-            let (row, column) = (thread / columns, thread % columns);
-            let igp = place.igp - warp * T as u32 + column;
-            (a.aqsm_local, Planned::rows(a.ngpown), row, WARP + column, igp)
-        } else if E > 0 && left < 2 * bands {
-            let (row, half) = (left / 2, thread % 2);
-            (a.wx.cast(), Planned::ENERGIES / 2, row, WARP + columns + half, half)
-        } else {
-            (a.aqsn, a.ncouls, warp, lane, ig)
+        let [first, second] = Stage::<T, W, E>::shares(thread, place, a.ngpown, a.ncouls);
+        let array = match second.array {
+            Array::Aqsn => a.aqsn,
+            Array::AqsmLocal => a.aqsm_local,
+            Array::Wx => a.wx.cast(),
         };
-        let second_slot = row * row_bytes + slot * 16;
         let fetch = |n: u32| {
-            let last = a.nbands - 1;
-            let first = load(a.aqsn, (n + warp).min(last) * a.ncouls + ig);
-            (first, load(second, (n + row).min(last) * stride + at))
+            (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
         };
         let base = stage::<W>();
-        let put = |buffer: u32, (first, other): (Complex64, Complex64)| {
-            store_shared(base + buffer + first_slot, first);
-            store_shared(base + buffer + second_slot, other);
+        let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
+            store_shared(base + buffer + first.slot * ELEMENT, one);
+            store_shared(base + buffer + second.slot * ELEMENT, other);
         };
 
         let read = |row: u32| {
-            let own = row + WARP * 16 + warp * (T as u32 * 16);
-            let energies = row + (WARP + columns) * 16;
+            let element = |slot: u32| load_shared(row + slot * ELEMENT);
             let pairs: [Complex64; 2] = core::array::from_fn(|pair| {
-                if E > 0 { load_shared(energies + pair as u32 * 16) } else { Complex64::ZERO }
+                if E > 0 { element(Stage::<T, W, E>::wx(pair)) } else { Complex64::ZERO }
             });
             RawBand {
-                aqsn: load_shared(row + lane * 16),
-                aqsm: core::array::from_fn(|t| load_shared(own + t as u32 * 16)),
+                aqsn: element(Stage::<T, W, E>::aqsn(thread)),
+                aqsm: core::array::from_fn(|t| element(Stage::<T, W, E>::aqsm_local(thread, t))),
                 wx: core::array::from_fn(|e| {
                     if e % 2 == 0 { pairs[e / 2].re } else { pairs[e / 2].im }
                 }),

@@ -12,6 +12,7 @@ pub mod candidates;
 pub mod complex;
 pub mod halves;
 pub mod real;
+pub mod staging;
 
 use num_complex::{Complex, Complex64};
 

@@ -1,0 +1,218 @@
+//! `measure` on a device that does what a script says, and the staging of bands as a block does it.
+
+mod common;
+
+use std::collections::VecDeque;
+
+use common::{Kind, Make, QUIET, make};
+use gpp::Error;
+use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
+use gpp::kernels::arrays;
+use gpp::kernels::registry::{Body, VERSIONS, Version};
+use gpp::kernels::target::WARP;
+use gpp::kernels::tiles::Place;
+use gpp::kernels::tiles::staging::{Array, Stage};
+use gpp::measure::{Record, Repetition, Times, measure};
+use gpp::problem::{Planned, Problem, Sums};
+use gpp::reference::{self, Reference};
+use gpp::verify::Outcome;
+
+/// What the next runs do: a factor of the right sums and seconds, or a failure.
+struct Scripted {
+    info: DeviceInfo,
+    plan: Planned,
+    right: Sums,
+    script: VecDeque<Option<(f64, f64)>>,
+}
+
+impl Device for Scripted {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn kernel(&self, _: &Version, body: &Body) -> gpp::Result<KernelInfo> {
+        Ok(KernelInfo { symbol: body.symbol.into(), registers: Some(77), ..KernelInfo::default() })
+    }
+
+    fn load<'a>(&'a self, _: &'a Problem) -> gpp::Result<Box<dyn Loaded + 'a>> {
+        unreachable!("the script is loaded")
+    }
+}
+
+/// The script as a problem on the device.
+struct Script<'a> {
+    plan: &'a Planned,
+    right: &'a Sums,
+    script: VecDeque<Option<(f64, f64)>>,
+}
+
+impl Loaded for Script<'_> {
+    fn plan(&self) -> &Planned {
+        self.plan
+    }
+
+    fn run(&mut self, version: &Version) -> gpp::Result<(Sums, f64)> {
+        let failed =
+            || Error::Driver { operation: format!("run of {}", version.id), reason: "lost".into() };
+        let (factor, seconds) =
+            self.script.pop_front().expect("no more runs").ok_or_else(failed)?;
+        let scaled = |sums: &[num_complex::Complex64]| sums.iter().map(|z| z * factor).collect();
+        Ok((Sums { asx: scaled(&self.right.asx), ach: scaled(&self.right.ach) }, seconds))
+    }
+}
+
+/// Measures v8 as the script says, and how often the caller was told.
+fn measured(
+    warmup: usize,
+    script: &[Option<(f64, f64)>],
+) -> (gpp::Result<Record>, usize, Problem, Reference) {
+    let made = Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 };
+    let problem = make(made);
+    let reference = reference::of(&problem, QUIET).unwrap();
+    let device = Scripted {
+        info: DeviceInfo {
+            id: "gpu:7".into(),
+            name: "Scripted".into(),
+            driver: None,
+            compute_capability: None,
+            multiprocessors: 1,
+            clock_mhz: None,
+            memory_bytes: 0,
+        },
+        plan: problem.plan(),
+        right: reference.sums.clone(),
+        script: script.iter().copied().collect(),
+    };
+    let mut loaded =
+        Script { plan: &device.plan, right: &device.right, script: device.script.clone() };
+    let mut told = 0;
+    let record = measure(
+        VERSIONS[8],
+        &device,
+        &mut loaded,
+        &problem,
+        Some(&reference),
+        Repetition { warmup, repeat: script.len() - warmup },
+        || told += 1,
+    );
+    (record, told, problem, reference)
+}
+
+#[test]
+fn warm_up_is_not_timed_and_samples_keep_their_order() {
+    let script = [9.0, 8.0, 3.0, 1.0, 2.0, 7.0].map(|seconds| Some((1.0, seconds)));
+    let (record, told, problem, reference) = measured(2, &script);
+    let record = record.unwrap();
+    assert_eq!(record.times.samples, [3.0, 1.0, 2.0, 7.0]);
+    assert_eq!((record.times.min, record.times.median, record.times.max), (1.0, 2.5, 7.0));
+    assert_eq!(told, 6);
+    assert_eq!((record.version, record.device.as_str()), ("v8", "gpu:7"));
+    assert_eq!(record.kernel.registers, Some(77));
+    assert_eq!((record.kernel.symbol.as_str(), record.threads_per_block), ("gpp_v8", 512));
+    assert_eq!(record.flops, VERSIONS[8].flops_per_term * problem.terms() as f64);
+    assert_eq!(record.sums, reference.sums);
+    assert_eq!(record.verification.outcome, Outcome::Passed);
+    assert!(record.deterministic);
+}
+
+#[test]
+fn the_last_sums_are_judged_and_all_are_compared() {
+    let right = Some((1.0, 1.0));
+    let off = Some((1.0 + f64::EPSILON, 1.0));
+    let wrong = Some((1.1, 1.0));
+    let nan = Some((f64::NAN, 1.0));
+    for (script, outcome) in [
+        ([right, right, right], Outcome::Passed),
+        // The warm-up counts: a first run that differs is as bad as any.
+        ([off, right, right], Outcome::Nondeterministic),
+        ([right, right, wrong], Outcome::Incorrect),
+        ([wrong, right, right], Outcome::Nondeterministic),
+        ([wrong, wrong, wrong], Outcome::Incorrect),
+        ([nan, nan, nan], Outcome::Incorrect),
+    ] {
+        let record = measured(1, &script).0.unwrap();
+        assert_eq!(record.verification.outcome, outcome, "{script:?}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_ends_the_measurement() {
+    let (record, told, ..) = measured(0, &[Some((1.0, 1.0)), None, Some((1.0, 1.0))]);
+    let error = record.unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains("run of v8"), "{error}");
+    assert_eq!(told, 1);
+}
+
+#[test]
+fn medians() {
+    for (samples, median) in [
+        (vec![4.0], 4.0),
+        (vec![4.0, 2.0], 3.0),
+        (vec![9.0, 1.0, 5.0], 5.0),
+        (vec![8.0, 2.0, 6.0, 4.0], 5.0),
+    ] {
+        let times = Times::of(samples.clone());
+        assert_eq!((times.median, times.samples), (median, samples));
+    }
+}
+
+/// Has all threads of a block bring their shares of a stage, then looks where each reads.
+fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], first: u32) {
+    let [nbands, ngpown, ncouls] = extents;
+    let threads = W as u32 * WARP;
+    let (tile, warps) = (T as u32, W as u32);
+    for column in 0..ncouls.div_ceil(WARP) {
+        for group in 0..ngpown.div_ceil(tile * warps) {
+            let place = |thread: u32| Place {
+                ig: column * WARP + thread % WARP,
+                igp: (group * warps + thread / WARP) * tile,
+            };
+            let mut filled = vec![None; Stage::<T, W, E>::LENGTH as usize];
+            for thread in 0..threads {
+                for share in Stage::<T, W, E>::shares(thread, place(thread), ngpown, ncouls) {
+                    let element = Some((share.array, share.element(first, nbands)));
+                    let slot = &mut filled[share.slot as usize];
+                    assert!(slot.is_none() || *slot == element, "two threads, one slot");
+                    *slot = element;
+                }
+            }
+            for thread in 0..threads {
+                let Place { ig, igp } = place(thread);
+                for row in 0..warps.min(nbands - first) {
+                    let n = first + row;
+                    let at = |slot: u32| filled[(row * Stage::<T, W, E>::ROW + slot) as usize];
+                    let ig = ig.min(ncouls - 1);
+                    let aqsn = Some((Array::Aqsn, n * ncouls + ig));
+                    assert_eq!(at(Stage::<T, W, E>::aqsn(thread)), aqsn);
+                    for t in 0..T {
+                        let element = n * arrays::Planned::rows(ngpown) + igp + t as u32;
+                        let aqsm = Some((Array::AqsmLocal, element));
+                        assert_eq!(at(Stage::<T, W, E>::aqsm_local(thread, t)), aqsm);
+                    }
+                    for pair in 0..E / 2 {
+                        let wx = Some((Array::Wx, n * 2 + pair as u32));
+                        assert_eq!(at(Stage::<T, W, E>::wx(pair)), wx);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_stages_what_its_threads_read() {
+    for extents in [[1, 1, 1], [9, 27, 70], [40, 49, 33]] {
+        for first in [0, extents[0] / 2, extents[0] - 1] {
+            stage::<1, 4, 0>(extents, first);
+            stage::<1, 8, 0>(extents, first);
+            stage::<1, 16, 0>(extents, first);
+            stage::<2, 4, 0>(extents, first);
+            stage::<2, 8, 0>(extents, first);
+            stage::<3, 4, 0>(extents, first);
+            stage::<3, 8, 0>(extents, first);
+            stage::<1, 8, 4>(extents, first);
+            stage::<2, 8, 4>(extents, first);
+        }
+    }
+}
