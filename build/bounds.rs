@@ -29,8 +29,9 @@ fn of(symbol: &str) -> Option<String> {
         .iter()
         .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| version.of(poles)))
         .find(|launch| has(launch.bodies))?;
+    let body = launch.bodies.iter().find(|body| body.symbol == symbol)?;
     let mut bounds = format!(".maxntid {}\n", launch.threads);
-    if let Some(registers) = launch.max_registers {
+    if let Some(registers) = body.max_registers.or(launch.max_registers) {
         bounds += &format!(".maxnreg {registers}\n");
     }
     Some(bounds)

@@ -62,6 +62,7 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
         problem
     };
     let plan = problem.plan();
+    let version = &plan.running(version);
     let body = body(version, problem, &plan);
     let blocks = version.blocks(plan.extents(&problem.header, version), plan.poles);
     let threads = version.of(plan.poles).threads;

@@ -146,6 +146,7 @@ pub fn measure(
     }
     let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
     let plan = loaded.plan();
+    let version = &plan.running(version);
     let body = body(version, problem, plan);
     let launch = version.of(plan.poles);
     let shape = match launch.loops {
@@ -182,6 +183,7 @@ pub fn measure(
 /// # Panics
 /// Never: a problem has one to three energies, and the registry a body for each.
 pub fn body(version: &Version, problem: &Problem, plan: &Planned) -> &'static Body {
+    let version = plan.running(version);
     version.body(problem.nw(), plan.poles).expect("the registry has a body for every number")
 }
 

@@ -98,6 +98,7 @@ impl Loaded for OnHost<'_> {
     }
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
+        let version = &self.plan.running(version);
         let layout = match version.layout {
             Layout::Original => &self.original,
             Layout::Swapped => &self.swapped,

@@ -85,18 +85,18 @@ pub fn wdiff<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
 /// where these two cancel, the imaginary part is as large as they are.
 #[inline(always)]
 pub fn first_denominator<R: Real>(
-    w: R,
+    wsum: R,
     wdiff: Complex<R>,
     wtilde: Complex<R>,
     wtilde2: Complex<R>,
 ) -> Complex<R> {
-    Complex::new(wdiff.re * (w + wtilde.re) + wtilde.im * wtilde.im, -wtilde2.im)
+    Complex::new(wdiff.re * wsum + wtilde.im * wtilde.im, -wtilde2.im)
 }
 
 /// `2ω̃(w + ω̃)`, which is the second branch's `4ω̃²(delw + ½) / delw`.
 #[inline(always)]
-pub fn second_denominator<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
-    wtilde * (Complex::new(w + wtilde.re, wtilde.im) * R::of(2.0))
+pub fn second_denominator<R: Real>(wsum: R, wtilde: Complex<R>) -> Complex<R> {
+    wtilde * (Complex::new(wsum, wtilde.im) * R::of(2.0))
 }
 
 /// Whether the cutoff takes a term: `w < 0` and the size of its `ssx` is above `bound`, or NaN.

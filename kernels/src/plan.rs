@@ -8,8 +8,8 @@
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
 //! masked out of the fast loops.
 //!
-//! **Energies** stand in a *table* too, which the last version reads as operands of
-//! arithmetic where it fits the constant memory: see [`Table`].
+//! **Energies** stand in a *table* too, which the last version reads from the constant memory as operands
+//! of arithmetic: see [`Table`].
 
 use crate::real::Real;
 use crate::target;
@@ -37,10 +37,8 @@ pub struct Plan {
 /// The energies of all bands.
 #[derive(Clone, Copy)]
 pub struct Table {
-    /// `wx(:,n)` in the plan's order of bands.
+    /// `wx(:,n)` in the plan's order of bands; on the GPU it stands in the constant memory only.
     pub wx: *const f64,
-    /// Whether it stands in the constant memory too.
-    pub constant: bool,
     /// Half of what a band's second energy is above its first.
     pub half: f64,
     /// Its square.
@@ -55,25 +53,17 @@ impl Table {
     pub const CONSTANT: usize = 1 << 13;
 
     /// No table.
-    pub const NONE: Table =
-        Table { wx: core::ptr::null(), constant: false, half: 0.0, square: 0.0 };
+    pub const NONE: Table = Table { wx: core::ptr::null(), half: 0.0, square: 0.0 };
 
-    /// `wx(:,n)`, from the constant memory for `CONSTANT`.
+    /// `wx(:,n)`.
     ///
     /// # Safety
-    /// The table holds band `n`, `NW` is the number of energies, and `CONSTANT` holds only where
-    /// [`Table::constant`] does.
+    /// The table holds band `n`, and `NW` is the number of energies.
     #[inline(always)]
-    pub unsafe fn energies<R: Real, const NW: usize, const CONSTANT: bool>(
-        &self,
-        n: u32,
-    ) -> [R; NW] {
+    pub unsafe fn energies<R: Real, const NW: usize>(&self, n: u32) -> [R; NW] {
         core::array::from_fn(|e| {
-            let at = n * NW as u32 + e as u32;
             // SAFETY: the caller's contract.
-            R::of(unsafe {
-                if CONSTANT { target::constant(self.wx, at) } else { *self.wx.add(at as usize) }
-            })
+            R::of(unsafe { target::constant(self.wx, n * NW as u32 + e as u32) })
         })
     }
 }

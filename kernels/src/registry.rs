@@ -2,6 +2,7 @@
 //! benches and the build script all read [`VERSIONS`].
 
 use crate::grid;
+use crate::plan::Table;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::target::{CountedBody, HostBody};
 use crate::tiles::Shape;
@@ -72,6 +73,8 @@ pub struct Body {
     pub energies: u32,
     /// Kernel symbol in the PTX.
     pub symbol: &'static str,
+    /// Most registers of a thread, where that is not the version's.
+    pub max_registers: Option<u32>,
     /// Spills that it may have.
     pub spills: Spills,
     /// The same body on the host.
@@ -109,6 +112,8 @@ pub struct Version {
     pub poles: Poles,
     /// Its kernels for problems with [`Poles::Real`], where it has such.
     pub real: Option<Launch>,
+    /// Whose kernels run where the constant memory does not hold the energies; its own need that.
+    pub beyond: Option<&'static Version>,
 }
 
 /// How a version sums problems of some poles.
@@ -148,6 +153,24 @@ impl Version {
     /// The fastest: the last.
     pub fn best() -> &'static Version {
         VERSIONS[VERSIONS.len() - 1]
+    }
+
+    /// Itself, or with the kernels of [`Version::beyond`], for so many energies of all bands.
+    pub fn holding(&self, energies: usize) -> Version {
+        let own = Version { ..*self };
+        match self.beyond {
+            Some(other) if energies > Table::CONSTANT => Version {
+                loops: other.loops,
+                threads: other.threads,
+                max_registers: other.max_registers,
+                bodies: other.bodies,
+                poles: other.poles,
+                real: other.real,
+                beyond: None,
+                ..own
+            },
+            _ => own,
+        }
     }
 
     /// What it does for these poles.

@@ -263,8 +263,7 @@ impl Module {
         Ok(Function { function, symbol: symbol.into() })
     }
 
-    /// Fills the first elements of one of the module's variables, once all work before is done. A
-    /// module has only the variables that its kernel uses: others are left out.
+    /// Fills the first elements of one of the module's variables, once all work before is done.
     ///
     /// # Errors
     /// [`Error::Driver`], also for a variable that is too small.
@@ -274,9 +273,6 @@ impl Module {
         // SAFETY: the module is loaded.
         let code =
             unsafe { sys::cuModuleGetGlobal_v2(&mut at, &mut bytes, self.module, name.as_ptr()) };
-        if code == sys::CUresult::CUDA_ERROR_NOT_FOUND {
-            return Ok(());
-        }
         check(code, || format!("look-up of {symbol}"))?;
         if size_of_val(values) > bytes {
             return check(sys::CUresult::CUDA_ERROR_INVALID_VALUE, || {

@@ -143,7 +143,8 @@ impl Gpu {
         });
         let most_blocks = VERSIONS
             .iter()
-            .map(|version| version.blocks(plan.extents(&problem.header, version), plan.poles))
+            .map(|version| plan.running(version))
+            .map(|version| version.blocks(plan.extents(&problem.header, &version), plan.poles))
             .chain(candidates)
             .max()
             .unwrap_or_default();
@@ -163,7 +164,7 @@ impl Gpu {
             let odd = plan.odd(takes);
             size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
         });
-        let planned = planned + odd[0] + odd[1] + size_of_val(&plan.table.wx[..]);
+        let planned = planned + odd[0] + odd[1];
         let needed = problem.bytes() + (swapped + planned + partials) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
@@ -192,7 +193,6 @@ impl Gpu {
             vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
             odd: OddPoles::upload(context, plan.odd(Poles::Any))?,
             odd_if_real: OddPoles::upload(context, plan.odd(Poles::Real))?,
-            table: context.upload("table of energies", &plan.table.wx)?,
             partials: context.buffer("partial sums", partials)?,
             sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
             begin: context.event()?,
@@ -271,7 +271,6 @@ struct OnGpu<'a> {
     vcoul_loc: Buffer,
     odd: OddPoles,
     odd_if_real: OddPoles,
-    table: Buffer,
     partials: Buffer,
     sums: Buffer,
     begin: Event,
@@ -320,8 +319,6 @@ impl OnGpu<'_> {
                 odd.mask.argument(),
                 odd.pairs.argument(),
                 count(odd.count),
-                self.table.argument(),
-                count(usize::from(table.is_constant())),
                 Argument::Number(table.half),
                 Argument::Number(table.square()),
             ]);
@@ -336,6 +333,7 @@ impl Loaded for OnGpu<'_> {
     }
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
+        let version = &self.plan.running(version);
         let module = self.gpu.module_of(version, body(version, self.problem, &self.plan))?;
         let second_stage = self.gpu.module(reduce::SYMBOL)?;
         self.run_of(&module, &second_stage, version, str::to_string)
@@ -364,7 +362,7 @@ impl OnGpu<'_> {
         self.partials.poison()?;
         self.sums.poison()?;
 
-        if version.layout == Layout::Planned && self.plan.table.is_constant() {
+        if version.beyond.is_some() {
             module.set(TABLE_SYMBOL, &self.plan.table.wx)?;
         }
 

@@ -98,6 +98,12 @@ impl Planned {
         self.order.is_sorted()
     }
 
+    /// The version as it runs here: by its own kernels, or by another's where they do not hold the
+    /// energies.
+    pub fn running(&self, version: &Version) -> Version {
+        version.holding(self.table.wx.len())
+    }
+
     /// What the grids of a version depend on.
     pub fn extents(&self, header: &Header, version: &Version) -> Extents {
         Extents {
@@ -204,16 +210,11 @@ impl EnergyTable {
     /// What a kernel on the host reads; the pointer is good as long as `self` is.
     pub fn view(&self) -> Table {
         let (wx, half) = (self.wx.as_ptr(), self.half);
-        Table { wx, constant: false, half, square: self.square() }
+        Table { wx, half, square: self.square() }
     }
 
     /// See [`Table::square`].
     pub fn square(&self) -> f64 {
         self.half * self.half
-    }
-
-    /// Whether the constant memory holds it.
-    pub fn is_constant(&self) -> bool {
-        self.wx.len() <= Table::CONSTANT
     }
 }

@@ -46,9 +46,9 @@ pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums
                 let d = wdiff(w, wtilde);
                 let denominator = if d.norm_sqr() > near2 {
                     q[e] = q[e] + m * reciprocal(d);
-                    first_denominator(w, d, wtilde, wtilde2)
+                    first_denominator(w + wtilde.re, d, wtilde, wtilde2)
                 } else {
-                    -second_denominator(w, wtilde)
+                    -second_denominator(w + wtilde.re, wtilde)
                 };
                 let one = reciprocal(denominator);
                 // At w = −ω̃ it is infinite, NaN in the arithmetic: not below the bound either.

@@ -62,11 +62,6 @@ impl<R: Real> Split<R> {
     }
 }
 
-/// Where the energies are read.
-const BANDS: u8 = 0;
-const TABLE: u8 = 1;
-const CONSTANT: u8 = 2;
-
 /// One thread's sums over tiles of `T` columns, `W` warps a block, bands from global memory.
 ///
 /// # Safety
@@ -77,7 +72,7 @@ pub unsafe fn direct<R: Real, const NW: usize, const T: usize, const W: usize>(
     thread: Thread,
 ) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { body::<R, NW, T, W, ENERGIES, false, BANDS>(a, thread) }
+    unsafe { body::<R, NW, T, W, ENERGIES, false>(a, thread) }
 }
 
 /// [`direct`] with bands staged in shared memory.
@@ -90,7 +85,7 @@ pub unsafe fn staged<R: Real, const NW: usize, const T: usize, const W: usize>(
     thread: Thread,
 ) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe { body::<R, NW, T, W, ENERGIES, true, BANDS>(a, thread) }
+    unsafe { body::<R, NW, T, W, ENERGIES, true>(a, thread) }
 }
 
 /// [`staged`] with energies from the constant memory, and far bands for themselves.
@@ -103,16 +98,10 @@ pub unsafe fn constant<R: Real, const NW: usize, const T: usize, const W: usize>
     thread: Thread,
 ) -> Sums<R, NW> {
     // SAFETY: the caller's contract.
-    unsafe {
-        if a.plan.table.constant {
-            body::<R, NW, T, W, 0, true, CONSTANT>(a, thread)
-        } else {
-            body::<R, NW, T, W, 0, true, TABLE>(a, thread)
-        }
-    }
+    unsafe { body::<R, NW, T, W, 0, true>(a, thread) }
 }
 
-/// One thread's sums; the bands hold `E` energies, others are read `FROM` elsewhere.
+/// One thread's sums; the bands hold `E` energies, or none where they are in the constant memory.
 ///
 /// # Safety
 /// As [`direct`].
@@ -124,7 +113,6 @@ unsafe fn body<
     const W: usize,
     const E: usize,
     const STAGED: bool,
-    const FROM: u8,
 >(
     a: &Arrays,
     thread: Thread,
@@ -148,13 +136,9 @@ unsafe fn body<
     };
     // SAFETY: the caller's contract.
     let energies = |n: u32, band: &RawBand<T, E>| unsafe {
-        match FROM {
-            BANDS => from_fn(|e| band.w::<R>(e)),
-            TABLE => a.plan.table.energies::<R, NW, false>(n),
-            _ => a.plan.table.energies::<R, NW, true>(n),
-        }
+        if E > 0 { from_fn(|e| band.w::<R>(e)) } else { a.plan.table.energies::<R, NW>(n) }
     };
-    let far = if FROM == BANDS { a.nbands } else { a.plan.far };
+    let far = if E > 0 { a.nbands } else { a.plan.far };
     let mut sums = Sums::zero();
     let zero = [[Split::zero(); NW]; T];
     let (mut q, mut y) = (zero, zero);

@@ -71,22 +71,6 @@ pub unsafe fn body<R: Real, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
 ) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
-    unsafe {
-        if a.plan.table.constant {
-            sums::<R, NW, T, W, true>(a, thread)
-        } else {
-            sums::<R, NW, T, W, false>(a, thread)
-        }
-    }
-}
-
-/// As [`body`]; `CONSTANT` says where the energies are.
-#[inline(always)]
-unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const CONSTANT: bool>(
-    a: &Arrays,
-    thread: Thread,
-) -> Sums<R, NW> {
     let shape = Shape { tile: T as u32, warps: W as u32 };
     if shape.is_odd(a, thread) {
         // SAFETY: the caller's contract.
@@ -95,7 +79,7 @@ unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize, const C
     let place = shape.place(a, thread);
     let (plan, table) = (&a.plan, &a.plan.table);
     // SAFETY: the caller's contract.
-    let energies = |n: u32| unsafe { table.energies::<R, NW, CONSTANT>(n) };
+    let energies = |n: u32| unsafe { table.energies::<R, NW>(n) };
     // SAFETY: the caller's contract.
     let poles: [Pole<R>; T] = from_fn(|t| unsafe { Pole::of(a, place, t) });
     // SAFETY: the caller's contract.

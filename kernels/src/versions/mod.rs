@@ -18,14 +18,15 @@ pub mod v9;
 /// Names the kernels of `$body`, a function of `(&Arrays, iw, Thread)` generic over the number type
 /// and the number of energies: the entries on nvptx64, and the table `BODIES` that the registry
 /// and the host use. `planned NAME = …` makes entries that take a plan, and a table of that name. A
-/// kernel spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// kernel has its version's cap on registers unless it says `registers …`, and spills in no loop unless it
+/// says `spills { in_loop: …, bytes: … }`.
 macro_rules! kernels {
-    ($body:ident: $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
+    ($body:ident: $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+) => {
         $crate::versions::kernels!(
-            @ BODIES, $body, (), $crate::plan::Plan::NONE, $($symbol = $nw $(spills $spills)?),+
+            @ BODIES, $body, (), $crate::plan::Plan::NONE, $($symbol = $nw $(registers $registers)? $(spills $spills)?),+
         );
     };
-    (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
+    (planned $bodies:ident = $body:ident: $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+) => {
         $crate::versions::kernels!(
             @ $bodies, $body,
             (
@@ -35,20 +36,18 @@ macro_rules! kernels {
                 odd_mask: *const u32,
                 odd_pairs: *const u32,
                 odd_count: u32,
-                energies: *const f64,
-                constant: u32,
                 half: f64,
                 square: f64
             ),
             $crate::plan::Plan {
                 plain, occupied, far, odd_mask, odd_pairs, odd_count,
-                table: $crate::plan::Table { wx: energies, constant: constant != 0, half, square },
+                table: $crate::plan::Table { wx: core::ptr::null(), half, square },
             },
-            $($symbol = $nw $(spills $spills)?),+
+            $($symbol = $nw $(registers $registers)? $(spills $spills)?),+
         );
     };
     (@ $bodies:ident, $body:ident, ($($extra:ident: $type:ty),*), $plan:expr,
-     $($symbol:ident = $nw:literal $(spills $spills:tt)?),+) => {
+     $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+) => {
         $crate::versions::kernels!(
             # $body, ($($extra: $type),*), $plan, $($symbol = $nw),+
         );
@@ -58,6 +57,7 @@ macro_rules! kernels {
             $crate::registry::Body {
                 energies: $nw,
                 symbol: stringify!($symbol),
+                max_registers: $crate::versions::optional!($($registers)?),
                 spills: $crate::versions::spills!($($spills)?),
                 #[cfg(not(target_arch = "nvptx64"))]
                 host: |arrays, iw, thread| {
@@ -79,6 +79,17 @@ macro_rules! kernels {
     };
 }
 pub(crate) use kernels;
+
+/// A value that may be left out; `kernels!` uses it.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:literal) => {
+        Some($value)
+    };
+}
+pub(crate) use optional;
 
 /// What a kernel may spill; `kernels!` uses it.
 macro_rules! spills {

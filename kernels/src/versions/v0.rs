@@ -30,6 +30,7 @@ pub const VERSION: Version = Version {
     bodies: BODIES,
     poles: Poles::Any,
     real: None,
+    beyond: None,
 };
 
 kernels!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3);
@@ -44,16 +45,17 @@ pub fn abs<R: Real>(z: Complex<R>) -> R {
 #[inline(always)]
 pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
     let delw = wtilde / wdiff;
     let delwr = delw.norm_sqr();
 
     let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: omega2 / cden }
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = second_denominator(w, wtilde);
+        let cden = second_denominator(wsum, wtilde);
         Term { sch: Term::zero().sch, ssx: -(omega2 / cden) }
     } else {
         Term::zero()

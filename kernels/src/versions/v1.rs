@@ -39,6 +39,7 @@ pub fn reciprocal<R: Real>(z: Complex<R>) -> Complex<R> {
 #[inline(always)]
 pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
     let rden = R::one() / wdiffr;
@@ -46,10 +47,10 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let delwr = delw.norm_sqr();
 
     let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = second_denominator(w, wtilde);
+        let cden = second_denominator(wsum, wtilde);
         Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
     } else {
         Term::zero()

@@ -2,9 +2,9 @@
 //!
 //! What v12 is short of is the register file's read ports. The energies of a band are the same for all
 //! threads: from the constant memory they are operands of additions and take neither a register nor a
-//! read. Two energies of a band differ by the same for all bands: where no pole is near, so for `p` of
-//! occupied bands and `q` of *far* ones ([`crate::plan`]), two real quotients share a reciprocal, and
-//! far bands need no test for the branch. See [`halves`] and [`complex`].
+//! read; where it does not hold them all, v12's kernels run. Two energies of a band differ by the same
+//! for all bands: where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
+//! reciprocal, and no test for the branch is needed. See [`halves`] and [`complex`].
 
 use super::{kernels, v12};
 use crate::arrays::{Arrays, Sums};
@@ -32,6 +32,7 @@ pub const VERSION: Version = Version {
         flops_per_term: 18.3,
         bodies: REAL,
     }),
+    beyond: Some(&v12::VERSION),
     ..v12::VERSION
 };
 

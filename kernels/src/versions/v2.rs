@@ -30,6 +30,7 @@ kernels!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3);
 #[inline(always)]
 pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
     let rden = R::one() / wdiffr;
@@ -38,11 +39,11 @@ pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 
     let mut term = Term::zero();
     if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = first_denominator(w, wdiff, wtilde, wtilde2);
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         term.sch = delw * eps;
         term.ssx = omega2 * reciprocal(cden);
     } else if delwr > R::of(TOL_ZERO) {
-        let cden = second_denominator(w, wtilde);
+        let cden = second_denominator(wsum, wtilde);
         term.ssx = -(omega2 * reciprocal(cden));
     }
     term

@@ -27,7 +27,7 @@ pub const VERSION: Version = Version {
 
 kernels!(
     body: gpp_v4_nw1 = 1,
-    gpp_v4_nw2 = 2,
+    gpp_v4_nw2 = 2 registers 72 spills { in_loop: 16, bytes: 192 },
     gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 }
 );
 
