@@ -26,7 +26,7 @@ pub const VERSION: Version = Version {
     layout: registry::Layout::Original,
     threads: 128,
     max_registers: None,
-    flops_per_term: 147.9,
+    flops_per_term: 148.8,
     bodies: BODIES,
     poles: Poles::Any,
     real: None,

@@ -15,7 +15,7 @@ use crate::tiles::complex;
 pub const VERSION: Version = Version {
     id: "v10",
     change: "partial fractions without a branch, approximate reciprocals corrected once",
-    flops_per_term: 31.0,
+    flops_per_term: 32.5,
     bodies: BODIES,
     ..v9::VERSION
 };

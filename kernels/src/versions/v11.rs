@@ -15,7 +15,7 @@ use crate::tiles::complex;
 pub const VERSION: Version = Version {
     id: "v11",
     change: "bands staged in shared memory, eight at a time",
-    flops_per_term: 31.0,
+    flops_per_term: 32.5,
     bodies: BODIES,
     ..v10::VERSION
 };

@@ -24,7 +24,7 @@ pub const VERSION: Version = Version {
         loops: Loops::Tiled(SHAPE),
         threads: SHAPE.threads(),
         max_registers: Some(128),
-        flops_per_term: 18.0,
+        flops_per_term: 17.9,
         bodies: REAL,
     }),
     ..v11::VERSION

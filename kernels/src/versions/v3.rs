@@ -18,7 +18,7 @@ pub const VERSION: Version = Version {
     id: "v3",
     change: "squares for absolute values",
     source: "paper III, v3",
-    flops_per_term: 83.7,
+    flops_per_term: 85.7,
     bodies: BODIES,
     ..v2::VERSION
 };

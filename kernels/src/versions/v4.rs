@@ -20,7 +20,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v4",
     loops: Loops::Collapse2,
     max_registers: Some(80),
-    flops_per_term: 76.6,
+    flops_per_term: 77.5,
     bodies: BODIES,
     ..v3::VERSION
 };

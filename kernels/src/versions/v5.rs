@@ -18,7 +18,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v5",
     energies: Energies::OneLaunchEach,
     max_registers: None,
-    flops_per_term: 80.1,
+    flops_per_term: 81.0,
     bodies: BODIES,
     ..v4::VERSION
 };

@@ -28,7 +28,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v6",
     loops: Loops::Blocked,
     max_registers: Some(64),
-    flops_per_term: 81.4,
+    flops_per_term: 82.6,
     bodies: BODIES,
     ..v5::VERSION
 };

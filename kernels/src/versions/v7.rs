@@ -17,7 +17,7 @@ pub const VERSION: Version = Version {
     change: "wx(n,iw) and aqsm_local(n,igp)",
     source: "paper III, v7",
     layout: Layout::Swapped,
-    flops_per_term: 81.4,
+    flops_per_term: 82.6,
     bodies: BODIES,
     ..v6::VERSION
 };

@@ -15,7 +15,7 @@ pub const VERSION: Version = Version {
     source: "paper III, v8",
     threads: 512,
     max_registers: Some(64),
-    flops_per_term: 81.5,
+    flops_per_term: 82.6,
     bodies: BODIES,
     ..v7::VERSION
 };

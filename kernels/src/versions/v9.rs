@@ -21,7 +21,7 @@ pub const VERSION: Version = Version {
     layout: Layout::Planned,
     threads: branches::SHAPE.threads(),
     max_registers: Some(128),
-    flops_per_term: 42.4,
+    flops_per_term: 42.9,
     bodies: BODIES,
     ..v8::VERSION
 };
