@@ -224,6 +224,7 @@ fn run(
         let record = run.records.iter().find(|record| record.version == profile.version);
         profile.time_s = record.map(|record| record.times.median);
         profile.device.clone_from(&ceilings.device);
+        profile.kernels_by.clone_from(&ceilings.kernels_by);
         profile.lines = lines_of(profile, &lines);
     }
     let files = vec![

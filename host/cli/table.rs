@@ -109,8 +109,13 @@ fn show(sections: &[table1::Section], format: Format, quiet: bool) -> anyhow::Re
                 .iter()
                 .flat_map(|s| s.left_out.iter().map(|what| format!("{}: {what}", s.title)))
                 .collect();
+            let runs: Vec<_> = sections
+                .iter()
+                .map(|s| json!({ "title": s.title, "provenance": s.provenance }))
+                .collect();
             let document = json!({
                 "schema": 1,
+                "runs": runs,
                 "rows": rows,
                 "left_out": left_out,
                 "talk": published::talk(),

@@ -35,6 +35,9 @@ pub struct Profile {
     pub device: String,
     /// Where the counters come from.
     pub source: String,
+    /// The compiler of the kernels and its LLVM, where it is known.
+    #[serde(default)]
+    pub kernels_by: Option<String>,
     /// Median time of the calculation by events, without a profiler; `None` where it was not run.
     pub time_s: Option<f64>,
     /// Sum of the launches' durations under the profiler.
@@ -224,6 +227,7 @@ fn profile(
         terms: context.terms,
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
         source: context.source.clone(),
+        kernels_by: None,
         time_s: None,
         duration_s: duration,
         dadd,

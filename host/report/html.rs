@@ -108,7 +108,7 @@ pub fn page(
 
 fn device(run: &Value, ceilings: &Ceilings) -> Markup {
     let device = &run["device"];
-    let system = &run["system"];
+    let (system, provenance) = (&run["system"], &run["provenance"]);
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => "–".into(),
@@ -124,6 +124,11 @@ fn device(run: &Value, ceilings: &Ceilings) -> Markup {
             tr { th { "driver" } td .left { (text(&device["driver"])) } }
             tr { th { "compute capability" } td .left { (text(&device["compute_capability"])) } }
             tr { th { "multiprocessors" } td .left { (text(&device["multiprocessors"])) } }
+            tr { th { "kernels by" } td .left { (text(&provenance["kernels_by"])) } }
+            tr { th { "program by" } td .left {
+                (text(&provenance["program_by"])) ", commit " (text(&provenance["commit"]))
+            } }
+            tr { th { "measured" } td .left { (text(&provenance["date"])) } }
             tr { th { "system" } td .left {
                 (text(&system["name"])) ": " (text(&system["nbands"])) " bands, "
                 (text(&system["ngpown"])) " G′, " (text(&system["ncouls"])) " G, energies "
@@ -144,7 +149,7 @@ fn device(run: &Value, ceilings: &Ceilings) -> Markup {
             "(multiprocessors × 4 B × 32 lanes × clock): with one FP64 access for every 2, 1 and ½ "
             "operations it would allow "
             (shared_limits(ceilings).map(|rate| format!("{:.1}", rate / 1e12)).join(", "))
-            " TFLOP/s. These kernels use shared memory only to sum a block."
+            " TFLOP/s. v0 to v10 use it to sum a block only, later versions to stage bands too."
         }
     }
 }

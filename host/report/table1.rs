@@ -50,6 +50,8 @@ pub struct Row {
 pub struct Section {
     /// System, device, and file where there is one.
     pub title: String,
+    /// Where the run comes from; null in older records.
+    pub provenance: Value,
     /// What passed.
     pub rows: Vec<Row>,
     /// What did not, and how it came out.
@@ -78,6 +80,7 @@ pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
     let from = from.map_or(String::new(), |from| format!(" ({from})"));
     Ok(Section {
         title: format!("{} on {}: {}{from}", text(system), text(id), text(name)),
+        provenance: run["provenance"].clone(),
         rows,
         left_out: left_out.collect(),
     })

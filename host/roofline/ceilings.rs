@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Ceilings {
     /// The device's name.
     pub device: String,
+    /// The compiler of the kernels that measured them and its LLVM, where it is known.
+    #[serde(default)]
+    pub kernels_by: Option<String>,
     /// FP64 operations, all of them fused.
     pub fp64: f64,
     /// Reads from memory.

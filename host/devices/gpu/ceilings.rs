@@ -6,6 +6,7 @@ use gpp_kernels::ceilings::{CHAINS, FMA_STEPS, FMA_SYMBOL, READ_SYMBOLS, THREADS
 use super::Gpu;
 use super::driver::{Argument, Function};
 use crate::error::Result;
+use crate::provenance::kernels_by;
 use crate::roofline::ceilings::{Ceilings, Theoretical, fp64_lanes};
 
 /// Blocks of each multiprocessor, enough to fill it.
@@ -71,6 +72,7 @@ impl Gpu {
         let sms = f64::from(multiprocessors);
         Ok(Ceilings {
             device: self.info.name.clone(),
+            kernels_by: kernels_by(),
             fp64: operations / seconds,
             hbm,
             l2,
