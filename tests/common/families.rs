@@ -25,11 +25,13 @@ pub enum Family {
     Cancelling,
     /// Energies from 1e-12 to 1e150 and poles up to 1e75.
     Ranges,
+    /// Bands whose energies are spaced by numbers of their own.
+    Spacings,
     /// Any of everything.
     Mixed,
 }
 
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 10] = [
     Family::Edges,
     Family::OnPoles,
     Family::Branches,
@@ -38,6 +40,7 @@ pub const FAMILIES: [Family; 9] = [
     Family::Equal,
     Family::Cancelling,
     Family::Ranges,
+    Family::Spacings,
     Family::Mixed,
 ];
 
@@ -162,7 +165,7 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
     let mut eps: Vec<Complex64> = (0..ncouls * ngpown).map(|_| r.complex()).collect();
     let mut wtilde: Vec<Complex64> = Vec::with_capacity(eps.len());
     for eps in &mut eps {
-        let family = if family == Family::Mixed { FAMILIES[r.below(8)] } else { family };
+        let family = if family == Family::Mixed { FAMILIES[r.below(9)] } else { family };
         let w = wx[r.below(wx.len())];
         let im = if real { 0.0 } else { r.pick(&[0.0, 0.3, -0.01, 1e-9, 2.0]) };
         let plain = Complex64::new(r.between(0.05, 20.0), im);
@@ -228,7 +231,7 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
                     size.into()
                 }
             }
-            Family::Cancelling | Family::Mixed => plain,
+            Family::Cancelling | Family::Spacings | Family::Mixed => plain,
         });
     }
     let mut aqsn: Vec<Complex64> = (0..ncouls * nbands).map(|_| r.complex()).collect();
@@ -249,7 +252,19 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         "{family:?} {seed}: {nbands} × {ngpown} × {ncouls} × {nw}, gamma {gamma}, sexcut {sexcut}, dw {sig_dw}, top {top}, {}",
         if real { "real" } else { "any" }
     );
-    Problem::new(&name, Origin::Made, header, matrices).ok()
+    let mut problem = Problem::new(&name, Origin::Made, header, matrices).ok()?;
+    if family == Family::Spacings {
+        for band in problem.wx.chunks_mut(nw) {
+            let last = band.len() - 1;
+            band[last] += match r.below(4) {
+                0 => 0.0,
+                1 => 2f64.powi(-(r.below(50) as i32)),
+                2 => r.between(-3.0, 3.0),
+                _ => band[last] * 16.0 * f64::EPSILON,
+            };
+        }
+    }
+    Some(problem)
 }
 
 trait Min {
