@@ -116,11 +116,13 @@ fn compared(
                 } else {
                     difference - undecided[e][part]
                 };
-                (rest, magnitudes[e][part] + start.norm())
+                let unbounded =
+                    if undecided[e][part] < f64::INFINITY { 0.0 } else { f64::INFINITY };
+                (rest, magnitudes[e][part] + start.norm() + unbounded)
             }
         };
         let error = if difference == 0.0 { 0.0 } else { difference / scale };
-        passed &= error <= tolerance;
+        passed &= error <= tolerance && scale < f64::INFINITY;
         if worst.as_ref().is_none_or(|(so_far, ..)| error.is_nan() || error > *so_far) {
             worst = Some((error, name, value, expected));
         }

@@ -68,7 +68,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
             let reference = reference::of(&problem, QUIET).expect("small problems have one");
             (problem, reference)
         })
-        .filter(|(_, reference)| is_finite(reference))
+        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name))
         .collect()
 });
 

@@ -19,7 +19,7 @@ use crate::reference::{self, Source as ReferenceSource};
 use crate::report::json::Run;
 use crate::report::table;
 use crate::tuning::{Overrides, shaped};
-use crate::verify::Outcome;
+use crate::verify::{Outcome, RelativeTo};
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let (quiet, json) = (args.output.quiet, args.output.json.clone());
@@ -238,9 +238,13 @@ fn failure(record: &Record) -> Option<String> {
                 format!("{name} = {value:e}, the reference has {expected:e}")
             });
             Some(format!(
-                "{version}: incorrect: {} (tolerance {:.1e} of it)",
+                "{version}: incorrect: {} (tolerance {:.1e} of {})",
                 worst.unwrap_or_default(),
-                verification.tolerance
+                verification.tolerance,
+                match verification.relative_to {
+                    RelativeTo::Sum => "it",
+                    RelativeTo::Terms => "the sum of all terms' sizes",
+                }
             ))
         }
     }

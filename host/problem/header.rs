@@ -131,7 +131,7 @@ impl Header {
             ("sexcut", self.sexcut),
         ] {
             if !value.is_finite() {
-                return Err(format!("{name} is {value}"));
+                return Err(format!("{name} is {value}; it must be finite"));
             }
         }
         if self.sexcut < 0.0 {

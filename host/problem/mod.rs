@@ -75,23 +75,35 @@ pub struct Matrices {
     pub aqsm_local: Vec<Complex64>,
 }
 
+/// The matrices with their names in a file and their extents.
+fn elements<'a>(
+    header: &Header,
+    matrices: &'a Matrices,
+) -> [(&'static str, &'a [Complex64], usize, usize); 4] {
+    let Header { nbands, ngpown, ncouls, .. } = *header;
+    [
+        ("wtilde_array(ig,igp)", &matrices.wtilde, ncouls, ngpown),
+        ("I_eps_array(ig,igp)", &matrices.eps, ncouls, ngpown),
+        ("aqsntemp(ig,n)", &matrices.aqsn, ncouls, nbands),
+        ("aqsm_local(igp,n)", &matrices.aqsm_local, ngpown, nbands),
+    ]
+}
+
 impl Problem {
     /// A problem from its header and matrices.
     ///
     /// # Errors
     /// [`Error::Data`] where an extent or index is out of range, a matrix has the wrong size, or a
     /// value is not finite or out of [`range`].
-    pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
+    pub fn new(
+        name: &str,
+        origin: Origin,
+        header: Header,
+        mut matrices: Matrices,
+    ) -> Result<Problem> {
         let wrong = |what: String| Error::Data { origin: name.to_string(), what };
         header.validate().map_err(&wrong)?;
-        let Matrices { mut wtilde, eps, aqsn, aqsm_local } = matrices;
-        let (nbands, ngpown, ncouls) = (header.nbands, header.ngpown, header.ncouls);
-        for (what, array, first, second) in [
-            ("wtilde_array(ig,igp)", &wtilde, ncouls, ngpown),
-            ("I_eps_array(ig,igp)", &eps, ncouls, ngpown),
-            ("aqsntemp(ig,n)", &aqsn, ncouls, nbands),
-            ("aqsm_local(igp,n)", &aqsm_local, ngpown, nbands),
-        ] {
+        for (what, array, first, second) in elements(&header, &matrices) {
             let needed = first as u64 * second as u64;
             if array.len() as u64 != needed {
                 return Err(wrong(format!("{what} needs {needed} elements, has {}", array.len())));
@@ -104,7 +116,7 @@ impl Problem {
             }
             if let Some(at) = array.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) {
                 return Err(wrong(format!(
-                    "{what} is {} at ({},{})",
+                    "{what} is {} at ({},{}); it must be finite",
                     array[at],
                     at % first + 1,
                     at / first + 1
@@ -112,8 +124,9 @@ impl Problem {
             }
         }
         let wx = header.wx();
-        range::check(&wtilde, ncouls, &wx, header.nw(), header.nstart).map_err(&wrong)?;
-        range::resolve(&mut wtilde, &wx);
+        range::check(&header, &matrices, &wx).map_err(&wrong)?;
+        range::resolve(&mut matrices, &wx);
+        let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
         let start = Sums::zero(header.nw());
         Ok(Problem {
             name: name.to_string(),

@@ -28,9 +28,9 @@ const MAX_PRECISE_TERMS: u64 = 4_000_000;
 /// Most terms that are evaluated for a reference that is stored nowhere: some minutes on two cores.
 pub const MAX_SERIAL_TERMS: u64 = 60_000_000_000;
 
-/// Part of `|vcoul·M·eps|` below which a term may vanish: squares of what it is made of are no numbers
-/// any more.
-const VANISHING: f64 = 1e-130;
+/// Part of `|vcoul·M·eps|` below which a term of `asx` may vanish, since squares of what it is made of are
+/// no numbers any more, and one of `ach`.
+const VANISHING: [f64; 2] = [1e-130, 1e-250];
 
 /// The sums of a problem and how large their terms are.
 #[derive(Clone, Debug, PartialEq)]

@@ -62,11 +62,11 @@ fn column(problem: &Problem, igp: usize) -> Vec<[Part; 2]> {
             for (iw, sum) in sums.iter_mut().enumerate() {
                 let energy = Energy::of(problem.wx[n * nw + iw], limits);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
-                let parts = [(term.ssx, asx), (term.sch, ach)].into_iter().zip(term.undecided);
-                for (part, ((value, factor), undecided)) in sum.iter_mut().zip(parts) {
-                    let (value, factor_size) = (times(value, factor), size(factor));
-                    let magnitude = size(value) + VANISHING * factor_size * size(eps);
-                    part.add(value, magnitude, factor_size * undecided);
+                let values = [(term.ssx, asx), (term.sch, ach)];
+                for (part, (value, factor)) in values.into_iter().enumerate() {
+                    let (value, factor) = (times(value, factor), size(factor));
+                    let magnitude = size(value) + VANISHING[part] * factor * size(eps);
+                    sum[part].add(value, magnitude, factor * term.undecided[part]);
                 }
             }
         }

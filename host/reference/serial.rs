@@ -166,9 +166,9 @@ impl InLanes {
             parts[2][lane] = ach.re;
             parts[3][lane] = ach.im;
             let factor = size(aqsn[lane]);
-            let vanishing = VANISHING * factor * size(eps[lane]);
+            let vanishing = VANISHING.map(|part| part * factor * size(eps[lane]));
             for (part, size) in [size(asx), size(ach)].into_iter().enumerate() {
-                self.magnitudes[part][lane] += size + vanishing;
+                self.magnitudes[part][lane] += size + vanishing[part];
                 self.undecided[part][lane] += factor * term.undecided[part];
             }
         }

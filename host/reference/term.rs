@@ -97,12 +97,16 @@ impl Energy {
         let kept = (size2 <= T::from(cutoff2)) | (self.cutoff == f64::INFINITY);
         let sch = times(delw, eps);
 
-        let branch = is_close(wdiffr, self.limittwo) | is_close(delwr, self.limitone);
+        // A comparison decides only where the other does not.
+        let (two, one) = (is_close(wdiffr, self.limittwo), is_close(delwr, self.limitone));
+        let branch = two & ((delwr < T::from(self.limitone)) | one)
+            | one & ((wdiffr > T::from(self.limittwo)) | two);
         let size = size(eps);
         let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
         let either = if branch { far + near } else { 0.0 };
         let vanishing = if !first & is_close(delwr, TOL_ZERO) { near } else { 0.0 };
-        let cut = if is_close(size2, cutoff2) { far + near } else { 0.0 };
+        let counts = first | second | branch;
+        let cut = if counts & is_close(size2, cutoff2) { far + near } else { 0.0 };
         Term {
             ssx: select((first | second) & kept, times(quotient, eps), zero),
             sch: select(first, sch, zero),

@@ -11,9 +11,10 @@
 //!
 //! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in;
 //! see `term` in each. All of them take the two denominators from [`first_denominator`] and
-//! [`second_denominator`], which lose no digits however near `w` is to `ω̃` or `−ω̃`. On a pole itself (`wdiff = 0`) `delw` is not a number, no comparison holds
-//! and the term is zero, as in the reference. At `w = −ω̃` `ssx` is infinite, NaN in the arithmetic,
-//! and cut off like every other that is too large: see [`is_cut_off`].
+//! [`second_denominator`], which lose no digits however near `w` is to `ω̃` or `−ω̃`. On a pole itself
+//! (`wdiff = 0`) `delw` is not a number, no comparison holds and the term is zero, as in the reference. At
+//! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
+//! [`is_cut_off`].
 
 use num_complex::Complex;
 

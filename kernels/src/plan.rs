@@ -2,7 +2,8 @@
 //!
 //! **Bands** stand in classes: *plain* (occupation 1, no energy below zero), *other occupied*
 //! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all), of which
-//! the *far* ones, all energies more than gamma below zero, come last: no pole is near them.
+//! the *far* ones come last: all energies more than gamma and more than their difference below zero, and
+//! the difference that of most bands. No pole is near them.
 //!
 //! **Poles** are *regular* where the short formulas of the later versions lose no digits and no edge
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and

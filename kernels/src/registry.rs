@@ -163,6 +163,7 @@ impl Version {
                 loops: other.loops,
                 threads: other.threads,
                 max_registers: other.max_registers,
+                flops_per_term: other.flops_per_term,
                 bodies: other.bodies,
                 poles: other.poles,
                 real: other.real,

@@ -208,9 +208,7 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
                 Complex64::new(r.beside(w.abs() / ratio.max(0.1)), im)
             }
             Family::Nothing => {
-                if r.below(2) == 0 {
-                    *eps = Complex64::ZERO;
-                }
+                *eps *= r.pick(&[0.0, 0.0, 1.0, 1e-100, 1e-160, 1e-310, 1e40]);
                 let next = [0.0, -0.0, 5e-324, 1e-310, 1e-200, 1e-160, 1e-7];
                 match r.below(3) {
                     0 => Complex64::new(r.pick(&next), r.pick(&next)),

@@ -5,8 +5,8 @@
 //! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` or `M·(q − p)` is two
 //! sums of `M` times something real.
 //!
-//! `q − p` is taken term by term. Where `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which
-//! [`crate::plan`] bounds; the difference of two sums would lose as many for each band.
+//! `q − p` is taken term by term. Where `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which the
+//! plan bounds; the difference of two sums would lose as many for each band.
 
 use core::array::from_fn;
 use core::hint::select_unpredictable;
