@@ -161,6 +161,9 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
         for found in hot {
+            // One for 32 operations is less than what times differ by from run to run, and what another
+            // release of the compiler may do.
+            let allowed = allowed.max(found.fp64 / 32);
             if found.spills > allowed {
                 failures.push(format!("{symbol} spills more than {allowed} times: {found:?}"));
             }
