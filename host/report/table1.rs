@@ -54,7 +54,9 @@ pub struct Section {
     pub provenance: Value,
     /// What passed.
     pub rows: Vec<Row>,
-    /// What did not, and how it came out.
+    /// Whether the run came to its end.
+    pub complete: bool,
+    /// What did not pass, and how it came out.
     pub left_out: Vec<String>,
 }
 
@@ -63,6 +65,9 @@ pub struct Section {
 /// # Errors
 /// What the JSON lacks.
 pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
+    if !run["results"].is_array() || !run["system"].is_object() {
+        return Err("is no record of a run".into());
+    }
     if run["schema"] != SCHEMA {
         return Err(format!("needs schema {SCHEMA}, has {}", run["schema"]));
     }
@@ -71,6 +76,8 @@ pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
         row.from = from.map(str::to_string);
     }
     let text = |value: &Value| value.as_str().unwrap_or("?").to_string();
+    let complete = run["complete"] != false;
+    let interrupted = (!complete).then(|| "the rest: the run was interrupted".to_string());
     let left_out = run["results"].as_array().into_iter().flatten().filter_map(|result| {
         let outcome = text(&result["verification"]["outcome"]);
         let what = format!("{}: {}", text(&result["version"]), outcome.replace('_', " "));
@@ -82,7 +89,8 @@ pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
         title: format!("{} on {}: {}{from}", text(system), text(id), text(name)),
         provenance: run["provenance"].clone(),
         rows,
-        left_out: left_out.collect(),
+        complete,
+        left_out: left_out.chain(interrupted).collect(),
     })
 }
 
