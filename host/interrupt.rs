@@ -117,18 +117,19 @@ impl<T: Send + 'static> Kept<T> {
     }
 }
 
-/// Starts to listen for SIGINT and SIGTERM. SIGXFSZ is caught so that a write beyond the limit of
+/// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is caught so that a write beyond the limit of
 /// a file's size fails like any other.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     let asked = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    let ends = [SIGINT, SIGTERM].into_iter().chain((!ignores(SIGHUP)).then_some(SIGHUP));
+    for signal in ends.clone() {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, asked.clone())?;
     }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    let mut signals = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ]))?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().find(|&signal| signal != SIGXFSZ) {
             asked.store(true, Ordering::SeqCst);
@@ -137,6 +138,15 @@ pub fn watch() -> std::io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Whether the program was started with a signal ignored, where the system tells.
+#[cfg(unix)]
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Elsewhere the system's own way of stopping a program is left as it is.

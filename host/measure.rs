@@ -59,12 +59,12 @@ impl Times {
     }
 
     /// Samples that stand apart: off the median by more than ten times the median deviation, and by
-    /// more than a tenth of the median.
+    /// more than a tenth of the median and 0.1 ms.
     pub fn outliers(&self) -> usize {
         let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
         let mut sorted = off.clone();
         sorted.sort_by(f64::total_cmp);
-        let limit = (10.0 * sorted[sorted.len() / 2]).max(0.1 * self.median);
+        let limit = (10.0 * sorted[sorted.len() / 2]).max(0.1 * self.median).max(1e-4);
         off.iter().filter(|&&off| off > limit).count()
     }
 }

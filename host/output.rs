@@ -14,6 +14,18 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Fails where `path` is standard output and `flag` needs a file or a folder.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn require_name(flag: &str, path: &Path, what: &str) -> Result<()> {
+    if !is_stdout(path) {
+        return Ok(());
+    }
+    let other = if what == "file" { "; /dev/stdout is one for a pipe" } else { "" };
+    Err(Error::Write { path: path.into(), reason: format!("{flag} needs a {what}{other}") })
+}
+
 /// Fails where `path` could not be written later, or is one of `inputs`.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::fs;
 
 use assert_cmd::Command;
 use common::{FIXTURES, fixture, fixture_path};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::registry::{Poles, VERSIONS};
 use gpp::measure::{Record, Repetition, Times, measure};
 use gpp::problem::Sums;
 use gpp::verify::Outcome;
@@ -246,7 +246,7 @@ fn version_flags_do_not_clash() {
 fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
     gpp().args(["compare", "--device", "cpu"]).assert().code(3).stderr(contains("needs a GPU"));
     gpp()
-        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1", "--quiet"])
+        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1"])
         .assert()
         .success()
         .stdout(contains("for data/tuned.json: {"));
@@ -261,7 +261,7 @@ fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
         .args(["--version", "best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
         .assert()
         .code(2)
-        .stderr(contains("unknown tile `9 × 8 warps`: did you mean"));
+        .stderr(contains("unknown tile `9 × 8 warps`: did you mean").and(contains("ran").not()));
 }
 
 fn archived(name: &str) -> std::path::PathBuf {
@@ -351,6 +351,16 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     let details = "tests/data/ncu-2025.3-details.csv";
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
+    // tiny has real poles.
+    let best = VERSIONS[VERSIONS.len() - 1];
+    let [of_real, of_any] = [Poles::Real, Poles::Any].map(|p| best.body(2, p).unwrap().symbol);
+    let counters = fs::read_to_string(common::repository(details)).unwrap();
+    let counters = counters.replace("gpp_v5", of_any);
+    let csv = tempfile::NamedTempFile::new().unwrap();
+    fs::write(csv.path(), counters).unwrap();
+    let error = profile("tiny", best.id, csv.path().to_str().unwrap());
+    let expected = format!("{} runs kernel `{of_real}` on tiny, the counters are of", best.id);
+    assert!(error.contains(&expected) && error.contains(of_any), "{error}");
     // A table that is none is bad input, not a device that failed.
     assert!(profile("tiny", "v0", "tests/data/table1.md").contains("no header row"));
 }
@@ -384,6 +394,9 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
         &text(path.clone()),
     ]);
     assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
+    let tuned = text(dir.path().join("tuned.json"));
+    full(&["tune", "-s", "tiny", "-d", "cpu", "-r", "1", "-j", &tuned]);
+    assert!(fs::read_to_string(&tuned).unwrap().contains("\"best\""));
     // And the other way round.
     gpp()
         .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "/dev/full"])
@@ -470,7 +483,7 @@ fn write_until_interrupted() {
 #[test]
 fn an_interrupted_write_leaves_nothing() {
     use std::io::BufRead;
-    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let dir = tempfile::tempdir().unwrap();
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "write_until_interrupted", "--nocapture"])
@@ -564,12 +577,74 @@ fn records_of_another_schema_or_without_results_are_refused() {
     table(&empty, "csv").code(2).stderr(contains("the run has no results"));
     let mut unverified = run.clone();
     unverified["results"][4]["verification"]["outcome"] = "not_verified".into();
-    for format in ["terminal", "markdown", "json"] {
+    for format in ["markdown", "json"] {
         table(&unverified, format)
             .success()
             .stdout(contains("v4: not verified"))
             .stderr(contains("left out of si214 on gpu:0").and(contains("v4: not verified")));
     }
+    table(&unverified, "terminal")
+        .success()
+        .stdout(contains("left out: v4: not verified"))
+        .stderr(predicate::str::is_empty());
+    let results = unverified["results"].as_array_mut().unwrap();
+    results.iter_mut().for_each(|r| r["verification"]["outcome"] = "incorrect".into());
+    table(&unverified, "terminal")
+        .code(2)
+        .stdout(predicate::str::is_empty())
+        .stderr(contains("run.json: has no result that passed: v0: incorrect, "));
+}
+
+#[test]
+fn a_table_of_an_interrupted_run_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    let run = fs::read_to_string(archived("si214/run.json")).unwrap();
+    let mut run: Value = serde_json::from_str(&run).unwrap();
+    run["complete"] = false.into();
+    fs::write(&path, run.to_string()).unwrap();
+    let table = |format: &str| {
+        gpp().args(["table", "--format", format, "--from"]).arg(&path).assert().success()
+    };
+    for format in ["terminal", "markdown"] {
+        table(format).stdout(contains("the run was interrupted").and(contains("σ")));
+    }
+    let document: Value =
+        serde_json::from_slice(&table("json").get_output().stdout.clone()).unwrap();
+    assert_eq!(document["complete"], false);
+    assert!(document["rows"][0]["sigma_s"].is_f64());
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_tuning_names_no_fastest_shape() {
+    use std::io::{BufRead, Read};
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "4000"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(errors.any(|line| line.unwrap().contains(" ms  passed")));
+    kill("-INT", child.id());
+    errors.for_each(drop);
+    let mut table = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(table.contains("interrupted after 1 of ") && !table.contains("fastest"), "{table}");
+    assert!(!table.contains("tuned.json"), "{table}");
+}
+
+#[test]
+fn figures_are_filled_in_at_the_root() {
+    let dir = tempfile::tempdir().unwrap();
+    gpp()
+        .current_dir(dir.path())
+        .args(["figures", "--check"])
+        .assert()
+        .code(2)
+        .stderr(contains("run it from the repository's root"));
 }
 
 #[test]
@@ -675,7 +750,7 @@ fn commands_for_a_gpu_take_a_small_system_on_a_cpu() {
         .args(["table", "--version", "v12", "--device", "cpu", "--repeat", "1", "--warmup", "0"])
         .assert()
         .success()
-        .stdout(contains("demo on cpu").and(contains("V100").not()))
+        .stdout(contains("demo on cpu").and(contains("V100").or(contains(" 0.00 ")).not()))
         .stderr(contains("note: system demo; si214 takes hours on a CPU"));
 }
 
@@ -721,11 +796,18 @@ fn usage_errors_lead_to_what_was_meant() {
     let empty = tempfile::tempdir().unwrap();
     let missing = text(empty.path().join("missing"));
     let (archive, run) = (text(archived("si214")), text(archived("si214/run.json")));
+    let compared = text(archived("compare.json"));
     for (arguments, part) in [
         (&["--version"][..], "-V prints the program's own"),
         (&["--device", "GPU"], "did you mean `gpu`?"),
         (&["--version", "8"], "did you mean `v8`?"),
-        (&["--version", "v8-v0"], "the range runs backwards: v0-v8"),
+        (&["--version", "v8-v0"], "the range runs backwards, v8 comes after v0: write v0-v8"),
+        (&["--version", "v0..v8"], "ranges are written with a hyphen: v0-v8"),
+        (&["--device", "cuda"], "did you mean `gpu`?"),
+        (&["--device", "cuda:1"], "did you mean `gpu:1`?"),
+        (&["roofline", "--dir", &archive, "--output", "-"], "--output needs a folder"),
+        (&["profile", "--dir", "-"], "--dir needs a folder"),
+        (&["table", "--from", &compared], "is no record of a run"),
         (&["roofline", "--dir", &missing], "no such folder"),
         (&["profile", "--operations", &missing], "no such folder"),
         (&["report", "--dir", &archive, "--output", &run], "it is the input"),
@@ -791,6 +873,7 @@ fn what_is_printed_can_be_read() {
     let table = ["table", "--system", "tiny", "--version", "v8"];
     assert_eq!(quiet(&[&table[..], &small[..]].concat()), "");
     assert_eq!(quiet(&[&["--system", "tiny", "-v", "v8"][..], &small[..]].concat()), "");
+    assert_eq!(quiet(&[&["tune", "--system", "tiny"][..], &small].concat()), "");
     let tune = gpp().args(["tune", "--system", "tiny"]).args(small).assert().success();
     tune.stdout(contains("passed").and(contains("Passed").not()));
 }
@@ -900,6 +983,8 @@ fn spread_and_outliers() {
     assert!((times.relative_spread() - 1.01).abs() < 1e-12);
     assert!((times.sigma().unwrap() - 0.4473).abs() < 1e-3);
     assert_eq!(Times::of(vec![1.0, 1.2, 1.4, 1.6]).outliers(), 0);
+    // A tenth of a millisecond is no sign of anything.
+    assert_eq!(Times::of(vec![1e-5, 1e-5, 1e-5, 1e-4]).outliers(), 0);
     assert_eq!((Times::of(vec![1.0]).sigma(), Times::of(vec![1.0]).outliers()), (None, 0));
 }
 

@@ -4,10 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::FiguresArgs;
+use crate::error::Error;
+use crate::figures::archive::RUNS;
 use crate::figures::fill_all;
 use crate::output::{note, replace};
 
 pub fn figures(args: &FiguresArgs) -> anyhow::Result<ExitCode> {
+    if !Path::new(RUNS).is_dir() {
+        let what = "no such folder: run it from the repository's root".into();
+        return Err(Error::Data { origin: RUNS.into(), what }.into());
+    }
     let mut unsettled = false;
     for filled in fill_all(Path::new("."), &args.files)? {
         for difference in &filled.differences {

@@ -6,7 +6,6 @@ use anyhow::bail;
 
 use super::args::GenerateArgs;
 use crate::devices::cpu::require_memory;
-use crate::error::Error;
 use crate::output;
 use crate::problem::{file, synthesis, systems};
 use crate::progress::Progress;
@@ -15,10 +14,7 @@ use crate::reference;
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
-    if output::is_stdout(&args.output) {
-        let reason = "--output needs a file; /dev/stdout is one for a pipe".into();
-        return Err(Error::Write { path: args.output.clone(), reason }.into());
-    }
+    output::require_name("--output", &args.output, "file")?;
     output::check(&args.output, &[])?;
     require_memory(&system.name, system.bytes())?;
     let problem = synthesis::synthesise(system, args.seed, progress)?;

@@ -14,15 +14,15 @@ use crate::counting;
 use crate::devices::gpu::{self, Gpu};
 use crate::devices::{Choice, Device as _};
 use crate::error::Error;
-use crate::measure::Repetition;
-use crate::output::{note, print, write_text};
-use crate::problem::Problem;
+use crate::measure::{Repetition, body};
+use crate::output::{self, note, print, write_text};
+use crate::problem::{Planned, Problem};
 use crate::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::progress::Progress;
 use crate::report::json::Run;
 use crate::report::table;
 use crate::roofline::ceilings::Ceilings;
-use crate::tuning::Overrides;
+use crate::tuning::{Overrides, candidates};
 
 /// Runs of each version for its time, beside the profiler's.
 const REPETITION: Repetition = Repetition { warmup: 1, repeat: 5 };
@@ -40,6 +40,9 @@ struct Profiled {
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let versions = versions(&args.version)?;
+    if let Some(folder) = &args.dir {
+        output::require_name("--dir", folder, "folder")?;
+    }
     let source = args.problem.source_or(PAPER_SYSTEM)?;
     let operations = operations(args.operations.as_deref(), &versions)?;
     let folder = match &args.dir {
@@ -136,8 +139,10 @@ fn recorded(
     {
         return Err(wrong(format!("has no launch of {}", missing.id)));
     }
+    let plan = problem.plan();
     for profile in &profiles {
         plausible(profile, versions).map_err(wrong)?;
+        of_problem(profile, versions, &problem, &plan).map_err(wrong)?;
     }
     Ok(Profiled { problem, profiles, architecture: None, files: Vec::new() })
 }
@@ -162,6 +167,32 @@ fn plausible(profile: &Profile, versions: &[&Version]) -> Result<(), String> {
         profile.version,
         profile.system,
         known.first().unwrap_or(&f64::NAN)
+    ))
+}
+
+/// Fails where the counters are of a kernel that the problem does not run, such as that of other poles.
+fn of_problem(
+    profile: &Profile,
+    versions: &[&'static Version],
+    problem: &Problem,
+    plan: &Planned,
+) -> Result<(), String> {
+    let version = versions.iter().find(|version| version.id == profile.version);
+    let (Some(version), Some(found)) = (version, profile.launches.first()) else { return Ok(()) };
+    let needed = body(version, problem, plan);
+    let in_other_shapes = || {
+        version.id == Version::best().id
+            && candidates(plan.poles)
+                .flat_map(|candidate| candidate.bodies)
+                .any(|body| body.energies == needed.energies && body.symbol == found)
+    };
+    if needed.symbol == found || in_other_shapes() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} runs kernel `{}` on {}, the counters are of `{found}`: name the system that they are of \
+         with --system or --input",
+        profile.version, needed.symbol, problem.name
     ))
 }
 

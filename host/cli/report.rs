@@ -6,10 +6,13 @@ use std::process::ExitCode;
 use super::args::ReportArgs;
 use super::records::{RUN, Records};
 use crate::error::Error;
-use crate::output::{check, is_stdout, print, replace};
+use crate::output::{check, print, replace, require_name};
 use crate::report::{html, table1};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    if let Some(output) = &args.output {
+        require_name("--output", output, "file")?;
+    }
     let records = Records::load(&args.dir)?;
     let path = records.folder.join(RUN);
     let wrong = |what: String| Error::Data { origin: path.display().to_string(), what };
@@ -30,9 +33,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 
     let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
     let failed = |reason: String| Error::Write { path: output.clone(), reason };
-    if is_stdout(&output) {
-        return Err(failed("--output needs a file; /dev/stdout is one for a pipe".into()).into());
-    }
     let inputs = records.files();
     check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let page = html::page(&run, &rows, &records.profiles, &records.ceilings).map_err(failed)?;

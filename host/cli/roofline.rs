@@ -7,10 +7,13 @@ use super::args::RooflineArgs;
 use super::records::Records;
 use crate::error::Error;
 use crate::interrupt;
-use crate::output::{print, replace};
+use crate::output::{print, replace, require_name};
 use crate::roofline::{FIGURES, chart, points};
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
+    if let Some(output) = &args.output {
+        require_name("--output", output, "folder")?;
+    }
     let Records { folder, profiles, ceilings, .. } = Records::load(&args.dir)?;
     let output = args.output.as_ref().unwrap_or(&folder);
     std::fs::create_dir_all(output)

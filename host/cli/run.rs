@@ -37,11 +37,17 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         return Err(Error::Data { origin: "--registers".into(), what }.into());
     }
     let problem = source.load(progress)?;
+    if args.overrides != Overrides::default() {
+        let poles = problem.plan().poles;
+        for version in &versions {
+            shaped(version, &device.info().name, poles, args.overrides)?;
+        }
+    }
     let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
 
     let count = versions.len();
     let show = move |run: &Run, complete: bool| {
-        if !complete {
+        if !complete && !quiet {
             note(format_args!("{} of {count} versions ran", run.records.len()));
         }
         if run.records.is_empty() {
@@ -129,7 +135,7 @@ fn line(record: &Record) -> String {
     let mut line = format!("{:<4} {:>12.3} ms  {outcome}", record.version, times.median * 1e3);
     if times.outliers() > 0 {
         line += &format!(
-            "; outliers: {} of {} runs, {:.3} to {:.3} ms: is the device in use by others?",
+            "; outliers: {} of {}, {:.3}–{:.3} ms; device shared?",
             times.outliers(),
             times.samples.len(),
             times.min * 1e3,

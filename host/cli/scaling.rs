@@ -17,7 +17,7 @@ use crate::problem::{System, synthesis};
 use crate::progress::Progress;
 use crate::provenance::{PROGRAM, Provenance};
 use crate::reference::{Reference, Source};
-use crate::report::table::{self, fit, table};
+use crate::report::table::{self, fit, or_dash, table};
 use crate::tuning::{Overrides, shaped};
 use crate::verify::Outcome;
 
@@ -32,6 +32,7 @@ struct Point {
     nw: usize,
     terms: u64,
     time_ms: f64,
+    sigma_ms: Option<f64>,
     terms_per_s: f64,
     /// Terms a second over those of the line's fastest point.
     efficiency: f64,
@@ -172,6 +173,7 @@ fn measure_points(
             nw,
             terms: problem.terms(),
             time_ms: seconds * 1e3,
+            sigma_ms: record.times.sigma().map(|sigma| sigma * 1e3),
             terms_per_s: problem.terms() as f64 / seconds,
             efficiency: 0.0,
             outcome,
@@ -199,6 +201,7 @@ fn show(to: &mut dyn Write, lines: &Lines) -> std::io::Result<()> {
         "ncouls",
         "nw",
         "median [ms]",
+        "σ",
         "terms/s",
         "efficiency",
         "outcome",
@@ -211,13 +214,14 @@ fn show(to: &mut dyn Write, lines: &Lines) -> std::io::Result<()> {
             p.ncouls.to_string(),
             p.nw.to_string(),
             format!("{:.4}", p.time_ms),
+            or_dash(p.sigma_ms.map(|sigma| format!("{:.1} %", 100.0 * sigma / p.time_ms))),
             format!("{:.3e}", p.terms_per_s),
             format!("{:.0} %", p.efficiency * 100.0),
             table::outcome(p.outcome).into(),
         ]);
     }
     writeln!(to, "{} on {}", lines.version, lines.device.name)?;
-    writeln!(to, "{}", fit(rows, &[6, 4], table::terminal()))
+    writeln!(to, "{}", fit(rows, &[6, 7, 4], table::terminal()))
 }
 
 fn document(lines: &Lines, complete: bool) -> Value {

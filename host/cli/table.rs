@@ -28,7 +28,8 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     for path in &args.from {
         sections.push(read(path)?);
     }
-    if !args.quiet {
+    // The table for the terminal says it itself.
+    if !args.quiet && args.format != Format::Terminal {
         for section in &sections {
             for what in &section.left_out {
                 note(format_args!("note: left out of {}: {what}", section.title));
@@ -43,7 +44,12 @@ fn read(path: &Path) -> anyhow::Result<table1::Section> {
     let origin = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("{origin}: cannot read"))?;
     let run: Value = serde_json::from_str(&text).with_context(|| format!("{origin}: no JSON"))?;
-    let section = table1::section(&run, Some(&origin));
+    let section = table1::section(&run, Some(&origin)).and_then(|section| {
+        if section.rows.is_empty() {
+            return Err(format!("has no result that passed: {}", section.left_out.join(", ")));
+        }
+        Ok(section)
+    });
     Ok(section.map_err(|what| Error::Data { origin, what })?)
 }
 
@@ -59,9 +65,13 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
     let (format, quiet) = (args.format, args.quiet);
     let kept = Kept::new(Vec::<Run>::new(), move |runs, complete| {
-        let runs = runs.iter().filter(|run| !run.records.is_empty());
-        let sections: Result<Vec<_>, String> =
-            runs.map(|run| table1::section(&run.document(complete), None)).collect();
+        let runs: Vec<&Run> = runs.iter().filter(|run| !run.records.is_empty()).collect();
+        let ended = |at: usize| complete || at + 1 < runs.len();
+        let sections: Result<Vec<_>, String> = runs
+            .iter()
+            .enumerate()
+            .map(|(at, run)| table1::section(&run.document(ended(at)), None))
+            .collect();
         let sections = sections.map_err(anyhow::Error::msg)?;
         if sections.is_empty() { Ok(()) } else { show(&sections, format, quiet) }
     });
@@ -115,6 +125,7 @@ fn show(sections: &[table1::Section], format: Format, quiet: bool) -> anyhow::Re
                 .collect();
             let document = json!({
                 "schema": 1,
+                "complete": sections.iter().all(|section| section.complete),
                 "runs": runs,
                 "rows": rows,
                 "left_out": left_out,

@@ -28,6 +28,9 @@ struct Trials {
     device: DeviceInfo,
     provenance: Provenance,
     poles: &'static str,
+    /// Shapes to try, and those tried.
+    all: usize,
+    tried: usize,
     found: Vec<(Tuned, Record)>,
 }
 
@@ -42,45 +45,56 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let problem = source.load(progress)?;
     let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
 
+    let poles = problem.plan().poles;
     let trials = Trials {
         system: problem.name.clone(),
         device: device.info().clone(),
         provenance: Provenance::now(device.info()).of(&problem.origin, repetition),
-        poles: name(problem.plan().poles),
+        poles: name(poles),
+        all: candidates(poles).count() * caps(device.as_ref()).len(),
+        tried: 0,
         found: Vec::new(),
     };
     let kept = Kept::new(trials, move |trials: &Trials, complete| {
         if trials.found.is_empty() {
             return Ok(());
         }
-        if !json.as_deref().is_some_and(is_stdout) {
-            print(|to| show(to, trials, quiet))?;
-        }
+        let to_stdout = json.as_deref().is_some_and(is_stdout);
+        let printed =
+            if quiet || to_stdout { Ok(()) } else { print(|to| show(to, trials, complete)) };
         if let Some(path) = &json {
             write_text(path, &serde_json::to_string_pretty(&document(trials, complete))?)?;
         }
+        printed?;
         Ok(())
     });
-    let done = shapes(device.as_ref(), &problem, repetition, progress, |tuned, record| {
-        kept.change(|trials| trials.found.push((tuned, record)));
+    let done = shapes(device.as_ref(), &problem, repetition, progress, |found| {
+        kept.change(|trials| {
+            trials.tried += 1;
+            trials.found.extend(found);
+        });
     });
     let passed = kept.finish(done)?;
     Ok(ExitCode::from(u8::from(!passed)))
 }
 
-/// Runs every shape and hands it to `each`; whether all passed.
+/// The caps to try: one means nothing to the host.
+fn caps(device: &dyn Device) -> Vec<Option<u32>> {
+    if device.info().id == "cpu" { vec![None] } else { CAPS.map(Some).to_vec() }
+}
+
+/// Runs every shape and hands it to `each`, none where it cannot run; whether all passed.
 fn shapes(
     device: &dyn Device,
     problem: &Problem,
     repetition: Repetition,
     progress: Progress,
-    mut each: impl FnMut(Tuned, Record),
+    mut each: impl FnMut(Option<(Tuned, Record)>),
 ) -> crate::Result<bool> {
     let reference = reference::of(problem, progress);
     let mut loaded = device.load(problem)?;
     let poles: Poles = loaded.plan().poles;
-    // A cap means nothing to the host.
-    let caps = if device.info().id == "cpu" { vec![None] } else { CAPS.map(Some).to_vec() };
+    let caps = caps(device);
     let bar = progress.bar("tuning", (candidates(poles).count() * caps.len()) as u64);
     let mut passed = true;
     for cap in caps {
@@ -90,6 +104,7 @@ fn shapes(
             bar.inc(1);
             // Some kernels need more registers than a large block leaves.
             if kernel.warps_per_sm == Some(0) {
+                each(None);
                 continue;
             }
             let reference = reference.as_ref();
@@ -109,7 +124,7 @@ fn shapes(
                 record.times.median * 1e3,
                 table::outcome(record.verification.outcome)
             ));
-            each(tuned, record);
+            each(Some((tuned, record)));
         }
     }
     bar.finish_and_clear();
@@ -135,37 +150,40 @@ fn best<'a>(found: &[&'a (Tuned, Record)]) -> Option<&'a Tuned> {
     found.iter().find(passed).map(|(tuned, _)| tuned)
 }
 
-fn show(to: &mut dyn Write, trials: &Trials, quiet: bool) -> std::io::Result<()> {
+fn show(to: &mut dyn Write, trials: &Trials, complete: bool) -> std::io::Result<()> {
     let found = sorted(trials);
-    if !quiet {
-        let mut rows = table(&[
-            "G′ of a thread",
-            "warps of a block",
-            "most registers",
-            "median [ms]",
-            "σ",
-            "registers",
-            "local [B]",
-            "warps/SM",
-            "outcome",
+    let mut rows = table(&[
+        "G′ of a thread",
+        "warps of a block",
+        "most registers",
+        "median [ms]",
+        "σ",
+        "registers",
+        "local [B]",
+        "warps/SM",
+        "outcome",
+    ]);
+    for (tuned, record) in &found {
+        rows.add_row(vec![
+            tuned.tile.to_string().into(),
+            tuned.warps.to_string().into(),
+            or_dash(tuned.max_registers).into(),
+            format!("{:.3}", record.times.median * 1e3).into(),
+            table::sigma(&record.times).into(),
+            or_dash(record.kernel.registers).into(),
+            or_dash(record.kernel.local_bytes).into(),
+            or_dash(record.kernel.warps_per_sm).into(),
+            outcome_cell(record.verification.outcome),
         ]);
-        for (tuned, record) in &found {
-            rows.add_row(vec![
-                tuned.tile.to_string().into(),
-                tuned.warps.to_string().into(),
-                or_dash(tuned.max_registers).into(),
-                format!("{:.3}", record.times.median * 1e3).into(),
-                table::sigma(&record.times).into(),
-                or_dash(record.kernel.registers).into(),
-                or_dash(record.kernel.local_bytes).into(),
-                or_dash(record.kernel.warps_per_sm).into(),
-                outcome_cell(record.verification.outcome),
-            ]);
-        }
-        writeln!(to, "{} on {}, {} poles", trials.system, trials.device.name, trials.poles)?;
-        writeln!(to, "{}", fit(rows, &[6, 7, 5], table::terminal()))?;
     }
-    if let Some(best) = best(&found) {
+    write!(to, "{} on {}, {} poles", trials.system, trials.device.name, trials.poles)?;
+    if complete {
+        writeln!(to)?;
+    } else {
+        writeln!(to, ": interrupted after {} of {} shapes", trials.tried, trials.all)?;
+    }
+    writeln!(to, "{}", fit(rows, &[6, 7, 5], table::terminal()))?;
+    if let Some(best) = best(&found).filter(|_| complete) {
         writeln!(to, "fastest: gpp --version {} {}", Version::best().id, flags(best))?;
         writeln!(to, "for data/tuned.json: {}", serde_json::to_string(best)?)?;
     }
@@ -199,6 +217,6 @@ fn document(trials: &Trials, complete: bool) -> Value {
         "version": Version::best().id,
         "poles": trials.poles,
         "results": results,
-        "best": best(&found),
+        "best": best(&found).filter(|_| complete),
     })
 }

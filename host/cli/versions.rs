@@ -9,13 +9,20 @@ use crate::error::{Error, Result};
 pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
     let mut named: Vec<&'static Version> = Vec::new();
     for name in names.split(',').map(str::trim) {
+        if let Some((first, last)) = name.split_once("..") {
+            let range = format!("{first}-{}", last.trim_start_matches('='));
+            let what = format!("ranges are written with a hyphen: {range}");
+            return Err(Error::Data { origin: format!("--version {name}"), what });
+        }
         let range = match (place(name), name.split_once('-')) {
             _ if name == "all" => 0..=VERSIONS.len() - 1,
             (Some(at), _) => at..=at,
             (None, Some((first, last))) => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {
-                    let what = format!("the range runs backwards: {last}-{first}");
+                    let what = format!(
+                        "the range runs backwards, {first} comes after {last}: write {last}-{first}"
+                    );
                     return Err(Error::Data { origin: format!("--version {name}"), what });
                 }
                 from..=to
@@ -70,7 +77,7 @@ mod tests {
         assert_eq!(ids("v0,all").len(), VERSIONS.len());
         assert_eq!(ids("best"), [Version::best().id]);
         assert_eq!(ids("v0-best").len(), VERSIONS.len());
-        for wrong in ["", "v8-v0", "v0-x", "8", "v0,"] {
+        for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8"] {
             assert!(versions(wrong).is_err(), "{wrong}");
         }
         assert!(single("--version", "v0,v1").is_err());

@@ -97,7 +97,16 @@ impl FromStr for Choice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Choice> {
-        let unknown = || Error::unknown("device", text, ["auto", "gpu", "gpu:N", "cpu"]);
+        let unknown = || {
+            let mut error = Error::unknown("device", text, ["auto", "gpu", "gpu:N", "cpu"]);
+            let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
+            if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
+                && gpu.parse::<Choice>().is_ok()
+            {
+                *nearest = gpu;
+            }
+            error
+        };
         match text.split_once(':') {
             None if text == "auto" => Ok(Choice::Auto),
             None if text == "gpu" => Ok(Choice::Gpu(0)),

@@ -232,7 +232,7 @@ pub fn table1(rows: &[table1::Row], width: Option<u16>) -> String {
     for row in rows {
         table.add_row(&row.cells()[1..]);
     }
-    fit(table, &[10, 9, 5, 4, 7], width)
+    fit(table, &[2, 11, 10, 6, 5, 8], width)
 }
 
 /// A published table.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::json::SCHEMA;
 use super::published;
+use crate::measure::Times;
 use crate::profile::Profile;
 
 /// One version on one system, here and in the paper.
@@ -20,6 +21,8 @@ pub struct Row {
     pub version: String,
     /// Median time here.
     pub time_s: f64,
+    /// Standard deviation of the times here, of at least two.
+    pub sigma_s: Option<f64>,
     /// Rate here.
     pub tflops: f64,
     /// v0's time over this one's, here.
@@ -54,7 +57,9 @@ pub struct Section {
     pub provenance: Value,
     /// What passed.
     pub rows: Vec<Row>,
-    /// What did not, and how it came out.
+    /// Whether the run came to its end.
+    pub complete: bool,
+    /// What did not pass, and how it came out.
     pub left_out: Vec<String>,
 }
 
@@ -63,6 +68,9 @@ pub struct Section {
 /// # Errors
 /// What the JSON lacks.
 pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
+    if !run["results"].is_array() || !run["system"].is_object() {
+        return Err("is no record of a run".into());
+    }
     if run["schema"] != SCHEMA {
         return Err(format!("needs schema {SCHEMA}, has {}", run["schema"]));
     }
@@ -71,6 +79,8 @@ pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
         row.from = from.map(str::to_string);
     }
     let text = |value: &Value| value.as_str().unwrap_or("?").to_string();
+    let complete = run["complete"] != false;
+    let interrupted = (!complete).then(|| "the rest: the run was interrupted".to_string());
     let left_out = run["results"].as_array().into_iter().flatten().filter_map(|result| {
         let outcome = text(&result["verification"]["outcome"]);
         let what = format!("{}: {}", text(&result["version"]), outcome.replace('_', " "));
@@ -82,7 +92,8 @@ pub fn section(run: &Value, from: Option<&str>) -> Result<Section, String> {
         title: format!("{} on {}: {}{from}", text(system), text(id), text(name)),
         provenance: run["provenance"].clone(),
         rows,
-        left_out: left_out.collect(),
+        complete,
+        left_out: left_out.chain(interrupted).collect(),
     })
 }
 
@@ -115,6 +126,7 @@ pub fn rows(run: &Value) -> Result<Vec<Row>, String> {
             from: None,
             device: device.clone(),
             time_s,
+            sigma_s: sigma(&result["time_s"]["samples"]),
             tflops: result["tflops"].as_f64().ok_or("a result has no tflops")?,
             over_v0: None,
             warps_per_sm: result["warps_per_sm"].as_u64(),
@@ -147,6 +159,11 @@ pub fn rows(run: &Value) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
+fn sigma(samples: &Value) -> Option<f64> {
+    let samples: Vec<f64> = samples.as_array()?.iter().filter_map(Value::as_f64).collect();
+    if samples.is_empty() { None } else { Times::of(samples).sigma() }
+}
+
 /// Has the rates follow the operations that the profiler counted, so that one page has one rate.
 pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
     for row in rows {
@@ -158,10 +175,11 @@ pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
 }
 
 /// Headings of the table, the same in every form.
-pub const HEADINGS: [&str; 12] = [
+pub const HEADINGS: [&str; 13] = [
     "system",
     "version",
     "median [ms]",
+    "σ",
     "TFLOP/s",
     "over v0",
     "warps/SM",
@@ -176,7 +194,7 @@ pub const HEADINGS: [&str; 12] = [
 impl Row {
     /// Its cells under [`HEADINGS`]; a version whose step goes the other way than in the paper has
     /// a mark.
-    pub fn cells(&self) -> [String; 12] {
+    pub fn cells(&self) -> [String; 13] {
         fn cell<T: ToString>(value: Option<T>) -> String {
             value.map_or("–".into(), |value| value.to_string())
         }
@@ -185,8 +203,9 @@ impl Row {
         [
             self.system.clone(),
             format!("{}{mark}", self.version),
-            format!("{:.1}", self.time_s * 1e3),
-            format!("{:.2}", self.tflops),
+            digits(self.time_s * 1e3, 1),
+            cell(self.sigma_s.map(|sigma| format!("{:.1} %", 100.0 * sigma / self.time_s))),
+            digits(self.tflops, 2),
             cell(self.over_v0.map(times)),
             cell(self.warps_per_sm),
             cell(self.registers),
@@ -197,6 +216,13 @@ impl Row {
             cell(self.paper_registers),
         ]
     }
+}
+
+/// A number with so many decimals, or with those that three digits take.
+fn digits(value: f64, decimals: usize) -> String {
+    let first = value.abs().log10().floor();
+    let needed = if first.is_finite() { (2.0 - first).clamp(0.0, 15.0) as usize } else { 0 };
+    format!("{value:.*}", needed.max(decimals))
 }
 
 /// What the mark means.
