@@ -96,6 +96,15 @@ pub fn measure_all(
         .iter()
         .map(|version| shaped(version, &device.info().name, poles, overrides))
         .collect::<Result<_>>()?;
+    let plan = loaded.plan();
+    let is_replaced = |v: &&Version| v.beyond.is_some() && plan.running(v).beyond.is_none();
+    if overrides != Overrides::default() && versions.iter().any(is_replaced) {
+        let what =
+            "have no effect: the constant memory does not hold the energies, so the kernels \
+                    of another version run"
+                .into();
+        return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
+    }
     for (at, &version) in versions.iter().enumerate() {
         let next = versions.get(at + 1).map(|next| (next, body(next, problem, loaded.plan())));
         let mut left = repetition.warmup + repetition.repeat;

@@ -58,14 +58,14 @@ pub fn check(header: &Header, matrices: &Matrices, wx: &[f64]) -> Result<(), Str
     }
     for row in header.rows().flatten() {
         let vcoul = header.vcoul[row];
-        if !(vcoul.abs() <= LARGEST_FACTOR) {
+        if !(0.0..=LARGEST_FACTOR).contains(&vcoul.abs()) {
             let at = row + 1;
             return Err(format!(
                 "vcoul({at}) is {vcoul:e}; its size must be at most {LARGEST_FACTOR:e}"
             ));
         }
     }
-    if let Some(at) = wx.iter().position(|w| !(w.abs() <= LARGEST_ENERGY)) {
+    if let Some(at) = wx.iter().position(|w| !(0.0..=LARGEST_ENERGY).contains(&w.abs())) {
         return Err(format!("{}; its size must be at most {LARGEST_ENERGY:e}", named_wx(at)));
     }
     if let Some(at) = wtilde.iter().position(|z| !is_within(LARGEST_POLE)(z)) {
