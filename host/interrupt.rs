@@ -117,8 +117,8 @@ impl<T: Send + 'static> Kept<T> {
     }
 }
 
-/// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is caught so that a write beyond the limit of
-/// a file's size fails like any other.
+/// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is
+/// caught so that a write beyond the limit of a file's size fails like any other.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
