@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpp::devices::{Device, cpu::Cpu, gpu::Gpu};
+use gpp::devices::{Device, emulator::Emulator, gpu::Gpu};
 use gpp::kernels::registry::VERSIONS;
 use gpp::problem::{synthesis, systems};
-use gpp::progress::Progress;
+use gpp::process::progress::Progress;
 use gpp::reference;
-use gpp::verify::{Outcome, verify};
+use gpp::reference::verify::{Outcome, verify};
 
 fn versions(criterion: &mut Criterion) {
     let quiet = Progress { shown: false };
@@ -16,7 +16,7 @@ fn versions(criterion: &mut Criterion) {
     let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
     let reference = reference::of(&problem, quiet);
 
-    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Cpu::new())];
+    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Emulator::new())];
     match Gpu::open(0) {
         Ok(gpu) => devices.push(Box::new(gpu)),
         Err(error) => eprintln!("no GPU benches: {error}"),

@@ -3,6 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    gpp::startup::began();
+    gpp::process::startup::began();
     gpp::cli::main()
 }

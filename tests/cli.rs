@@ -6,10 +6,10 @@ use std::fs;
 
 use assert_cmd::Command;
 use common::{FIXTURES, fixture, fixture_path};
+use gpp::experiments::measure::{Record, Repetition, Times, measure};
 use gpp::kernels::registry::{Poles, VERSIONS};
-use gpp::measure::{Record, Repetition, Times, measure};
 use gpp::problem::Sums;
-use gpp::verify::Outcome;
+use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -468,8 +468,8 @@ fn standard_output_that_is_full_or_closed() {
 #[test]
 fn write_until_interrupted() {
     let Some(path) = std::env::var_os("GPP_TEST_WRITE") else { return };
-    gpp::interrupt::watch().unwrap();
-    let _ = gpp::output::replace(std::path::Path::new(&path), |file| {
+    gpp::process::interrupt::watch().unwrap();
+    let _ = gpp::process::output::replace(std::path::Path::new(&path), |file| {
         use std::io::Write;
         file.write_all(b"half")?;
         println!("writing");
@@ -763,13 +763,13 @@ fn help_and_tables_fit_a_narrow_terminal() {
     }
     let records = [measured(&[1.0; 8]).1];
     for width in [80, 60, 40] {
-        let table = gpp::report::table::results(&records, Some(width));
+        let table = gpp::render::table::results(&records, Some(width));
         assert!(table.contains("median"), "{table}");
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
-    let table = gpp::report::table::results(&records, Some(80));
+    let table = gpp::render::table::results(&records, Some(80));
     assert!(table.contains("not shown in this width: registers"), "{table}");
-    let wide = gpp::report::table::results(&records, None);
+    let wide = gpp::render::table::results(&records, None);
     assert!(wide.contains("registers") && !wide.contains("not shown"), "{wide}");
 }
 
@@ -936,7 +936,7 @@ fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
     let golden = gpp::reference::Source::Golden;
     let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
-    let info = gpp::devices::cpu::Cpu::new();
+    let info = gpp::devices::emulator::Emulator::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
         VERSIONS[0],
@@ -964,12 +964,12 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
         let passed =
             gpp::cli::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
         assert_eq!(passed, outcome == Outcome::Passed);
-        let table = gpp::report::table::results(std::slice::from_ref(&record), None);
+        let table = gpp::render::table::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
-        let info = gpp::devices::cpu::Cpu::new();
+        let info = gpp::devices::emulator::Emulator::new();
         let repetition = Repetition { warmup: 0, repeat: 3 };
         let info = gpp::devices::Device::info(&info);
-        let mut run = gpp::report::json::Run::new(info, &problem, repetition);
+        let mut run = gpp::record::run::Run::new(info, &problem, repetition);
         run.records.push(record);
         let outcome = &run.document(true)["results"][0]["verification"]["outcome"];
         assert_eq!(outcome == "nondeterministic", table.contains("BITS DIFFER"));

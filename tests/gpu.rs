@@ -10,12 +10,12 @@ use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, ma
 use gpp::Error;
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
+use gpp::experiments::measure::{body, same_bits};
 use gpp::kernels::registry::{VERSIONS, Version};
 use gpp::kernels::tiles::candidates::CANDIDATES;
-use gpp::measure::{body, same_bits};
 use gpp::problem::{Problem, file, synthesis, systems};
+use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
-use gpp::verify::{Outcome, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {

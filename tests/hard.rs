@@ -8,17 +8,17 @@ use std::fs;
 use common::families::{FAMILIES, family};
 use common::{HARD, QUIET, hard_path, repository};
 use gpp::devices::Device;
-use gpp::devices::cpu::Cpu;
+use gpp::devices::emulator::Emulator;
+use gpp::experiments::measure::same_bits;
 use gpp::kernels::registry::VERSIONS;
-use gpp::measure::same_bits;
 use gpp::problem::{Problem, file};
+use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source};
-use gpp::verify::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
 /// What is wrong with any version on a problem, by its reference.
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
-    let device = Cpu::new();
+    let device = Emulator::new();
     let mut loaded = device.load(problem).unwrap();
     let mut all = Vec::new();
     for version in VERSIONS {

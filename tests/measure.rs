@@ -7,15 +7,15 @@ use std::collections::VecDeque;
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
+use gpp::experiments::measure::{Record, Repetition, Times, measure};
 use gpp::kernels::arrays;
 use gpp::kernels::registry::{Body, VERSIONS, Version};
 use gpp::kernels::target::WARP;
 use gpp::kernels::tiles::Place;
 use gpp::kernels::tiles::staging::{Array, Stage};
-use gpp::measure::{Record, Repetition, Times, measure};
 use gpp::problem::{Planned, Problem, Sums};
+use gpp::reference::verify::Outcome;
 use gpp::reference::{self, Reference};
-use gpp::verify::Outcome;
 
 /// What the next runs do: a factor of the right sums and seconds, or a failure.
 struct Scripted {

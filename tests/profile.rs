@@ -3,11 +3,11 @@
 mod common;
 
 use common::{Kind, Make, make};
-use gpp::counting;
+use gpp::analysis::roofline::{Level, points};
+use gpp::experiments::counting;
+use gpp::experiments::profile::{self, Context, Profile, lines, metrics, sass};
 use gpp::kernels::registry::VERSIONS;
-use gpp::profile::{self, Context, Profile, lines, metrics, sass};
-use gpp::roofline::ceilings::share_of_peak;
-use gpp::roofline::{Level, points};
+use gpp::record::ceilings::share_of_peak;
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()

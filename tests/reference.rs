@@ -5,8 +5,8 @@ mod common;
 
 use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums};
+use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference, Source, golden, serial};
-use gpp::verify::{Outcome, verify};
 use num_complex::Complex64;
 
 /// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.

@@ -7,12 +7,14 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpp::analysis::roofline::FIGURES;
+use gpp::analysis::table1;
+use gpp::experiments::profile;
 use gpp::figures::archive::Archive;
 use gpp::kernels::registry::{Poles, VERSIONS};
-use gpp::profile;
-use gpp::report::{html, table1};
-use gpp::roofline::ceilings::{Ceilings, Theoretical};
-use gpp::roofline::{FIGURES, chart};
+use gpp::record::ceilings::{Ceilings, Theoretical};
+use gpp::render::chart;
+use gpp::render::html;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 

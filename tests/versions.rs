@@ -6,18 +6,18 @@ use std::collections::HashSet;
 
 use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
 use gpp::devices::Device;
-use gpp::devices::cpu::Cpu;
+use gpp::devices::emulator::Emulator;
+use gpp::experiments::measure::same_bits;
 use gpp::kernels::grid::{self, Collapsed, Thread};
 use gpp::kernels::registry::{Poles, VERSIONS, Version};
-use gpp::measure::same_bits;
 use gpp::problem::{Problem, synthesis, systems};
 use gpp::reference;
-use gpp::verify::{Outcome, verify};
+use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
 
 /// All versions on the host: every output within the tolerance, the same bits twice.
 fn check(problem: &Problem) {
-    let device = Cpu::new();
+    let device = Emulator::new();
     let mut loaded = device.load(problem).unwrap();
     let reference = reference::of(problem, QUIET).unwrap();
     for version in VERSIONS {
@@ -155,12 +155,12 @@ fn a_pole_hit_exactly_is_zero_in_every_version() {
 
 #[test]
 fn too_little_host_memory_says_how_much() {
-    let error = gpp::devices::cpu::require_memory("a system", u64::MAX / 2).unwrap_err();
+    let error = gpp::devices::emulator::require_memory("a system", u64::MAX / 2).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
-    gpp::devices::cpu::require_memory("nothing", 1).unwrap();
+    gpp::devices::emulator::require_memory("nothing", 1).unwrap();
 }
 
 #[test]
@@ -190,12 +190,12 @@ fn every_shape_of_tiles() {
         for nw in 1..=3 {
             let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
             let problem = make(made);
-            let device = Cpu::new();
+            let device = Emulator::new();
             let mut loaded = device.load(&problem).unwrap();
             let reference = reference::of(&problem, QUIET).unwrap();
             let poles = loaded.plan().poles;
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
-            for candidate in gpp::tuning::candidates(poles) {
+            for candidate in gpp::catalogue::tuned::candidates(poles) {
                 let version = candidate.of(Version::best(), Some(96));
                 let (sums, _) = loaded.run(&version).unwrap();
                 let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
@@ -208,11 +208,11 @@ fn every_shape_of_tiles() {
 
 #[test]
 fn tuned_shapes_have_kernels() {
-    use gpp::tuning::{Overrides, TUNED, shaped};
+    use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
     assert!(!TUNED.is_empty());
     for tuned in TUNED.iter() {
         let poles = if tuned.poles == "real" { Poles::Real } else { Poles::Any };
-        assert_eq!(tuned.poles, gpp::tuning::name(poles));
+        assert_eq!(tuned.poles, gpp::catalogue::tuned::name(poles));
         shaped(Version::best(), &tuned.device, poles, Overrides::default()).unwrap();
     }
     let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };

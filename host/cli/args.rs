@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
-use crate::tuning::Overrides;
 
 /// Where `profile` stores its records, a folder for each system, and the others look for them.
 pub const DEFAULT_FOLDER: &str = "gpp-profile";

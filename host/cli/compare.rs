@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 
 use super::args::CompareArgs;
 use super::source::{PAPER_SYSTEM, Source};
-use super::versions::{single, versions};
+use crate::catalogue::names::{single, versions};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::yardstick::{OnBoth, Side};
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::error::Error;
-use crate::interrupt::Kept;
-use crate::measure::{Times, same_bits};
-use crate::output::{self, is_stdout, note, print, write_text};
+use crate::experiments::measure::{Times, same_bits};
+use crate::experiments::profile::{self, Context, ncu};
 use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::{Problem, Sums};
-use crate::profile::{self, Context, ncu};
-use crate::progress::Progress;
-use crate::provenance::{PROGRAM, Provenance};
+use crate::process::interrupt::Kept;
+use crate::process::output::{self, is_stdout, note, print, write_text};
+use crate::process::progress::Progress;
+use crate::record::provenance::{PROGRAM, Provenance};
 use crate::reference;
-use crate::report::parity::{self, Best, Parity};
-use crate::report::table;
-use crate::verify::{Outcome, verify};
+use crate::reference::verify::{Outcome, verify};
+use crate::render::parity::{self, Best, Parity};
+use crate::render::table;
 
 /// What is measured of both sides.
 struct Comparison {

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::args::GenerateArgs;
-use crate::devices::cpu::require_memory;
-use crate::output;
+use crate::devices::emulator::require_memory;
 use crate::problem::{file, synthesis, systems};
-use crate::progress::Progress;
+use crate::process::output;
+use crate::process::progress::Progress;
 use crate::reference;
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use super::args::GoldenArgs;
-use crate::devices::cpu::require_memory;
-use crate::output::print;
+use crate::devices::emulator::require_memory;
 use crate::problem::{synthesis, systems};
-use crate::progress::Progress;
+use crate::process::output::print;
+use crate::process::progress::Progress;
 use crate::reference::{self, golden::Golden};
 
 pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {

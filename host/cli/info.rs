@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::args::InfoArgs;
 use crate::devices::gpu::NO_KERNELS;
-use crate::output::print;
-use crate::progress::Progress;
-use crate::provenance::{COMMIT, PROGRAM, PROGRAM_BY, Provenance, kernels_by};
-use crate::report::table;
+use crate::process::output::print;
+use crate::process::progress::Progress;
+use crate::record::provenance::{COMMIT, PROGRAM, PROGRAM_BY, Provenance, kernels_by};
+use crate::render::table;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     let device = super::device(&args.device, Progress { shown: true })?;

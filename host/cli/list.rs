@@ -7,9 +7,9 @@ use gpp_kernels::registry::{VERSIONS, Version};
 use serde_json::{Value, json};
 
 use super::args::ListArgs;
-use crate::output::print;
 use crate::problem::systems::SYSTEMS;
-use crate::report::table::{fit, table, terminal};
+use crate::process::output::print;
+use crate::render::table::{fit, table, terminal};
 
 pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     if args.json {

@@ -8,7 +8,6 @@ mod golden;
 mod info;
 mod list;
 mod profile;
-mod records;
 mod report;
 mod roofline;
 mod run;
@@ -17,7 +16,6 @@ mod shell;
 mod source;
 mod table;
 mod tune;
-mod versions;
 
 use std::process::ExitCode;
 
@@ -27,9 +25,9 @@ use gpp_kernels::registry::VERSIONS;
 
 use crate::devices::{Choice, Device};
 use crate::error::Error;
-use crate::interrupt;
-use crate::output::note;
-use crate::progress::Progress;
+use crate::process::interrupt;
+use crate::process::output::note;
+use crate::process::progress::Progress;
 use args::{Cli, Command};
 pub use run::exit_code;
 

@@ -6,23 +6,23 @@ use std::process::ExitCode;
 use gpp_kernels::registry::{Poles, Version};
 
 use super::args::{DEFAULT_FOLDER, ProfileArgs};
-use super::records::{CEILINGS, RUN, require_room};
 use super::run::{exit_code, measure_all};
 use super::source::{PAPER_SYSTEM, Source};
-use super::versions::versions;
-use crate::counting;
+use crate::catalogue::names::versions;
+use crate::catalogue::tuned::{Overrides, candidates};
 use crate::devices::gpu::{self, Gpu};
 use crate::devices::{Choice, Device as _};
 use crate::error::Error;
-use crate::measure::{Repetition, body};
-use crate::output::{self, note, print, write_text};
+use crate::experiments::counting;
+use crate::experiments::measure::{Repetition, body};
+use crate::experiments::profile::folder::{CEILINGS, RUN, require_room};
+use crate::experiments::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::problem::{Planned, Problem};
-use crate::profile::{self, Context, Profile, lines, metrics, ncu, sass};
-use crate::progress::Progress;
-use crate::report::json::Run;
-use crate::report::table;
-use crate::roofline::ceilings::Ceilings;
-use crate::tuning::{Overrides, candidates};
+use crate::process::output::{self, note, print, write_text};
+use crate::process::progress::Progress;
+use crate::record::ceilings::Ceilings;
+use crate::record::run::Run;
+use crate::render::table;
 
 /// Runs of each version for its time, beside the profiler's.
 const REPETITION: Repetition = Repetition { warmup: 1, repeat: 5 };

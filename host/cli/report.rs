@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::args::ReportArgs;
-use super::records::{RUN, Records};
+use crate::analysis::table1;
 use crate::error::Error;
-use crate::output::{check, print, replace, require_name};
-use crate::report::{html, table1};
+use crate::experiments::profile::folder::{RUN, Records};
+use crate::process::output::{check, print, replace, require_name};
+use crate::render::html;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(output) = &args.output {

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use super::args::RooflineArgs;
-use super::records::Records;
+use crate::analysis::roofline::{FIGURES, points};
 use crate::error::Error;
-use crate::interrupt;
-use crate::output::{print, replace, require_name};
-use crate::roofline::{FIGURES, chart, points};
+use crate::experiments::profile::folder::Records;
+use crate::process::interrupt;
+use crate::process::output::{print, replace, require_name};
+use crate::render::chart;
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     if let Some(output) = &args.output {

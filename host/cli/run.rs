@@ -7,19 +7,19 @@ use gpp_kernels::registry::{Loops, Poles, Version};
 
 use super::args::RunArgs;
 use super::source::SMALL_SYSTEM;
-use super::versions::versions;
+use crate::catalogue::names::versions;
+use crate::catalogue::tuned::{Overrides, shaped};
 use crate::devices::Device;
 use crate::error::{Error, Result};
-use crate::interrupt::Kept;
-use crate::measure::{Record, Repetition, body, measure};
-use crate::output::{self, is_stdout, note, print, write_text};
+use crate::experiments::measure::{Record, Repetition, body, measure};
 use crate::problem::Problem;
-use crate::progress::Progress;
+use crate::process::interrupt::Kept;
+use crate::process::output::{self, is_stdout, note, print, write_text};
+use crate::process::progress::Progress;
+use crate::record::run::Run;
+use crate::reference::verify::{Outcome, RelativeTo};
 use crate::reference::{self, Source as ReferenceSource};
-use crate::report::json::Run;
-use crate::report::table;
-use crate::tuning::{Overrides, shaped};
-use crate::verify::{Outcome, RelativeTo};
+use crate::render::table;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let (quiet, json) = (args.output.quiet, args.output.json.clone());

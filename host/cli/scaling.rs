@@ -8,18 +8,18 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::ScalingArgs;
-use super::versions::single;
+use crate::catalogue::names::single;
+use crate::catalogue::tuned::{Overrides, shaped};
 use crate::devices::{Device, DeviceInfo};
-use crate::interrupt::Kept;
-use crate::measure::{Repetition, measure};
-use crate::output::{self, is_stdout, print, write_text};
+use crate::experiments::measure::{Repetition, measure};
 use crate::problem::{System, synthesis};
-use crate::progress::Progress;
-use crate::provenance::{PROGRAM, Provenance};
+use crate::process::interrupt::Kept;
+use crate::process::output::{self, is_stdout, print, write_text};
+use crate::process::progress::Progress;
+use crate::record::provenance::{PROGRAM, Provenance};
+use crate::reference::verify::Outcome;
 use crate::reference::{Reference, Source};
-use crate::report::table::{self, fit, or_dash, table};
-use crate::tuning::{Overrides, shaped};
-use crate::verify::Outcome;
+use crate::render::table::{self, fit, or_dash, table};
 
 /// One point of a line.
 #[derive(Clone, Debug, Serialize)]

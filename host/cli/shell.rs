@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use super::args::{Cli, CompletionsArgs};
-use crate::output::print;
+use crate::process::output::print;
 
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::{ProblemArgs, ProblemsArgs};
 use crate::devices::DeviceInfo;
-use crate::devices::cpu::require_memory;
+use crate::devices::emulator::require_memory;
 use crate::error::Result;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::{Problem, System, file, synthesis, systems};
-use crate::progress::Progress;
+use crate::process::progress::Progress;
 
 /// Where a problem is to come from.
 #[derive(Clone, Debug)]

@@ -10,15 +10,17 @@ use serde_json::{Value, json};
 use super::args::{Format, TableArgs};
 use super::run::{exit_code, measure_all};
 use super::source::default_for;
-use super::versions::versions;
+use crate::analysis::table1;
+use crate::catalogue::names::versions;
+use crate::catalogue::published;
+use crate::catalogue::tuned::Overrides;
 use crate::error::Error;
-use crate::interrupt::Kept;
-use crate::measure::Repetition;
-use crate::output::{note, print};
-use crate::progress::Progress;
-use crate::report::json::Run;
-use crate::report::{published, table, table1};
-use crate::tuning::Overrides;
+use crate::experiments::measure::Repetition;
+use crate::process::interrupt::Kept;
+use crate::process::output::{note, print};
+use crate::process::progress::Progress;
+use crate::record::run::Run;
+use crate::render::table;
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if args.from.is_empty() {

@@ -7,17 +7,17 @@ use gpp_kernels::registry::{Poles, Version};
 use serde_json::{Value, json};
 
 use super::args::TuneArgs;
+use crate::catalogue::tuned::{Tuned, candidates, name};
 use crate::devices::{Device, DeviceInfo};
-use crate::interrupt::Kept;
-use crate::measure::{Record, Repetition, body, measure};
-use crate::output::{self, is_stdout, print, write_text};
+use crate::experiments::measure::{Record, Repetition, body, measure};
 use crate::problem::Problem;
-use crate::progress::Progress;
-use crate::provenance::{PROGRAM, Provenance};
+use crate::process::interrupt::Kept;
+use crate::process::output::{self, is_stdout, print, write_text};
+use crate::process::progress::Progress;
+use crate::record::provenance::{PROGRAM, Provenance};
 use crate::reference;
-use crate::report::table::{self, fit, or_dash, outcome_cell, table};
-use crate::tuning::{Tuned, candidates, name};
-use crate::verify::Outcome;
+use crate::reference::verify::Outcome;
+use crate::render::table::{self, fit, or_dash, outcome_cell, table};
 
 /// Register caps that are tried.
 const CAPS: [u32; 4] = [80, 96, 128, 168];

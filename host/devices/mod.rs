@@ -1,6 +1,6 @@
 //! Where the kernels run.
 
-pub mod cpu;
+pub mod emulator;
 pub mod gpu;
 
 use std::fmt;
@@ -133,11 +133,11 @@ impl fmt::Display for Choice {
 /// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
 pub fn open(choice: Choice) -> Result<Box<dyn Device>> {
     match choice {
-        Choice::Cpu => Ok(Box::new(cpu::Cpu::new())),
+        Choice::Cpu => Ok(Box::new(emulator::Emulator::new())),
         Choice::Gpu(index) => Ok(Box::new(gpu::Gpu::open(index)?)),
         Choice::Auto => match gpu::Gpu::open(0) {
             Ok(gpu) => Ok(Box::new(gpu)),
-            Err(Error::NoGpu { .. }) => Ok(Box::new(cpu::Cpu::new())),
+            Err(Error::NoGpu { .. }) => Ok(Box::new(emulator::Emulator::new())),
             Err(error) => Err(error),
         },
     }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::profile::metrics;
-use crate::profile::{self, Profile};
-use crate::roofline::ceilings::Ceilings;
+use crate::experiments::profile::metrics;
+use crate::experiments::profile::{self, Profile};
+use crate::record::ceilings::Ceilings;
 
 /// Where archived runs are, from the repository's root.
 pub const RUNS: &str = "data/runs";

@@ -14,8 +14,9 @@ use std::path::Path;
 
 use archive::{Archive, RUNS, is_record};
 
+use crate::analysis::roofline::FIGURES;
 use crate::error::{Error, Result};
-use crate::roofline::{FIGURES, chart};
+use crate::render::chart;
 
 /// The texts that quote the archive.
 pub const FILES: [&str; 4] =

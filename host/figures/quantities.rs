@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::archive::{Archive, System};
-use crate::report::published;
+use crate::catalogue::published;
 
 type Found<T> = std::result::Result<T, String>;
 

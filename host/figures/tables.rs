@@ -4,8 +4,8 @@ use gpp_kernels::registry::{VERSIONS, Version};
 
 use super::archive::{Archive, System};
 use super::quantities::{of_version, text};
-use crate::report::table::or_dash;
-use crate::report::table1;
+use crate::analysis::table1;
+use crate::render::table::or_dash;
 
 type Found<T> = std::result::Result<T, String>;
 

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::measure::Times;
-use crate::report::table::{or_dash, sigma, table};
-use crate::report::table1;
+use crate::analysis::table1;
+use crate::experiments::measure::Times;
+use crate::render::table::{or_dash, sigma, table};
 
 /// Pixels of a letter, of a line, and around both.
 const LETTER: f64 = 8.43;

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use super::{Header, Matrices, Origin, Problem, System};
 use crate::error::Result;
-use crate::progress::Progress;
+use crate::process::progress::Progress;
 
 /// Ranks that share the G′ columns.
 const POOL: usize = 8;

@@ -4,11 +4,12 @@ pub mod golden;
 pub mod precise;
 pub mod serial;
 mod term;
+pub mod verify;
 
 use std::sync::OnceLock;
 
 use crate::problem::{Origin, Problem, Sums};
-use crate::progress::Progress;
+use crate::process::progress::Progress;
 
 /// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::term::{Energy, size, times};
 use super::{Evaluation, Scale, VANISHING};
 use crate::problem::{Header, Problem, Sums};
-use crate::progress::Progress;
+use crate::process::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;

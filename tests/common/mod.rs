@@ -6,7 +6,7 @@ pub mod families;
 use std::path::PathBuf;
 
 use gpp::problem::{Header, Matrices, Origin, Problem};
-use gpp::progress::Progress;
+use gpp::process::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -6,8 +6,8 @@ use gpp_kernels::ceilings::{CHAINS, FMA_STEPS, FMA_SYMBOL, READ_SYMBOLS, THREADS
 use super::Gpu;
 use super::driver::{Argument, Function};
 use crate::error::Result;
-use crate::provenance::kernels_by;
-use crate::roofline::ceilings::{Ceilings, Theoretical, fp64_lanes};
+use crate::record::ceilings::{Ceilings, Theoretical, fp64_lanes};
+use crate::record::provenance::kernels_by;
 
 /// Blocks of each multiprocessor, enough to fill it.
 const BLOCKS: u32 = 8;

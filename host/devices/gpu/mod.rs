@@ -19,10 +19,10 @@ use gpp_kernels::tiles::candidates::CANDIDATES;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::measure::body;
+use crate::experiments::measure::body;
 use crate::problem::plan::Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
-use crate::startup;
+use crate::process::startup;
 use driver::{Argument, Buffer, Context, Event, Module};
 use modules::Modules;
 use ptx::Ptx;

@@ -8,10 +8,10 @@ use num_complex::Complex64;
 
 use super::records::Reader;
 use super::{FileError, RECORDS};
-use crate::devices::cpu::require_memory;
+use crate::devices::emulator::require_memory;
 use crate::error::Result;
 use crate::problem::{Header, Matrices, Origin, Problem, Sums};
-use crate::progress::Progress;
+use crate::process::progress::Progress;
 
 type Read<T> = std::result::Result<T, FileError>;
 

@@ -9,9 +9,9 @@ use num_complex::Complex64;
 
 use super::records::{MAX_SUBRECORD, Writer};
 use crate::error::Result;
-use crate::output::replace;
 use crate::problem::{Problem, Sums};
-use crate::progress::Progress;
+use crate::process::output::replace;
+use crate::process::progress::Progress;
 
 /// Writes `problem` with `reference` as `asxtempref` and `achtempref`.
 ///

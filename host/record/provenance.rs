@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::devices::{DeviceInfo, gpu};
-use crate::measure::Repetition;
+use crate::experiments::measure::Repetition;
 use crate::problem::Origin;
 
 /// The program's commit, where the build knew it; `-dirty` at its end tells of changes.

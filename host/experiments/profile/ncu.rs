@@ -7,7 +7,7 @@ use std::process::Command;
 use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
 use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::process::interrupt;
 
 /// The profiler, found on the PATH or named.
 pub struct Ncu {

@@ -117,7 +117,7 @@ pub fn beside() -> [Published; 2] {
 pub const BESIDE_SYSTEM: &str = "si214";
 
 /// Whether [`beside`] belongs to one of these rows.
-pub fn belong_to<'a>(rows: impl IntoIterator<Item = &'a super::table1::Row>) -> bool {
+pub fn belong_to<'a>(rows: impl IntoIterator<Item = &'a crate::analysis::table1::Row>) -> bool {
     rows.into_iter().any(|row| row.system == BESIDE_SYSTEM)
 }
 

@@ -1,5 +1,6 @@
 //! What a profiler measured of each version: one record, aggregated over its launches.
 
+pub mod folder;
 pub mod lines;
 pub mod metrics;
 pub mod ncu;
@@ -13,9 +14,9 @@ use gpp_kernels::registry::{VERSIONS, Version};
 use gpp_kernels::tiles::candidates::PREFIX;
 use serde::{Deserialize, Serialize};
 
-use crate::counting::PerTerm;
 use crate::error::{Error, Result};
-use crate::output::replace;
+use crate::experiments::counting::PerTerm;
+use crate::process::output::replace;
 use lines::SourceLine;
 use metrics::Launch;
 use sass::{Disassembly, Instructions};

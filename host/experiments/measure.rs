@@ -7,7 +7,7 @@ use crate::devices::{Device, KernelInfo, Loaded};
 use crate::error::Result;
 use crate::problem::{Planned, Problem, Sums};
 use crate::reference::Reference;
-use crate::verify::{Outcome, Verification, verify};
+use crate::reference::verify::{Outcome, Verification, verify};
 
 /// How often a version runs.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@ use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-use super::ceilings::{Ceilings, share_of_peak};
-use super::{LEVELS, Level, Point, points};
-use crate::profile::Profile;
+use crate::analysis::roofline::{LEVELS, Level, Point, points};
+use crate::experiments::profile::Profile;
+use crate::record::ceilings::{Ceilings, share_of_peak};
 
 /// Pixels of a chart.
 pub const SIZE: (u32, u32) = (960, 640);

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use crate::output::note;
-use crate::progress;
+use crate::process::output::note;
+use crate::process::progress;
 
 type Task = Box<dyn FnOnce() + Send>;
 

@@ -1,12 +1,9 @@
-//! The hierarchical roofline: ceilings, points, charts.
-
-pub mod ceilings;
-pub mod chart;
+//! The hierarchical roofline: levels, points, and which versions a figure shows.
 
 use gpp_kernels::registry::VERSIONS;
 use serde::Serialize;
 
-use crate::profile::Profile;
+use crate::experiments::profile::Profile;
 
 /// A level of the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

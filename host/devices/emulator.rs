@@ -9,17 +9,17 @@ use rayon::prelude::*;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::measure::body;
+use crate::experiments::measure::body;
 use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
 
 /// The host.
-pub struct Cpu {
+pub struct Emulator {
     info: DeviceInfo,
 }
 
-impl Cpu {
+impl Emulator {
     /// The host and all its threads.
-    pub fn new() -> Cpu {
+    pub fn new() -> Emulator {
         use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
         let system = System::new_with_specifics(
             RefreshKind::nothing()
@@ -30,7 +30,7 @@ impl Cpu {
             .as_ref()
             .ok()
             .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
-        Cpu {
+        Emulator {
             info: DeviceInfo {
                 id: "cpu".into(),
                 name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
@@ -44,9 +44,9 @@ impl Cpu {
     }
 }
 
-impl Default for Cpu {
+impl Default for Emulator {
     fn default() -> Self {
-        Cpu::new()
+        Emulator::new()
     }
 }
 
@@ -67,7 +67,7 @@ pub fn require_memory(what: &str, needed: u64) -> Result<()> {
     Ok(())
 }
 
-impl Device for Cpu {
+impl Device for Emulator {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json::SCHEMA;
-use super::published;
-use crate::measure::Times;
-use crate::profile::Profile;
+use crate::catalogue::published;
+use crate::experiments::measure::Times;
+use crate::experiments::profile::Profile;
+use crate::record::run::SCHEMA;
 
 /// One version on one system, here and in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]

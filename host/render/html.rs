@@ -4,12 +4,13 @@ use gpp_kernels::registry::VERSIONS;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::published::{BESIDE_SYSTEM, beside};
 use super::table::rated_by;
-use super::table1::{HEADINGS, MARK, Row};
-use crate::profile::Profile;
-use crate::roofline::ceilings::{Ceilings, share_of_peak};
-use crate::roofline::{FIGURES, chart};
+use crate::analysis::roofline::FIGURES;
+use crate::analysis::table1::{HEADINGS, MARK, Row};
+use crate::catalogue::published::{BESIDE_SYSTEM, beside};
+use crate::experiments::profile::Profile;
+use crate::record::ceilings::{Ceilings, share_of_peak};
+use crate::render::chart;
 
 /// Pairs of versions whose source lines stand side by side, as in the paper's Figures 2, 4 and 7.
 const LINE_PAIRS: [(&str, &str, &str); 4] = [

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::progress;
+use crate::process::interrupt;
+use crate::process::progress;
 
 /// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {

@@ -44,7 +44,7 @@ pub struct Disassembly {
 pub fn disassemble(ptx: &str, architecture: &str) -> Result<Disassembly, String> {
     let ptxas = std::env::var_os("GPP_PTXAS").unwrap_or("ptxas".into());
     let (_guard, folder) =
-        crate::interrupt::scratch().map_err(|e| format!("no room for an image: {e}"))?;
+        crate::process::interrupt::scratch().map_err(|e| format!("no room for an image: {e}"))?;
     let (input, image) = (folder.path().join("gpp.ptx"), folder.path().join("gpp.cubin"));
     std::fs::write(&input, ptx).map_err(|e| format!("{}: {e}", input.display()))?;
     let mut assemble = Command::new(&ptxas);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::profile::{self, Profile};
-use crate::roofline::ceilings::Ceilings;
+use crate::experiments::profile::{self, Profile};
+use crate::record::ceilings::Ceilings;
 
 /// The ceilings' file in a folder of profiles.
 pub const CEILINGS: &str = "ceilings.json";
@@ -15,9 +15,13 @@ pub const RUN: &str = "run.json";
 
 /// One system's profiles and the ceilings of their device.
 pub struct Records {
+    /// Where they are.
     pub folder: PathBuf,
+    /// The system's name.
     pub system: String,
+    /// In the versions' order.
     pub profiles: Vec<Profile>,
+    /// Of the device.
     pub ceilings: Ceilings,
 }
 

@@ -7,12 +7,12 @@ use comfy_table::{
 };
 use gpp_kernels::registry::{Body, Version};
 
-use super::published::Published;
-use super::table1::{self, HEADINGS};
+use crate::analysis::table1::{self, HEADINGS};
+use crate::catalogue::published::Published;
 use crate::devices::KernelInfo;
-use crate::measure::{Record, Times};
-use crate::profile::Profile;
-use crate::verify::Outcome;
+use crate::experiments::measure::{Record, Times};
+use crate::experiments::profile::Profile;
+use crate::reference::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
 pub fn table(headings: &[impl AsRef<str>]) -> Table {

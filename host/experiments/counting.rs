@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::measure::body;
+use crate::experiments::measure::body;
 use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
 
 /// Terms that are counted at most.

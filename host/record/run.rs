@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::devices::DeviceInfo;
-use crate::measure::{Record, Repetition};
+use crate::experiments::measure::{Record, Repetition};
 use crate::problem::Problem;
-use crate::provenance::{PROGRAM, Provenance};
-use crate::startup;
+use crate::process::startup;
+use crate::record::provenance::{PROGRAM, Provenance};
 
 /// Version of the JSON's layout.
 pub const SCHEMA: u64 = 1;

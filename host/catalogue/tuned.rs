@@ -26,7 +26,8 @@ pub struct Tuned {
 
 /// Shapes measured by `gpp tune`.
 pub static TUNED: LazyLock<Vec<Tuned>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../data/tuned.json")).expect("a test reads data/tuned.json")
+    serde_json::from_str(include_str!("../../data/tuned.json"))
+        .expect("a test reads data/tuned.json")
 });
 
 /// What a user asks for instead.

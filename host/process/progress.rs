@@ -7,7 +7,7 @@ use indicatif::{
     HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, WeakProgressBar,
 };
 
-use crate::output::note;
+use crate::process::output::note;
 
 /// The bar on the terminal, for what else is written there.
 static CURRENT: Mutex<Option<WeakProgressBar>> = Mutex::new(None);

@@ -1,0 +1,4 @@
+//! Statements about records.
+
+pub mod roofline;
+pub mod table1;

@@ -1,0 +1,5 @@
+//! Experiments: what measures, and returns records.
+
+pub mod counting;
+pub mod measure;
+pub mod profile;

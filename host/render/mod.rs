@@ -1,0 +1,6 @@
+//! Records and statements as text: shown, not computed.
+
+pub mod chart;
+pub mod html;
+pub mod parity;
+pub mod table;
