@@ -1,7 +1,11 @@
 //! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
 //! error into an exit code.
 
+mod driver;
+
 use std::path::PathBuf;
+
+pub use driver::{Code, DriverError};
 
 use crate::problem::file::FileError;
 
@@ -59,8 +63,8 @@ pub enum Error {
     Driver {
         /// The operation and what it was applied to.
         operation: String,
-        /// The driver's code, its text, and the JIT log where there is one.
-        reason: String,
+        /// The driver's code and text, the JIT log where there is one.
+        reason: DriverError,
     },
 
     /// The yardstick's compiler is missing or failed.

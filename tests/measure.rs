@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
+use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::{Record, Repetition, Times, measure};
 use gpp::kernels::arrays;
 use gpp::kernels::registry::{Body, VERSIONS, Version};
@@ -52,8 +53,8 @@ impl Loaded for Script<'_> {
     }
 
     fn run(&mut self, version: &Version) -> gpp::Result<(Sums, f64)> {
-        let failed =
-            || Error::Driver { operation: format!("run of {}", version.id), reason: "lost".into() };
+        let lost = DriverError::Refused(Code { code: 719, meaning: None });
+        let failed = || Error::Driver { operation: format!("run of {}", version.id), reason: lost };
         let (factor, seconds) =
             self.script.pop_front().expect("no more runs").ok_or_else(failed)?;
         let scaled = |sums: &[num_complex::Complex64]| sums.iter().map(|z| z * factor).collect();

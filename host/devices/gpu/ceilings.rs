@@ -1,10 +1,10 @@
 //! What this GPU can do, measured by our own kernels and computed from its clocks and widths.
 
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use gpp_kernels::ceilings::{CHAINS, FMA_STEPS, FMA_SYMBOL, READ_SYMBOLS, THREADS};
 
 use super::Gpu;
-use super::driver::{Argument, Function};
+use super::argument::Argument;
+use super::driver::{DeviceAttribute as Attribute, Function, Stream};
 use crate::error::Result;
 use crate::record::ceilings::{Ceilings, Theoretical, fp64_lanes};
 use crate::record::provenance::kernels_by;
@@ -28,46 +28,47 @@ impl Gpu {
     /// [`crate::Error::Driver`].
     pub fn ceilings(&self) -> Result<Ceilings> {
         let context = &self.context;
-        let multiprocessors =
-            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
-        let l2_bytes = u64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
+        let multiprocessors = context.attribute(Attribute::MultiprocessorCount)?;
+        let l2_bytes = u64::from(context.attribute(Attribute::L2CacheSize)?);
         let blocks = multiprocessors * BLOCKS;
-        let sink = context.buffer("sink of the ceilings", 8)?;
+        let stream = context.stream("the ceilings")?;
+        let sink = context.buffer::<f64>("sink of the ceilings", 1)?;
 
-        let fma = self.module(FMA_SYMBOL)?.function(FMA_SYMBOL)?;
+        let fma = self.module(FMA_SYMBOL)?;
+        let fma = fma.function(FMA_SYMBOL)?;
         // The chains stay finite: |factor| < 1.
-        let arguments = [Argument::Number(0.5), Argument::Number(1.0), sink.argument()];
-        let seconds = self.fastest(&fma, blocks, &arguments)?;
+        let arguments = [Argument::Number(0.5), Argument::Number(1.0), Argument::memory(&sink)];
+        let seconds = self.fastest(&fma, &stream, blocks, &arguments)?;
         let operations = 2.0 * f64::from(blocks * THREADS) * CHAINS as f64 * f64::from(FMA_STEPS);
 
         let (free, _) = context.memory()?;
         let memory =
-            context.buffer("buffer of the ceilings", MEMORY_BYTES.min(free / 2) as usize)?;
-        memory.clear()?;
-        let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module(symbol)?.function(symbol));
+            context.buffer::<u8>("buffer of the ceilings", MEMORY_BYTES.min(free / 2) as usize)?;
+        memory.clear(&stream)?;
+        let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module(symbol));
         let (shared, tile) = (shared?, tile?);
+        let (shared, tile) = (shared.function(READ_SYMBOLS[0])?, tile.function(READ_SYMBOLS[1])?);
         let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
             let arguments = [
-                memory.argument(),
+                Argument::memory(&memory),
                 Argument::Count((bytes / 16) as u32),
                 Argument::Count(passes),
-                sink.argument(),
+                Argument::memory(&sink),
             ];
-            Ok(f64::from(passes) * bytes as f64 / self.fastest(function, blocks, &arguments)?)
+            Ok(f64::from(passes) * bytes as f64
+                / self.fastest(function, &stream, blocks, &arguments)?)
         };
         let hbm = read(&shared, memory.bytes() as u64, 1)?;
         let l2 = read(&shared, l2_bytes / 3, 100)?;
         // Every block reads the whole tile.
         let l1 = read(&tile, L1_BYTES, 2000)? * f64::from(blocks);
 
-        let hertz = 1e3 * f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?);
-        let memory_hertz =
-            1e3 * f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
-        let width =
-            f64::from(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
+        let hertz = 1e3 * f64::from(context.attribute(Attribute::ClockRate)?);
+        let memory_hertz = 1e3 * f64::from(context.attribute(Attribute::MemoryClockRate)?);
+        let width = f64::from(context.attribute(Attribute::GlobalMemoryBusWidth)?);
         let capability = (
-            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            context.attribute(Attribute::ComputeCapabilityMajor)?,
+            context.attribute(Attribute::ComputeCapabilityMinor)?,
         );
         let sms = f64::from(multiprocessors);
         Ok(Ceilings {
@@ -89,15 +90,21 @@ impl Gpu {
     }
 
     /// Seconds of the fastest of some runs, after one that is not timed.
-    fn fastest(&self, function: &Function, blocks: u32, arguments: &[Argument]) -> Result<f64> {
+    fn fastest(
+        &self,
+        function: &Function,
+        stream: &Stream,
+        blocks: u32,
+        arguments: &[Argument],
+    ) -> Result<f64> {
         let (begin, end) = (self.context.event()?, self.context.event()?);
         let mut fastest = f64::INFINITY;
         for run in 0..=RUNS {
-            begin.record()?;
+            begin.record(stream)?;
             // SAFETY: the callers give the kernels' parameters; buffers live until the event below
             // has been reached.
-            unsafe { function.launch(blocks, THREADS, arguments)? };
-            end.record()?;
+            unsafe { function.launch(stream, blocks, THREADS, &Argument::pointers(arguments))? };
+            end.record(stream)?;
             let seconds = end.seconds_since(&begin, "ceilings")?;
             if run > 0 {
                 fastest = fastest.min(seconds);

@@ -1,21 +1,22 @@
 //! A GPU, through its driver.
 
+mod argument;
 mod ceilings;
-mod driver;
+pub mod driver;
 mod modules;
 pub mod ptx;
 pub mod yardstick;
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use gpp_kernels::plan::TABLE_SYMBOL;
 use gpp_kernels::reduce::{self, VALUES};
 use gpp_kernels::registry::{Body, Layout, Poles, VERSIONS, Version};
 use gpp_kernels::target::WARP;
 use gpp_kernels::tiles::candidates::CANDIDATES;
+use num_complex::Complex64;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
@@ -23,7 +24,10 @@ use crate::experiments::measure::body;
 use crate::problem::plan::Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
 use crate::process::startup;
-use driver::{Argument, Buffer, Context, Event, Module};
+use argument::Argument;
+use driver::{
+    Buffer, Context, DeviceAttribute, Event, FunctionAttribute, Module, Stream, driver_version,
+};
 use modules::Modules;
 use ptx::Ptx;
 
@@ -49,13 +53,18 @@ pub fn kernels() -> Result<Ptx> {
     Ok(Ptx::new(text))
 }
 
-/// A GPU, which loads each kernel when it is first asked for.
+/// A GPU, which loads each kernel when it is first asked for. Threads may share it.
 pub struct Gpu {
     modules: Modules,
     info: DeviceInfo,
-    /// Last, so that it is released last.
     context: Context,
 }
+
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<Gpu>();
+    any_thread::<OnGpu>();
+};
 
 impl Gpu {
     /// Opens GPU `index`.
@@ -74,35 +83,31 @@ impl Gpu {
             });
         }
         let context = Context::open(index)?;
-        let version = context.driver_version()?;
-        let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let major = context.attribute(DeviceAttribute::ComputeCapabilityMajor)?;
+        let minor = context.attribute(DeviceAttribute::ComputeCapabilityMinor)?;
         let info = DeviceInfo {
             id: format!("gpu:{index}"),
             name: context.name()?,
-            driver: Some(format!("CUDA {}.{}", version / 1000, version % 1000 / 10)),
+            driver: Some(format!("CUDA {}", driver_version()?)),
             compute_capability: Some(format!("{major}.{minor}")),
-            multiprocessors: context
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            clock_mhz: Some(context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? / 1000),
+            multiprocessors: context.attribute(DeviceAttribute::MultiprocessorCount)?,
+            clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        Ok(Gpu { modules: Modules::new(kernels()?, index), info, context })
+        Ok(Gpu { modules: Modules::new(kernels()?, context.clone()), info, context })
     }
 
     /// The module of a kernel that has no cap but the build's.
-    fn module(&self, symbol: &str) -> Result<Rc<Module>> {
-        self.modules.get(&self.context, symbol, None)
+    fn module(&self, symbol: &str) -> Result<Arc<Module>> {
+        self.modules.get(symbol, None)
     }
 
     /// The module of one of a version's kernels.
-    fn module_of(&self, version: &Version, body: &Body) -> Result<Rc<Module>> {
+    fn module_of(&self, version: &Version, body: &Body) -> Result<Arc<Module>> {
         let most_registers = version.launch_of(body).max_registers;
-        self.modules.get(&self.context, body.symbol, most_registers)
+        self.modules.get(body.symbol, most_registers)
     }
 }
-
-use CUdevice_attribute as Attribute;
 
 impl Device for Gpu {
     fn info(&self) -> &DeviceInfo {
@@ -110,15 +115,16 @@ impl Device for Gpu {
     }
 
     fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo> {
-        let function = self.module_of(version, body)?.function(body.symbol)?;
+        let module = self.module_of(version, body)?;
+        let function = module.function(body.symbol)?;
         let threads = version.launch_of(body).threads;
         let attribute = |attribute| function.attribute(attribute).map(Some);
         let blocks = function.blocks_per_multiprocessor(threads)?;
         Ok(KernelInfo {
             symbol: body.symbol.into(),
-            registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            registers: attribute(FunctionAttribute::NumRegisters)?,
+            local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+            shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
             warps_per_sm: Some(blocks * threads / WARP),
         })
     }
@@ -148,7 +154,7 @@ impl Gpu {
             .chain(candidates)
             .max()
             .unwrap_or_default();
-        let partials = most_blocks as usize * nw * VALUES * size_of::<f64>();
+        let partials = most_blocks as usize * nw * VALUES;
 
         let planned_arrays = problem.reordered(Layout::Planned, &plan);
         let swapped = size_of_val(&problem.aqsm_local[..]) + size_of_val(&problem.wx[..]);
@@ -165,7 +171,7 @@ impl Gpu {
             size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
         });
         let planned = planned + odd[0] + odd[1];
-        let needed = problem.bytes() + (swapped + planned + partials) as u64;
+        let needed = problem.bytes() + (swapped + planned + partials * size_of::<f64>()) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -177,83 +183,98 @@ impl Gpu {
         }
 
         let context = &self.context;
-        let original =
-            BandArrays::upload(context, problem.reordered(Layout::Original, &plan), None)?;
+        let stream = context.stream("the calculation")?;
+        let to = Destination { context, stream: &stream };
+        let original = BandArrays::upload(to, problem.reordered(Layout::Original, &plan), None)?;
         let swapped = problem.reordered(Layout::Swapped, &plan);
-        let swapped = BandArrays::upload(context, swapped, Some(&original))?;
-        let planned = BandArrays::upload(context, planned_arrays, Some(&original))?;
+        let swapped = BandArrays::upload(to, swapped, Some(&original))?;
+        let planned = BandArrays::upload(to, planned_arrays, Some(&original))?;
         Ok(OnGpu {
             gpu: self,
             problem,
-            wtilde: context.upload("wtilde", &problem.wtilde)?,
-            eps: context.upload("eps", &problem.eps)?,
+            wtilde: to.upload("wtilde", &problem.wtilde)?,
+            eps: to.upload("eps", &problem.eps)?,
             original,
             swapped,
             planned,
-            vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
-            odd: OddPoles::upload(context, plan.odd(Poles::Any))?,
-            odd_if_real: OddPoles::upload(context, plan.odd(Poles::Real))?,
+            vcoul_loc: to.upload("vcoul_loc", &problem.vcoul_loc)?,
+            odd: OddPoles::upload(to, plan.odd(Poles::Any))?,
+            odd_if_real: OddPoles::upload(to, plan.odd(Poles::Real))?,
             partials: context.buffer("partial sums", partials)?,
-            sums: context.buffer("sums", nw * VALUES * size_of::<f64>())?,
+            sums: context.buffer("sums", nw * VALUES)?,
             begin: context.event()?,
             end: context.event()?,
+            stream,
             plan,
         })
     }
 }
 
+/// Where uploads go.
+#[derive(Clone, Copy)]
+struct Destination<'a> {
+    context: &'a Context,
+    stream: &'a Stream,
+}
+
+impl Destination<'_> {
+    fn upload<T: Pod>(self, what: &'static str, values: &[T]) -> Result<Buffer<T>> {
+        self.context.upload(what, values, self.stream)
+    }
+}
+
 /// The arrays that depend on the band, in one of the orders; what two orders share is there once.
 struct BandArrays {
-    aqsn: Rc<Buffer>,
-    aqsm_local: Rc<Buffer>,
-    wx: Rc<Buffer>,
-    occ: Rc<Buffer>,
+    aqsn: Arc<Buffer<Complex64>>,
+    aqsm_local: Arc<Buffer<Complex64>>,
+    wx: Arc<Buffer<f64>>,
+    occ: Arc<Buffer<f64>>,
 }
 
 impl BandArrays {
     /// Uploads what is not borrowed from the problem, and so in its order, or everything.
     fn upload(
-        context: &Context,
+        to: Destination,
         arrays: Reordered,
         original: Option<&BandArrays>,
     ) -> Result<BandArrays> {
         fn upload<T: Pod>(
-            context: &Context,
+            to: Destination,
             what: &'static str,
             array: Cow<[T]>,
-            original: Option<&Rc<Buffer>>,
-        ) -> Result<Rc<Buffer>> {
+            original: Option<&Arc<Buffer<T>>>,
+        ) -> Result<Arc<Buffer<T>>> {
             match (&array, original) {
                 (Cow::Borrowed(_), Some(buffer)) => Ok(buffer.clone()),
-                _ => Ok(context.upload(what, &array)?.into()),
+                _ => Ok(to.upload(what, &array)?.into()),
             }
         }
         Ok(BandArrays {
-            aqsn: upload(context, "aqsn", arrays.aqsn, original.map(|o| &o.aqsn))?,
+            aqsn: upload(to, "aqsn", arrays.aqsn, original.map(|o| &o.aqsn))?,
             aqsm_local: upload(
-                context,
+                to,
                 "aqsm_local",
                 arrays.aqsm_local,
                 original.map(|o| &o.aqsm_local),
             )?,
-            wx: upload(context, "wx", arrays.wx, original.map(|o| &o.wx))?,
-            occ: upload(context, "occ", arrays.occ, original.map(|o| &o.occ))?,
+            wx: upload(to, "wx", arrays.wx, original.map(|o| &o.wx))?,
+            occ: upload(to, "occ", arrays.occ, original.map(|o| &o.occ))?,
         })
     }
 }
 
 /// The odd poles of one kind of kernels.
 struct OddPoles {
-    mask: Buffer,
-    pairs: Buffer,
+    mask: Buffer<u32>,
+    pairs: Buffer<u32>,
     count: usize,
 }
 
 impl OddPoles {
-    fn upload(context: &Context, odd: &Odd) -> Result<OddPoles> {
+    fn upload(to: Destination, odd: &Odd) -> Result<OddPoles> {
         Ok(OddPoles {
-            mask: context.upload("mask of odd poles", &odd.mask)?,
-            pairs: context.upload("odd pairs", &odd.pairs)?,
+            mask: to.upload("mask of odd poles", &odd.mask)?,
+            pairs: to.upload("odd pairs", &odd.pairs)?,
             count: odd.pairs.len(),
         })
     }
@@ -263,16 +284,17 @@ struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
     plan: Planned,
-    wtilde: Buffer,
-    eps: Buffer,
+    wtilde: Buffer<Complex64>,
+    eps: Buffer<Complex64>,
     original: BandArrays,
     swapped: BandArrays,
     planned: BandArrays,
-    vcoul_loc: Buffer,
+    vcoul_loc: Buffer<f64>,
     odd: OddPoles,
     odd_if_real: OddPoles,
-    partials: Buffer,
-    sums: Buffer,
+    partials: Buffer<f64>,
+    sums: Buffer<f64>,
+    stream: Stream,
     begin: Event,
     end: Event,
 }
@@ -289,14 +311,14 @@ impl OnGpu<'_> {
         let limits = self.problem.limits();
         let count = |n: usize| Argument::Count(n as u32);
         let mut arguments = vec![
-            self.wtilde.argument(),
-            self.eps.argument(),
-            bands.aqsn.argument(),
-            bands.aqsm_local.argument(),
-            bands.wx.argument(),
-            self.vcoul_loc.argument(),
-            bands.occ.argument(),
-            self.partials.argument(),
+            Argument::memory(&self.wtilde),
+            Argument::memory(&self.eps),
+            Argument::memory(&bands.aqsn),
+            Argument::memory(&bands.aqsm_local),
+            Argument::memory(&bands.wx),
+            Argument::memory(&self.vcoul_loc),
+            Argument::memory(&bands.occ),
+            Argument::memory(&self.partials),
             count(nbands),
             count(ngpown),
             count(ncouls),
@@ -316,8 +338,8 @@ impl OnGpu<'_> {
                 count(self.plan.plain),
                 count(self.plan.occupied),
                 count(self.plan.far),
-                odd.mask.argument(),
-                odd.pairs.argument(),
+                Argument::memory(&odd.mask),
+                Argument::memory(&odd.pairs),
                 count(odd.count),
                 Argument::Number(table.half),
                 Argument::Number(table.square()),
@@ -358,35 +380,39 @@ impl OnGpu<'_> {
         let threads = version.of(poles).threads;
         let blocks = version.blocks(self.plan.extents(&self.problem.header, version), poles);
         let values = nw * VALUES;
+        let stream = &self.stream;
         // What a kernel fails to write is NaN, which no comparison passes.
-        self.partials.poison()?;
-        self.sums.poison()?;
+        self.partials.poison(stream)?;
+        self.sums.poison(stream)?;
 
         if version.beyond.is_some() {
-            module.set(TABLE_SYMBOL, &self.plan.table.wx)?;
+            function.set(TABLE_SYMBOL, &self.plan.table.wx, stream)?;
         }
 
         self.gpu.modules.finish();
         startup::launched();
-        self.begin.record()?;
+        self.begin.record(stream)?;
         for iw in version.launches(nw) {
             // SAFETY: the parameters are those of the entry, whose arrays were uploaded whole in
             // the version's layout; `partials` holds all blocks of the largest grid for all values.
             unsafe {
-                function.launch(blocks, threads, &self.arguments(version, iw))?;
+                let arguments = self.arguments(version, iw);
+                function.launch(stream, blocks, threads, &Argument::pointers(&arguments))?;
             }
         }
+        let arguments = [
+            Argument::memory(&self.partials),
+            Argument::Count(blocks),
+            Argument::memory(&self.sums),
+        ];
         // SAFETY: the second stage's parameters; one block for each value of `sums`.
         unsafe {
-            second_stage.launch(
-                values as u32,
-                reduce::THREADS,
-                &[self.partials.argument(), Argument::Count(blocks), self.sums.argument()],
-            )?;
+            let (blocks, arguments) = (values as u32, Argument::pointers(&arguments));
+            second_stage.launch(stream, blocks, reduce::THREADS, &arguments)?;
         }
-        self.end.record()?;
+        self.end.record(stream)?;
         self.gpu.modules.begin();
         let seconds = self.end.seconds_since(&self.begin, version.id)?;
-        Ok((Sums::from_values(&self.sums.download(values)?), seconds))
+        Ok((Sums::from_values(&self.sums.download(values, stream)?), seconds))
     }
 }

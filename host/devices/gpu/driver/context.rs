@@ -1,0 +1,169 @@
+//! Devices and their contexts.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cust::context::CurrentContext;
+use cust::device::{Device, DeviceAttribute};
+use cust::{CudaApiVersion, CudaFlags};
+
+use super::held::Operation;
+use super::{Buffer, Event, Module, Pinned, Stream, library, raw};
+use crate::error::{Error, Result};
+
+/// Devices of this machine.
+///
+/// # Errors
+/// [`Error::NoGpu`] without a driver or device.
+pub fn devices() -> Result<usize> {
+    if let Some(why) = library::missing() {
+        let why = format!("no NVIDIA driver (libcuda) on this machine: {why}");
+        return Err(Error::NoGpu { why });
+    }
+    if cust::init(CudaFlags::empty()).is_err() {
+        let why = format!("the driver found no device: {}", library::last_failure());
+        return Err(Error::NoGpu { why });
+    }
+    match Device::num_devices().of(|| "device count".into())? {
+        0 => Err(Error::NoGpu { why: "the driver found no device".into() }),
+        count => Ok(count as usize),
+    }
+}
+
+/// The version of CUDA that the driver is of, as `12.9`.
+///
+/// # Errors
+/// [`Error::Driver`].
+pub fn driver_version() -> Result<String> {
+    let version = CudaApiVersion::get().of(|| "driver version".into())?;
+    Ok(format!("{}.{}", version.major(), version.minor()))
+}
+
+/// A device's primary context. Clones and contexts opened again are the same context of the device.
+/// Everything made in it keeps it alive and may be used on any thread.
+#[derive(Clone)]
+pub struct Context {
+    device: Device,
+    context: Arc<cust::context::Context>,
+}
+
+impl Context {
+    /// Opens device `index`, below [`devices`], which must have been asked for before.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn open(index: usize) -> Result<Context> {
+        let device = Device::get_device(index as u32).of(|| format!("open gpu:{index}"))?;
+        let context =
+            cust::context::Context::new(device).of(|| format!("context of gpu:{index}"))?;
+        Ok(Context { device, context: Arc::new(context) })
+    }
+
+    /// The device's name.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn name(&self) -> Result<String> {
+        self.device.name().of(|| "device name".into())
+    }
+
+    /// What tells the device from all others: `GPU-…` of 16 bytes in hexadecimal digits, as other
+    /// tools show it.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn uuid(&self) -> Result<String> {
+        let bytes = raw::uuid(self.device).of(|| "UUID of the device".into())?;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+        Ok(format!("GPU-{}", parts.join("-")))
+    }
+
+    /// One of the device's attributes.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn attribute(&self, attribute: DeviceAttribute) -> Result<u32> {
+        let value = self.device.get_attribute(attribute);
+        Ok(value.of(|| format!("device attribute {attribute:?}"))? as u32)
+    }
+
+    /// Free and total memory in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let (free, total) = CurrentContext::set_current(&*self.context)
+            .and_then(|()| cust::memory::mem_get_info())
+            .of(|| "free memory".into())?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// A stream, which errors call `what`.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn stream(&self, what: &'static str) -> Result<Stream> {
+        Stream::new(&self.context, what)
+    }
+
+    /// An event that takes the time.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn event(&self) -> Result<Event> {
+        Event::new(&self.context)
+    }
+
+    /// Memory for `length` elements, whatever was there before in it.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
+        Buffer::new(&self.context, what, length)
+    }
+
+    /// Memory for `values`, filled with them when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn upload<T: Pod>(
+        &self,
+        what: &'static str,
+        values: &[T],
+        stream: &Stream,
+    ) -> Result<Buffer<T>> {
+        let buffer = self.buffer(what, values.len())?;
+        buffer.upload(values, stream)?;
+        Ok(buffer)
+    }
+
+    /// Page-locked memory of the host for `length` elements, all zero: what the device copies from
+    /// and to while the host does something else.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
+        Pinned::new(&self.context, what, length)
+    }
+
+    /// Loads PTX, with line information for profilers.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with the compiler's log.
+    pub fn module(&self, ptx: &str) -> Result<Module> {
+        Module::from_ptx(&self.context, ptx)
+    }
+
+    /// Loads an image that a compiler wrote for this device.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with the loader's log.
+    ///
+    /// # Safety
+    /// `image` is a whole cubin.
+    pub unsafe fn image(&self, image: &[u8]) -> Result<Module> {
+        // SAFETY: the caller's contract.
+        unsafe { Module::from_image(&self.context, image) }
+    }
+}

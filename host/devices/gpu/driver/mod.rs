@@ -1,0 +1,28 @@
+//! The driver, through cust: safe types that hold the context they belong to, so several contexts
+//! and threads work side by side. Work goes to streams that are named; every failed call says which
+//! operation it was and on what.
+
+mod context;
+mod held;
+mod library;
+mod memory;
+mod module;
+mod pinned;
+mod raw;
+mod stream;
+
+pub use context::{Context, devices, driver_version};
+pub use cust::device::DeviceAttribute;
+pub use cust::function::FunctionAttribute;
+pub use memory::Buffer;
+pub use module::{Function, Module};
+pub use pinned::{Pinned, Transfer};
+pub use stream::{Event, Stream};
+
+/// What any thread may own and share: the handles are of a context, which every use makes current on
+/// its thread, and the driver's functions may be called by several threads at once.
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<(Context, Stream, Event, Module, Function<'static>)>();
+    any_thread::<(Buffer<f64>, Pinned<f64>, Transfer<f64>)>();
+};

@@ -1,0 +1,188 @@
+//! Modules and their kernels.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cust::context::Context;
+use cust::error::CudaResult;
+use cust::function::{BlockSize, FunctionAttribute, GridSize};
+use cust::module::ModuleJitOption;
+
+use super::held::{Held, Operation};
+use super::memory::copy_in;
+use super::{Stream, library, raw};
+use crate::error::{DriverError, Error, Result};
+
+/// How modules are loaded: with what a profiler needs to find the source.
+const OPTIONS: [ModuleJitOption; 1] = [ModuleJitOption::GenerateLineInfo(true)];
+
+/// Lines of the compiler's log that an error shows.
+const LOG_LINES: usize = 8;
+
+/// A loaded module.
+pub struct Module {
+    module: Held<cust::module::Module>,
+}
+
+impl Module {
+    pub(super) fn from_ptx(context: &Arc<Context>, ptx: &str) -> Result<Module> {
+        let text = CString::new(ptx).map_err(|_| Error::Driver {
+            operation: "load of the kernels".into(),
+            reason: DriverError::Zero,
+        })?;
+        let load = || cust::module::Module::from_ptx_cstr(&text, &OPTIONS);
+        // SAFETY: PTX, ended by a zero.
+        unsafe { Self::load(context, load, text.as_bytes_with_nul()) }
+    }
+
+    /// # Safety
+    /// `image` is a whole cubin.
+    pub(super) unsafe fn from_image(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
+        // SAFETY: the caller's contract.
+        unsafe { Self::load(context, || cust::module::Module::from_cubin(image, &OPTIONS), image) }
+    }
+
+    /// Loads by `load`; where that fails, once more for the log, which cust does not give.
+    ///
+    /// # Safety
+    /// `image` is what `load` loads: PTX ended by a zero, or a whole cubin.
+    unsafe fn load(
+        context: &Arc<Context>,
+        load: impl FnOnce() -> CudaResult<cust::module::Module>,
+        image: &[u8],
+    ) -> Result<Module> {
+        match Held::new(context, load) {
+            Ok(module) => Ok(Module { module }),
+            Err(_) => {
+                let code = library::last_failure();
+                // SAFETY: the caller's contract.
+                let log = shortened(&unsafe { raw::load_log(image) });
+                Err(Error::Driver {
+                    operation: "load of the kernels".into(),
+                    reason: DriverError::Image { code, log },
+                })
+            }
+        }
+    }
+
+    /// A kernel by its symbol.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn function(&self, symbol: &str) -> Result<Function<'_>> {
+        let look_up = || self.module.get()?.get_function(symbol);
+        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+        Ok(Function { module: &self.module, function, symbol: symbol.into() })
+    }
+}
+
+/// The first lines of a log.
+fn shortened(log: &str) -> String {
+    let lines: Vec<&str> = log.trim().lines().collect();
+    let shown = lines[..lines.len().min(LOG_LINES)].join("\n");
+    match lines.len().saturating_sub(LOG_LINES) {
+        0 => shown,
+        more => format!("{shown}\n({more} more lines)"),
+    }
+}
+
+/// A kernel of a module.
+pub struct Function<'m> {
+    module: &'m Held<cust::module::Module>,
+    function: cust::function::Function<'m>,
+    symbol: String,
+}
+
+impl<'m> Function<'m> {
+    /// cust's function, its context current.
+    fn get(&self) -> CudaResult<&cust::function::Function<'m>> {
+        self.module.get()?;
+        Ok(&self.function)
+    }
+
+    /// One of the kernel's attributes.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn attribute(&self, attribute: FunctionAttribute) -> Result<u32> {
+        let operation = || format!("attribute {attribute:?} of kernel {}", self.symbol);
+        let value = self.get().and_then(|function| function.get_attribute(attribute));
+        Ok(value.of(operation)? as u32)
+    }
+
+    /// Blocks of `threads` threads that fit on a multiprocessor.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn blocks_per_multiprocessor(&self, threads: u32) -> Result<u32> {
+        let block = BlockSize::x(threads);
+        self.get()
+            .and_then(|function| function.max_active_blocks_per_multiprocessor(block, 0))
+            .of(|| format!("occupancy of kernel {}", self.symbol))
+    }
+
+    /// Fills the first elements of a variable of the kernel's module, once all work before in
+    /// `stream` is done, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], also for a variable that is too small.
+    pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &Stream) -> Result<()> {
+        let name = CString::new(variable).unwrap_or_default();
+        let found = self
+            .get()
+            .and_then(|function| raw::variable(function, &name))
+            .of(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
+        let (bytes, needed) = (found.len(), size_of_val(values));
+        if needed > bytes {
+            return Err(Error::Driver {
+                operation: format!("fill of {variable}"),
+                reason: DriverError::Variable { bytes, needed },
+            });
+        }
+        copy_in(&mut found.index(..needed), bytemuck::cast_slice(values), stream)
+            .of(|| format!("fill of {variable}"))
+    }
+
+    /// Enqueues `blocks` blocks of `threads` threads.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Safety
+    /// - `parameters` point to the kernel's parameters, in their order and of their types; the driver
+    ///   copies them before this returns.
+    /// - The stream is of the module's context.
+    /// - For this grid the kernel's contract holds of the memory that the parameters name, until the
+    ///   stream has passed the launch: it is allocated, and what is written there by other streams
+    ///   or the host is written before or after.
+    pub unsafe fn launch(
+        &self,
+        stream: &Stream,
+        blocks: u32,
+        threads: u32,
+        parameters: &[*const c_void],
+    ) -> Result<()> {
+        let parameters: Vec<*mut c_void> =
+            parameters.iter().map(|parameter| parameter.cast_mut()).collect();
+        let launch = || {
+            let (grid, block) = (GridSize::x(blocks), BlockSize::x(threads));
+            // SAFETY: the caller's contract.
+            unsafe { stream.get()?.launch(&self.function, grid, block, 0, &parameters) }
+        };
+        launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_cut() {
+        assert_eq!(shortened("one\ntwo\n\n"), "one\ntwo");
+        let lines: Vec<String> = (0..LOG_LINES + 3).map(|line| line.to_string()).collect();
+        let expected = format!("{}\n(3 more lines)", lines[..LOG_LINES].join("\n"));
+        assert_eq!(shortened(&lines.join("\n")), expected);
+    }
+}

@@ -1,0 +1,67 @@
+//! What cust has no types for, through its raw layer.
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use cust::device::Device;
+use cust::error::{CudaError, CudaResult};
+use cust::function::Function;
+use cust::memory::{DevicePointer, DeviceSlice};
+use cust::sys;
+
+/// The code as cust gives it; which one it was is in [`super::library::last_failure`].
+fn result(code: sys::CUresult) -> CudaResult<()> {
+    match code {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(CudaError::UnknownError),
+    }
+}
+
+/// The device's universally unique identifier.
+pub fn uuid(device: Device) -> CudaResult<[u8; 16]> {
+    let mut uuid = sys::CUuuid::default();
+    // SAFETY: writes one identifier.
+    result(unsafe { sys::cuDeviceGetUuid_v2(&mut uuid, device.as_raw()) })?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
+/// What the driver's compiler or loader says of an image that it refuses.
+///
+/// # Safety
+/// `image` is PTX ended by a zero, or a whole cubin. The context that refused it is current.
+pub unsafe fn load_log(image: &[u8]) -> String {
+    use sys::CUjit_option::*;
+    let mut log = vec![0u8; 1 << 14];
+    let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values: [*mut c_void; 2] =
+        [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
+    let mut module = ptr::null_mut();
+    // SAFETY: the image is whole by the caller's contract, options and values have the length named,
+    // and the log is as long as its option says. A module that is loaded after all is unloaded.
+    unsafe {
+        let loaded = sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        );
+        if loaded == sys::CUresult::CUDA_SUCCESS {
+            sys::cuModuleUnload(module);
+        }
+    }
+    CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The memory of a variable of the kernel's module. cust finds only variables of a type whose size
+/// is known, and copies to them through the default stream.
+pub fn variable(function: &Function<'_>, name: &CStr) -> CudaResult<DeviceSlice<u8>> {
+    let mut module = ptr::null_mut();
+    let (mut at, mut bytes) = (0, 0);
+    // SAFETY: the function is of a loaded module, of which the driver gives address and size.
+    unsafe {
+        result(sys::cuFuncGetModule(&mut module, function.to_raw()))?;
+        result(sys::cuModuleGetGlobal_v2(&mut at, &mut bytes, module, name.as_ptr()))?;
+        Ok(DeviceSlice::from_raw_parts(DevicePointer::from_raw(at), bytes))
+    }
+}

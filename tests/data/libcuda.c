@@ -1,0 +1,234 @@
+/* A stand-in for the driver's library: devices in the host's memory whose work is done when it is
+   enqueued. It ends the process where a call is made without the context that it belongs to, or where
+   something outlives its context. FAKE_DEVICES is the number of devices, FAKE_INIT what cuInit returns.
+
+   Its one kernel, whatever the image: out[i] = value + i + offset[0] for i in 0..blocks * threads, with the
+   parameters (out: *u32, value: u32) and the module's variable offset, of 16 bytes. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int Code;
+typedef unsigned long long Address;
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201,
+       INVALID_PTX = 218, NOT_FOUND = 500 };
+
+typedef struct { int device, retained, live; } Context;
+typedef struct { Context *of; size_t bytes; unsigned offset[4]; float time; } Thing;
+
+static Context contexts[8];
+static __thread Context *current;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static float now;
+
+static void fail(const char *what) {
+    fprintf(stderr, "stand-in for libcuda: %s\n", what);
+    _Exit(77);
+}
+
+static void count(Context *of, int by) {
+    pthread_mutex_lock(&lock);
+    of->live += by;
+    pthread_mutex_unlock(&lock);
+}
+
+static Thing *make(size_t bytes) {
+    if (!current) fail("something is made without a context");
+    Thing *thing = calloc(1, sizeof(Thing) + bytes);
+    if (!thing) return NULL;
+    thing->of = current;
+    thing->bytes = bytes;
+    count(current, 1);
+    return thing;
+}
+
+static Thing *mine(void *handle) {
+    Thing *thing = handle;
+    if (!thing) fail("the default stream or no handle is used");
+    if (thing->of != current) fail("another context is current");
+    return thing;
+}
+
+static Code destroy(void *handle) {
+    Thing *thing = handle;
+    if (!current) fail("something is destroyed without a context");
+    count(thing->of, -1);
+    free(thing);
+    return OK;
+}
+
+__attribute__((destructor)) static void all_released(void) {
+    for (int device = 0; device < 8; device++)
+        if (contexts[device].retained) fail("a context is not released");
+}
+
+static int devices(void) {
+    const char *text = getenv("FAKE_DEVICES");
+    return text ? atoi(text) : 0;
+}
+
+Code cuInit(unsigned flags) {
+    const char *code = getenv("FAKE_INIT");
+    if (code) return atoi(code);
+    return flags ? INVALID_VALUE : devices() ? OK : NO_DEVICE;
+}
+Code cuDriverGetVersion(int *version) { *version = 12090; return OK; }
+Code cuGetErrorName(Code code, const char **text) {
+    *text = code == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE"
+          : code == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX"
+          : code == NOT_FOUND ? "CUDA_ERROR_NOT_FOUND"
+          : code == 803 ? "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" : NULL;
+    return *text ? OK : INVALID_VALUE;
+}
+Code cuGetErrorString(Code code, const char **text) {
+    *text = code == NO_DEVICE ? "no CUDA-capable device is detected" : "the text of the code";
+    return OK;
+}
+Code cuDeviceGet(int *device, int index) {
+    *device = index;
+    return index < devices() ? OK : 101;
+}
+Code cuDeviceGetCount(int *count) { *count = devices(); return OK; }
+Code cuDeviceGetName(char *name, int length, int device) {
+    snprintf(name, length, "Stand-in %d", device);
+    return OK;
+}
+Code cuDeviceGetAttribute(int *value, int attribute, int device) {
+    *value = 1000 * device + attribute;
+    return OK;
+}
+Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    for (int at = 0; at < 16; at++) uuid[at] = at ? 0xf0 + at : device;
+    return OK;
+}
+Code cuDevicePrimaryCtxRetain(Context **context, int device) {
+    pthread_mutex_lock(&lock);
+    contexts[device].device = device;
+    contexts[device].retained++;
+    pthread_mutex_unlock(&lock);
+    *context = &contexts[device];
+    return OK;
+}
+Code cuDevicePrimaryCtxRelease_v2(int device) {
+    pthread_mutex_lock(&lock);
+    if (--contexts[device].retained < 0) fail("a context is released twice");
+    if (!contexts[device].retained && contexts[device].live) fail("something outlives its context");
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+Code cuCtxSetCurrent(Context *context) { current = context; return OK; }
+Code cuMemGetInfo_v2(size_t *free, size_t *total) {
+    if (!current) return INVALID_CONTEXT;
+    *free = 1 << 20;
+    *total = (2 + current->device) << 20;
+    return OK;
+}
+
+/* Memory: the handle stands before it. */
+static Code allocate(void **at, size_t bytes) {
+    if (!bytes) return INVALID_VALUE;
+    Thing *thing = make(bytes);
+    *at = thing + 1;
+    return thing ? OK : OUT_OF_MEMORY;
+}
+Code cuMemAlloc_v2(Address *at, size_t bytes) { return allocate((void **)at, bytes); }
+Code cuMemAllocHost_v2(void **at, size_t bytes) { return allocate(at, bytes); }
+Code cuMemFree_v2(Address at) { mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
+Code cuMemFreeHost(void *at) { mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
+Code cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
+    mine(stream);
+    memcpy((void *)to, from, bytes);
+    return OK;
+}
+Code cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream) {
+    mine(stream);
+    memcpy(to, (void *)from, bytes);
+    return OK;
+}
+Code cuMemsetD8Async(Address at, unsigned char byte, size_t bytes, void *stream) {
+    mine(stream);
+    if (bytes > mine((Thing *)at - 1)->bytes) fail("a fill is longer than its memory");
+    memset((void *)at, byte, bytes);
+    return OK;
+}
+
+Code cuModuleLoadDataEx(
+    Thing **module, const char *image, unsigned options, int *option, void **value) {
+    enum { LOG = 5, LOG_BYTES = 6, LINE_INFO = 13 };
+    char *log = NULL;
+    size_t bytes = 0;
+    int lines = 0;
+    for (unsigned at = 0; at < options; at++) {
+        if (option[at] == LOG) log = value[at];
+        if (option[at] == LOG_BYTES) bytes = (size_t)value[at];
+        if (option[at] == LINE_INFO) lines = value[at] == (void *)1;
+    }
+    if (strstr(image, "refuse this")) {
+        if (log) snprintf(log, bytes, "ptxas fatal: line 7\n");
+        return INVALID_PTX;
+    }
+    if (!lines) fail("a module is loaded without line information");
+    *module = make(0);
+    return OK;
+}
+Code cuModuleUnload(Thing *module) { mine(module); return destroy(module); }
+Code cuModuleGetFunction(Thing **function, Thing *module, const char *name) {
+    *function = mine(module);
+    return strcmp(name, "fill") ? NOT_FOUND : OK;
+}
+Code cuModuleGetGlobal_v2(Address *at, size_t *bytes, Thing *module, const char *name) {
+    *at = (Address)mine(module)->offset;
+    *bytes = sizeof module->offset;
+    return strcmp(name, "offset") ? NOT_FOUND : OK;
+}
+Code cuFuncGetModule(Thing **module, Thing *function) { *module = mine(function); return OK; }
+Code cuFuncGetAttribute(int *value, int attribute, Thing *function) {
+    mine(function);
+    *value = attribute == 4 ? 32 : 0;
+    return OK;
+}
+Code cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, Thing *function, int threads, size_t dynamic) {
+    mine(function);
+    *blocks = dynamic ? 0 : 2048 / threads;
+    return OK;
+}
+Code cuLaunchKernel(
+    Thing *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+    unsigned block_y, unsigned block_z, unsigned dynamic, void *stream, void **parameters,
+    void **extra) {
+    mine(function);
+    mine(stream);
+    if (grid_y * grid_z * block_y * block_z != 1 || dynamic || extra) return INVALID_VALUE;
+    unsigned *out = *(unsigned **)parameters[0], value = *(unsigned *)parameters[1];
+    for (unsigned i = 0; i < grid_x * block_x; i++) out[i] = value + i + function->offset[0];
+    return OK;
+}
+
+Code cuStreamCreateWithPriority(Thing **stream, unsigned flags, int priority) {
+    *stream = make(0);
+    return flags || priority ? INVALID_VALUE : OK;
+}
+Code cuStreamDestroy_v2(Thing *stream) { mine(stream); return destroy(stream); }
+Code cuStreamSynchronize(Thing *stream) { mine(stream); return OK; }
+/* The event may be of another context. */
+Code cuStreamWaitEvent(Thing *stream, Thing *event, unsigned flags) {
+    mine(stream);
+    return event->time > 0 && !flags ? OK : INVALID_VALUE;
+}
+Code cuEventCreate(Thing **event, unsigned flags) { (void)flags; *event = make(0); return OK; }
+Code cuEventDestroy_v2(Thing *event) { return destroy(event); }
+Code cuEventRecord(Thing *event, Thing *stream) {
+    mine(stream);
+    pthread_mutex_lock(&lock);
+    mine(event)->time = now += 1.5f;
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+Code cuEventSynchronize(Thing *event) { return mine(event)->time > 0 ? OK : INVALID_VALUE; }
+Code cuEventElapsedTime(float *milliseconds, Thing *begin, Thing *end) {
+    *milliseconds = mine(end)->time - mine(begin)->time;
+    return OK;
+}

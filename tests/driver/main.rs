@@ -1,0 +1,161 @@
+//! The driver's types, on a stand-in for its library that watches over contexts, and on a GPU where
+//! there is one (ignored elsewhere; with GPP_REQUIRE_GPU set that is a failure). The program without
+//! a driver and with one that has no device.
+
+mod on_devices;
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use gpp::Error;
+use gpp::devices::gpu::driver::devices;
+use libtest_mimic::{Arguments, Failed, Trial};
+use tempfile::TempDir;
+
+type Outcome = Result<(), Failed>;
+
+/// A test and its name.
+type Test = (&'static str, fn() -> Outcome);
+
+/// Set where this program runs itself on the stand-in.
+const ON_STAND_IN: &str = "GPP_TEST_ON_STAND_IN";
+
+fn main() {
+    let arguments = Arguments::from_args();
+    if env::var_os(ON_STAND_IN).is_some() {
+        let trials = on_devices::TESTS.map(|(name, test)| Trial::test(name, test)).into();
+        libtest_mimic::run(&arguments, trials).exit();
+    }
+    let missing = match devices() {
+        Ok(_) => None,
+        Err(Error::NoGpu { why }) if env::var_os("GPP_REQUIRE_GPU").is_none() => Some(why),
+        Err(error) => panic!("{error}"),
+    };
+    if let Some(why) = &missing {
+        println!("skipped on this machine: {why}");
+    }
+    let on_gpu = on_devices::TESTS.map(|(name, test)| {
+        Trial::test(format!("{name}, on the GPU"), test).with_ignored_flag(missing.is_some())
+    });
+    let trials = OF_THE_PROGRAM.map(|(name, test)| Trial::test(name, test));
+    libtest_mimic::run(&arguments, trials.into_iter().chain(on_gpu).collect()).exit();
+}
+
+const OF_THE_PROGRAM: [Test; 5] = [
+    ("nothing links libcuda", nothing_links_libcuda),
+    ("the program runs without a driver", without_a_driver),
+    ("the program says that the driver has no device", without_a_device),
+    ("the program names codes that cust does not know", unknown_code),
+    ("the driver's types on a stand-in", on_stand_in),
+];
+
+/// A folder with a `libcuda.so.1`.
+struct Library(TempDir);
+
+impl Library {
+    /// One that cannot be opened, in the way of any that can.
+    fn broken() -> Result<Library, Failed> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("libcuda.so.1"), "no library\n")?;
+        Ok(Library(folder))
+    }
+
+    /// The stand-in of tests/data/libcuda.c.
+    fn stand_in() -> Result<Library, Failed> {
+        let folder = tempfile::tempdir()?;
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libcuda.c");
+        let output = Command::new("cc")
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o"])
+            .args([&folder.path().join("libcuda.so.1"), &source])
+            .output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(Library(folder)) } else { Err(errors.as_ref().into()) }
+    }
+
+    /// Runs a program where this library is the driver's.
+    fn run(&self, program: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Result<Run, Failed> {
+        let output = Command::new(program)
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", self.0.path())
+            .env_remove("FAKE_DEVICES")
+            .env_remove("FAKE_INIT")
+            .envs(set.iter().copied())
+            .output()?;
+        Ok(Run(output))
+    }
+}
+
+/// A program that has ended.
+struct Run(Output);
+
+impl Run {
+    fn expect(&self, code: i32, on_stderr: &str) -> Outcome {
+        let [out, errors] =
+            [&self.0.stdout, &self.0.stderr].map(|text| String::from_utf8_lossy(text));
+        if self.0.status.code() == Some(code) && errors.contains(on_stderr) {
+            return Ok(());
+        }
+        Err(format!("{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", self.0.status).into())
+    }
+}
+
+fn gpp() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_gpp"))
+}
+
+/// The program and this test, as an example of what links the library.
+fn nothing_links_libcuda() -> Outcome {
+    for program in [gpp().to_path_buf(), env::current_exe()?] {
+        let told = |tool: &str, arguments: &[&str]| -> Result<String, Failed> {
+            let output = Command::new(tool).args(arguments).arg(&program).output()?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            if output.status.success() { Ok(text) } else { Err(format!("{tool}: {errors}").into()) }
+        };
+        let libraries = told("ldd", &[])?;
+        let symbols = told("nm", &["-D"])?;
+        let shown = format!("{}:\n{libraries}\n{symbols}", program.display());
+        if !libraries.contains("libc.so") || libraries.contains("libcuda") {
+            return Err(shown.into());
+        }
+        // Nor are the functions that are handed on in the way of libraries that call the driver's.
+        if !symbols.contains("dlopen") || symbols.contains("cuInit") {
+            return Err(shown.into());
+        }
+    }
+    Ok(())
+}
+
+fn without_a_driver() -> Outcome {
+    let none = Library::broken()?;
+    none.run(gpp(), &["list"], &[])?.expect(0, "")?;
+    none.run(gpp(), &["info", "--device", "cpu"], &[])?.expect(0, "")?;
+    let run = ["--version", "v8", "--system", "tiny", "--quiet"];
+    none.run(gpp(), &run, &[])?.expect(0, "")?;
+    let why = "no GPU to run on: no NVIDIA driver (libcuda) on this machine: ";
+    none.run(gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
+    none.run(gpp(), &[&run[..], &["--device", "gpu"]].concat(), &[])?.expect(3, why)
+}
+
+fn without_a_device() -> Outcome {
+    let library = Library::stand_in()?;
+    let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
+               no CUDA-capable device is detected";
+    library.run(gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
+    library.run(gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")
+}
+
+fn unknown_code() -> Outcome {
+    let library = Library::stand_in()?;
+    let info = ["info", "--device", "gpu"];
+    let run = |code| library.run(gpp(), &info, &[("FAKE_INIT", code)]);
+    run("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
+    run("12345")?.expect(3, ": code 12345")
+}
+
+fn on_stand_in() -> Outcome {
+    let library = Library::stand_in()?;
+    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "2")];
+    library.run(&env::current_exe()?, &[], &set)?.expect(0, "")
+}

@@ -1,0 +1,247 @@
+//! What holds on every driver: the stand-in's and a GPU's.
+
+use std::ffi::c_void;
+use std::{ptr, thread};
+
+use gpp::Error;
+use gpp::devices::gpu::driver::{
+    Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
+};
+use gpp::error::DriverError;
+
+use super::{Outcome, Test};
+
+pub const TESTS: [Test; 7] = [
+    ("what a device says of itself", facts),
+    ("copies come back as they went", copies),
+    ("page-locked memory is copied beside a kernel", pinned),
+    ("a kernel gets its parameters and its module's variable", kernel),
+    ("events follow their stream", events),
+    ("what fails names the operation", failures),
+    ("threads and contexts work side by side", threads),
+];
+
+/// What the stand-in's kernel does.
+const PTX: &str = "
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .const .align 4 .b32 offset[4];
+.visible .entry fill(.param .u64 out, .param .u32 value)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d0, [out];
+    ld.param.u32 %r0, [value];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    ld.const.u32 %r5, [offset];
+    add.u32 %r6, %r4, %r0;
+    add.u32 %r6, %r6, %r5;
+    cvta.to.global.u64 %d1, %d0;
+    mad.wide.u32 %d2, %r4, 4, %d1;
+    st.global.u32 [%d2], %r6;
+    ret;
+}
+";
+
+/// As `PTX`, which the stand-in and a compiler refuse.
+const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse this\n";
+
+const THREADS: u32 = 64;
+
+/// Enqueues the kernel on the whole of a buffer.
+fn fill(function: &Function, stream: &Stream, out: &Buffer<u32>, value: u32) -> gpp::Result<()> {
+    let blocks = out.len() as u32 / THREADS;
+    assert_eq!(blocks * THREADS, out.len() as u32);
+    let to = out.pointer();
+    let parameters: [*const c_void; 2] = [ptr::from_ref(&to).cast(), ptr::from_ref(&value).cast()];
+    // SAFETY: the kernel's parameters; it writes one element for each thread, as many as there are.
+    unsafe { function.launch(stream, blocks, THREADS, &parameters) }
+}
+
+/// Whether these are what the kernel writes.
+fn is_filled(values: &[u32], value: u32) -> bool {
+    !values.is_empty() && values.iter().zip(value..).all(|(&is, expected)| is == expected)
+}
+
+/// The last device, so that an index that is lost is noticed where there are two.
+fn open() -> gpp::Result<(usize, Context)> {
+    let index = devices()? - 1;
+    Ok((index, Context::open(index)?))
+}
+
+fn check(holds: bool, what: impl std::fmt::Debug) -> Outcome {
+    if holds { Ok(()) } else { Err(format!("{what:?}").into()) }
+}
+
+fn facts() -> Outcome {
+    let (_, context) = open()?;
+    check(!context.name()?.is_empty(), "no name")?;
+    let uuid = context.uuid()?;
+    let lengths: Vec<usize> = uuid.split('-').map(str::len).collect();
+    check(lengths == [3, 8, 4, 4, 4, 12], &uuid)?;
+    check(driver_version()?.split_once('.').is_some(), driver_version()?)?;
+    check(context.attribute(DeviceAttribute::MultiprocessorCount)? > 0, "no multiprocessors")?;
+    let (free, total) = context.memory()?;
+    check(0 < free && free < total, (free, total))
+}
+
+fn copies() -> Outcome {
+    let (_, context) = open()?;
+    let stream = context.stream("copies")?;
+    let values: Vec<f64> = (0..1000).map(f64::from).collect();
+    let buffer = context.upload("values", &values, &stream)?;
+    check(buffer.len() == 1000 && buffer.bytes() == 8000, buffer.bytes())?;
+    check(buffer.download(1000, &stream)? == values, "all")?;
+    check(buffer.download(10, &stream)? == values[..10], "the first")?;
+    buffer.upload(&[-1.0], &stream)?;
+    check(buffer.download(2, &stream)? == [-1.0, 1.0], "one changed")?;
+    buffer.poison(&stream)?;
+    check(buffer.download(1000, &stream)?.iter().all(|value| value.is_nan()), "poisoned")?;
+    buffer.clear(&stream)?;
+    check(buffer.download(1000, &stream)?.iter().all(|&value| value == 0.0), "cleared")?;
+
+    let empty = context.upload::<f64>("nothing", &[], &stream)?;
+    empty.poison(&stream)?;
+    check(!empty.pointer().is_null() && empty.download(0, &stream)?.is_empty(), "empty")
+}
+
+fn pinned() -> Outcome {
+    let (_, context) = open()?;
+    let module = context.module(PTX)?;
+    let function = module.function("fill")?;
+    let (copies, kernels) = (context.stream("copies")?, context.stream("kernels")?);
+    let length = 1 << 20;
+    let mut host = context.pinned::<u32>("host", length)?;
+    check(host.len() == length && host.iter().all(|&value| value == 0), "not zero")?;
+    for (value, at) in host.iter_mut().zip(0..) {
+        *value = at;
+    }
+    let (copied, filled) = (context.buffer("copied", length)?, context.buffer("filled", length)?);
+    let transfer = host.upload(length, &copied, &copies)?;
+    fill(&function, &kernels, &filled, 5)?;
+    let host = transfer.wait()?;
+    check(is_filled(&filled.download(length, &kernels)?, 5), "the kernel beside the copy")?;
+
+    // A kernel after the copy, a copy after the kernel, the host waiting for the last only.
+    let _ = host.upload(length, &copied, &copies)?.wait()?;
+    kernels.wait_for(&copies)?;
+    fill(&function, &kernels, &copied, 9)?;
+    copies.wait_for(&kernels)?;
+    let host = context.pinned::<u32>("host", length + 1)?;
+    let host = host.download(length, &copied, &copies)?.wait()?;
+    check(is_filled(&host[..length], 9) && host[length] == 0, "the copy after the kernel")?;
+
+    // Dropped and forgotten ones disturb nothing.
+    drop(host.upload(length, &copied, &copies)?);
+    let empty = context.pinned::<f64>("nothing", 0)?;
+    let empty = empty.upload(0, &context.buffer("nothing", 0)?, &copies)?.wait()?;
+    check(empty.is_empty(), "empty")
+}
+
+fn kernel() -> Outcome {
+    let (_, context) = open()?;
+    let module = context.module(PTX)?;
+    let stream = context.stream("kernels")?;
+    let function = module.function("fill")?;
+    let registers = function.attribute(FunctionAttribute::NumRegisters)?;
+    check((1..256).contains(&registers), registers)?;
+    check(function.attribute(FunctionAttribute::LocalSizeBytes)? == 0, "local memory")?;
+    let blocks = function.blocks_per_multiprocessor(THREADS)?;
+    check((1..=32).contains(&blocks), blocks)?;
+
+    let out = context.buffer("out", 640)?;
+    fill(&function, &stream, &out, 3)?;
+    check(is_filled(&out.download(640, &stream)?, 3), "without the variable")?;
+    function.set("offset", &[100u32, 7], &stream)?;
+    fill(&function, &stream, &out, 3)?;
+    check(is_filled(&out.download(640, &stream)?, 103), "with the variable")
+}
+
+fn events() -> Outcome {
+    let (_, context) = open()?;
+    let stream = context.stream("events")?;
+    let (begin, end) = (context.event()?, context.event()?);
+    let memory = context.buffer::<u8>("memory", 1 << 20)?;
+    begin.record(&stream)?;
+    memory.clear(&stream)?;
+    end.record(&stream)?;
+    let seconds = end.seconds_since(&begin, "fill")?;
+    check(seconds > 0.0 && seconds < 1.0, seconds)
+}
+
+fn failures() -> Outcome {
+    let (_, context) = open()?;
+    let stream = context.stream("failures")?;
+    let shown = |result: gpp::Result<()>| match result {
+        Err(Error::Driver { operation, reason }) => Ok((operation, reason)),
+        other => Err(format!("{other:?}")),
+    };
+    match shown(context.module(REFUSED).map(drop))? {
+        (operation, DriverError::Image { code, log }) => {
+            check(operation == "load of the kernels" && code.code == 218, (operation, &code))?;
+            check(code.to_string().starts_with("CUDA_ERROR_INVALID_PTX: "), &code)?;
+            check(log.contains("ptxas") && log.contains("line"), log)?;
+        }
+        other => return Err(format!("{other:?}").into()),
+    }
+    let zero = shown(context.module("a\0b").map(drop))?;
+    check(zero.1 == DriverError::Zero, zero)?;
+
+    let module = context.module(PTX)?;
+    let missing = shown(module.function("missing").map(drop))?;
+    check(missing.0 == "look-up of kernel missing", &missing)?;
+    check(missing.1.to_string().starts_with("CUDA_ERROR_NOT_FOUND: "), &missing)?;
+    let function = module.function("fill")?;
+    let missing = shown(function.set("missing", &[1u32], &stream))?;
+    check(missing.0 == "look-up of missing for kernel fill", &missing)?;
+    let small = shown(function.set("offset", &[0u32; 5], &stream))?;
+    check(small.1 == DriverError::Variable { bytes: 16, needed: 20 }, small)?;
+    let bytes = 1 << 50;
+    let large = shown(context.buffer::<u8>("everything", bytes).map(drop))?;
+    check(large.0 == format!("allocation of {bytes} bytes for everything"), &large)?;
+    check(large.1.to_string().starts_with("CUDA_ERROR_OUT_OF_MEMORY: "), &large)?;
+
+    // What failed before does not stay.
+    let after = context.upload("after", &[1u32], &stream)?;
+    check(after.download(1, &stream)? == [1], "after")
+}
+
+/// On every device two threads, each with a context, a stream and memory of its own; all is then
+/// dropped on another thread, whose current context is another one.
+fn threads() -> Outcome {
+    let count = devices()?;
+    let work = |worker: usize| -> gpp::Result<(bool, Vec<Box<dyn Send>>)> {
+        let context = Context::open(worker % count)?;
+        let stream = context.stream("worker")?;
+        let module = context.module(PTX)?;
+        let function = module.function("fill")?;
+        let out = context.buffer("out", 1 << 16)?;
+        let mut host = context.pinned("host", 1 << 16)?;
+        let mut is_right = true;
+        for round in 0..50 {
+            let value = (worker * 1000 + round) as u32;
+            fill(&function, &stream, &out, value)?;
+            host = host.download(1 << 16, &out, &stream)?.wait()?;
+            is_right &= is_filled(&host, value);
+        }
+        let event = context.event()?;
+        event.record(&stream)?;
+        // The context first: what is made in it keeps it.
+        drop(context);
+        Ok((is_right, vec![Box::new(out), Box::new(host), Box::new(event), Box::new(stream)]))
+    };
+    let results: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..2 * count).map(|at| scope.spawn(move || work(at))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
+    });
+    for result in results {
+        let (is_right, held) = result?;
+        check(is_right, "a worker's values")?;
+        drop(held);
+    }
+    Ok(())
+}
