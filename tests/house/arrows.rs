@@ -125,7 +125,8 @@ mod tests {
         tree(&[
             (
                 "lib.rs",
-                "pub mod high; pub mod low; pub mod middle; pub use low::{Error, kept}; pub struct Own;",
+                "pub mod high; pub mod low; pub mod middle;\n\
+                 pub use low::{Error, kept}; pub struct Own;",
             ),
             ("main.rs", "fn main() { gpp::high::run() }"),
             ("low.rs", "pub struct Error; pub fn kept() {}"),
@@ -201,7 +202,8 @@ mod tests {
         parent[2].1 = "pub const ONE: u8 = super::ALL[0];";
         assert_eq!(circles_of_siblings(&tree(&parent)), [""; 0]);
         let found = circles(&tree(&parent));
-        let expected = "a circle of 2, a, a::one:\n  src/a/mod.rs:1: a names a::one\n  src/a/one.rs:1: a::one names a";
+        let expected = "a circle of 2, a, a::one:\n  src/a/mod.rs:1: a names a::one\n  \
+             src/a/one.rs:1: a::one names a";
         assert_eq!(found, [expected]);
 
         // Two siblings, and a re-export in between.

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use modules::Modules;
 
-/// The folders and files of `host/` from the bottom up: each uses only those before it. The library's
-/// root, the command's `main` and what they re-export stand above all.
+/// The folders and files of `host/` from the bottom up: each uses only those before it. The
+/// library's root and the command's `main` stand above all.
 const LAYERS: [&str; 13] = [
     "error",
     "process",

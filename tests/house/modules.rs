@@ -1,7 +1,8 @@
 //! A crate's modules, and which of them each names: in `use`, in paths and inside macros.
 //!
-//! Files are read as tokens, so comments and strings are none and the tokens of a macro count like any
-//! others. A path is followed through re-exports to the module that has the item.
+//! Files are read as tokens, so comments and strings are none and the tokens of a macro count like
+//! any others. A path is followed through re-exports to the module that has the item. What is named
+//! without a path, a method or what a glob brings in, is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
