@@ -1,0 +1,59 @@
+//! Devices that are not there or not fit for what is asked.
+
+use crate::gpp;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+#[test]
+fn a_gpu_that_is_not_there_exits_with_3() {
+    // No machine has a hundred; without a driver the first is missing already.
+    gpp()
+        .args(["--version", "v8", "--system", "tiny", "--device", "gpu:100"])
+        .assert()
+        .code(3)
+        .stderr(contains("no GPU to run on: "));
+}
+
+#[test]
+fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
+    gpp().args(["compare", "--device", "cpu"]).assert().code(3).stderr(contains("needs a GPU"));
+    gpp()
+        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1"])
+        .assert()
+        .success()
+        .stdout(contains("for data/tuned.json: {"));
+    let output = gpp()
+        .args(["scaling", "--quick", "--device", "cpu", "--repeat", "1", "--json", "-"])
+        .assert()
+        .success();
+    let record: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let points = record["points"].as_array().unwrap();
+    assert!(points.len() >= 2 && points.iter().all(|point| point["outcome"] == "passed"));
+    gpp()
+        .args(["--version", "best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
+        .assert()
+        .code(2)
+        .stderr(contains("unknown tile `9 × 8 warps`: did you mean").and(contains("ran").not()));
+}
+
+#[test]
+fn a_cpu_in_place_of_a_gpu_is_explained() {
+    for arguments in [&["info"][..], &["--version", "v8", "--system", "tiny", "--repeat", "1"]] {
+        let output = gpp().args(arguments).assert().success();
+        let output = output.get_output();
+        let on_gpu = String::from_utf8_lossy(&output.stdout).contains("gpu:0");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(on_gpu || errors.contains("note: running on the CPU, no GPU to use: "), "{errors}");
+    }
+}
+
+#[test]
+fn commands_for_a_gpu_take_a_small_system_on_a_cpu() {
+    gpp()
+        .args(["table", "--version", "v12", "--device", "cpu", "--repeat", "1", "--warmup", "0"])
+        .assert()
+        .success()
+        .stdout(contains("demo on cpu").and(contains("V100").or(contains(" 0.00 ")).not()))
+        .stderr(contains("note: system demo; si214 takes hours on a CPU"));
+}

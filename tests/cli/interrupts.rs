@@ -1,0 +1,104 @@
+//! What is left of a run or a file when the program is asked to stop.
+
+use std::fs;
+
+use gpp::kernels::registry::VERSIONS;
+use serde_json::Value;
+
+/// A write that never ends, where the test below starts it in a process of its own.
+#[test]
+fn write_until_interrupted() {
+    let Some(path) = std::env::var_os("GPP_TEST_WRITE") else { return };
+    gpp::process::interrupt::watch().unwrap();
+    let _ = gpp::process::output::replace(std::path::Path::new(&path), |file| {
+        use std::io::Write;
+        file.write_all(b"half")?;
+        println!("writing");
+        loop {
+            std::thread::park();
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_write_leaves_nothing() {
+    use std::io::BufRead;
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "interrupts::write_until_interrupted", "--nocapture"])
+            .env("GPP_TEST_WRITE", dir.path().join("file"))
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("writing")));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        kill(signal, child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+#[cfg(unix)]
+fn kill(signal: &str, id: u32) {
+    let sent = std::process::Command::new("sh")
+        .args(["-c", &format!("kill {signal} {id}")])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_is_done() {
+    use std::io::{BufRead, Read};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(["--system", "tiny", "--device", "cpu", "--repeat", "4000", "--json"])
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(errors.any(|line| line.unwrap().starts_with("v0 ")));
+    kill("-INT", child.id());
+    let errors: Vec<String> = errors.map(Result::unwrap).collect();
+    let mut table = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
+    let ran = format!("of {} versions ran", VERSIONS.len());
+    assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
+    let last = format!("│ {} ", VERSIONS[VERSIONS.len() - 1].id);
+    assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
+    let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(document["complete"], false);
+    let results = document["results"].as_array().unwrap();
+    assert!((1..VERSIONS.len()).contains(&results.len()));
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_tuning_names_no_fastest_shape() {
+    use std::io::{BufRead, Read};
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "4000"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(errors.any(|line| line.unwrap().contains(" ms  passed")));
+    kill("-INT", child.id());
+    errors.for_each(drop);
+    let mut table = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(table.contains("interrupted after 1 of ") && !table.contains("fastest"), "{table}");
+    assert!(!table.contains("tuned.json"), "{table}");
+}

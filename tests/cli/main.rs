@@ -1,0 +1,39 @@
+//! The program end to end: what it prints, writes and exits with.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod devices;
+mod interrupts;
+mod outcomes;
+mod outputs;
+mod records;
+mod runs;
+mod shown;
+mod usage;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn gpp() -> Command {
+    let mut command = Command::cargo_bin("gpp").unwrap();
+    command.env_remove("GPP_PTX");
+    command
+}
+
+/// Runs on the host and returns the JSON.
+fn json(arguments: &[&str]) -> Value {
+    let output = gpp()
+        .args(["--device", "cpu", "--repeat", "2", "--warmup", "0", "--json", "-"])
+        .args(arguments)
+        .assert()
+        .success();
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+fn archived(name: &str) -> std::path::PathBuf {
+    common::repository(&format!("data/runs/h200-2026-11-21/{name}"))
+}
+
+fn text(path: std::path::PathBuf) -> String {
+    path.to_str().unwrap().to_string()
+}

@@ -1,0 +1,115 @@
+//! A device that gives sums on purpose: outcomes and spread.
+
+use crate::common::{self, fixture};
+use gpp::experiments::measure::{Record, Repetition, Times, measure};
+use gpp::kernels::registry::VERSIONS;
+use gpp::problem::Sums;
+use gpp::reference::verify::Outcome;
+
+/// A device whose runs give these sums in turn.
+struct Fake {
+    info: gpp::devices::DeviceInfo,
+    sums: Vec<f64>,
+}
+
+impl gpp::devices::Device for Fake {
+    fn info(&self) -> &gpp::devices::DeviceInfo {
+        &self.info
+    }
+
+    fn kernel(
+        &self,
+        _: &gpp::kernels::registry::Version,
+        _: &gpp::kernels::registry::Body,
+    ) -> gpp::Result<gpp::devices::KernelInfo> {
+        Ok(gpp::devices::KernelInfo {
+            registers: Some(64),
+            warps_per_sm: Some(32),
+            ..Default::default()
+        })
+    }
+
+    fn load<'a>(
+        &'a self,
+        problem: &'a gpp::problem::Problem,
+    ) -> gpp::Result<Box<dyn gpp::devices::Loaded + 'a>> {
+        Ok(Box::new(FakeRun { plan: problem.plan(), nw: problem.nw(), sums: self.sums.iter() }))
+    }
+}
+
+struct FakeRun<'a> {
+    plan: gpp::problem::Planned,
+    nw: usize,
+    sums: std::slice::Iter<'a, f64>,
+}
+
+impl gpp::devices::Loaded for FakeRun<'_> {
+    fn plan(&self) -> &gpp::problem::Planned {
+        &self.plan
+    }
+
+    fn run(&mut self, _: &gpp::kernels::registry::Version) -> gpp::Result<(Sums, f64)> {
+        let value = num_complex::Complex64::from(*self.sums.next().unwrap());
+        let part = vec![value; self.nw];
+        Ok((Sums { asx: part.clone(), ach: part }, 0.1234567))
+    }
+}
+
+/// A record of runs that give these sums, against a reference of one.
+pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
+    let problem = fixture("plain");
+    let one = vec![num_complex::Complex64::from(1.0); problem.nw()];
+    let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
+    let golden = gpp::reference::Source::Golden;
+    let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
+    let info = gpp::devices::emulator::Emulator::new();
+    let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
+    let record = measure(
+        VERSIONS[0],
+        &fake,
+        gpp::devices::Device::load(&fake, &problem).unwrap().as_mut(),
+        &problem,
+        Some(&reference),
+        Repetition { warmup: 0, repeat: sums.len() },
+        || (),
+    );
+    (problem, record.unwrap())
+}
+
+#[test]
+fn runs_that_differ_in_a_bit_have_not_passed() {
+    let near = 1.0 + f64::EPSILON;
+    for (sums, outcome) in [
+        ([1.0, 1.0, 1.0], Outcome::Passed),
+        ([1.0, near, 1.0], Outcome::Nondeterministic),
+        ([1.0, 1.0, near], Outcome::Nondeterministic),
+        ([1.0, 1.0, 2.0], Outcome::Incorrect),
+    ] {
+        let (problem, record) = measured(&sums);
+        assert_eq!(record.verification.outcome, outcome, "{sums:?}");
+        let passed =
+            gpp::cli::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
+        assert_eq!(passed, outcome == Outcome::Passed);
+        let table = gpp::render::table::results(std::slice::from_ref(&record), None);
+        assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
+        let info = gpp::devices::emulator::Emulator::new();
+        let repetition = Repetition { warmup: 0, repeat: 3 };
+        let info = gpp::devices::Device::info(&info);
+        let mut run = gpp::record::run::Run::new(info, &problem, repetition);
+        run.records.push(record);
+        let outcome = &run.document(true)["results"][0]["verification"]["outcome"];
+        assert_eq!(outcome == "nondeterministic", table.contains("BITS DIFFER"));
+    }
+}
+
+#[test]
+fn spread_and_outliers() {
+    let times = Times::of(vec![1.0, 1.01, 0.99, 1.0, 2.0]);
+    assert_eq!(times.outliers(), 1);
+    assert!((times.relative_spread() - 1.01).abs() < 1e-12);
+    assert!((times.sigma().unwrap() - 0.4473).abs() < 1e-3);
+    assert_eq!(Times::of(vec![1.0, 1.2, 1.4, 1.6]).outliers(), 0);
+    // A tenth of a millisecond is no sign of anything.
+    assert_eq!(Times::of(vec![1e-5, 1e-5, 1e-5, 1e-4]).outliers(), 0);
+    assert_eq!((Times::of(vec![1.0]).sigma(), Times::of(vec![1.0]).outliers()), (None, 0));
+}

@@ -1,0 +1,180 @@
+//! Files and standard output that cannot be written, and what writing spares.
+
+use std::fs;
+
+use crate::common::{self, fixture_path};
+use crate::{archived, gpp, text};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+#[test]
+fn json_that_cannot_be_written_exits_with_2_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("missing/run.json");
+    gpp()
+        .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"])
+        .arg(&path)
+        .assert()
+        .code(2)
+        .stderr(contains("run.json: cannot write"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_said_before_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |json: &std::path::Path| {
+        let mut command = gpp();
+        command.args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"]);
+        command.arg(json).assert().code(2).stdout(predicate::str::is_empty())
+    };
+    run(&dir.path().join("missing/run.json"))
+        .stderr(contains("run.json: cannot write: No such file").and(contains(".gpp").not()));
+    run(dir.path()).stderr(contains("it is a folder"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    full(&[
+        "--version",
+        "v8",
+        "--system",
+        "tiny",
+        "--device",
+        "cpu",
+        "--json",
+        &text(path.clone()),
+    ]);
+    assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
+    let tuned = text(dir.path().join("tuned.json"));
+    full(&["tune", "-s", "tiny", "-d", "cpu", "-r", "1", "-j", &tuned]);
+    assert!(fs::read_to_string(&tuned).unwrap().contains("\"best\""));
+    // And the other way round.
+    gpp()
+        .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "/dev/full"])
+        .assert()
+        .code(2)
+        .stdout(contains("v8"))
+        .stderr(contains("/dev/full: cannot write: No space left"));
+}
+
+/// Runs with standard output on a device without room.
+#[cfg(target_os = "linux")]
+fn full(arguments: &[&str]) {
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(arguments)
+        .stdout(fs::File::options().write(true).open("/dev/full").unwrap())
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert!(errors.contains("standard output: cannot write: No space left"), "{errors}");
+}
+
+/// Runs with standard output on a pipe that nobody reads.
+fn closed(arguments: &[&str]) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(arguments)
+        .stdout(writer)
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    assert!(!errors.contains("error"), "{errors}");
+}
+
+#[test]
+fn standard_output_that_is_full_or_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let [page, records, profiles] =
+        ["page.html", "charts", "profiles"].map(|name| text(dir.path().join(name)));
+    let archive = text(archived("si214-complex"));
+    let run = text(archived("si214/run.json"));
+    let csv = text(common::repository("tests/data/ncu-2025.3-details.csv"));
+    for arguments in [
+        &["report", "--dir", &archive, "--output", &page][..],
+        &["roofline", "--dir", &archive, "--output", &records],
+        &["profile", "--from", &csv, "--system", "tiny", "--dir", &profiles],
+        &["table", "--from", &run],
+        &["table", "--from", &run, "--format", "csv"],
+        &["--version", "v8", "--system", "tiny", "--device", "cpu"],
+        &["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "-"],
+        &["info", "--device", "cpu"],
+        &["golden", "--system", "tiny"],
+        &["list"],
+        &["man"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        closed(arguments);
+        #[cfg(target_os = "linux")]
+        full(arguments);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_beyond_the_limit_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = assert_cmd::cargo::cargo_bin("gpp");
+    let script = format!(
+        "ulimit -f 100; exec '{}' generate --system demo --quiet --output '{}'",
+        program.display(),
+        dir.path().join("demo.dat").display()
+    );
+    Command::new("sh")
+        .args(["-c", &script])
+        .assert()
+        .code(2)
+        .stderr(contains("demo.dat: cannot write: File too large"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn outputs_spare_inputs_links_and_permissions() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("in.dat");
+    fs::copy(fixture_path("edge"), &input).unwrap();
+    let before = fs::read(&input).unwrap();
+    gpp()
+        .args(["--version", "v8", "--device", "cpu", "--input"])
+        .arg(&input)
+        .arg("--json")
+        .arg(dir.path().join("./in.dat"))
+        .assert()
+        .code(2)
+        .stderr(contains("it is the input"));
+    assert_eq!(fs::read(&input).unwrap(), before);
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode();
+        let json = |path: &std::path::Path| {
+            let mut command = gpp();
+            command.args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"]);
+            command.arg(path).assert().success();
+        };
+        let (real, link) = (dir.path().join("real.json"), dir.path().join("link.json"));
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        json(&link);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::read_to_string(&real).unwrap().contains("\"schema\""));
+        // As the umask wants it.
+        let usual = dir.path().join("usual");
+        fs::write(&usual, "").unwrap();
+        assert_eq!(mode(&real), mode(&usual));
+        // A file that is replaced stays as private as it was.
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        json(&link);
+        assert_eq!(mode(&real) & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,237 @@
+//! What a run, and what belongs to one, prints and writes.
+
+use std::fs;
+
+use crate::common::{self, FIXTURES, fixture, fixture_path};
+use crate::{gpp, json, text};
+use gpp::kernels::registry::VERSIONS;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+#[test]
+fn json_has_every_field() {
+    let document = json(&["--version", "all", "--system", "tiny"]);
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["device"]["id"], "cpu");
+    let system = &document["system"];
+    let extents = ["nbands", "nvband", "ngpown", "ncouls", "nstart", "nend"];
+    assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 9, 67, 2, 3]);
+    assert_eq!(system["name"], "tiny");
+    let results = document["results"].as_array().unwrap();
+    assert_eq!(results.len(), VERSIONS.len());
+    for (result, version) in results.iter().zip(VERSIONS) {
+        assert_eq!(result["version"], version.id);
+        let fields = result.as_object().unwrap();
+        for field in [
+            "device",
+            "time_s",
+            "flops",
+            "flops_source",
+            "tflops",
+            "registers",
+            "local_bytes",
+            "warps_per_sm",
+            "threads_per_block",
+            "blocks",
+            "asx",
+            "ach",
+            "verification",
+        ] {
+            assert!(fields.contains_key(field), "{field} is missing");
+        }
+        assert!(result["registers"].is_null() && result["warps_per_sm"].is_null());
+        let time = &result["time_s"];
+        assert_eq!(time["samples"].as_array().unwrap().len(), 2);
+        let [min, median, max] = ["min", "median", "max"].map(|k| time[k].as_f64().unwrap());
+        assert!(0.0 < min && min <= median && median <= max);
+        assert_eq!(result["asx"].as_array().unwrap().len(), 2);
+        assert!(result["ach"][1][1].is_f64());
+        let verification = &result["verification"];
+        assert_eq!(verification["outcome"], "passed");
+        assert_eq!(verification["reference"], "golden");
+        let [error, tolerance] =
+            ["max_rel_error", "tolerance"].map(|k| verification[k].as_f64().unwrap());
+        assert!(error <= tolerance && tolerance < 1e-10);
+    }
+}
+
+#[test]
+fn an_input_file_is_verified_by_its_own_sums() {
+    for name in FIXTURES {
+        let path = fixture_path(name);
+        let document = json(&["--version", "v0,v8", "--input", path.to_str().unwrap()]);
+        let stored = fixture(name).stored.unwrap();
+        for result in document["results"].as_array().unwrap() {
+            assert_eq!(result["verification"]["reference"], "file");
+            assert_eq!(result["asx"].as_array().unwrap().len(), stored.asx.len());
+            let re = result["asx"][0][0].as_f64().unwrap();
+            assert!((re - stored.asx[0].re).abs() < 1e-12);
+        }
+    }
+    gpp()
+        .args(["--version", "v3", "--device", "cpu", "--input"])
+        .arg(fixture_path("edge"))
+        .assert()
+        .success()
+        .stdout(contains("v3: the reference mini-app's criterion holds: it is absolute"));
+}
+
+#[test]
+fn a_table_on_standard_output_and_json_in_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    gpp()
+        .args(["--version", "v0,v4", "--system", "tiny", "--device", "cpu", "--json"])
+        .arg(&path)
+        .assert()
+        .success()
+        .stdout(contains("over v0").and(contains("v4")).and(contains("passed")))
+        .stdout(contains("reference: golden sums"));
+    let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(document["results"].as_array().unwrap().len(), 2);
+    gpp()
+        .args(["--version", "v0", "--system", "tiny", "--device", "cpu", "--quiet"])
+        .assert()
+        .success()
+        .stdout(predicate::str::is_empty())
+        .stderr(predicate::str::is_empty());
+}
+
+#[test]
+fn another_seed_is_verified_serially_and_gives_other_sums() {
+    let sums = |seed: &str| {
+        let document = json(&["--version", "v8", "--system", "tiny", "--seed", seed]);
+        assert_eq!(document["results"][0]["verification"]["outcome"], "passed");
+        (document["results"][0]["asx"].clone(), document["results"][0]["verification"].clone())
+    };
+    assert_eq!(sums("1").0, sums("1").0);
+    assert_ne!(sums("1").0, sums("2").0);
+    assert_eq!(sums("1").1["reference"], "serial");
+}
+
+#[test]
+fn wrong_reference_sums_exit_with_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wrong.dat");
+    let mut bytes = fs::read(fixture_path("plain")).unwrap();
+    // asxtempref(2): one record of 56 bytes before the end, its second element.
+    let at = bytes.len() - 2 * 56 + 4 + 16;
+    let value = f64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    bytes[at..at + 8].copy_from_slice(&(value * (1.0 + 1e-9)).to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    gpp()
+        .args(["--version", "v5", "--device", "cpu", "--input"])
+        .arg(&path)
+        .assert()
+        .code(1)
+        .stdout(contains("INCORRECT").and(contains("does not hold")))
+        .stderr(contains("v5: incorrect: asx(iw=2)"));
+}
+
+#[test]
+fn generate_writes_what_a_run_accepts() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tiny.dat");
+    gpp().args(["generate", "--system", "tiny", "--output"]).arg(&path).assert().success();
+    let document = json(&["--version", "v8", "--input", path.to_str().unwrap()]);
+    assert_eq!(document["results"][0]["verification"]["outcome"], "passed");
+    assert_eq!(document["results"][0]["verification"]["reference"], "file");
+    gpp()
+        .args(["generate", "--system", "tiny", "--output", "/no/such/folder/tiny.dat"])
+        .assert()
+        .code(2)
+        .stderr(contains("/no/such/folder/tiny.dat: cannot write"));
+}
+
+#[test]
+fn golden_prints_what_is_stored() {
+    let output = gpp().args(["golden", "--system", "tiny"]).assert().success();
+    let printed: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let text = fs::read_to_string(common::repository("data/golden.json")).unwrap();
+    let stored: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        printed[0],
+        stored.as_array().unwrap().iter().find(|g| g["system"] == "tiny").unwrap().clone()
+    );
+}
+
+#[test]
+fn info_lists_every_kernel() {
+    let mut assert = gpp().args(["info", "--device", "cpu"]).assert().success();
+    for body in VERSIONS.iter().flat_map(|version| version.all_bodies()) {
+        assert = assert.stdout(contains(body.symbol));
+    }
+}
+
+#[test]
+fn json_tells_where_it_comes_from() {
+    let document = json(&["--version", "best", "--system", "tiny", "--seed", "3"]);
+    let provenance = &document["provenance"];
+    assert_eq!((&provenance["seed"], &provenance["warmup"]), (&Value::from(3), &Value::from(0)));
+    assert_eq!((&provenance["repeat"], &provenance["input"]), (&Value::from(2), &Value::Null));
+    let date = provenance["date"].as_str().unwrap();
+    assert!(date.len() == 20 && date.ends_with('Z') && date.as_bytes()[10] == b'T', "{date}");
+    for field in ["host", "commit", "kernels_by", "program_by", "driver"] {
+        let value = &provenance.as_object().unwrap()[field];
+        assert!(value.is_null() || value.is_string(), "{field}: {value}");
+    }
+    let result = &document["results"][0];
+    assert!(result["shape"]["tile"].is_u64() && result["shape"]["warps"].is_u64());
+    assert!(result["spread"]["sigma_s"].is_f64() && result["spread"]["outliers"].is_u64());
+    let file = text(fixture_path("edge"));
+    let document = json(&["--version", "v0", "--input", &file]);
+    assert_eq!(document["provenance"]["input"], *file);
+    assert!(document["provenance"]["seed"].is_null() && document["results"][0]["shape"].is_null());
+    let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v0", "--format", "json"];
+    let output = gpp().args(table).assert().success();
+    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert!(document["runs"][0]["provenance"].as_object().unwrap().contains_key("kernels_by"));
+    for arguments in [&["info", "--device", "cpu", "--json"][..], &["list", "--json"]] {
+        let output = gpp().args(arguments).assert().success();
+        let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+        assert_eq!(document["schema"], 1);
+    }
+}
+
+#[test]
+fn ranges_short_flags_and_files_for_every_measuring_command() {
+    let document = json(&["-v", "v1-v3,best", "-s", "tiny"]);
+    let ids: Vec<&str> = document["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["version"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["v1", "v2", "v3", VERSIONS[VERSIONS.len() - 1].id]);
+    let file = text(fixture_path("plain"));
+    let small = ["-d", "cpu", "-r", "1", "-w", "0"];
+    gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
+    let output = gpp().args(["tune", "-i", &file, "-j", "-"]).args(small).assert().success();
+    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert!(document["results"].as_array().unwrap().len() > 2);
+    assert_eq!(document["provenance"]["input"], *file);
+    gpp()
+        .args(["tune", "-i", &file])
+        .args(small)
+        .assert()
+        .success()
+        .stdout(contains("fastest: gpp "));
+    gpp().args(["compare", "-i", &file, "-d", "cpu"]).assert().code(3);
+    // The counters are not of this file.
+    gpp()
+        .args(["profile", "-i", &file, "--from"])
+        .arg(common::repository("tests/data/ncu-2025.3-raw.csv"))
+        .assert()
+        .code(2)
+        .stderr(contains("FLOP a term of"));
+}
+
+#[test]
+fn rows_are_said_as_they_finish() {
+    gpp()
+        .args(["-v", "v0,v8", "-s", "tiny", "-d", "cpu"])
+        .assert()
+        .success()
+        .stderr(contains("v0 ").and(contains("v8 ")).and(contains(" ms  passed")));
+}

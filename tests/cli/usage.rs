@@ -1,0 +1,155 @@
+//! Flags: what is refused, and what the message says was needed.
+
+use std::fs;
+
+use crate::common::{self, fixture_path};
+use crate::{archived, gpp, text};
+use predicates::prelude::*;
+use predicates::str::contains;
+
+#[test]
+fn bad_usage_exits_with_2_and_says_what_was_needed() {
+    for (arguments, parts) in [
+        (vec!["--version", "v99"], vec!["unknown version `v99`", "did you mean", "v0, v1"]),
+        (vec!["--version", "v0,x"], vec!["unknown version `x`", "v13, best, all"]),
+        (
+            vec!["--system", "si215"],
+            vec!["unknown system `si215`", "did you mean `si214`", "si510"],
+        ),
+        (vec!["--device", "gpux"], vec!["unknown device `gpux`", "auto, gpu, gpu:N, cpu"]),
+        (vec!["--device", "gpu:x"], vec!["unknown device `gpu:x`"]),
+        (vec!["--repeat", "0"], vec!["--repeat", "at least 1"]),
+        (vec!["--repeat", "x"], vec!["--repeat", "whole number"]),
+        (vec!["--input", "no/such.dat"], vec!["no/such.dat: cannot read"]),
+        (vec!["--input", "x", "--system", "tiny"], vec!["cannot be used with"]),
+        (vec!["--nonsense"], vec!["--nonsense"]),
+        (vec!["nonsense"], vec!["nonsense"]),
+        (vec!["generate", "--system", "tiny"], vec!["--output"]),
+        (vec!["golden", "--system", "tine"], vec!["did you mean `tiny`"]),
+    ] {
+        let mut assert = gpp().args(&arguments).assert().code(2);
+        for part in parts {
+            assert = assert.stderr(contains(part));
+        }
+    }
+}
+
+#[test]
+fn version_flags_do_not_clash() {
+    let text = concat!("gpp ", env!("CARGO_PKG_VERSION"));
+    gpp().arg("-V").assert().success().stdout(contains(text));
+    gpp().arg("--help").assert().success().stdout(contains("--version <V[,V…]>"));
+}
+
+#[test]
+fn figures_are_filled_in_at_the_root() {
+    let dir = tempfile::tempdir().unwrap();
+    gpp()
+        .current_dir(dir.path())
+        .args(["figures", "--check"])
+        .assert()
+        .code(2)
+        .stderr(contains("run it from the repository's root"));
+}
+
+#[test]
+fn flags_without_effect_are_refused_by_name() {
+    let run = text(archived("si214/run.json"));
+    let csv = text(common::repository("tests/data/ncu-2025.3-raw.csv"));
+    let file = text(fixture_path("edge"));
+    for (arguments, part) in [
+        (&["--version", "v3", "--tile", "2"][..], "--tile: has no effect"),
+        (&["--version", "v0-v8", "--warps", "8"], "--warps: has no effect"),
+        (&["--version", "v8", "--registers", "64"], "--registers: has no effect"),
+        (
+            &["--version", "best", "--system", "tiny", "--device", "cpu", "--registers", "64"],
+            "--registers: has no effect on a CPU",
+        ),
+        (&["--input", &file, "--seed", "1"], "--seed"),
+        (&["scaling", "--version", "v0,v8"], "--version v0,v8: takes one version"),
+        (&["scaling", "--system", "tiny"], "--system"),
+        (&["table", "--from", &run, "--version", "v3"], "--version"),
+        (&["table", "--from", &run, "--device", "gpu"], "--device"),
+        (&["table", "--from", &run, "--repeat", "3"], "--repeat"),
+        (&["profile", "--from", &csv, "--device", "gpu"], "--device"),
+        (&["profile", "--from", &csv, "--no-lines"], "--no-lines"),
+        (&["compare", "--version", "v9"], "the yardstick has no v9"),
+    ] {
+        gpp().args(arguments).assert().code(2).stderr(contains(part));
+    }
+}
+
+#[test]
+fn counts_that_no_run_can_have_are_refused() {
+    for count in ["18446744073709551615", "1000000000000", "-1"] {
+        for flag in ["--repeat", "--warmup"] {
+            let flag_and_count = format!("{flag}={count}");
+            gpp()
+                .args(["--system", "tiny", "--device", "cpu", &flag_and_count])
+                .assert()
+                .code(2)
+                .stderr(contains(flag).and(contains("1000000")));
+        }
+    }
+}
+
+#[test]
+fn usage_errors_lead_to_what_was_meant() {
+    let empty = tempfile::tempdir().unwrap();
+    let missing = text(empty.path().join("missing"));
+    let (archive, run) = (text(archived("si214")), text(archived("si214/run.json")));
+    let compared = text(archived("compare.json"));
+    for (arguments, part) in [
+        (&["--version"][..], "-V prints the program's own"),
+        (&["--device", "GPU"], "did you mean `gpu`?"),
+        (&["--version", "8"], "did you mean `v8`?"),
+        (&["--version", "v8-v0"], "the range runs backwards, v8 comes after v0: write v0-v8"),
+        (&["--version", "v0..v8"], "ranges are written with a hyphen: v0-v8"),
+        (&["--device", "cuda"], "did you mean `gpu`?"),
+        (&["--device", "cuda:1"], "did you mean `gpu:1`?"),
+        (&["roofline", "--dir", &archive, "--output", "-"], "--output needs a folder"),
+        (&["profile", "--dir", "-"], "--dir needs a folder"),
+        (&["table", "--from", &compared], "is no record of a run"),
+        (&["roofline", "--dir", &missing], "no such folder"),
+        (&["profile", "--operations", &missing], "no such folder"),
+        (&["report", "--dir", &archive, "--output", &run], "it is the input"),
+        (&["generate", "--system", "tiny", "--output", "-"], "--output needs a file"),
+        (&["report", "--dir", &archive, "--output", "-"], "--output needs a file"),
+    ] {
+        gpp().args(arguments).assert().code(2).stderr(contains(part));
+    }
+    gpp().args(["--version", "v0,all", "--system", "tiny", "--device", "cpu"]).assert().success();
+    gpp()
+        .args(["generate", "--system", "tiny", "--output", "/no/such/folder/tiny.dat"])
+        .assert()
+        .code(2)
+        .stderr(contains("No such file").and(contains(".gpp").not()));
+    // Nothing is made before the profiler is found.
+    gpp()
+        .current_dir(empty.path())
+        .args(["profile", "--system", "tiny", "--ncu", "no-such-profiler"])
+        .assert()
+        .code(3);
+    assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn lists_completions_and_a_manual() {
+    let mut assert = gpp().arg("list").assert().success();
+    for name in ["v0", "v13", "si510-complex", "small enough for two CPU cores"] {
+        assert = assert.stdout(contains(name));
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        gpp().args(["completions", shell]).assert().success().stdout(contains("scaling"));
+    }
+    gpp()
+        .arg("man")
+        .assert()
+        .success()
+        .stdout(contains(".TH gpp").and(contains("GPP PROFILE")).and(contains("\\-\\-repeat")));
+    gpp()
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("best or all").and(contains("v0-v8")).and(contains("Examples:")));
+}
