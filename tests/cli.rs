@@ -7,7 +7,8 @@ use std::fs;
 use assert_cmd::Command;
 use common::{FIXTURES, fixture, fixture_path};
 use gpp::experiments::measure::{Record, Repetition, Times, measure};
-use gpp::kernels::registry::{Poles, VERSIONS};
+use gpp::kernels::plan::Poles;
+use gpp::kernels::versions::ALL;
 use gpp::problem::Sums;
 use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
@@ -40,9 +41,9 @@ fn json_has_every_field() {
     assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 9, 67, 2, 3]);
     assert_eq!(system["name"], "tiny");
     let results = document["results"].as_array().unwrap();
-    assert_eq!(results.len(), VERSIONS.len());
-    for (result, version) in results.iter().zip(VERSIONS) {
-        assert_eq!(result["version"], version.id);
+    assert_eq!(results.len(), ALL.len());
+    for (result, version) in results.iter().zip(ALL) {
+        assert_eq!(result["version"], version.id());
         let fields = result.as_object().unwrap();
         for field in [
             "device",
@@ -180,8 +181,9 @@ fn golden_prints_what_is_stored() {
 #[test]
 fn info_lists_every_kernel() {
     let mut assert = gpp().args(["info", "--device", "cpu"]).assert().success();
-    for body in VERSIONS.iter().flat_map(|version| version.all_bodies()) {
-        assert = assert.stdout(contains(body.symbol));
+    let kernels = ALL.iter().flat_map(|version| version.kernels);
+    for entry in kernels.flat_map(|kernel| kernel.entries) {
+        assert = assert.stdout(contains(entry.symbol));
     }
 }
 
@@ -352,14 +354,15 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
     // tiny has real poles.
-    let best = VERSIONS[VERSIONS.len() - 1];
-    let [of_real, of_any] = [Poles::Real, Poles::Any].map(|p| best.body(2, p).unwrap().symbol);
+    let best = ALL[ALL.len() - 1];
+    let [of_real, of_any] =
+        [Poles::Real, Poles::Any].map(|p| best.kernel(p).entry(2).unwrap().symbol);
     let counters = fs::read_to_string(common::repository(details)).unwrap();
     let counters = counters.replace("gpp_v5", of_any);
     let csv = tempfile::NamedTempFile::new().unwrap();
     fs::write(csv.path(), counters).unwrap();
-    let error = profile("tiny", best.id, csv.path().to_str().unwrap());
-    let expected = format!("{} runs kernel `{of_real}` on tiny, the counters are of", best.id);
+    let error = profile("tiny", best.id(), csv.path().to_str().unwrap());
+    let expected = format!("{} runs kernel `{of_real}` on tiny, the counters are of", best.id());
     assert!(error.contains(&expected) && error.contains(of_any), "{error}");
     // A table that is none is bad input, not a device that failed.
     assert!(profile("tiny", "v0", "tests/data/table1.md").contains("no header row"));
@@ -549,14 +552,14 @@ fn an_interrupted_run_keeps_what_is_done() {
     child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
-    let ran = format!("of {} versions ran", VERSIONS.len());
+    let ran = format!("of {} versions ran", ALL.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
-    let last = format!("│ {} ", VERSIONS[VERSIONS.len() - 1].id);
+    let last = format!("│ {} ", ALL[ALL.len() - 1].id);
     assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["complete"], false);
     let results = document["results"].as_array().unwrap();
-    assert!((1..VERSIONS.len()).contains(&results.len()));
+    assert!((1..ALL.len()).contains(&results.len()));
 }
 
 #[test]
@@ -893,8 +896,8 @@ impl gpp::devices::Device for Fake {
 
     fn kernel(
         &self,
-        _: &gpp::kernels::registry::Version,
-        _: &gpp::kernels::registry::Body,
+        _: &gpp::kernels::kernel::Kernel,
+        _: &gpp::kernels::kernel::Entry,
     ) -> gpp::Result<gpp::devices::KernelInfo> {
         Ok(gpp::devices::KernelInfo {
             registers: Some(64),
@@ -922,7 +925,7 @@ impl gpp::devices::Loaded for FakeRun<'_> {
         &self.plan
     }
 
-    fn run(&mut self, _: &gpp::kernels::registry::Version) -> gpp::Result<(Sums, f64)> {
+    fn run(&mut self, _: &gpp::kernels::kernel::Gpu) -> gpp::Result<(Sums, f64)> {
         let value = num_complex::Complex64::from(*self.sums.next().unwrap());
         let part = vec![value; self.nw];
         Ok((Sums { asx: part.clone(), ach: part }, 0.1234567))
@@ -939,7 +942,7 @@ fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let info = gpp::devices::emulator::Emulator::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
-        VERSIONS[0],
+        ALL[0],
         &fake,
         gpp::devices::Device::load(&fake, &problem).unwrap().as_mut(),
         &problem,
@@ -1050,7 +1053,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", VERSIONS[VERSIONS.len() - 1].id]);
+    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
