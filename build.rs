@@ -1,9 +1,8 @@
 //! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the program
 //! as `$OUT_DIR/gpp.ptx`, empty where no compiler here can do it (`GPP_NO_KERNELS` then says why).
-//! What is built of what is in `GPP_KERNELS_BY`, `GPP_RUSTC` and `GPP_COMMIT`.
+//! What is built and by what is in `GPP_KERNELS_BY`, `GPP_RUSTC` and `GPP_COMMIT`.
 
 use std::env;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -15,6 +14,8 @@ mod commit;
 mod compiler;
 #[path = "build/line_table.rs"]
 mod line_table;
+#[path = "build/ptx.rs"]
+mod ptx;
 
 const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
     `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
@@ -33,26 +34,22 @@ fn main() {
 
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    if let Some(commit) = commit::short(&root, &SOURCES) {
-        println!("cargo::rustc-env=GPP_COMMIT={commit}");
+    if let Some(commit) = commit::of(&root, &SOURCES) {
+        println!("cargo::rustc-env=GPP_COMMIT={}", commit.name);
+        for file in commit.depends_on {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
     }
     if let Ok(version) = compiler::own().version() {
         println!("cargo::rustc-env=GPP_RUSTC={version}");
     }
 
-    let mut tried = String::new();
-    let built = compiler::compilers().into_iter().find_map(|compiler| {
-        let built = || Ok((compiler.version()?, compiler.compile(&root, &out.join("kernels"))?));
-        built()
-            .map_err(|why: String| _ = write!(tried, "; {}: {why}", compiler.rustc.display()))
-            .ok()
-    });
-    let ptx = match built {
-        Some((version, ptx)) => {
+    let text = match compiler::first_that_builds(&compiler::all(), &root, &out.join("kernels")) {
+        Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
-            format!("// kernels by {version}\n{}", bounds::add(&line_table::rewrite(&ptx)))
+            ptx::finished(&ptx)
         }
-        None => {
+        Err(tried) => {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
             println!("cargo::warning={why}");
             println!("cargo::rustc-env=GPP_NO_KERNELS={why}");
@@ -62,5 +59,5 @@ fn main() {
             String::new()
         }
     };
-    fs::write(out.join("gpp.ptx"), ptx).expect("OUT_DIR can be written");
+    fs::write(out.join("gpp.ptx"), text).expect("OUT_DIR can be written");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gpp::devices::{Device, emulator::Emulator, gpu::Gpu};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use gpp::problem::{synthesis, systems};
 use gpp::process::progress::Progress;
 use gpp::reference;
@@ -26,12 +26,12 @@ fn versions(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("demo on {}", device.info().id));
         group.throughput(Throughput::Elements(problem.terms()));
         group.sample_size(10).measurement_time(Duration::from_secs(5));
-        for version in VERSIONS {
+        for version in ALL {
             // What is timed is what was verified.
             let (sums, _) = loaded.run(version).unwrap();
             let outcome = verify(&problem, &problem.start.plus(&sums), reference.as_ref()).outcome;
-            assert_eq!(outcome, Outcome::Passed, "{}", version.id);
-            group.bench_function(version.id, |bencher| {
+            assert_eq!(outcome, Outcome::Passed, "{}", version.id());
+            group.bench_function(version.id(), |bencher| {
                 bencher.iter_custom(|runs| {
                     let seconds = (0..runs).map(|_| loaded.run(version).unwrap().1);
                     Duration::from_secs_f64(seconds.sum())

@@ -1,10 +1,9 @@
-//! The launch bounds of each entry, as the registry states them.
+//! The launch bounds of each entry, as its kernel states them.
 
-use gpp_kernels::registry::{Body, Poles, VERSIONS};
-use gpp_kernels::tiles::candidates::CANDIDATES;
+use gpp_kernels::versions;
 
-/// The PTX with each entry's threads, and its register cap where it has one; a candidate is given its
-/// cap when it is loaded.
+/// The PTX with each entry's threads, and its register cap where it has one; a shape that is tuned is
+/// given its cap when it is loaded.
 pub fn add(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     let mut bounds = None;
@@ -20,18 +19,11 @@ pub fn add(ptx: &str) -> String {
     text
 }
 
+/// The bounds of an entry; none of one that is no version's.
 fn of(symbol: &str) -> Option<String> {
-    let has = |bodies: &[Body]| bodies.iter().any(|body| body.symbol == symbol);
-    if let Some(candidate) = CANDIDATES.iter().find(|candidate| has(candidate.bodies)) {
-        return Some(format!(".maxntid {}\n", candidate.shape.threads()));
-    }
-    let launch = VERSIONS
-        .iter()
-        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| version.of(poles)))
-        .find(|launch| has(launch.bodies))?;
-    let body = launch.bodies.iter().find(|body| body.symbol == symbol)?;
-    let mut bounds = format!(".maxntid {}\n", launch.threads);
-    if let Some(registers) = body.max_registers.or(launch.max_registers) {
+    let (_, kernel, entry) = versions::find(symbol)?;
+    let mut bounds = format!(".maxntid {}\n", kernel.threads);
+    if let Some(registers) = kernel.max_registers_of(entry) {
         bounds += &format!(".maxnreg {registers}\n");
     }
     Some(bounds)

@@ -1,11 +1,18 @@
 //! The commit that is being built.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Its short name, with `-dirty` where `sources` differ from it; none outside of a repository. The
-/// build runs again when another is checked out or made.
-pub fn short(root: &Path, sources: &[&str]) -> Option<String> {
+/// A commit, and what changes when another is checked out or made.
+pub struct Commit {
+    /// Its short name, with `-dirty` where the sources differ from it.
+    pub name: String,
+    /// Files of the repository that say which it is.
+    pub depends_on: Vec<PathBuf>,
+}
+
+/// The commit of `sources` in `root`; none outside of a repository.
+pub fn of(root: &Path, sources: &[&str]) -> Option<Commit> {
     let git = |arguments: &[&str]| -> Option<String> {
         // Locks would change the index, and so the state looked at.
         let mut git = Command::new("git");
@@ -16,13 +23,14 @@ pub fn short(root: &Path, sources: &[&str]) -> Option<String> {
     };
     let name = git(&["rev-parse", "--short=12", "HEAD"])?;
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
-    for file in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
+    let depends_on = ["HEAD", "packed-refs"]
+        .into_iter()
+        .chain(branch.as_deref())
+        .filter_map(|file| Some(root.join(git(&["rev-parse", "--git-path", file])?)))
         // A path that does not exist would have the build run every time.
-        let path = git(&["rev-parse", "--git-path", file]).map(|path| root.join(path));
-        if let Some(path) = path.filter(|path| path.exists()) {
-            println!("cargo::rerun-if-changed={}", path.display());
-        }
-    }
+        .filter(|path| path.exists())
+        .collect();
     let changes = git(&[&["status", "--porcelain", "--"], sources].concat())?;
-    Some(if changes.is_empty() { name } else { name + "-dirty" })
+    let name = if changes.is_empty() { name } else { name + "-dirty" };
+    Some(Commit { name, depends_on })
 }

@@ -12,6 +12,32 @@ const TARGET_CPU: &str = "sm_70";
 /// `2`: the back end fuses a·b + c, which Rust never does by itself.
 const FMA_LEVEL: &str = "-nvptx-fma-level=2";
 
+/// What a compiler made of the kernels.
+pub struct Built {
+    /// The compiler: see [`Compiler::version`].
+    pub version: String,
+    /// The PTX as it wrote it.
+    pub ptx: String,
+}
+
+/// The kernels of `root` by the first compiler that builds them, or what came of trying each.
+pub fn first_that_builds(
+    compilers: &[Compiler],
+    root: &Path,
+    target_dir: &Path,
+) -> Result<Built, String> {
+    let mut tried = String::new();
+    for compiler in compilers {
+        let build =
+            || Ok(Built { version: compiler.version()?, ptx: compiler.compile(root, target_dir)? });
+        match build() {
+            Ok(built) => return Ok(built),
+            Err::<_, String>(why) => tried += &format!("; {}: {why}", compiler.rustc.display()),
+        }
+    }
+    Err(tried)
+}
+
 /// A rustc and the cargo beside it.
 pub struct Compiler {
     pub rustc: PathBuf,
@@ -26,37 +52,47 @@ pub fn own() -> Compiler {
     }
 }
 
-/// Compilers to try: the one named, the one building this, the system's, then rustup's others.
-pub fn compilers() -> Vec<Compiler> {
-    let beside = |rustc: PathBuf| Compiler { cargo: rustc.with_file_name("cargo"), rustc };
-    if let Some(named) = env::var_os("GPP_KERNEL_RUSTC") {
-        return vec![beside(named.into())];
+/// Compilers to try: the one named, or the one building this, the system's, then rustup's others.
+pub fn all() -> Vec<Compiler> {
+    let path = |name| env::var_os(name).map(PathBuf::from);
+    if let Some(named) = path("GPP_KERNEL_RUSTC") {
+        return vec![Compiler::beside(named)];
     }
-    let mut list = vec![own(), beside("/usr/bin/rustc".into())];
-    let rustup = env::var_os("RUSTUP_HOME")
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".rustup")));
-    let toolchains = rustup.and_then(|home| fs::read_dir(home.join("toolchains")).ok());
-    let mut others: Vec<_> = toolchains
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| beside(entry.path().join("bin/rustc")))
-        .collect();
-    others.sort_by(|a, b| b.rustc.cmp(&a.rustc));
-    list.extend(others);
+    let rustup = path("RUSTUP_HOME").or_else(|| path("HOME").map(|home| home.join(".rustup")));
+    let mut list = vec![own(), Compiler::beside("/usr/bin/rustc".into())];
+    list.extend(rustup.map(|home| of_rustup(&home)).unwrap_or_default());
     list
 }
 
+/// The compilers of rustup's toolchains, the last name first.
+pub fn of_rustup(home: &Path) -> Vec<Compiler> {
+    let mut found: Vec<_> = fs::read_dir(home.join("toolchains"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| Compiler::beside(entry.path().join("bin/rustc")))
+        .collect();
+    found.sort_by(|a, b| b.rustc.cmp(&a.rustc));
+    found
+}
+
+/// Release and LLVM in what `rustc -vV` prints, as in `rustc 1.96.0, LLVM 22.1.8`.
+pub fn version_in(text: &str) -> Option<String> {
+    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    Some(format!("rustc {}, LLVM {}", of("release:")?, of("LLVM version:")?))
+}
+
 impl Compiler {
-    /// Its release and its LLVM's, as in `rustc 1.96.0, LLVM 22.1.8`.
+    /// This rustc and the cargo beside it.
+    pub fn beside(rustc: PathBuf) -> Compiler {
+        Compiler { cargo: rustc.with_file_name("cargo"), rustc }
+    }
+
+    /// Its release and its LLVM's: see [`version_in`].
     pub fn version(&self) -> Result<String, String> {
         let text = run(Command::new(&self.rustc).arg("-vV"))?;
-        let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
-        match (of("release:"), of("LLVM version:")) {
-            (Some(release), Some(llvm)) => Ok(format!("rustc {release}, LLVM {llvm}")),
-            _ => Err(format!("{} -vV says neither release nor LLVM", self.rustc.display())),
-        }
+        version_in(&text)
+            .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
     /// Builds the kernels crate and returns the PTX.
@@ -130,7 +166,11 @@ fn run(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let first = errors.lines().find(|line| line.starts_with("error"));
-    Err(first.or(errors.lines().last()).unwrap_or("failed").to_string())
+    Err(first_error(&String::from_utf8_lossy(&output.stderr)).to_string())
+}
+
+/// The first error in what a command printed, else its last line.
+pub fn first_error(printed: &str) -> &str {
+    let first = printed.lines().find(|line| line.starts_with("error"));
+    first.or(printed.lines().last()).unwrap_or("failed")
 }

@@ -3,10 +3,17 @@
 
 #[path = "../build/bounds.rs"]
 mod bounds;
+#[path = "../build/commit.rs"]
+mod commit;
+#[allow(dead_code, reason = "the build script uses all of it")]
+#[path = "../build/compiler.rs"]
+mod compiler;
 #[path = "../build/line_table.rs"]
 mod line_table;
 #[path = "common/loops.rs"]
 mod loops;
+#[path = "../build/ptx.rs"]
+mod ptx;
 
 use gpp::devices::gpu::ptx::Ptx;
 use loops::Loop;
@@ -91,7 +98,7 @@ fn lines_stay_where_the_debug_sections_cannot_be_read() {
 }
 
 #[test]
-fn entries_get_the_bounds_of_the_registry() {
+fn entries_get_the_bounds_of_their_kernels() {
     for ptx in RECORDED {
         let bounded = bounds::add(ptx);
         let of = |symbol: &str| {
@@ -135,7 +142,7 @@ fn a_module_has_one_entry_and_the_variables_that_it_uses() {
 #[test]
 fn a_cap_goes_to_an_entry_without_one() {
     for ptx in RECORDED {
-        let ptx = Ptx::new(bounds::add(&line_table::rewrite(ptx)));
+        let ptx = Ptx::new(ptx::finished(ptx));
         let caps = |symbol: &str, cap: Option<u32>| -> Vec<String> {
             let module = ptx.module(symbol, cap).unwrap();
             module.lines().filter(|line| line.starts_with(".max")).map(str::to_string).collect()
@@ -147,11 +154,66 @@ fn a_cap_goes_to_an_entry_without_one() {
 }
 
 #[test]
-fn ptx_says_which_compiler_wrote_it() {
-    let ptx = format!("// kernels by rustc 1.96.0, LLVM 22.1.8\n{}", RECORDED[1]);
-    assert_eq!(Ptx::new(ptx).compiler(), Some("rustc 1.96.0, LLVM 22.1.8"));
-    assert_eq!(Ptx::new(RECORDED[1]).compiler(), None);
+fn no_text_is_no_kernel() {
     assert_eq!(Ptx::new("").symbols().count(), 0);
+}
+
+#[test]
+fn a_compiler_is_named_by_release_and_llvm() {
+    let printed = "rustc 1.96.0 (abc 2026-05-25)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n\
+                   release: 1.96.0\nLLVM version: 22.1.8\n";
+    assert_eq!(compiler::version_in(printed).unwrap(), "rustc 1.96.0, LLVM 22.1.8");
+    assert_eq!(compiler::version_in("release: 1.96.0\n"), None);
+    let of_this = compiler::own().version().unwrap();
+    assert!(of_this.starts_with("rustc 1.") && of_this.contains(", LLVM "), "{of_this}");
+}
+
+#[test]
+fn the_first_error_is_what_a_command_failed_of() {
+    let printed = "warning: one\nerror[E0463]: can't find crate for `core`\nerror: aborting\n";
+    assert_eq!(compiler::first_error(printed), "error[E0463]: can't find crate for `core`");
+    assert_eq!(compiler::first_error("one\ntwo\n"), "two");
+    assert_eq!(compiler::first_error(""), "failed");
+}
+
+#[test]
+fn compilers_that_cannot_build_say_why_one_by_one() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["1.80", "stable"] {
+        std::fs::create_dir_all(home.path().join("toolchains").join(name)).unwrap();
+    }
+    let found = compiler::of_rustup(home.path());
+    let names: Vec<_> = found.iter().map(|one| one.rustc.to_string_lossy().into_owned()).collect();
+    assert!(names[0].ends_with("stable/bin/rustc") && names[1].ends_with("1.80/bin/rustc"));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let why = compiler::first_that_builds(&found, root, home.path()).err().unwrap();
+    for name in &names {
+        assert!(why.contains(&format!("; {name}: ")), "{why}");
+    }
+}
+
+#[test]
+fn a_commit_is_dirty_where_its_sources_are_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    assert!(commit::of(root, &["a"]).is_none());
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let mut git = std::process::Command::new("git");
+        git.arg("-C").arg(root).args(identity).args(arguments);
+        assert!(git.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    std::fs::write(root.join("a"), "1").unwrap();
+    git(&["add", "a"]);
+    git(&["commit", "-qm", "one"]);
+    let clean = commit::of(root, &["a"]).unwrap();
+    assert_eq!(clean.name.len(), 12);
+    assert!(clean.depends_on.iter().all(|file| file.exists()) && clean.depends_on.len() >= 2);
+    std::fs::write(root.join("b"), "1").unwrap();
+    assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name);
+    std::fs::write(root.join("a"), "2").unwrap();
+    assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name + "-dirty");
 }
 
 #[test]

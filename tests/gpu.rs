@@ -8,11 +8,13 @@ use std::sync::LazyLock;
 use common::families::{FAMILIES, family};
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
 use gpp::Error;
+use gpp::catalogue::BEST;
+use gpp::catalogue::tuned::with;
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::experiments::measure::{body, same_bits};
-use gpp::kernels::registry::{VERSIONS, Version};
-use gpp::kernels::tiles::candidates::CANDIDATES;
+use gpp::experiments::measure::{entry, same_bits};
+use gpp::kernels::kernel;
+use gpp::kernels::versions::ALL;
 use gpp::problem::{Problem, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -31,13 +33,13 @@ fn main() {
         println!("skipped on this machine: {why}");
     }
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
-    let shapes = CANDIDATES.iter().enumerate().map(|(at, candidate)| {
-        let name = format!("{:?} {:?} on the GPU", candidate.poles, candidate.shape);
+    let shapes = BEST.shapes.iter().enumerate().map(|(at, kernel)| {
+        let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
     });
-    let trials = VERSIONS
+    let trials = ALL
         .iter()
-        .map(|version| Trial::test(format!("{} on the GPU", version.id), || on_gpu(version)))
+        .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
         .chain([ahead])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
@@ -72,7 +74,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         .collect()
 });
 
-fn on_gpu(version: &'static Version) -> Result<(), Failed> {
+fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let failures: Vec<String> = CASES
         .iter()
@@ -84,18 +86,18 @@ fn on_gpu(version: &'static Version) -> Result<(), Failed> {
 /// Every candidate of the best version, for every number of energies and two caps.
 fn shape_on_gpu(at: usize) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let candidate = &CANDIDATES[at];
+    let kernel = &BEST.shapes[at];
     for kind in [Kind::Mixed, Kind::Real] {
         for nw in 1..=3 {
             let problem =
                 make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
-            if problem.plan().poles != candidate.poles {
+            if problem.plan().poles != kernel.poles {
                 continue;
             }
             let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
             for cap in [96, 128] {
-                let version = candidate.of(Version::best(), Some(cap));
-                check(&gpu, &version, &problem, &reference)?;
+                let version = with(BEST, kernel, Some(cap));
+                check(&gpu, version, &problem, &reference)?;
             }
         }
     }
@@ -108,15 +110,16 @@ fn loaded_ahead() -> Result<(), Failed> {
     let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
     let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
     let mut loaded = gpu.load(&problem)?;
-    for (at, version) in VERSIONS.iter().enumerate() {
+    for (at, version) in ALL.iter().enumerate() {
         loaded.run(version)?;
-        if let Some(next) = VERSIONS.get(at + 1) {
-            gpu.prepare(next, body(next, &problem, loaded.plan()));
+        if let Some(next) = ALL.get(at + 1) {
+            let kernel = loaded.plan().kernel(next);
+            gpu.prepare(kernel, entry(kernel, &problem));
         }
         let (sums, _) = loaded.run(version)?;
         let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
         if verification.outcome != Outcome::Passed {
-            return Err(format!("{}: {verification:?}", version.id).into());
+            return Err(format!("{}: {verification:?}", version.id()).into());
         }
     }
     Ok(())
@@ -124,7 +127,7 @@ fn loaded_ahead() -> Result<(), Failed> {
 
 fn check(
     gpu: &Gpu,
-    version: &Version,
+    version: &kernel::Gpu,
     problem: &Problem,
     reference: &Reference,
 ) -> Result<(), String> {

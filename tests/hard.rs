@@ -10,7 +10,7 @@ use common::{HARD, QUIET, hard_path, repository};
 use gpp::devices::Device;
 use gpp::devices::emulator::Emulator;
 use gpp::experiments::measure::same_bits;
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use gpp::problem::{Problem, file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source};
@@ -21,15 +21,15 @@ fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
     let device = Emulator::new();
     let mut loaded = device.load(problem).unwrap();
     let mut all = Vec::new();
-    for version in VERSIONS {
+    for version in ALL {
         let (sums, _) = loaded.run(version).unwrap();
         let (again, _) = loaded.run(version).unwrap();
-        assert!(same_bits(&sums, &again), "{} of {}", version.id, problem.name);
+        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name);
         let found = verify(problem, &problem.start.plus(&sums), Some(reference));
         if found.outcome != Outcome::Passed {
             let (error, tolerance) = (found.max_rel_error, found.tolerance);
             let worst = found.worst;
-            all.push(format!("{} {error:?} of {tolerance:e}, {worst:?}", version.id));
+            all.push(format!("{} {error:?} of {tolerance:e}, {worst:?}", version.id()));
         }
     }
     all

@@ -9,11 +9,12 @@ use gpp::Error;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
 use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::{Record, Repetition, Times, measure};
-use gpp::kernels::arrays;
-use gpp::kernels::registry::{Body, VERSIONS, Version};
-use gpp::kernels::target::WARP;
-use gpp::kernels::tiles::Place;
-use gpp::kernels::tiles::staging::{Array, Stage};
+use gpp::kernels::intrinsics::WARP;
+use gpp::kernels::kernel::{Entry, Gpu, Kernel};
+use gpp::kernels::layout;
+use gpp::kernels::staging::{Array, Stage};
+use gpp::kernels::tiling::Place;
+use gpp::kernels::versions::ALL;
 use gpp::problem::{Planned, Problem, Sums};
 use gpp::reference::verify::Outcome;
 use gpp::reference::{self, Reference};
@@ -31,8 +32,8 @@ impl Device for Scripted {
         &self.info
     }
 
-    fn kernel(&self, _: &Version, body: &Body) -> gpp::Result<KernelInfo> {
-        Ok(KernelInfo { symbol: body.symbol.into(), registers: Some(77), ..KernelInfo::default() })
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+        Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
     fn load<'a>(&'a self, _: &'a Problem) -> gpp::Result<Box<dyn Loaded + 'a>> {
@@ -52,9 +53,10 @@ impl Loaded for Script<'_> {
         self.plan
     }
 
-    fn run(&mut self, version: &Version) -> gpp::Result<(Sums, f64)> {
+    fn run(&mut self, version: &Gpu) -> gpp::Result<(Sums, f64)> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
-        let failed = || Error::Driver { operation: format!("run of {}", version.id), reason: lost };
+        let failed =
+            || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };
         let (factor, seconds) =
             self.script.pop_front().expect("no more runs").ok_or_else(failed)?;
         let scaled = |sums: &[num_complex::Complex64]| sums.iter().map(|z| z * factor).collect();
@@ -88,7 +90,7 @@ fn measured(
         Script { plan: &device.plan, right: &device.right, script: device.script.clone() };
     let mut told = 0;
     let record = measure(
-        VERSIONS[8],
+        ALL[8],
         &device,
         &mut loaded,
         &problem,
@@ -110,7 +112,7 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!((record.version, record.device.as_str()), ("v8", "gpu:7"));
     assert_eq!(record.kernel.registers, Some(77));
     assert_eq!((record.kernel.symbol.as_str(), record.threads_per_block), ("gpp_v8", 512));
-    assert_eq!(record.flops, VERSIONS[8].flops_per_term * problem.terms() as f64);
+    assert_eq!(record.flops, ALL[8].kernels[0].flops_per_term.unwrap() * problem.terms() as f64);
     assert_eq!(record.sums, reference.sums);
     assert_eq!(record.verification.outcome, Outcome::Passed);
     assert!(record.deterministic);
@@ -169,9 +171,9 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                 ig: column * WARP + thread % WARP,
                 igp: (group * warps + thread / WARP) * tile,
             };
-            let mut filled = vec![None; Stage::<T, W, E>::LENGTH as usize];
+            let mut filled = vec![None; Stage::<T, W>::LENGTH as usize];
             for thread in 0..threads {
-                for share in Stage::<T, W, E>::shares(thread, place(thread), ngpown, ncouls) {
+                for share in Stage::<T, W>::shares(thread, place(thread), ngpown, ncouls, E > 0) {
                     let element = Some((share.array, share.element(first, nbands)));
                     let slot = &mut filled[share.slot as usize];
                     assert!(slot.is_none() || *slot == element, "two threads, one slot");
@@ -182,18 +184,18 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                 let Place { ig, igp } = place(thread);
                 for row in 0..warps.min(nbands - first) {
                     let n = first + row;
-                    let at = |slot: u32| filled[(row * Stage::<T, W, E>::ROW + slot) as usize];
+                    let at = |slot: u32| filled[(row * Stage::<T, W>::BAND + slot) as usize];
                     let ig = ig.min(ncouls - 1);
                     let aqsn = Some((Array::Aqsn, n * ncouls + ig));
-                    assert_eq!(at(Stage::<T, W, E>::aqsn(thread)), aqsn);
+                    assert_eq!(at(Stage::<T, W>::aqsn(thread)), aqsn);
                     for t in 0..T {
-                        let element = n * arrays::Planned::rows(ngpown) + igp + t as u32;
+                        let element = n * layout::Planned::rows(ngpown) + igp + t as u32;
                         let aqsm = Some((Array::AqsmLocal, element));
-                        assert_eq!(at(Stage::<T, W, E>::aqsm_local(thread, t)), aqsm);
+                        assert_eq!(at(Stage::<T, W>::aqsm_local(thread, t)), aqsm);
                     }
                     for pair in 0..E / 2 {
                         let wx = Some((Array::Wx, n * 2 + pair as u32));
-                        assert_eq!(at(Stage::<T, W, E>::wx(pair)), wx);
+                        assert_eq!(at(Stage::<T, W>::wx(pair)), wx);
                     }
                 }
             }

@@ -9,9 +9,9 @@ use std::process::Command;
 use comfy_table::Table;
 use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
-use gpp::kernels::registry::{Loops, Spills, VERSIONS};
-use gpp::kernels::tiles::candidates::CANDIDATES;
-use gpp::kernels::{ceilings, reduce};
+use gpp::kernels::kernel::{Loops, Spills};
+use gpp::kernels::versions::ALL;
+use gpp::kernels::{ceilings, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -28,7 +28,7 @@ fn main() {
     let (nvdisasm, no_nvdisasm) = tool("GPP_NVDISASM", "nvdisasm");
     println!("kernels by {}", KERNELS_BY.unwrap_or("no compiler"));
     let mut trials = vec![
-        Trial::test("entries are those of the registry", entries).with_ignored_flag(no_ptxas),
+        Trial::test("entries are those of the versions", entries).with_ignored_flag(no_ptxas),
         Trial::test("lines are those of the Rust sources", lines).with_ignored_flag(no_ptxas),
     ];
     for architecture in ARCHITECTURES {
@@ -60,13 +60,14 @@ struct Usage {
     spill_loads: u32,
 }
 
-/// Symbols that the registry knows, with the spills that they may have.
+/// Symbols of the versions, with the spills that they may have.
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let bodies = VERSIONS.iter().flat_map(|version| version.all_bodies());
-    let candidates = CANDIDATES.iter().flat_map(|candidate| candidate.bodies);
-    let bodies = bodies.chain(candidates).map(|body| (body.symbol, body.spills));
-    let others = [reduce::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
-    bodies.chain(others.map(|symbol| (symbol, Spills { in_loop: 0, bytes: 0 }))).collect()
+    let kernels = ALL.iter().flat_map(|version| version.all_kernels());
+    let entries = kernels.flat_map(|kernel| kernel.entries);
+    let entries = entries.map(|entry| (entry.symbol, entry.spills));
+    let others =
+        [reduction::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    entries.chain(others.map(|symbol| (symbol, Spills { in_loop: 0, bytes: 0 }))).collect()
 }
 
 fn entries() -> Result<(), Failed> {
@@ -74,7 +75,7 @@ fn entries() -> Result<(), Failed> {
     let found: Vec<&str> = ptx.symbols().collect();
     let known: Vec<&str> = expected().into_keys().collect();
     if found != known {
-        return Err(format!("the PTX has {found:?}, the registry {known:?}").into());
+        return Err(format!("the PTX has {found:?}, the versions have {known:?}").into());
     }
     Ok(())
 }
@@ -97,21 +98,24 @@ fn lines() -> Result<(), Failed> {
         return Err(format!("an instruction is shown at {foreign}").into());
     }
     let ptx = Ptx::new(PTX);
-    for version in VERSIONS {
+    for version in ALL {
         // The others change no line of code that is executed.
-        let changes_lines = ["v0", "v1", "v2", "v3", "v4", "v6"].contains(&version.id);
-        let path = format!("./kernels/src/versions/{}.rs", version.id);
-        if changes_lines && !all.contains(&path.as_str()) {
-            return Err(format!("no instruction is shown at {path}").into());
+        let changes_lines = ["v0", "v1", "v2", "v3", "v4", "v6"].contains(&version.id());
+        let [file, folder] =
+            [".rs", "/"].map(|end| format!("./kernels/src/versions/{}{end}", version.id()));
+        let is_own = |at: &&str| **at == file || at.starts_with(&folder);
+        if changes_lines && !all.iter().any(|at| is_own(&at)) {
+            return Err(format!("no instruction is shown at {file}").into());
         }
-        if !matches!(version.loops, Loops::Tiled(_)) {
-            continue;
-        }
-        for body in version.all_bodies() {
-            let located = located(&ptx.of([body.symbol]));
-            let calls = located.iter().filter(|&&at| at == path).count();
-            if located.is_empty() || 2 * calls > located.len() {
-                return Err(format!("{} is shown where it calls its tiles", body.symbol).into());
+        for kernel in version.all_kernels().filter(|k| matches!(k.loops, Loops::Tiled(_))) {
+            for entry in kernel.entries {
+                let located = located(&ptx.of([entry.symbol]));
+                let calls = located.iter().filter(|at| is_own(at)).count();
+                if located.is_empty() || 2 * calls > located.len() {
+                    return Err(
+                        format!("{} is shown where it calls its tiles", entry.symbol).into()
+                    );
+                }
             }
         }
     }

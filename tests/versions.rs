@@ -1,16 +1,22 @@
-//! Every version's body on the host against the serial reference, and the registry's own rules.
+//! Every version's body on the host against the serial reference, and the lists' own rules.
 
 mod common;
 
 use std::collections::HashSet;
 
 use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
+use gpp::catalogue::BEST;
 use gpp::devices::Device;
 use gpp::devices::emulator::Emulator;
 use gpp::experiments::measure::same_bits;
+use gpp::kernels::emulator;
 use gpp::kernels::grid::{self, Collapsed, Thread};
-use gpp::kernels::registry::{Poles, VERSIONS, Version};
-use gpp::problem::{Problem, synthesis, systems};
+use gpp::kernels::kernel::{Extents, Gpu, Kernel, Loops};
+use gpp::kernels::plan::Poles;
+use gpp::kernels::sums::VALUES;
+use gpp::kernels::table::{EnergiesFrom, Table};
+use gpp::kernels::versions::{self, ALL, PAPER, PAST};
+use gpp::problem::{Header, Problem, synthesis, systems};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
@@ -20,16 +26,16 @@ fn check(problem: &Problem) {
     let device = Emulator::new();
     let mut loaded = device.load(problem).unwrap();
     let reference = reference::of(problem, QUIET).unwrap();
-    for version in VERSIONS {
+    for version in ALL {
         let (sums, _) = loaded.run(version).unwrap();
         let (again, _) = loaded.run(version).unwrap();
-        assert!(same_bits(&sums, &again), "{} of {}", version.id, problem.name);
+        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name);
         let verification = verify(problem, &problem.start.plus(&sums), Some(&reference));
         assert_eq!(
             verification.outcome,
             Outcome::Passed,
             "{} of {}: {verification:?}",
-            version.id,
+            version.id(),
             problem.name
         );
     }
@@ -104,7 +110,7 @@ fn plan_of_a_system() {
         let problem = synthesis::synthesise(systems::find(name).unwrap(), 3, quiet).unwrap();
         let plan = problem.plan();
         assert_eq!((plan.poles, plan.plain, plan.occupied), (poles, 11, 11), "{name}");
-        assert_eq!((plan.far, plan.table.half), (14, 0.5), "{name}");
+        assert_eq!((plan.far_begin, plan.table.half), (14, 0.5), "{name}");
         assert!(plan.keeps_order());
         // Pairs of no weight are masked and not listed.
         for takes in [Poles::Any, poles] {
@@ -133,7 +139,7 @@ fn energies_whose_difference_is_no_constant() {
             band[1] += 1e-9;
         }
         let plan = problem.plan();
-        assert!(halved.far < plan.far && plan.far < 21, "{name}");
+        assert!(halved.far_begin < plan.far_begin && plan.far_begin < 21, "{name}");
         check(&problem);
     }
 }
@@ -164,23 +170,139 @@ fn too_little_host_memory_says_how_much() {
 }
 
 #[test]
-fn registry_is_complete_and_without_duplicates() {
-    let ids: HashSet<_> = VERSIONS.iter().map(|v| v.id).collect();
-    let symbols: HashSet<_> =
-        VERSIONS.iter().flat_map(|v| v.all_bodies()).map(|body| body.symbol).collect();
-    assert_eq!(ids.len(), VERSIONS.len());
-    assert_eq!(symbols.len(), VERSIONS.iter().map(|v| v.all_bodies().count()).sum::<usize>());
-    for version in VERSIONS {
-        assert!(!version.change.is_empty() && !version.source.is_empty());
-        assert_eq!(version.threads % 32, 0, "{}", version.id);
-        assert!(version.threads <= 512, "{}", version.id);
-        for nw in 1..=3 {
-            for poles in [Poles::Any, Poles::Real] {
-                let body = version.body(nw, poles).unwrap();
-                let launches = version.launches(nw);
-                assert_eq!(launches.len() * body.energies as usize, nw, "{}", version.id);
-            }
+fn lists_are_complete_and_without_duplicates() {
+    let ids: HashSet<_> = ALL.iter().map(|v| v.id()).collect();
+    let kernels = || ALL.iter().flat_map(|v| v.all_kernels());
+    let entries = || kernels().flat_map(|kernel| kernel.entries);
+    let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
+    assert_eq!(ids.len(), ALL.len());
+    assert_eq!(symbols.len(), entries().count());
+    assert_eq!(ALL.len(), PAPER.len() + PAST.len());
+    for version in ALL {
+        let what = version.version;
+        assert!(!what.change.is_empty() && !what.source.is_empty());
+        for poles in [Poles::Any, Poles::Real] {
+            assert!(version.kernel(poles).poles.admits(poles), "{}", what.id);
         }
+        let reads_constants =
+            |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let needs = version.all_kernels().any(reads_constants);
+        assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
+        if let Some(other) = version.beyond {
+            assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT), *version));
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT + 1), other));
+        }
+    }
+    for kernel in kernels() {
+        assert_eq!(kernel.threads % 32, 0);
+        assert!(kernel.threads <= 512);
+        for nw in 1..=3 {
+            let entry = kernel.entry(nw).unwrap();
+            assert_eq!(kernel.launches(nw).len() * entry.energies as usize, nw, "{}", entry.symbol);
+        }
+        for entry in kernel.entries {
+            let (version, of, found) = versions::find(entry.symbol).unwrap();
+            assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
+            assert!(entry.symbol.starts_with(&format!("gpp_{}", version.id())));
+        }
+    }
+    assert!(versions::find("gpp_v").is_none());
+}
+
+/// Every block of a tiled grid has a slot of its own, those of a group stand together, and a group's
+/// pairs are all summed once.
+#[test]
+fn slots_and_groups() {
+    for kernel in ALL.iter().flat_map(|v| v.all_kernels()) {
+        let Loops::Tiled(shape) = kernel.loops else { continue };
+        for (ngpown, ncouls, odd_of_each) in [(1, 1, 0), (53, 70, 3), (96, 64, 40), (97, 65, 1)] {
+            let odd_begins: Vec<u32> = (0..=ngpown).map(|igp| igp * odd_of_each).collect();
+            let extents = Extents { nbands: 9, ngpown, ncouls, nw: 2, odd_begins: &odd_begins };
+            assert_eq!(kernel.exceeded(&extents), None);
+            let grid = kernel.grid(&extents);
+            assert_eq!(grid.groups, ngpown.div_ceil(shape.igp()));
+            let slots: HashSet<u32> = (0..grid.blocks()).map(|block| grid.slot(block)).collect();
+            assert_eq!(slots.len() as u32, grid.blocks());
+            for block in 0..grid.blocks() {
+                let (group, number) = grid.place(block);
+                let slot = grid.slot(block);
+                assert_eq!(slot / grid.per_group(), group);
+                // Tiles first, so that more odd blocks leave their places as they are.
+                let first = if grid.is_odd(block) { grid.ig_blocks } else { 0 };
+                assert_eq!(slot % grid.per_group(), first + number);
+            }
+            let most = odd_of_each * shape.igp().min(ngpown);
+            assert_eq!(grid.odd_blocks, most.div_ceil(shape.threads()));
+        }
+    }
+}
+
+/// Some `igp` of a problem.
+fn slab(problem: &Problem, igp: std::ops::Range<usize>) -> Problem {
+    let Header { ngpown, ncouls, .. } = problem.header;
+    let mut part = problem.clone();
+    part.header.ngpown = igp.len();
+    part.wtilde = problem.wtilde[igp.start * ncouls..igp.end * ncouls].to_vec();
+    part.eps = problem.eps[igp.start * ncouls..igp.end * ncouls].to_vec();
+    part.vcoul_loc = problem.vcoul_loc[igp.clone()].to_vec();
+    let bands = problem.aqsm_local.chunks(ngpown);
+    part.aqsm_local = bands.flat_map(|band| &band[igp.clone()]).copied().collect();
+    part
+}
+
+/// A group has the same bits alone, in a slab of several, and beside one with more odd pairs.
+#[test]
+fn groups_have_the_same_bits_in_every_slab() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 19, ngpown: 96, ncouls: 70, nw: 2, kind, seed: 4 };
+        let whole = make(made);
+        let of = |problem: &Problem, version: &Gpu| -> Vec<Vec<u64>> {
+            let plan = problem.plan();
+            let kernel = plan.kernel(version);
+            let layout = problem.reordered(kernel.layout, &plan);
+            let arrays = problem.arrays(&layout, plan.view(kernel));
+            let grid = kernel.grid(&plan.extents(&problem.header, kernel));
+            let entry = kernel.entry(problem.nw()).unwrap();
+            let mut sums = vec![vec![f64::NAN; 2 * VALUES]; grid.blocks() as usize];
+            for block in 0..grid.blocks() {
+                // SAFETY: the launch contract: arrays and plan are of one problem, which lives.
+                let found = unsafe { emulator::run_block(entry.host, &arrays, 0, block, grid) };
+                sums[grid.slot(block) as usize].copy_from_slice(&found[..2 * VALUES]);
+            }
+            let of_group = |group: &[Vec<f64>]| -> Vec<u64> {
+                (0..2 * VALUES)
+                    .map(|value| group.iter().map(|sums| sums[value]).collect::<Vec<_>>())
+                    .map(|partials| emulator::second_stage(&partials).to_bits())
+                    .collect()
+            };
+            sums.chunks(grid.per_group() as usize).map(of_group).collect()
+        };
+        for version in PAST {
+            let (together, alone): (Vec<_>, Vec<_>) = (
+                of(&whole, version),
+                [0..48, 48..96]
+                    .into_iter()
+                    .flat_map(|range| of(&slab(&whole, range), version))
+                    .collect(),
+            );
+            assert_eq!(together, alone, "{}", version.id());
+        }
+    }
+}
+
+#[test]
+fn extents_that_wrap_are_found() {
+    let extents = Extents { nbands: 10, ngpown: 1 << 19, ncouls: 100, nw: 2, odd_begins: &[] };
+    for version in ALL {
+        let kernel = version.kernel(Poles::Real);
+        let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+        let wraps = matches!(kernel.loops, Loops::Blocked { .. });
+        assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
+        let less = Extents { ngpown: (1 << 19) - 1, ..extents };
+        assert_eq!(kernel.exceeded(&less), None);
+        let larger = Extents { ncouls: 1 << 13, ..extents };
+        assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
     }
 }
 
@@ -195,11 +317,11 @@ fn every_shape_of_tiles() {
             let reference = reference::of(&problem, QUIET).unwrap();
             let poles = loaded.plan().poles;
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
-            for candidate in gpp::catalogue::tuned::candidates(poles) {
-                let version = candidate.of(Version::best(), Some(96));
-                let (sums, _) = loaded.run(&version).unwrap();
+            for kernel in gpp::catalogue::tuned::shapes(BEST, poles) {
+                let version = gpp::catalogue::tuned::with(BEST, kernel, Some(96));
+                let (sums, _) = loaded.run(version).unwrap();
                 let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
-                let shape = candidate.shape;
+                let shape = kernel.loops;
                 assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
             }
         }
@@ -213,15 +335,15 @@ fn tuned_shapes_have_kernels() {
     for tuned in TUNED.iter() {
         let poles = if tuned.poles == "real" { Poles::Real } else { Poles::Any };
         assert_eq!(tuned.poles, gpp::catalogue::tuned::name(poles));
-        shaped(Version::best(), &tuned.device, poles, Overrides::default()).unwrap();
+        shaped(BEST, &tuned.device, poles, Overrides::default()).unwrap();
     }
     let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
-    let version = shaped(Version::best(), "any", Poles::Real, wider).unwrap();
-    assert_eq!((version.threads, version.id), (512, Version::best().id));
+    let version = shaped(BEST, "any", Poles::Real, wider).unwrap();
+    assert_eq!((version.kernel(Poles::Real).threads, version.id()), (512, BEST.id()));
     let none = Overrides { tile: Some(9), ..Overrides::default() };
-    assert!(shaped(Version::best(), "any", Poles::Real, none).is_err());
+    assert!(shaped(BEST, "any", Poles::Real, none).is_err());
     // Other versions have the shape that they are about.
-    assert_eq!(shaped(VERSIONS[8], "any", Poles::Real, none).unwrap().id, "v8");
+    assert_eq!(shaped(ALL[8], "any", Poles::Real, none).unwrap().id(), "v8");
 }
 
 proptest! {

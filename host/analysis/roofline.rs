@@ -1,6 +1,6 @@
 //! The hierarchical roofline: levels, points, and which versions a figure shows.
 
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::versions::ALL;
 use serde::Serialize;
 
 use crate::experiments::profile::Profile;
@@ -90,9 +90,9 @@ pub const FIGURES: [Figure; 6] = [
     figure("roofline-past", None, "v8", "v13"),
 ];
 
-/// A version's place in the registry.
+/// A version's place among all.
 fn place(id: &str) -> Option<usize> {
-    VERSIONS.iter().position(|version| version.id == id)
+    ALL.iter().position(|version| version.id() == id)
 }
 
 impl Figure {
@@ -122,7 +122,7 @@ impl Figure {
 /// Versions by their places: "v0, v3, v8 to v13".
 fn names(places: &[usize]) -> String {
     let runs = places.chunk_by(|a, b| a + 1 == *b);
-    let name = |at: &usize| VERSIONS[*at].id.to_string();
+    let name = |at: &usize| ALL[*at].id().to_string();
     let run = |run: &[usize]| match run {
         [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
         few => few.iter().map(name).collect::<Vec<_>>().join(", "),

@@ -1,13 +1,15 @@
 //! The versions named on the command line.
 
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::kernel::Gpu;
+use gpp_kernels::versions::ALL;
 
+use crate::catalogue::BEST;
 use crate::error::{Error, Result};
 
 /// The versions that ids, ranges (`v0-v8`), `best` and `all` with commas between them name, each
 /// once, in the order named.
-pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
-    let mut named: Vec<&'static Version> = Vec::new();
+pub fn versions(names: &str) -> Result<Vec<&'static Gpu>> {
+    let mut named: Vec<&'static Gpu> = Vec::new();
     for name in names.split(',').map(str::trim) {
         if let Some((first, last)) = name.split_once("..") {
             let range = format!("{first}-{}", last.trim_start_matches('='));
@@ -15,7 +17,7 @@ pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
             return Err(Error::Data { origin: format!("--version {name}"), what });
         }
         let range = match (place(name), name.split_once('-')) {
-            _ if name == "all" => 0..=VERSIONS.len() - 1,
+            _ if name == "all" => 0..=ALL.len() - 1,
             (Some(at), _) => at..=at,
             (None, Some((first, last))) => {
                 let (from, to) = (one(first)?, one(last)?);
@@ -32,8 +34,8 @@ pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
                 at..=at
             }
         };
-        for version in &VERSIONS[range] {
-            if named.iter().all(|other| other.id != version.id) {
+        for version in &ALL[range] {
+            if named.iter().all(|other| other.id() != version.id()) {
                 named.push(version);
             }
         }
@@ -42,7 +44,7 @@ pub fn versions(names: &str) -> Result<Vec<&'static Version>> {
 }
 
 /// The one version that a name is of.
-pub fn single(flag: &str, names: &str) -> Result<&'static Version> {
+pub fn single(flag: &str, names: &str) -> Result<&'static Gpu> {
     match versions(names)?[..] {
         [version] => Ok(version),
         ref several => Err(Error::Data {
@@ -53,12 +55,12 @@ pub fn single(flag: &str, names: &str) -> Result<&'static Version> {
 }
 
 fn place(name: &str) -> Option<usize> {
-    let id = if name == "best" { Version::best().id } else { name };
-    VERSIONS.iter().position(|version| version.id == id)
+    let id = if name == "best" { BEST.id() } else { name };
+    ALL.iter().position(|version| version.id() == id)
 }
 
 fn one(name: &str) -> Result<usize> {
-    let known = VERSIONS.iter().map(|version| version.id).chain(["best", "all"]);
+    let known = ALL.iter().map(|version| version.id()).chain(["best", "all"]);
     place(name).ok_or_else(|| Error::unknown("version", name, known))
 }
 
@@ -69,14 +71,14 @@ mod tests {
     #[test]
     fn ids_ranges_best_and_all() {
         let ids = |names: &str| -> Vec<&str> {
-            versions(names).unwrap().iter().map(|version| version.id).collect()
+            versions(names).unwrap().iter().map(|version| version.id()).collect()
         };
         assert_eq!(ids("v3"), ["v3"]);
         assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
         assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
-        assert_eq!(ids("v0,all").len(), VERSIONS.len());
-        assert_eq!(ids("best"), [Version::best().id]);
-        assert_eq!(ids("v0-best").len(), VERSIONS.len());
+        assert_eq!(ids("v0,all").len(), ALL.len());
+        assert_eq!(ids("best"), [BEST.id()]);
+        assert_eq!(ids("v0-best").len(), ALL.len());
         for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8"] {
             assert!(versions(wrong).is_err(), "{wrong}");
         }

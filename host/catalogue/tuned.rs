@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use gpp_kernels::registry::{Launch, Loops, Poles, Version};
-use gpp_kernels::tiles::Shape;
-use gpp_kernels::tiles::candidates::{CANDIDATES, Candidate};
+use gpp_kernels::kernel::{Gpu, Kernel, Loops};
+use gpp_kernels::plan::Poles;
+use gpp_kernels::tiling::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -54,46 +54,58 @@ pub fn name(poles: Poles) -> &'static str {
     }
 }
 
-/// The candidates for these poles.
-pub fn candidates(poles: Poles) -> impl Iterator<Item = &'static Candidate> {
-    CANDIDATES.iter().filter(move |candidate| candidate.poles == poles)
+/// The shapes of a version's kernels for these poles.
+pub fn shapes(version: &Gpu, poles: Poles) -> impl Iterator<Item = &'static Kernel> + use<> {
+    version.shapes.iter().filter(move |kernel| kernel.poles == poles)
 }
 
-/// `version` in the shape for a device and these poles; only the best version has others than its
-/// own.
+/// The shape of a kernel's tiles.
+pub fn shape(kernel: &Kernel) -> Option<Shape> {
+    match kernel.loops {
+        Loops::Tiled(shape) => Some(shape),
+        _ => None,
+    }
+}
+
+/// `version` with this kernel and no other, and with this cap on its registers.
+pub fn with(version: &Gpu, kernel: &Kernel, max_registers: Option<u32>) -> &'static Gpu {
+    let &Gpu { version, beyond, shapes, .. } = version;
+    // A handful in the life of the program; versions are static everywhere.
+    let kernels = Box::leak(Box::new([Kernel { max_registers, ..*kernel }]));
+    Box::leak(Box::new(Gpu { version, kernels, beyond, shapes }))
+}
+
+/// `version` in the shape for a device and these poles, where it has others than its own.
 ///
 /// # Errors
 /// [`Error::UnknownName`] for a shape without kernels.
 pub fn shaped(
-    version: &'static Version,
+    version: &'static Gpu,
     device: &str,
     poles: Poles,
     overrides: Overrides,
-) -> Result<&'static Version> {
-    if version.id != Version::best().id {
-        return Ok(version);
-    }
-    let Launch { loops: Loops::Tiled(own), max_registers, .. } = version.of(poles) else {
+) -> Result<&'static Gpu> {
+    let &Kernel { max_registers, .. } = version.kernel(poles);
+    let Some(own) = shape(version.kernel(poles)).filter(|_| !version.shapes.is_empty()) else {
         return Ok(version);
     };
     let tuned = TUNED.iter().find(|t| t.device == device && t.poles == name(poles));
-    let (shape, registers) = tuned.map_or((own, max_registers), |tuned| {
+    let (picked, registers) = tuned.map_or((own, max_registers), |tuned| {
         (Shape { tile: tuned.tile, warps: tuned.warps }, tuned.max_registers)
     });
-    let shape = Shape {
-        tile: overrides.tile.unwrap_or(shape.tile),
-        warps: overrides.warps.unwrap_or(shape.warps),
+    let picked = Shape {
+        tile: overrides.tile.unwrap_or(picked.tile),
+        warps: overrides.warps.unwrap_or(picked.warps),
     };
     let registers = overrides.registers.or(registers);
-    if (shape, registers) == (own, max_registers) {
+    if (picked, registers) == (own, max_registers) {
         return Ok(version);
     }
     let text = |shape: Shape| format!("{} × {} warps", shape.tile, shape.warps);
-    let candidate = candidates(poles).find(|candidate| candidate.shape == shape);
-    let candidate = candidate.ok_or_else(|| {
-        let known: Vec<String> = candidates(poles).map(|c| text(c.shape)).collect();
-        Error::unknown("tile", &text(shape), known.iter().map(String::as_str))
+    let kernel = shapes(version, poles).find(|kernel| shape(kernel) == Some(picked));
+    let kernel = kernel.ok_or_else(|| {
+        let known: Vec<String> = shapes(version, poles).filter_map(shape).map(text).collect();
+        Error::unknown("tile", &text(picked), known.iter().map(String::as_str))
     })?;
-    // A handful in the life of the program; versions are static everywhere.
-    Ok(Box::leak(Box::new(candidate.of(version, registers))))
+    Ok(with(version, kernel, registers))
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{Poles, Version};
+use gpp_kernels::kernel;
+use gpp_kernels::plan::Poles;
 use serde_json::{Value, json};
 
 use super::args::CompareArgs;
 use super::source::{PAPER_SYSTEM, Source};
+use crate::catalogue::BEST;
 use crate::catalogue::names::{single, versions};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::yardstick::{OnBoth, Side};
@@ -93,7 +95,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let [rust, cuda] =
                     race.run([(Side::Rust, version), (Side::Cuda, version)], &mut passed)?;
                 let row = Parity {
-                    version: version.id,
+                    version: version.id(),
                     system: name.clone(),
                     rust_ms: rust.ms,
                     cuda_ms: cuda.ms,
@@ -109,7 +111,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 bar.inc(1);
             }
             let [v3, v8] = ["v3", "v8"].map(|id| single("--version", id));
-            let (v3, v8, fastest) = (v3?, v8?, Version::best());
+            let (v3, v8, fastest) = (v3?, v8?, BEST);
             let [ours, cuda, v3] =
                 race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)], &mut passed)?;
             bar.finish_and_clear();
@@ -120,7 +122,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             drop(race);
             let counters = ncu.as_ref().and_then(|ncu| counters(ncu, args, source, &problem));
             let row = Best {
-                version: fastest.id,
+                version: fastest.id(),
                 system: name.clone(),
                 poles,
                 best_ms: ours.ms,
@@ -141,12 +143,12 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The versions named; of `all`, those that the yardstick has.
-fn compared(names: &str) -> crate::Result<Vec<&'static Version>> {
+fn compared(names: &str) -> crate::Result<Vec<&'static kernel::Gpu>> {
     let (has, lacks): (Vec<_>, Vec<_>) = versions(names)?.into_iter().partition(|v| OnBoth::has(v));
     match lacks.first() {
         Some(lacking) if names != "all" => Err(Error::Data {
             origin: format!("--version {names}"),
-            what: format!("the yardstick has no {}", lacking.id),
+            what: format!("the yardstick has no {}", lacking.id()),
         }),
         _ => Ok(has),
     }
@@ -230,7 +232,7 @@ impl<'a> Race<'a> {
     /// seconds of runs and then the timed one.
     fn run<const N: usize>(
         &mut self,
-        competitors: [(Side, &'static Version); N],
+        competitors: [(Side, &'static kernel::Gpu); N],
         passed: &mut bool,
     ) -> crate::Result<[Result; N]> {
         let mut samples = [const { Vec::new() }; N];
@@ -259,7 +261,7 @@ impl<'a> Race<'a> {
                 let (side, version) = competitors[at];
                 let outcome = table::outcome(verification.outcome);
                 let name = &self.problem.name;
-                note(format_args!("{} by {side:?} on {name}: {outcome}", version.id));
+                note(format_args!("{} by {side:?} on {name}: {outcome}", version.id()));
                 *passed = false;
             }
             Result {

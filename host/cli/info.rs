@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::versions::ALL;
 use serde_json::{Value, json};
 
 use super::args::InfoArgs;
@@ -15,9 +15,11 @@ use crate::render::table;
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     let device = super::device(&args.device, Progress { shown: true })?;
     let mut kernels = Vec::new();
-    for version in VERSIONS {
-        for body in version.all_bodies() {
-            kernels.push((version, body, device.kernel(version, body)?));
+    for version in ALL {
+        for kernel in version.kernels {
+            for entry in kernel.entries {
+                kernels.push((*version, kernel, entry, device.kernel(kernel, entry)?));
+            }
         }
     }
 
@@ -25,16 +27,16 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         let kernels: Vec<Value> = kernels
             .iter()
-            .map(|(version, body, kernel)| {
+            .map(|(version, kernel, entry, info)| {
                 json!({
-                    "version": version.id,
-                    "symbol": kernel.symbol,
-                    "energies": body.energies,
-                    "threads_per_block": version.launch_of(body).threads,
-                    "registers": kernel.registers,
-                    "local_bytes": kernel.local_bytes,
-                    "shared_bytes": kernel.shared_bytes,
-                    "warps_per_sm": kernel.warps_per_sm,
+                    "version": version.id(),
+                    "symbol": info.symbol,
+                    "energies": entry.energies,
+                    "threads_per_block": kernel.threads,
+                    "registers": info.registers,
+                    "local_bytes": info.local_bytes,
+                    "shared_bytes": info.shared_bytes,
+                    "warps_per_sm": info.warps_per_sm,
                 })
             })
             .collect();

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use comfy_table::CellAlignment;
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::versions::ALL;
 use serde_json::{Value, json};
 
 use super::args::ListArgs;
+use crate::catalogue::BEST;
 use crate::problem::systems::SYSTEMS;
 use crate::process::output::print;
 use crate::render::table::{fit, table, terminal};
@@ -23,8 +24,8 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for version in VERSIONS {
-        versions.add_row([version.id, version.change, version.source]);
+    for version in ALL {
+        versions.add_row([version.id(), version.version.change, version.version.source]);
     }
     let mut systems = table(&["system", "bands", "occupied", "G′", "G", "poles", "MiB", "note"]);
     for at in [5, 7] {
@@ -46,7 +47,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     }
     print(|to| {
         writeln!(to, "{}", fit(versions, &[2], terminal()))?;
-        writeln!(to, "best is {}", Version::best().id)?;
+        writeln!(to, "best is {}", BEST.id())?;
         writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
     })?;
     Ok(ExitCode::SUCCESS)
@@ -57,12 +58,12 @@ fn poles(complex: bool) -> &'static str {
 }
 
 fn document() -> Value {
-    let versions = VERSIONS.map(|version| {
+    let versions = ALL.iter().map(|version| {
         json!({
-            "id": version.id,
-            "change": version.change,
-            "source": version.source,
-            "best": version.id == Version::best().id,
+            "id": version.id(),
+            "change": version.version.change,
+            "source": version.version.source,
+            "best": version.id() == BEST.id(),
         })
     });
     let systems: Vec<Value> = SYSTEMS
@@ -82,5 +83,5 @@ fn document() -> Value {
             })
         })
         .collect();
-    json!({ "schema": 1, "versions": versions.as_slice(), "systems": systems })
+    json!({ "schema": 1, "versions": versions.collect::<Vec<_>>(), "systems": systems })
 }

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::versions::ALL;
 
 use crate::devices::{Choice, Device};
 use crate::error::Error;
@@ -96,7 +96,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         (error.kind(), argument)
         && argument.starts_with("--version")
     {
-        let ids: Vec<&str> = VERSIONS.iter().map(|version| version.id).collect();
+        let ids: Vec<&str> = ALL.iter().map(|version| version.id()).collect();
         note(format_args!(
             "--version names kernel versions: {}, best, all; -V prints the program's own",
             ids.join(", ")

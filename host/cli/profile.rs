@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{Poles, Version};
+use gpp_kernels::kernel;
 
 use super::args::{DEFAULT_FOLDER, ProfileArgs};
 use super::run::{exit_code, measure_all};
 use super::source::{PAPER_SYSTEM, Source};
 use crate::catalogue::names::versions;
-use crate::catalogue::tuned::{Overrides, candidates};
+use crate::catalogue::tuned::{Overrides, shapes};
 use crate::devices::gpu::{self, Gpu};
 use crate::devices::{Choice, Device as _};
 use crate::error::Error;
 use crate::experiments::counting;
-use crate::experiments::measure::{Repetition, body};
+use crate::experiments::measure::{Repetition, entry};
 use crate::experiments::profile::folder::{CEILINGS, RUN, require_room};
 use crate::experiments::profile::{self, Context, Profile, lines, metrics, ncu, sass};
 use crate::problem::{Planned, Problem};
@@ -75,7 +75,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     }
     let bar = progress.bar("counting", profiles.len() as u64);
     for profile in profiles.iter_mut() {
-        let version = versions.iter().find(|v| v.id == profile.version).expect("only those");
+        let version = versions.iter().find(|v| v.id() == profile.version).expect("only those");
         profile.counted = Some(counting::count(version, &profiled.problem)?);
         profile::store(&folder, profile)?;
         bar.inc(1);
@@ -102,14 +102,15 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The profiles to take operations from; one for each version.
-fn operations(folder: Option<&Path>, versions: &[&Version]) -> crate::Result<Vec<Profile>> {
+fn operations(folder: Option<&Path>, versions: &[&kernel::Gpu]) -> crate::Result<Vec<Profile>> {
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let operations = profile::load(folder)?;
-    let has = |version: &&&Version| operations.iter().any(|other| other.version == version.id);
+    let has =
+        |version: &&&kernel::Gpu| operations.iter().any(|other| other.version == version.id());
     match versions.iter().find(|version| !has(version)) {
         Some(missing) => Err(Error::Data {
             origin: folder.display().to_string(),
-            what: format!("holds no profile of {} to take its operations from", missing.id),
+            what: format!("holds no profile of {} to take its operations from", missing.id()),
         }),
         None => Ok(operations),
     }
@@ -119,7 +120,7 @@ fn operations(folder: Option<&Path>, versions: &[&Version]) -> crate::Result<Vec
 fn recorded(
     args: &ProfileArgs,
     csv: &Path,
-    versions: &[&'static Version],
+    versions: &[&'static kernel::Gpu],
     source: &Source,
     operations: Vec<Profile>,
     progress: Progress,
@@ -131,13 +132,14 @@ fn recorded(
     let problem = source.load(progress)?;
     let context = context(&problem, format!("hardware counters, {origin}"), operations);
     let mut profiles = profile::aggregate(&launches, &context).map_err(wrong)?;
-    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
-    let has = |version: &&&Version| profiles.iter().any(|profile| profile.version == version.id);
+    profiles.retain(|profile| versions.iter().any(|version| version.id() == profile.version));
+    let has =
+        |version: &&&kernel::Gpu| profiles.iter().any(|profile| profile.version == version.id());
     let missing = versions.iter().find(|version| !has(version));
     if let Some(missing) = missing
         && (args.version != "all" || profiles.is_empty())
     {
-        return Err(wrong(format!("has no launch of {}", missing.id)));
+        return Err(wrong(format!("has no launch of {}", missing.id())));
     }
     let plan = problem.plan();
     for profile in &profiles {
@@ -149,16 +151,16 @@ fn recorded(
 
 /// Fails where the operations of a term are far from those of the version's kernels: the counters are
 /// of another system then.
-fn plausible(profile: &Profile, versions: &[&Version]) -> Result<(), String> {
+fn plausible(profile: &Profile, versions: &[&kernel::Gpu]) -> Result<(), String> {
     const FACTOR: f64 = 3.0;
     let counted = profile.flops() / profile.terms as f64;
-    let version = versions.iter().find(|version| version.id == profile.version);
+    let version = versions.iter().find(|version| version.id() == profile.version);
     let known: Vec<f64> = version
         .into_iter()
-        .flat_map(|version| [Poles::Any, Poles::Real].map(|poles| version.of(poles).flops_per_term))
+        .flat_map(|version| version.kernels.iter().filter_map(|kernel| kernel.flops_per_term))
         .collect();
     let near = |known: &f64| (1.0 / FACTOR..=FACTOR).contains(&(counted / known));
-    if known.iter().any(near) {
+    if known.is_empty() || known.iter().any(near) {
         return Ok(());
     }
     Err(format!(
@@ -173,18 +175,16 @@ fn plausible(profile: &Profile, versions: &[&Version]) -> Result<(), String> {
 /// Fails where the counters are of a kernel that the problem does not run, such as that of other poles.
 fn of_problem(
     profile: &Profile,
-    versions: &[&'static Version],
+    versions: &[&'static kernel::Gpu],
     problem: &Problem,
     plan: &Planned,
 ) -> Result<(), String> {
-    let version = versions.iter().find(|version| version.id == profile.version);
+    let version = versions.iter().find(|version| version.id() == profile.version);
     let (Some(version), Some(found)) = (version, profile.launches.first()) else { return Ok(()) };
-    let needed = body(version, problem, plan);
+    let needed = entry(plan.kernel(version), problem);
     let in_other_shapes = || {
-        version.id == Version::best().id
-            && candidates(plan.poles)
-                .flat_map(|candidate| candidate.bodies)
-                .any(|body| body.energies == needed.energies && body.symbol == found)
+        let entries = shapes(version, plan.poles).flat_map(|kernel| kernel.entries);
+        entries.into_iter().any(|entry| entry.energies == needed.energies && entry.symbol == found)
     };
     if needed.symbol == found || in_other_shapes() {
         return Ok(());
@@ -199,7 +199,7 @@ fn of_problem(
 /// Profiles by running the versions under ncu; `None` where one was not verified.
 fn run(
     args: &ProfileArgs,
-    versions: &[&'static Version],
+    versions: &[&'static kernel::Gpu],
     source: &Source,
     operations: Vec<Profile>,
     folder: &Path,
@@ -239,7 +239,7 @@ fn run(
     let counters = format!("hardware counters, ncu {}", ncu.version);
     let mut profiles = profile::aggregate(&launches, &context(&problem, counters, operations))
         .map_err(|what| Error::Profiler { what })?;
-    profiles.retain(|profile| versions.iter().any(|version| version.id == profile.version));
+    profiles.retain(|profile| versions.iter().any(|version| version.id() == profile.version));
     // The counters are worth keeping without the samples.
     let lines = if args.no_lines {
         Vec::new()

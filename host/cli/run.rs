@@ -3,15 +3,16 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{Loops, Poles, Version};
+use gpp_kernels::kernel::Gpu;
 
 use super::args::RunArgs;
 use super::source::SMALL_SYSTEM;
+use crate::catalogue::BEST;
 use crate::catalogue::names::versions;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::devices::Device;
 use crate::error::{Error, Result};
-use crate::experiments::measure::{Record, Repetition, body, measure};
+use crate::experiments::measure::{Record, Repetition, entry, measure};
 use crate::problem::Problem;
 use crate::process::interrupt::Kept;
 use crate::process::output::{self, is_stdout, note, print, write_text};
@@ -80,7 +81,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 pub fn measure_all(
     device: &dyn Device,
     problem: &Problem,
-    versions: &[&'static Version],
+    versions: &[&'static Gpu],
     overrides: Overrides,
     repetition: Repetition,
     progress: Progress,
@@ -92,12 +93,12 @@ pub fn measure_all(
     let runs = versions.len() * (repetition.warmup + repetition.repeat);
     let bar = progress.bar("running", runs as u64);
     let mut records = Vec::with_capacity(versions.len());
-    let versions: Vec<&Version> = versions
+    let versions: Vec<&Gpu> = versions
         .iter()
         .map(|version| shaped(version, &device.info().name, poles, overrides))
         .collect::<Result<_>>()?;
     let plan = loaded.plan();
-    let is_replaced = |v: &&Version| v.beyond.is_some() && plan.running(v).beyond.is_none();
+    let is_replaced = |v: &&Gpu| !std::ptr::eq(plan.running(v), *v);
     if overrides != Overrides::default() && versions.iter().any(is_replaced) {
         let what =
             "have no effect: the constant memory does not hold the energies, so the kernels \
@@ -106,16 +107,19 @@ pub fn measure_all(
         return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
     }
     for (at, &version) in versions.iter().enumerate() {
-        let next = versions.get(at + 1).map(|next| (next, body(next, problem, loaded.plan())));
+        let next = versions.get(at + 1).map(|next| {
+            let kernel = loaded.plan().kernel(next);
+            (*kernel, entry(kernel, problem))
+        });
         let mut left = repetition.warmup + repetition.repeat;
         // Loads of kernels go beside a last run, never between timed ones.
         let prepare = |left: usize| {
-            if let (1, Some((next, body))) = (left, next) {
-                device.prepare(next, body);
+            if let (1, Some((kernel, entry))) = (left, &next) {
+                device.prepare(kernel, entry);
             }
         };
         prepare(left);
-        bar.set_message(format!("{} on {}", version.id, device.info().id));
+        bar.set_message(format!("{} on {}", version.id(), device.info().id));
         let record = measure(
             version,
             device,
@@ -164,20 +168,17 @@ pub fn exit_code(records: &[Record]) -> ExitCode {
 }
 
 /// Fails where the flags of a shape change nothing.
-fn require_effect(overrides: Overrides, versions: &[&Version]) -> Result<()> {
+fn require_effect(overrides: Overrides, versions: &[&Gpu]) -> Result<()> {
     let given = [
         ("--tile", overrides.tile),
         ("--warps", overrides.warps),
         ("--registers", overrides.registers),
     ];
-    let tunable = |version: &&Version| {
-        let tiled = |poles| matches!(version.of(poles).loops, Loops::Tiled(_));
-        version.id == Version::best().id && [Poles::Any, Poles::Real].into_iter().any(tiled)
-    };
+    let tunable = |version: &&Gpu| !version.shapes.is_empty();
     match given.iter().find(|(_, value)| value.is_some()) {
         Some((flag, _)) if !versions.iter().any(tunable) => Err(Error::Data {
             origin: (*flag).into(),
-            what: format!("has no effect without --version {}", Version::best().id),
+            what: format!("has no effect without --version {}", BEST.id()),
         }),
         _ => Ok(()),
     }

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::kernel::Gpu;
+use gpp_kernels::versions::ALL;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
     };
     let lines = Lines {
         device: device.info().clone(),
-        version: version.id,
+        version: version.id(),
         complex: args.complex,
         provenance,
         points: Vec::new(),
@@ -116,12 +117,12 @@ const WARMUP: usize = 2;
 /// Measures the points and hands each on; whether all passed.
 fn measure_points(
     args: &ScalingArgs,
-    version: &'static Version,
+    version: &'static Gpu,
     device: &dyn Device,
     progress: Progress,
     mut each: impl FnMut(Point),
 ) -> crate::Result<bool> {
-    let judge = VERSIONS.iter().find(|v| v.id == "v3").expect("v3 is in the registry");
+    let judge = ALL.iter().find(|v| v.id() == "v3").expect("v3 is a version");
     let small = |extents: &[usize; 4]| extents[..3].iter().product::<usize>() < 5_000_000;
     let lines: Vec<_> =
         lines().into_iter().filter(|(_, extents)| !args.quick || small(extents)).collect();

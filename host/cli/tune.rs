@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use gpp_kernels::registry::{Poles, Version};
+use gpp_kernels::plan::Poles;
 use serde_json::{Value, json};
 
 use super::args::TuneArgs;
-use crate::catalogue::tuned::{Tuned, candidates, name};
+use crate::catalogue::BEST;
+use crate::catalogue::tuned::{self, Tuned, name, shape};
 use crate::devices::{Device, DeviceInfo};
-use crate::experiments::measure::{Record, Repetition, body, measure};
+use crate::experiments::measure::{Record, Repetition, entry, measure};
 use crate::problem::Problem;
 use crate::process::interrupt::Kept;
 use crate::process::output::{self, is_stdout, print, write_text};
@@ -51,7 +52,7 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         device: device.info().clone(),
         provenance: Provenance::now(device.info()).of(&problem.origin, repetition),
         poles: name(poles),
-        all: candidates(poles).count() * caps(device.as_ref()).len(),
+        all: tuned::shapes(BEST, poles).count() * caps(device.as_ref()).len(),
         tried: 0,
         found: Vec::new(),
     };
@@ -95,12 +96,14 @@ fn shapes(
     let mut loaded = device.load(problem)?;
     let poles: Poles = loaded.plan().poles;
     let caps = caps(device);
-    let bar = progress.bar("tuning", (candidates(poles).count() * caps.len()) as u64);
+    let bar = progress.bar("tuning", (tuned::shapes(BEST, poles).count() * caps.len()) as u64);
     let mut passed = true;
     for cap in caps {
-        for candidate in candidates(poles) {
-            let version: &'static Version = Box::leak(Box::new(candidate.of(Version::best(), cap)));
-            let kernel = device.kernel(version, body(version, problem, loaded.plan()))?;
+        for candidate in tuned::shapes(BEST, poles) {
+            let version = tuned::with(BEST, candidate, cap);
+            let [own] = version.kernels else { unreachable!("it has this kernel only") };
+            let kernel = device.kernel(own, entry(own, problem))?;
+            let Some(shape) = shape(own) else { unreachable!("shapes are of tiles") };
             bar.inc(1);
             // Some kernels need more registers than a large block leaves.
             if kernel.warps_per_sm == Some(0) {
@@ -114,8 +117,8 @@ fn shapes(
             let tuned = Tuned {
                 device: device.info().name.clone(),
                 poles: name(poles).into(),
-                tile: candidate.shape.tile,
-                warps: candidate.shape.warps,
+                tile: shape.tile,
+                warps: shape.warps,
                 max_registers: cap,
             };
             progress.say(format_args!(
@@ -184,7 +187,7 @@ fn show(to: &mut dyn Write, trials: &Trials, complete: bool) -> std::io::Result<
     }
     writeln!(to, "{}", fit(rows, &[6, 7, 5], table::terminal()))?;
     if let Some(best) = best(&found).filter(|_| complete) {
-        writeln!(to, "fastest: gpp --version {} {}", Version::best().id, flags(best))?;
+        writeln!(to, "fastest: gpp --version {} {}", BEST.id(), flags(best))?;
         writeln!(to, "for data/tuned.json: {}", serde_json::to_string(best)?)?;
     }
     Ok(())
@@ -214,7 +217,7 @@ fn document(trials: &Trials, complete: bool) -> Value {
         "complete": complete,
         "device": trials.device,
         "system": trials.system,
-        "version": Version::best().id,
+        "version": BEST.id(),
         "poles": trials.poles,
         "results": results,
         "best": best(&found).filter(|_| complete),

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
-use gpp_kernels::reduce::VALUES;
-use gpp_kernels::registry::{Body, Layout, Version};
-use gpp_kernels::target;
+use gpp_kernels::emulator;
+use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::experiments::measure::body;
+use crate::experiments::measure::entry;
 use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
 
 /// The host.
@@ -72,8 +73,8 @@ impl Device for Emulator {
         &self.info
     }
 
-    fn kernel(&self, _: &Version, body: &Body) -> Result<KernelInfo> {
-        Ok(KernelInfo { symbol: body.symbol.into(), ..KernelInfo::default() })
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
+        Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
@@ -97,39 +98,40 @@ impl Loaded for OnHost<'_> {
         &self.plan
     }
 
-    fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
-        let version = &self.plan.running(version);
-        let layout = match version.layout {
+    fn run(&mut self, version: &Gpu) -> Result<(Sums, f64)> {
+        let kernel = self.plan.kernel(version);
+        let layout = match kernel.layout {
             Layout::Original => &self.original,
             Layout::Swapped => &self.swapped,
             Layout::Planned => &self.planned,
         };
         let nw = self.problem.nw();
-        let body = body(version, self.problem, &self.plan);
-        let extents = self.plan.extents(&self.problem.header, version);
-        let poles = self.plan.poles;
-        let (threads, blocks) = (version.of(poles).threads, version.blocks(extents, poles));
-        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(version)));
+        let entry = entry(kernel, self.problem);
+        let grid = kernel.grid(&self.plan.extents(&self.problem.header, kernel));
+        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(kernel)));
 
         let begin = Instant::now();
-        let mut values = Vec::with_capacity(nw * VALUES);
-        for iw in version.launches(nw) {
-            let partials: Vec<_> = (0..blocks)
+        let mut values = Vec::with_capacity(nw * VALUES * grid.groups as usize);
+        for iw in kernel.launches(nw) {
+            let blocks: Vec<_> = (0..grid.blocks())
                 .into_par_iter()
                 .map(|block| {
-                    // SAFETY: the arrays live as long as `self`, hold what their extents say (the
-                    // problem's constructor checks it) in the version's layout, and the launches
-                    // keep the body's energies within nw.
-                    unsafe {
-                        target::run_block(body.host, arrays.get(), iw, block, threads, blocks)
-                    }
+                    // SAFETY: the launch contract: the arrays live as long as `self` and hold what their
+                    // extents say (the problem's constructor checks it) in the kernel's layout, the
+                    // plan is that of these poles, and the launches keep the entry's energies within nw.
+                    unsafe { emulator::run_block(entry.host, arrays.get(), iw, block, grid) }
                 })
                 .collect();
-            for value in 0..body.energies as usize * VALUES {
-                let column: Vec<f64> = partials.iter().map(|sums| sums[value]).collect();
-                values.push(target::second_stage(&column));
+            for value in 0..entry.energies as usize * VALUES {
+                let mut partials = vec![f64::NAN; blocks.len()];
+                for (block, sums) in (0..).zip(&blocks) {
+                    partials[grid.slot(block) as usize] = sums[value];
+                }
+                values
+                    .extend(partials.chunks(grid.per_group() as usize).map(emulator::second_stage));
             }
         }
-        Ok((Sums::from_values(&values), begin.elapsed().as_secs_f64()))
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok((Sums::from_groups(&values, grid.groups as usize), seconds))
     }
 }

@@ -6,7 +6,7 @@ pub mod gpu;
 use std::fmt;
 use std::str::FromStr;
 
-use gpp_kernels::registry::{Body, Version};
+use gpp_kernels::kernel::{self, Entry, Kernel};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -17,15 +17,15 @@ pub trait Device {
     /// What is known of it.
     fn info(&self) -> &DeviceInfo;
 
-    /// What is known of one of a version's kernels here.
+    /// What is known of one of a kernel's entries here.
     ///
     /// # Errors
     /// [`Error::Driver`].
-    fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo>;
+    fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
-    /// Says which of a version's kernels is needed next, so that the device can get it ready while the
+    /// Says which entry is needed next, so that the device can get it ready while the
     /// run after this call is under way.
-    fn prepare(&self, _version: &Version, _body: &Body) {}
+    fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
 
     /// Puts a problem's arrays on the device, where all versions find them.
     ///
@@ -45,7 +45,7 @@ pub trait Loaded {
     ///
     /// # Errors
     /// [`Error::Driver`].
-    fn run(&mut self, version: &Version) -> Result<(Sums, f64)>;
+    fn run(&mut self, version: &kernel::Gpu) -> Result<(Sums, f64)>;
 }
 
 /// What is known of a device.

@@ -5,12 +5,12 @@
 
 use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::grid::Thread;
-use gpp_kernels::registry::Version;
+use gpp_kernels::kernel::Gpu;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::experiments::measure::body;
+use crate::experiments::measure::entry;
 use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
 
 /// Terms that are counted at most.
@@ -53,7 +53,7 @@ impl PerTerm {
 ///
 /// # Errors
 /// Those of [`Problem::new`], for a sample that breaks its rules.
-pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
+pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
     let sample;
     let problem = if problem.terms() > MAX_TERMS {
         sample = sampled(problem)?;
@@ -62,23 +62,23 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
         problem
     };
     let plan = problem.plan();
-    let version = &plan.running(version);
-    let body = body(version, problem, &plan);
-    let blocks = version.blocks(plan.extents(&problem.header, version), plan.poles);
-    let threads = version.of(plan.poles).threads;
-    let layout = problem.reordered(version.layout, &plan);
-    let arrays = SharedArrays(problem.arrays(&layout, plan.view(version)));
+    let kernel = plan.kernel(version);
+    let entry = entry(kernel, problem);
+    let grid = kernel.grid(&plan.extents(&problem.header, kernel));
+    let (blocks, threads) = (grid.blocks(), grid.threads);
+    let layout = problem.reordered(kernel.layout, &plan);
+    let arrays = SharedArrays(problem.arrays(&layout, plan.view(kernel)));
     let mut counts = Counts::default();
-    for iw in version.launches(problem.nw()) {
+    for iw in kernel.launches(problem.nw()) {
         let launch = (0..blocks)
             .into_par_iter()
             .map(|block| {
                 counted::take();
                 for lane in 0..threads {
-                    // SAFETY: as in the host device: the arrays outlive the call and hold what
-                    // their extents say, in the version's layout.
+                    // SAFETY: the launch contract, as in the emulator: the arrays outlive the call and
+                    // hold what their extents say, in the kernel's layout.
                     unsafe {
-                        (body.counted)(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
+                        (entry.counted)(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
                     }
                 }
                 counted::take()

@@ -1,11 +1,11 @@
 //! Running a version and what is recorded of it: the record is all that tables and JSON read.
 
-use gpp_kernels::registry::{Body, Loops, Version};
+use gpp_kernels::kernel::{Entry, Gpu, Kernel, Loops};
 use serde::Serialize;
 
 use crate::devices::{Device, KernelInfo, Loaded};
 use crate::error::Result;
-use crate::problem::{Planned, Problem, Sums};
+use crate::problem::{Problem, Sums};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
 
@@ -116,7 +116,7 @@ impl Record {
     }
 }
 
-/// Source of the operation counts in the registry.
+/// Source of the the kernels' operation counts.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
 /// Runs `version` on `loaded`, which holds `problem`, and compares the sums with `reference`.
@@ -124,7 +124,7 @@ pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, s
 /// # Errors
 /// Those of the device.
 pub fn measure(
-    version: &Version,
+    version: &Gpu,
     device: &dyn Device,
     loaded: &mut dyn Loaded,
     problem: &Problem,
@@ -146,14 +146,12 @@ pub fn measure(
     }
     let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
     let plan = loaded.plan();
-    let version = &plan.running(version);
-    let body = body(version, problem, plan);
-    let launch = version.of(plan.poles);
-    let shape = match launch.loops {
+    let kernel = plan.kernel(version);
+    let shape = match kernel.loops {
         Loops::Tiled(shape) => Some(TileShape {
             tile: shape.tile,
             warps: shape.warps,
-            max_registers: launch.max_registers,
+            max_registers: kernel.max_registers,
         }),
         _ => None,
     };
@@ -163,14 +161,15 @@ pub fn measure(
         verification.outcome = Outcome::Nondeterministic;
     }
     Ok(Record {
-        version: version.id,
+        version: version.id(),
         device: device.info().id.clone(),
         times: Times::of(samples),
-        flops: launch.flops_per_term * problem.terms() as f64,
+        // Unknown where no profile is archived: NaN, which JSON has as null.
+        flops: kernel.flops_per_term.unwrap_or(f64::NAN) * problem.terms() as f64,
         flops_source: ARCHIVED_COUNTS,
-        kernel: device.kernel(version, body)?,
-        threads_per_block: launch.threads,
-        blocks: version.blocks(plan.extents(&problem.header, version), plan.poles),
+        kernel: device.kernel(kernel, entry(kernel, problem))?,
+        threads_per_block: kernel.threads,
+        blocks: kernel.grid(&plan.extents(&problem.header, kernel)).blocks(),
         shape,
         verification,
         sums,
@@ -178,13 +177,12 @@ pub fn measure(
     })
 }
 
-/// The kernel of `version` for a problem.
+/// The entry of `kernel` for a problem.
 ///
 /// # Panics
-/// Never: a problem has one to three energies, and the registry a body for each.
-pub fn body(version: &Version, problem: &Problem, plan: &Planned) -> &'static Body {
-    let version = plan.running(version);
-    version.body(problem.nw(), plan.poles).expect("the registry has a body for every number")
+/// Never: a problem has one to three energies, and every kernel an entry for each.
+pub fn entry(kernel: &Kernel, problem: &Problem) -> &'static Entry {
+    kernel.entry(problem.nw()).expect("every kernel has an entry for every number of energies")
 }
 
 /// Equal as bits, so that NaN equals itself.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gpp_kernels::reduce;
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::reduction;
+use gpp_kernels::versions;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::catalogue::BEST;
 use crate::error::{Error, Result};
 use crate::experiments::profile::metrics;
 use crate::experiments::profile::{self, Profile};
@@ -153,16 +154,13 @@ impl System {
 /// Cycles by version, a second stage's with those of the version before it.
 fn cycles(counters: &str) -> std::result::Result<BTreeMap<String, f64>, String> {
     let mut cycles = BTreeMap::new();
-    let mut version = Version::best();
+    let mut version = BEST;
     for launch in metrics::parse(counters)? {
-        if launch.kernel != reduce::SYMBOL {
-            version = VERSIONS
-                .iter()
-                .copied()
-                .find(|v| v.all_bodies().any(|body| body.symbol == launch.kernel))
-                .unwrap_or(Version::best());
+        if launch.kernel != reduction::SYMBOL {
+            version = versions::find(&launch.kernel).map_or(BEST, |(version, ..)| version);
         }
-        *cycles.entry(version.id.to_string()).or_insert(0.0) += launch.required(metrics::CYCLES)?;
+        *cycles.entry(version.id().to_string()).or_insert(0.0) +=
+            launch.required(metrics::CYCLES)?;
     }
     Ok(cycles)
 }

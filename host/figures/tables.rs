@@ -1,6 +1,7 @@
 //! Tables by name, as Markdown.
 
-use gpp_kernels::registry::{VERSIONS, Version};
+use gpp_kernels::kernel::Gpu;
+use gpp_kernels::versions::ALL;
 
 use super::archive::{Archive, System};
 use super::quantities::{of_version, text};
@@ -39,7 +40,7 @@ fn versions(system: &System) -> Found<String> {
     let mut rows = Vec::new();
     for row in table1::rows(&system.run)? {
         let id = &row.version;
-        let change = VERSIONS.iter().find(|version| version.id == id).map(|v| v.change);
+        let change = ALL.iter().find(|version| version.id() == id).map(|v| v.version.change);
         let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
         rows.push(vec![
             format!("[{id}](kernels/src/versions/{id}.rs)"),
@@ -103,13 +104,13 @@ fn profiles(archive: &Archive, system: &str, chosen: &str) -> Found<String> {
 
 /// Versions by a list of ids, `v8-` standing for v8 and all after it.
 fn versions_of(chosen: &str) -> Found<Vec<&'static str>> {
-    let place = |id: &str| VERSIONS.iter().position(|version| version.id == id);
+    let place = |id: &str| ALL.iter().position(|version| version.id() == id);
     let mut found = Vec::new();
     for word in chosen.split(',') {
         let id = word.trim_end_matches('-');
         let first = place(id).ok_or_else(|| format!("no version `{id}`"))?;
-        let last = if word.ends_with('-') { VERSIONS.len() } else { first + 1 };
-        found.extend(VERSIONS[first..last].iter().map(|version: &&Version| version.id));
+        let last = if word.ends_with('-') { ALL.len() } else { first + 1 };
+        found.extend(ALL[first..last].iter().map(|version: &&Gpu| version.id()));
     }
     Ok(found)
 }

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use gpp_kernels::arrays::{Arrays, Limits};
+use gpp_kernels::layout::{self, Layout};
 use gpp_kernels::plan::Plan;
-use gpp_kernels::registry::Layout;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
@@ -198,8 +198,8 @@ impl Problem {
         let Header { ngpown, ncouls, .. } = self.header;
         match layout {
             Layout::Planned => {
-                let rows = gpp_kernels::arrays::Planned::rows(ngpown as u32) as usize;
-                let energies = gpp_kernels::arrays::Planned::ENERGIES as usize;
+                let rows = layout::Planned::rows(ngpown as u32) as usize;
+                let energies = layout::Planned::ENERGIES as usize;
                 let aqsm_local = plan.reordered(&self.aqsm_local, ngpown, rows).into();
                 let wx = plan.reordered(&self.wx, self.nw(), energies).into();
                 if plan.keeps_order() {

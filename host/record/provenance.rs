@@ -15,11 +15,10 @@ pub const PROGRAM_BY: Option<&str> = option_env!("GPP_RUSTC");
 /// The program's name and version.
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
-/// The compiler of the kernels and its LLVM, as their text has it or the build knew it.
+/// The compiler of the kernels and its LLVM; unknown of PTX that `GPP_PTX` names.
 pub fn kernels_by() -> Option<String> {
-    let own = std::env::var_os("GPP_PTX").is_none().then_some(gpu::KERNELS_BY).flatten();
-    let read = || gpu::kernels().ok().and_then(|kernels| kernels.compiler().map(str::to_string));
-    own.map(str::to_string).or_else(read)
+    let named = std::env::var_os("GPP_PTX").is_some();
+    gpu::KERNELS_BY.filter(|_| !named).map(str::to_string)
 }
 
 /// Where a record comes from.

@@ -1,6 +1,6 @@
 //! The report: one self-contained page. Everything in it comes from stored records.
 
-use gpp_kernels::registry::VERSIONS;
+use gpp_kernels::versions::ALL;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
@@ -295,7 +295,7 @@ fn versions(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
                 tr {
                     td { (profile.version) }
                     td .wrap {
-                        @for v in VERSIONS.iter().filter(|v| v.id == profile.version) { (v.change) }
+                        @for v in ALL.iter().filter(|v| v.id() == profile.version) { (v.version.change) }
                     }
                     td { (format!("{:.1}", profile.seconds() * 1e3)) }
                     td .wrap { (bound(profile, ceilings)) }

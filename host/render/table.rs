@@ -5,7 +5,7 @@ use std::fmt::Write;
 use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
 };
-use gpp_kernels::registry::{Body, Version};
+use gpp_kernels::kernel::{Entry, Gpu, Kernel};
 
 use crate::analysis::table1::{self, HEADINGS};
 use crate::catalogue::published::Published;
@@ -148,7 +148,7 @@ pub fn results(records: &[Record], width: Option<u16>) -> String {
 }
 
 /// One line for each kernel.
-pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)], width: Option<u16>) -> String {
+pub fn kernels(kernels: &[(&Gpu, &Kernel, &Entry, KernelInfo)], width: Option<u16>) -> String {
     let mut table = table(&[
         "kernel",
         "energies",
@@ -162,16 +162,16 @@ pub fn kernels(kernels: &[(&Version, &Body, KernelInfo)], width: Option<u16>) ->
     if let Some(column) = table.column_mut(7) {
         column.set_cell_alignment(CellAlignment::Left);
     }
-    for (version, body, kernel) in kernels {
+    for (version, kernel, entry, info) in kernels {
         table.add_row(vec![
-            kernel.symbol.clone(),
-            body.energies.to_string(),
-            version.launch_of(body).threads.to_string(),
-            or_dash(kernel.registers),
-            or_dash(kernel.local_bytes),
-            or_dash(kernel.shared_bytes),
-            or_dash(kernel.warps_per_sm),
-            version.change.to_string(),
+            info.symbol.clone(),
+            entry.energies.to_string(),
+            kernel.threads.to_string(),
+            or_dash(info.registers),
+            or_dash(info.local_bytes),
+            or_dash(info.shared_bytes),
+            or_dash(info.warps_per_sm),
+            version.version.change.to_string(),
         ]);
     }
     fit(table, &[5, 1, 4], width)

@@ -1,8 +1,9 @@
 //! Kernels that measure what the device can do: the rate of fused operations, and the bandwidth of
 //! memory, L2 and L1. They are the ceilings of the roofline.
 
+use crate::arguments::arguments;
 use crate::grid::Thread;
-use crate::target;
+use crate::intrinsics::{load_from_l1, load_from_l2};
 
 /// Threads of a block of either kernel.
 pub const THREADS: u32 = 256;
@@ -18,6 +19,36 @@ pub const FMA_SYMBOL: &str = "gpp_ceiling_fma";
 
 /// Symbols of the read kernels: each bypasses the caches nearer than the one it measures.
 pub const READ_SYMBOLS: [&str; 2] = ["gpp_ceiling_read_l2", "gpp_ceiling_read_l1"];
+
+arguments! {
+    /// What the FMA kernel takes.
+    FmaArguments {
+        /// Factor of each fused operation, below one so that the chains stay finite.
+        factor: f64,
+        /// Its term.
+        term: f64,
+        /// One number, written only if a sum is none.
+        sink: *mut f64,
+    }
+    gpp_ceiling_fma = gpu::fma;
+}
+
+arguments! {
+    /// What the read kernels take.
+    ReadArguments {
+        /// The pairs that are read, in the L2 kernel by all threads of the grid together, in the L1
+        /// kernel by those of each block.
+        buffer: *const [f64; 2],
+        /// How many.
+        count: u32,
+        /// How often.
+        passes: u32,
+        /// One number, written only if a sum is none.
+        sink: *mut f64,
+    }
+    gpp_ceiling_read_l2 = gpu::read_l2;
+    gpp_ceiling_read_l1 = gpu::read_l1;
+}
 
 /// Runs [`CHAINS`] chains of [`FMA_STEPS`] fused operations; the sum keeps them from being dropped.
 #[inline(always)]
@@ -58,21 +89,20 @@ pub unsafe fn read_passes(
     passes: u32,
     level: Level,
 ) -> f64 {
+    // SAFETY: the callers below keep `at` below count.
+    let read = |at: u32| unsafe {
+        match level {
+            Level::L2 => load_from_l2(tile, at),
+            Level::L1 => load_from_l1(tile, at),
+        }
+    };
     let mut sums = [0.0; 4];
     let mut pass = 0;
     while pass < passes {
         let mut at = first;
         // Four loads in flight before the first is used.
         while count - at > 3 * stride && at < count {
-            // SAFETY: the last index is below count.
-            let pairs = unsafe {
-                [
-                    target::read(tile, at, level),
-                    target::read(tile, at + stride, level),
-                    target::read(tile, at + 2 * stride, level),
-                    target::read(tile, at + 3 * stride, level),
-                ]
-            };
+            let pairs = [read(at), read(at + stride), read(at + 2 * stride), read(at + 3 * stride)];
             sums[0] += pairs[0][0] + pairs[0][1];
             sums[1] += pairs[1][0] + pairs[1][1];
             sums[2] += pairs[2][0] + pairs[2][1];
@@ -83,12 +113,65 @@ pub unsafe fn read_passes(
             }
         }
         while at < count {
-            // SAFETY: at < count.
-            let pair = unsafe { target::read(tile, at, level) };
+            let pair = read(at);
             sums[0] += pair[0] + pair[1];
             at = if count - at > stride { at + stride } else { count };
         }
         pass += 1;
     }
     sums[0] + sums[1] + sums[2] + sums[3]
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu {
+    use super::{FmaArguments, Level, ReadArguments, fma_chains, read_passes};
+    use crate::grid::Thread;
+
+    /// Every thread's chains, kept if their sum were not a number.
+    ///
+    /// # Safety
+    /// `sink` holds one number.
+    #[inline(always)]
+    pub unsafe fn fma(arguments: FmaArguments) {
+        let FmaArguments { factor, term, sink } = arguments;
+        let sum = fma_chains(Thread::calling(), factor, term);
+        if sum.is_nan() {
+            // SAFETY: this function's own contract.
+            unsafe { *sink = sum };
+        }
+    }
+
+    /// The L2 ceiling, and the memory's for a large buffer: all threads of the grid share the pairs.
+    ///
+    /// # Safety
+    /// `buffer` holds `count` pairs, `sink` one number.
+    #[inline(always)]
+    pub unsafe fn read_l2(arguments: ReadArguments) {
+        let Thread { index, count, .. } = Thread::calling();
+        // SAFETY: this function's own contract.
+        unsafe { read(arguments, index, count, Level::L2) }
+    }
+
+    /// The L1 ceiling: every block reads the same pairs again and again.
+    ///
+    /// # Safety
+    /// As [`read_l2`].
+    #[inline(always)]
+    pub unsafe fn read_l1(arguments: ReadArguments) {
+        let threads = crate::intrinsics::threads();
+        // SAFETY: this function's own contract.
+        unsafe { read(arguments, crate::intrinsics::lane(), threads, Level::L1) }
+    }
+
+    #[inline(always)]
+    unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
+        let ReadArguments { buffer, count, passes, sink } = arguments;
+        // SAFETY: the callers' contract.
+        unsafe {
+            let sum = read_passes(buffer, count, first, stride, passes, level);
+            if sum.is_nan() {
+                *sink = sum;
+            }
+        }
+    }
 }

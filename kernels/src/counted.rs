@@ -205,7 +205,7 @@ impl Real for Counted {
 
     fn approximate_reciprocal(self) -> Counted {
         count(|counts| one_more(&mut counts.rcp));
-        Counted::plain(crate::target::approximate_reciprocal(self.value))
+        Counted::plain(crate::intrinsics::approximate_reciprocal(self.value))
     }
 
     fn upper(self) -> f32 {

@@ -18,8 +18,9 @@
 
 use num_complex::Complex;
 
-use crate::arrays::{Arrays, Limits, Sums};
+use crate::arrays::{Arrays, Limits};
 use crate::real::Real;
+use crate::sums::Sums;
 
 /// Smallest `|delw|²` that the second branch takes.
 pub const TOL_ZERO: f64 = 1e-12;
@@ -44,10 +45,10 @@ impl<R: Real> Pair<R> {
     /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
     ///
     /// # Safety
-    /// `ig < ncouls`, `igp < ngpown`, arrays valid for their extents.
+    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        // SAFETY: in range by the caller's contract.
+        // SAFETY: the launch contract, the pair in range.
         let (wtilde, eps) = unsafe { (arrays.wtilde::<R>(ig, igp), arrays.eps::<R>(ig, igp)) };
         let wtilde2 = wtilde * wtilde;
         Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }

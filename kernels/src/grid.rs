@@ -24,6 +24,14 @@ impl Thread {
         Thread { index: block * threads + lane, count: blocks * threads, block, lane }
     }
 
+    /// The calling thread.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    pub fn calling() -> Thread {
+        use crate::intrinsics::{block, blocks, lane, threads};
+        Thread::of(block(), lane(), blocks(), threads())
+    }
+
     /// This thread's share of `items` iterations dealt out in turn.
     #[inline(always)]
     pub fn strided(self, items: u32) -> impl Iterator<Item = u32> {
@@ -66,8 +74,8 @@ impl Collapsed {
     /// The digits of `index` with `inner` and `middle` iterations in the two inner loops.
     #[inline(always)]
     pub fn split(index: u32, middle: u32, inner: u32) -> Self {
-        let (rows, inner) = split(index, inner);
-        let (outer, middle) = split(rows, middle);
+        let (rest, inner) = split(index, inner);
+        let (outer, middle) = split(rest, middle);
         Collapsed { outer, middle, inner }
     }
 
@@ -91,7 +99,7 @@ impl Collapsed {
     }
 }
 
-/// Calls `at` for each of `N` energies or columns of a tile, four at most. Written out because an
+/// Calls `at` for each of `N` energies or `igp` of a tile, four at most. Written out because an
 /// array indexed by a loop variable goes to local memory where the compiler keeps the loop.
 #[inline(always)]
 pub fn each<const N: usize>(mut at: impl FnMut(usize)) {

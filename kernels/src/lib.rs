@@ -1,6 +1,6 @@
 //! The General Plasmon Pole (GPP) self-energy kernel of BerkeleyGW, version by version.
 //!
-//! For each energy `iw` the kernel sums, over bands `n`, rows `igp` (G′) and columns `ig` (G),
+//! For each energy `iw` the kernel sums, over bands `n`, over `igp` (G′) and over `ig` (G),
 //!
 //! ```text
 //! asx(iw) −= vcoul_loc(igp) · occ(n) · ssx · M
@@ -11,27 +11,46 @@
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
 //! The same source builds twice: for `nvptx64`, where every version is a kernel entry, and for the
-//! host, where the same bodies run one emulated thread after the other. [`registry::VERSIONS`] lists
-//! the versions; each has a file of its own in [`versions`] that holds exactly what it changes.
+//! host, where the same bodies run one emulated thread after the other ([`emulator`]). [`versions`] lists
+//! the versions; each has a file of its own that holds exactly what it changes. [`contract`] says what
+//! every launch keeps.
+//!
+//! The modules stand below in groups: each uses only its own and those before it, and none uses
+//! another that uses it.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-pub mod arrays;
-pub mod ceilings;
+pub mod contract;
+
+pub mod intrinsics;
+
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod counted;
-pub mod formula;
-pub mod grid;
-pub mod plan;
 pub mod quotient;
 pub mod real;
-pub mod reduce;
-pub mod registry;
-pub mod target;
+
+pub mod arguments;
+pub mod arrays;
+pub mod formula;
+pub mod grid;
+pub mod layout;
+pub mod plan;
+pub mod sums;
+pub mod table;
+
+pub mod ceilings;
+pub mod reduction;
+pub mod staging;
 pub mod tiles;
+pub mod tiling;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
+mod entries;
+pub mod kernel;
 pub mod versions;
 
 #[cfg(target_arch = "nvptx64")]

@@ -1,4 +1,5 @@
-//! What is found out once when a problem is loaded: which bands need what, and which poles are odd.
+//! What is found out once of a problem's bands and of a slab's poles: which bands need what, and
+//! which poles are odd.
 //!
 //! **Bands** stand in classes: *plain* (occupation 1, no energy below zero), *other occupied*
 //! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all), of which
@@ -9,64 +10,47 @@
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
 //! masked out of the fast loops.
 //!
-//! **Energies** stand in a *table* too, which the last version reads from the constant memory as operands
-//! of arithmetic: see [`Table`].
+//! **Energies** stand in a *table* too: see [`crate::table`].
 
-use crate::real::Real;
-use crate::target;
+use crate::table::Table;
 
-/// Pointers to the plan of one problem. The arrays that go with it have their bands in its order.
+/// What the poles of a problem have in common, or what a kernel takes the regular ones to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Poles {
+    /// Nothing.
+    Any,
+    /// All are purely real and positive.
+    Real,
+}
+
+impl Poles {
+    /// Whether a kernel that takes poles to be `self` sums problems of `poles`.
+    pub const fn admits(self, poles: Poles) -> bool {
+        matches!((self, poles), (Poles::Any, _) | (Poles::Real, Poles::Real))
+    }
+}
+
+/// Pointers to the plan of one slab. The arrays that go with it have their bands in its order.
 #[derive(Clone, Copy)]
 pub struct Plan {
     /// Plain bands, the first ones.
     pub plain: u32,
     /// Plain and other occupied bands.
     pub occupied: u32,
-    /// Bands that are not far: far ones are the last.
-    pub far: u32,
+    /// The first far band: from here on all are far.
+    pub far_begin: u32,
     /// One bit for each pair, set where its pole is odd: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
     /// `ig % 32`.
     pub odd_mask: *const u32,
-    /// Offsets `igp · ncouls + ig` of the odd pairs that contribute.
+    /// Offsets `igp · ncouls + ig` of the odd pairs that contribute, ascending.
     pub odd_pairs: *const u32,
-    /// How many there are.
-    pub odd_count: u32,
+    /// Where the pairs of each `igp` begin in `odd_pairs`, and where the last ones end,
+    /// `(ngpown + 1)`.
+    pub odd_begins: *const u32,
+    /// Blocks of each group that sum odd pairs: [`crate::tiling::Shape::odd_blocks`].
+    pub odd_blocks: u32,
     /// The energies.
     pub table: Table,
-}
-
-/// The energies of all bands.
-#[derive(Clone, Copy)]
-pub struct Table {
-    /// `wx(:,n)` in the plan's order of bands; on the GPU it stands in the constant memory only.
-    pub wx: *const f64,
-    /// Half of what a band's second energy is above its first.
-    pub half: f64,
-    /// Its square.
-    pub square: f64,
-}
-
-/// The variable in constant memory that holds a table.
-pub const TABLE_SYMBOL: &str = "gpp_table";
-
-impl Table {
-    /// Numbers that the constant memory holds.
-    pub const CONSTANT: usize = 1 << 13;
-
-    /// No table.
-    pub const NONE: Table = Table { wx: core::ptr::null(), half: 0.0, square: 0.0 };
-
-    /// `wx(:,n)`.
-    ///
-    /// # Safety
-    /// The table holds band `n`, and `NW` is the number of energies.
-    #[inline(always)]
-    pub unsafe fn energies<R: Real, const NW: usize>(&self, n: u32) -> [R; NW] {
-        core::array::from_fn(|e| {
-            // SAFETY: the caller's contract.
-            R::of(unsafe { target::constant(self.wx, n * NW as u32 + e as u32) })
-        })
-    }
 }
 
 impl Plan {
@@ -74,27 +58,28 @@ impl Plan {
     pub const NONE: Plan = Plan {
         plain: 0,
         occupied: 0,
-        far: 0,
+        far_begin: 0,
         odd_mask: core::ptr::null(),
         odd_pairs: core::ptr::null(),
-        odd_count: 0,
+        odd_begins: core::ptr::null(),
+        odd_blocks: 0,
         table: Table::NONE,
     };
 
-    /// Words of a column of the mask.
+    /// Words of the mask for each `igp`.
     #[inline(always)]
-    pub fn words(ncouls: u32) -> u32 {
+    pub const fn words(ncouls: u32) -> u32 {
         ncouls.div_ceil(u32::BITS)
     }
 
     /// Whether the pole of the pair is odd.
     ///
     /// # Safety
-    /// `ig < ncouls`, `igp < ngpown`, the mask as described.
+    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     #[inline(always)]
     pub unsafe fn is_odd(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
-        // SAFETY: in range by the caller's contract.
+        // SAFETY: the launch contract, the pair in range.
         unsafe { *self.odd_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0 }
     }
 }

@@ -1,10 +1,20 @@
-//! Reciprocals without a division: the hardware's approximation and one cubic correction.
+//! Reciprocals: by one real division, and without any.
 
 use core::hint::select_unpredictable;
 
+use num_complex::Complex;
+
 use crate::real::Real;
 
-/// `1 / z`, or zero where `unless` holds, whatever finite number `z` is.
+/// `1 / z` with one real reciprocal.
+#[inline(always)]
+pub fn reciprocal<R: Real>(z: Complex<R>) -> Complex<R> {
+    let rden = R::one() / z.norm_sqr();
+    z.conj() * rden
+}
+
+/// `1 / z`, or zero where `unless` holds, whatever finite number `z` is: the hardware's approximation
+/// and one cubic correction.
 ///
 /// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
 /// below the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.

@@ -6,7 +6,7 @@ use core::ops::Neg;
 use num_complex::{Complex, Complex64};
 use num_traits::Num;
 
-use crate::target;
+use crate::intrinsics;
 
 /// A real number as the bodies use it: `f64`, or a type that observes the operations done on it.
 pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
@@ -16,7 +16,7 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// Square root.
     fn sqrt(self) -> Self;
 
-    /// The same value, computed before what follows in the source: see [`target::settle`].
+    /// The same value, computed before what follows in the source: see [`intrinsics::settle`].
     fn settle(self) -> Self;
 
     /// `1 / self` to 20 bits, zeros below; the start of [`crate::quotient`].
@@ -48,22 +48,22 @@ impl Real for f64 {
 
     #[inline(always)]
     fn sqrt(self) -> Self {
-        target::sqrt(self)
+        intrinsics::sqrt(self)
     }
 
     #[inline(always)]
     fn settle(self) -> Self {
-        target::settle(self)
+        intrinsics::settle(self)
     }
 
     #[inline(always)]
     fn approximate_reciprocal(self) -> f64 {
-        target::approximate_reciprocal(self)
+        intrinsics::approximate_reciprocal(self)
     }
 
     #[inline(always)]
     fn upper(self) -> f32 {
-        target::upper(self)
+        intrinsics::upper(self)
     }
 
     #[inline(always)]

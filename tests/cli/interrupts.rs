@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use serde_json::Value;
 
 /// A write that never ends, where the test below starts it in a process of its own.
@@ -72,14 +72,14 @@ fn an_interrupted_run_keeps_what_is_done() {
     child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
-    let ran = format!("of {} versions ran", VERSIONS.len());
+    let ran = format!("of {} versions ran", ALL.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
-    let last = format!("│ {} ", VERSIONS[VERSIONS.len() - 1].id);
+    let last = format!("│ {} ", ALL[ALL.len() - 1].id());
     assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["complete"], false);
     let results = document["results"].as_array().unwrap();
-    assert!((1..VERSIONS.len()).contains(&results.len()));
+    assert!((1..ALL.len()).contains(&results.len()));
 }
 
 #[cfg(unix)]

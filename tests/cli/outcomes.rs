@@ -2,7 +2,7 @@
 
 use crate::common::{self, fixture};
 use gpp::experiments::measure::{Record, Repetition, Times, measure};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use gpp::problem::Sums;
 use gpp::reference::verify::Outcome;
 
@@ -19,8 +19,8 @@ impl gpp::devices::Device for Fake {
 
     fn kernel(
         &self,
-        _: &gpp::kernels::registry::Version,
-        _: &gpp::kernels::registry::Body,
+        _: &gpp::kernels::kernel::Kernel,
+        _: &gpp::kernels::kernel::Entry,
     ) -> gpp::Result<gpp::devices::KernelInfo> {
         Ok(gpp::devices::KernelInfo {
             registers: Some(64),
@@ -48,7 +48,7 @@ impl gpp::devices::Loaded for FakeRun<'_> {
         &self.plan
     }
 
-    fn run(&mut self, _: &gpp::kernels::registry::Version) -> gpp::Result<(Sums, f64)> {
+    fn run(&mut self, _: &gpp::kernels::kernel::Gpu) -> gpp::Result<(Sums, f64)> {
         let value = num_complex::Complex64::from(*self.sums.next().unwrap());
         let part = vec![value; self.nw];
         Ok((Sums { asx: part.clone(), ach: part }, 0.1234567))
@@ -65,7 +65,7 @@ pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let info = gpp::devices::emulator::Emulator::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
-        VERSIONS[0],
+        ALL[0],
         &fake,
         gpp::devices::Device::load(&fake, &problem).unwrap().as_mut(),
         &problem,

@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::common;
 use crate::{archived, gpp};
-use gpp::kernels::registry::{Poles, VERSIONS};
+use gpp::kernels::plan::Poles;
+use gpp::kernels::versions::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -87,14 +88,15 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
     // tiny has real poles.
-    let best = VERSIONS[VERSIONS.len() - 1];
-    let [of_real, of_any] = [Poles::Real, Poles::Any].map(|p| best.body(2, p).unwrap().symbol);
+    let best = ALL[ALL.len() - 1];
+    let [of_real, of_any] =
+        [Poles::Real, Poles::Any].map(|p| best.kernel(p).entry(2).unwrap().symbol);
     let counters = fs::read_to_string(common::repository(details)).unwrap();
     let counters = counters.replace("gpp_v5", of_any);
     let csv = tempfile::NamedTempFile::new().unwrap();
     fs::write(csv.path(), counters).unwrap();
-    let error = profile("tiny", best.id, csv.path().to_str().unwrap());
-    let expected = format!("{} runs kernel `{of_real}` on tiny, the counters are of", best.id);
+    let error = profile("tiny", best.id(), csv.path().to_str().unwrap());
+    let expected = format!("{} runs kernel `{of_real}` on tiny, the counters are of", best.id());
     assert!(error.contains(&expected) && error.contains(of_any), "{error}");
     // A table that is none is bad input, not a device that failed.
     assert!(profile("tiny", "v0", "tests/data/table1.md").contains("no header row"));

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{self, FIXTURES, fixture, fixture_path};
 use crate::{gpp, json, text};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -19,9 +19,9 @@ fn json_has_every_field() {
     assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 9, 67, 2, 3]);
     assert_eq!(system["name"], "tiny");
     let results = document["results"].as_array().unwrap();
-    assert_eq!(results.len(), VERSIONS.len());
-    for (result, version) in results.iter().zip(VERSIONS) {
-        assert_eq!(result["version"], version.id);
+    assert_eq!(results.len(), ALL.len());
+    for (result, version) in results.iter().zip(ALL) {
+        assert_eq!(result["version"], version.id());
         let fields = result.as_object().unwrap();
         for field in [
             "device",
@@ -159,8 +159,9 @@ fn golden_prints_what_is_stored() {
 #[test]
 fn info_lists_every_kernel() {
     let mut assert = gpp().args(["info", "--device", "cpu"]).assert().success();
-    for body in VERSIONS.iter().flat_map(|version| version.all_bodies()) {
-        assert = assert.stdout(contains(body.symbol));
+    let kernels = ALL.iter().flat_map(|version| version.kernels);
+    for entry in kernels.flat_map(|kernel| kernel.entries) {
+        assert = assert.stdout(contains(entry.symbol));
     }
 }
 
@@ -203,7 +204,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", VERSIONS[VERSIONS.len() - 1].id]);
+    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id()]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();

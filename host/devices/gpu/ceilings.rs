@@ -1,9 +1,12 @@
 //! What this GPU can do, measured by our own kernels and computed from its clocks and widths.
 
-use gpp_kernels::ceilings::{CHAINS, FMA_STEPS, FMA_SYMBOL, READ_SYMBOLS, THREADS};
+use std::ffi::c_void;
+
+use gpp_kernels::ceilings::{
+    CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
+};
 
 use super::Gpu;
-use super::argument::Argument;
 use super::driver::{DeviceAttribute as Attribute, Function, Stream};
 use crate::error::Result;
 use crate::record::ceilings::{Ceilings, Theoretical, fp64_lanes};
@@ -37,8 +40,8 @@ impl Gpu {
         let fma = self.module(FMA_SYMBOL)?;
         let fma = fma.function(FMA_SYMBOL)?;
         // The chains stay finite: |factor| < 1.
-        let arguments = [Argument::Number(0.5), Argument::Number(1.0), Argument::memory(&sink)];
-        let seconds = self.fastest(&fma, &stream, blocks, &arguments)?;
+        let arguments = FmaArguments { factor: 0.5, term: 1.0, sink: sink.pointer() };
+        let seconds = self.fastest(&fma, &stream, blocks, &arguments.pointers())?;
         let operations = 2.0 * f64::from(blocks * THREADS) * CHAINS as f64 * f64::from(FMA_STEPS);
 
         let (free, _) = context.memory()?;
@@ -49,14 +52,10 @@ impl Gpu {
         let (shared, tile) = (shared?, tile?);
         let (shared, tile) = (shared.function(READ_SYMBOLS[0])?, tile.function(READ_SYMBOLS[1])?);
         let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
-            let arguments = [
-                Argument::memory(&memory),
-                Argument::Count((bytes / 16) as u32),
-                Argument::Count(passes),
-                Argument::memory(&sink),
-            ];
-            Ok(f64::from(passes) * bytes as f64
-                / self.fastest(function, &stream, blocks, &arguments)?)
+            let (buffer, count) = (memory.pointer().cast(), (bytes / 16) as u32);
+            let arguments = ReadArguments { buffer, count, passes, sink: sink.pointer() };
+            let seconds = self.fastest(function, &stream, blocks, &arguments.pointers())?;
+            Ok(f64::from(passes) * bytes as f64 / seconds)
         };
         let hbm = read(&shared, memory.bytes() as u64, 1)?;
         let l2 = read(&shared, l2_bytes / 3, 100)?;
@@ -95,7 +94,7 @@ impl Gpu {
         function: &Function,
         stream: &Stream,
         blocks: u32,
-        arguments: &[Argument],
+        arguments: &[*const c_void],
     ) -> Result<f64> {
         let (begin, end) = (self.context.event()?, self.context.event()?);
         let mut fastest = f64::INFINITY;
@@ -103,7 +102,7 @@ impl Gpu {
             begin.record(stream)?;
             // SAFETY: the callers give the kernels' parameters; buffers live until the event below
             // has been reached.
-            unsafe { function.launch(stream, blocks, THREADS, &Argument::pointers(arguments))? };
+            unsafe { function.launch(stream, blocks, THREADS, arguments)? };
             end.record(stream)?;
             let seconds = end.seconds_since(&begin, "ceilings")?;
             if run > 0 {

@@ -1,6 +1,5 @@
 //! A GPU, through its driver.
 
-mod argument;
 mod ceilings;
 pub mod driver;
 mod modules;
@@ -11,20 +10,24 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use gpp_kernels::plan::TABLE_SYMBOL;
-use gpp_kernels::reduce::{self, VALUES};
-use gpp_kernels::registry::{Body, Layout, Poles, VERSIONS, Version};
-use gpp_kernels::target::WARP;
-use gpp_kernels::tiles::candidates::CANDIDATES;
+use gpp_kernels::arguments::{PaperArguments, PlannedArguments};
+use gpp_kernels::intrinsics::WARP;
+use gpp_kernels::kernel::{self, Entry, Kernel};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::reduction::{self, SecondStageArguments};
+use gpp_kernels::sums::VALUES;
+use gpp_kernels::table::{self, EnergiesFrom};
+use gpp_kernels::tiling::Grid;
+use gpp_kernels::versions::ALL;
 use num_complex::Complex64;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
-use crate::experiments::measure::body;
+use crate::experiments::measure::entry;
 use crate::problem::plan::Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
 use crate::process::startup;
-use argument::Argument;
 use driver::{
     Buffer, Context, DeviceAttribute, Event, FunctionAttribute, Module, Stream, driver_version,
 };
@@ -102,10 +105,9 @@ impl Gpu {
         self.modules.get(symbol, None)
     }
 
-    /// The module of one of a version's kernels.
-    fn module_of(&self, version: &Version, body: &Body) -> Result<Arc<Module>> {
-        let most_registers = version.launch_of(body).max_registers;
-        self.modules.get(body.symbol, most_registers)
+    /// The module of one of a kernel's entries.
+    fn module_of(&self, kernel: &Kernel, entry: &Entry) -> Result<Arc<Module>> {
+        self.modules.get(entry.symbol, kernel.max_registers)
     }
 }
 
@@ -114,14 +116,14 @@ impl Device for Gpu {
         &self.info
     }
 
-    fn kernel(&self, version: &Version, body: &Body) -> Result<KernelInfo> {
-        let module = self.module_of(version, body)?;
-        let function = module.function(body.symbol)?;
-        let threads = version.launch_of(body).threads;
+    fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo> {
+        let module = self.module_of(kernel, entry)?;
+        let function = module.function(entry.symbol)?;
+        let threads = kernel.threads;
         let attribute = |attribute| function.attribute(attribute).map(Some);
         let blocks = function.blocks_per_multiprocessor(threads)?;
         Ok(KernelInfo {
-            symbol: body.symbol.into(),
+            symbol: entry.symbol.into(),
             registers: attribute(FunctionAttribute::NumRegisters)?,
             local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
             shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
@@ -129,8 +131,8 @@ impl Device for Gpu {
         })
     }
 
-    fn prepare(&self, version: &Version, body: &Body) {
-        self.modules.want(body.symbol, version.launch_of(body).max_registers);
+    fn prepare(&self, kernel: &Kernel, entry: &Entry) {
+        self.modules.want(entry.symbol, kernel.max_registers);
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
@@ -143,18 +145,16 @@ impl Gpu {
     fn place<'a>(&'a self, problem: &'a Problem) -> Result<OnGpu<'a>> {
         let plan = problem.plan();
         let nw = problem.nw();
-        let candidates = CANDIDATES.iter().map(|candidate| {
-            let version = candidate.of(Version::best(), None);
-            version.blocks(plan.extents(&problem.header, &version), candidate.poles)
-        });
-        let most_blocks = VERSIONS
+        let grids = ALL
             .iter()
-            .map(|version| plan.running(version))
-            .map(|version| version.blocks(plan.extents(&problem.header, &version), plan.poles))
-            .chain(candidates)
-            .max()
-            .unwrap_or_default();
-        let partials = most_blocks as usize * nw * VALUES;
+            .flat_map(|version| version.all_kernels())
+            .filter(|kernel| kernel.poles.admits(plan.poles))
+            .map(|kernel| kernel.grid(&plan.extents(&problem.header, kernel)));
+        let (most_blocks, most_groups) = grids.fold((0, 0), |(blocks, groups), grid: Grid| {
+            (blocks.max(grid.blocks()), groups.max(grid.groups))
+        });
+        let of_each = nw * VALUES;
+        let (partials, sums) = (most_blocks as usize * of_each, most_groups as usize * of_each);
 
         let planned_arrays = problem.reordered(Layout::Planned, &plan);
         let swapped = size_of_val(&problem.aqsm_local[..]) + size_of_val(&problem.wx[..]);
@@ -168,10 +168,11 @@ impl Gpu {
             + size_of_val(&planned_arrays.wx[..]);
         let odd = [Poles::Any, Poles::Real].map(|takes| {
             let odd = plan.odd(takes);
-            size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
+            size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..]) + size_of_val(&odd.begins[..])
         });
         let planned = planned + odd[0] + odd[1];
-        let needed = problem.bytes() + (swapped + planned + partials * size_of::<f64>()) as u64;
+        let needed =
+            problem.bytes() + (swapped + planned + (partials + sums) * size_of::<f64>()) as u64;
         let (free, _) = self.context.memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -201,7 +202,7 @@ impl Gpu {
             odd: OddPoles::upload(to, plan.odd(Poles::Any))?,
             odd_if_real: OddPoles::upload(to, plan.odd(Poles::Real))?,
             partials: context.buffer("partial sums", partials)?,
-            sums: context.buffer("sums", nw * VALUES)?,
+            sums: context.buffer("sums", sums)?,
             begin: context.event()?,
             end: context.event()?,
             stream,
@@ -267,7 +268,7 @@ impl BandArrays {
 struct OddPoles {
     mask: Buffer<u32>,
     pairs: Buffer<u32>,
-    count: usize,
+    begins: Buffer<u32>,
 }
 
 impl OddPoles {
@@ -275,7 +276,7 @@ impl OddPoles {
         Ok(OddPoles {
             mask: to.upload("mask of odd poles", &odd.mask)?,
             pairs: to.upload("odd pairs", &odd.pairs)?,
-            count: odd.pairs.len(),
+            begins: to.upload("beginnings of odd pairs", &odd.begins)?,
         })
     }
 }
@@ -300,52 +301,44 @@ struct OnGpu<'a> {
 }
 
 impl OnGpu<'_> {
-    /// The parameters of a version's kernel, in its order; `iw` is the first energy of the launch.
-    fn arguments(&self, version: &Version, iw: u32) -> Vec<Argument> {
-        let bands = match version.layout {
-            Layout::Original => &self.original,
-            Layout::Swapped => &self.swapped,
-            Layout::Planned => &self.planned,
-        };
+    /// What a kernel of the original or the swapped layout takes; `iw` is the first energy of the
+    /// launch.
+    fn paper_arguments(&self, bands: &BandArrays, iw: u32) -> PaperArguments {
         let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
         let limits = self.problem.limits();
-        let count = |n: usize| Argument::Count(n as u32);
-        let mut arguments = vec![
-            Argument::memory(&self.wtilde),
-            Argument::memory(&self.eps),
-            Argument::memory(&bands.aqsn),
-            Argument::memory(&bands.aqsm_local),
-            Argument::memory(&bands.wx),
-            Argument::memory(&self.vcoul_loc),
-            Argument::memory(&bands.occ),
-            Argument::memory(&self.partials),
-            count(nbands),
-            count(ngpown),
-            count(ncouls),
-            count(self.problem.nw()),
-            Argument::Count(iw),
-            Argument::Number(limits.limittwo),
-            Argument::Number(limits.limitone),
-            Argument::Number(limits.sexcut),
-        ];
-        if version.layout == Layout::Planned {
-            let table = &self.plan.table;
-            let odd = match version.takes(self.plan.poles) {
-                Poles::Any => &self.odd,
-                Poles::Real => &self.odd_if_real,
-            };
-            arguments.extend([
-                count(self.plan.plain),
-                count(self.plan.occupied),
-                count(self.plan.far),
-                Argument::memory(&odd.mask),
-                Argument::memory(&odd.pairs),
-                count(odd.count),
-                Argument::Number(table.half),
-                Argument::Number(table.square()),
-            ]);
+        PaperArguments {
+            wtilde: self.wtilde.pointer(),
+            eps: self.eps.pointer(),
+            aqsn: bands.aqsn.pointer(),
+            aqsm_local: bands.aqsm_local.pointer(),
+            wx: bands.wx.pointer(),
+            vcoul_loc: self.vcoul_loc.pointer(),
+            occ: bands.occ.pointer(),
+            partials: self.partials.pointer(),
+            nbands: nbands as u32,
+            ngpown: ngpown as u32,
+            ncouls: ncouls as u32,
+            nw: self.problem.nw() as u32,
+            iw,
+            limittwo: limits.limittwo,
+            limitone: limits.limitone,
+            sexcut: limits.sexcut,
         }
-        arguments
+    }
+
+    /// What a kernel of the planned layout takes.
+    fn planned_arguments(&self, kernel: &Kernel, iw: u32) -> PlannedArguments {
+        let odd = match kernel.poles {
+            Poles::Any => &self.odd,
+            Poles::Real => &self.odd_if_real,
+        };
+        let plan = Plan {
+            odd_mask: odd.mask.pointer(),
+            odd_pairs: odd.pairs.pointer(),
+            odd_begins: odd.begins.pointer(),
+            ..self.plan.view(kernel)
+        };
+        PlannedArguments::new(self.paper_arguments(&self.planned, iw), plan)
     }
 }
 
@@ -354,10 +347,10 @@ impl Loaded for OnGpu<'_> {
         &self.plan
     }
 
-    fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
-        let version = &self.plan.running(version);
-        let module = self.gpu.module_of(version, body(version, self.problem, &self.plan))?;
-        let second_stage = self.gpu.module(reduce::SYMBOL)?;
+    fn run(&mut self, version: &kernel::Gpu) -> Result<(Sums, f64)> {
+        let kernel = self.plan.kernel(version);
+        let module = self.gpu.module_of(kernel, entry(kernel, self.problem))?;
+        let second_stage = self.gpu.module(reduction::SYMBOL)?;
         self.run_of(&module, &second_stage, version, str::to_string)
     }
 }
@@ -369,50 +362,58 @@ impl OnGpu<'_> {
         &mut self,
         module: &Module,
         second_stage: &Module,
-        version: &Version,
+        version: &kernel::Gpu,
         symbol: fn(&str) -> String,
     ) -> Result<(Sums, f64)> {
         let nw = self.problem.nw();
-        let body = body(version, self.problem, &self.plan);
-        let function = module.function(&symbol(body.symbol))?;
-        let second_stage = second_stage.function(&symbol(reduce::SYMBOL))?;
-        let poles = self.plan.poles;
-        let threads = version.of(poles).threads;
-        let blocks = version.blocks(self.plan.extents(&self.problem.header, version), poles);
-        let values = nw * VALUES;
+        let kernel = self.plan.kernel(version);
+        let function = module.function(&symbol(entry(kernel, self.problem).symbol))?;
+        let second_stage = second_stage.function(&symbol(reduction::SYMBOL))?;
+        let grid = kernel.grid(&self.plan.extents(&self.problem.header, kernel));
+        let values = nw * VALUES * grid.groups as usize;
         let stream = &self.stream;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison(stream)?;
         self.sums.poison(stream)?;
 
-        if version.beyond.is_some() {
-            function.set(TABLE_SYMBOL, &self.plan.table.wx, stream)?;
+        if kernel.energies_from == EnergiesFrom::ConstantMemory {
+            function.set(table::SYMBOL, &self.plan.table.wx, stream)?;
         }
 
         self.gpu.modules.finish();
         startup::launched();
         self.begin.record(stream)?;
-        for iw in version.launches(nw) {
-            // SAFETY: the parameters are those of the entry, whose arrays were uploaded whole in
-            // the version's layout; `partials` holds all blocks of the largest grid for all values.
-            unsafe {
-                let arguments = self.arguments(version, iw);
-                function.launch(stream, blocks, threads, &Argument::pointers(&arguments))?;
+        for iw in kernel.launches(nw) {
+            let launch = |arguments: &[_]| {
+                // SAFETY: the launch contract: the arguments are those of the entry, whose arrays were
+                // uploaded whole in the kernel's layout; the grid is the kernel's, the table is set, and
+                // `partials` holds all blocks of the largest grid for all values.
+                unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
+            };
+            match kernel.layout {
+                Layout::Original => launch(&self.paper_arguments(&self.original, iw).pointers())?,
+                Layout::Swapped => launch(&self.paper_arguments(&self.swapped, iw).pointers())?,
+                Layout::Planned => launch(&self.planned_arguments(kernel, iw).pointers())?,
             }
         }
-        let arguments = [
-            Argument::memory(&self.partials),
-            Argument::Count(blocks),
-            Argument::memory(&self.sums),
-        ];
-        // SAFETY: the second stage's parameters; one block for each value of `sums`.
+        let arguments = SecondStageArguments {
+            partials: self.partials.pointer(),
+            count: grid.per_group(),
+            sums: self.sums.pointer(),
+        };
+        // SAFETY: the launch contract: one block for each value of each group.
         unsafe {
-            let (blocks, arguments) = (values as u32, Argument::pointers(&arguments));
-            second_stage.launch(stream, blocks, reduce::THREADS, &arguments)?;
+            second_stage.launch(
+                stream,
+                values as u32,
+                reduction::THREADS,
+                &arguments.pointers(),
+            )?;
         }
         self.end.record(stream)?;
         self.gpu.modules.begin();
-        let seconds = self.end.seconds_since(&self.begin, version.id)?;
-        Ok((Sums::from_values(&self.sums.download(values, stream)?), seconds))
+        let seconds = self.end.seconds_since(&self.begin, version.id())?;
+        let sums = self.sums.download(values, stream)?;
+        Ok((Sums::from_groups(&sums, grid.groups as usize), seconds))
     }
 }

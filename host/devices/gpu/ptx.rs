@@ -9,9 +9,6 @@ const ENTRY: &str = ".visible .entry ";
 /// Variables outside of entries.
 const SPACES: [&str; 3] = [".shared ", ".const ", ".global "];
 
-/// How the build begins the PTX: see [`Ptx::compiler`].
-const COMPILER: &str = "// kernels by ";
-
 /// The text of many kernels, which can be had one by one.
 pub struct Ptx {
     text: Cow<'static, str>,
@@ -52,11 +49,6 @@ impl Ptx {
     /// The kernels' symbols, in alphabetical order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
-    }
-
-    /// The compiler that wrote it, where the text says so.
-    pub fn compiler(&self) -> Option<&str> {
-        Some(self.text.lines().next()?.strip_prefix(COMPILER)?.trim())
     }
 
     /// The module of one kernel. `most_registers` caps a kernel that the build left without a cap.

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use gpp_kernels::registry::{Layout, Version};
+use gpp_kernels::kernel;
+use gpp_kernels::layout::Layout;
 
 use super::driver::Module;
 use super::{Gpu, OnGpu};
@@ -97,8 +98,8 @@ fn name(symbol: &str) -> String {
 
 impl OnBoth<'_> {
     /// Whether the yardstick has this version.
-    pub fn has(version: &Version) -> bool {
-        version.layout != Layout::Planned
+    pub fn has(version: &kernel::Gpu) -> bool {
+        version.kernels.iter().all(|kernel| kernel.layout != Layout::Planned)
     }
 
     /// The plan.
@@ -110,7 +111,7 @@ impl OnBoth<'_> {
     ///
     /// # Errors
     /// As [`Loaded::run`].
-    pub fn run(&mut self, side: Side, version: &Version) -> Result<(Sums, f64)> {
+    pub fn run(&mut self, side: Side, version: &kernel::Gpu) -> Result<(Sums, f64)> {
         match side {
             Side::Rust => self.problem.run(version),
             Side::Cuda => {

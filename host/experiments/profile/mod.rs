@@ -9,9 +9,8 @@ pub mod sass;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gpp_kernels::reduce;
-use gpp_kernels::registry::{VERSIONS, Version};
-use gpp_kernels::tiles::candidates::PREFIX;
+use gpp_kernels::reduction;
+use gpp_kernels::versions::{self, ALL};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -159,27 +158,23 @@ pub fn aggregate(
 ) -> std::result::Result<Vec<Profile>, String> {
     let mut groups: Vec<(&'static str, Vec<&Launch>)> = Vec::new();
     for launch in launches {
-        if launch.kernel == reduce::SYMBOL {
+        if launch.kernel == reduction::SYMBOL {
             let (_, group) =
                 groups.last_mut().ok_or("a second stage comes before any version's kernel")?;
             group.push(launch);
             continue;
         }
-        let version = VERSIONS
-            .iter()
-            .copied()
-            .find(|v| v.all_bodies().any(|body| body.symbol == launch.kernel))
-            .or(launch.kernel.starts_with(PREFIX).then(Version::best))
+        let (version, ..) = versions::find(&launch.kernel)
             .ok_or_else(|| format!("kernel `{}` is of no known version", launch.kernel))?;
         match groups.last_mut() {
             // A calculation ends with its second stage.
             Some((id, group))
-                if *id == version.id
-                    && group.last().is_some_and(|last| last.kernel != reduce::SYMBOL) =>
+                if *id == version.id()
+                    && group.last().is_some_and(|last| last.kernel != reduction::SYMBOL) =>
             {
                 group.push(launch);
             }
-            _ => groups.push((version.id, vec![launch])),
+            _ => groups.push((version.id(), vec![launch])),
         }
     }
     if groups.is_empty() {
@@ -271,8 +266,8 @@ pub fn store(folder: &Path, profile: &Profile) -> Result<()> {
 /// [`Error::Data`] for a folder without any, and for a record that is none.
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles = Vec::new();
-    for version in VERSIONS {
-        let path = path(folder, version.id);
+    for version in ALL {
+        let path = path(folder, version.id());
         if !path.exists() {
             continue;
         }

@@ -5,8 +5,9 @@ mod cutoff;
 mod energies;
 mod regular;
 
-use gpp_kernels::plan::{Plan, Table};
-use gpp_kernels::registry::{Extents, Poles, Version};
+use gpp_kernels::kernel::{Extents, Gpu, Kernel};
+use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::table::Table;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -22,8 +23,8 @@ pub struct Planned {
     pub plain: usize,
     /// Plain and other occupied bands.
     pub occupied: usize,
-    /// Bands that are not far.
-    pub far: usize,
+    /// The first far band.
+    pub far_begin: usize,
     /// What the regular poles have in common.
     pub poles: Poles,
     /// The odd poles of kernels that take any.
@@ -70,7 +71,7 @@ impl Planned {
         order.extend(bands.clone().filter(|n| !is_empty(n) && !is_plain(n)));
         let occupied = order.len();
         order.extend(bands.clone().filter(|n| is_empty(n) && !is_far(n)));
-        let far = order.len();
+        let far_begin = order.len();
         order.extend(bands.filter(|n| is_empty(n) && is_far(n)));
         let table = EnergyTable::of(problem, &order, half);
 
@@ -82,7 +83,7 @@ impl Planned {
         };
         let odd = odd_of(Poles::Any);
         let odd_if_real = (poles == Poles::Real).then(|| odd_of(Poles::Real));
-        Planned { order, plain, occupied, far, poles, odd, odd_if_real, table }
+        Planned { order, plain, occupied, far_begin, poles, odd, odd_if_real, table }
     }
 
     /// The odd poles of kernels that take these.
@@ -100,30 +101,37 @@ impl Planned {
 
     /// The version as it runs here: by its own kernels, or by another's where they do not hold the
     /// energies.
-    pub fn running(&self, version: &Version) -> Version {
+    pub fn running<'a>(&self, version: &'a Gpu) -> &'a Gpu {
         version.holding(self.table.wx.len())
     }
 
-    /// What the grids of a version depend on.
-    pub fn extents(&self, header: &Header, version: &Version) -> Extents {
+    /// The kernel of a version that runs here.
+    pub fn kernel<'a>(&self, version: &'a Gpu) -> &'a Kernel {
+        self.running(version).kernel(self.poles)
+    }
+
+    /// What the grids of a kernel depend on.
+    pub fn extents(&self, header: &Header, kernel: &Kernel) -> Extents<'_> {
         Extents {
             nbands: header.nbands as u32,
             ngpown: header.ngpown as u32,
             ncouls: header.ncouls as u32,
-            odd_count: self.odd(version.takes(self.poles)).pairs.len() as u32,
+            nw: header.nw() as u32,
+            odd_begins: &self.odd(kernel.poles).begins,
         }
     }
 
-    /// What a version's kernels on the host read; the pointers are good as long as `self` is.
-    pub fn view(&self, version: &Version) -> Plan {
-        let odd = self.odd(version.takes(self.poles));
+    /// What a kernel on the host reads; the pointers are good as long as `self` is.
+    pub fn view(&self, kernel: &Kernel) -> Plan {
+        let odd = self.odd(kernel.poles);
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied as u32,
-            far: self.far as u32,
+            far_begin: self.far_begin as u32,
             odd_mask: odd.mask.as_ptr(),
             odd_pairs: odd.pairs.as_ptr(),
-            odd_count: odd.pairs.len() as u32,
+            odd_begins: odd.begins.as_ptr(),
+            odd_blocks: kernel.odd_blocks(&odd.begins),
             table: self.table.view(),
         }
     }
@@ -146,12 +154,14 @@ pub struct Odd {
     pub mask: Vec<u32>,
     /// See [`Plan::odd_pairs`].
     pub pairs: Vec<u32>,
+    /// See [`Plan::odd_begins`].
+    pub begins: Vec<u32>,
 }
 
 impl Odd {
     /// Of `wtilde(ncouls, ngpown)`; `of` says of an element whether it counts and whether it is regular.
     fn of(wtilde: &[Complex64], ncouls: usize, of: impl Fn(usize) -> (bool, bool) + Sync) -> Odd {
-        let columns: Vec<Odd> = (0..wtilde.len() / ncouls)
+        let of_each: Vec<_> = (0..wtilde.len() / ncouls)
             .into_par_iter()
             .map(|igp| {
                 let mut mask = vec![0; Plan::words(ncouls as u32) as usize];
@@ -166,12 +176,16 @@ impl Odd {
                         }
                     }
                 }
-                Odd { mask, pairs }
+                (mask, pairs)
             })
             .collect();
-        let (mask, pairs): (Vec<_>, Vec<_>) =
-            columns.into_iter().map(|column| (column.mask, column.pairs)).unzip();
-        Odd { mask: mask.concat(), pairs: pairs.concat() }
+        let (mask, pairs): (Vec<_>, Vec<_>) = of_each.into_iter().unzip();
+        let mut begins = vec![0];
+        begins.extend(pairs.iter().scan(0, |end, of_igp| {
+            *end += of_igp.len() as u32;
+            Some(*end)
+        }));
+        Odd { mask: mask.concat(), pairs: pairs.concat(), begins }
     }
 }
 

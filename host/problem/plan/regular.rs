@@ -7,7 +7,7 @@
 //! A difference of two sums would lose `κ·n/2`. Real poles have one quotient and no such bound.
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::registry::Poles;
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use super::cutoff::Cutoff;

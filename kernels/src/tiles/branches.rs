@@ -3,75 +3,106 @@
 //! With `s = w + ω̃` the second branch is `ssx = −Ω²/(2ω̃·s)`, so both are `Ω²·y` with a `y` that is
 //! one complex reciprocal.
 
+use core::array::from_fn;
+use core::marker::PhantomData;
+
 use num_complex::Complex;
 
-use super::{ENERGIES, Shape, each_band, near2, odd_pair};
-use crate::arrays::{Arrays, Sums};
+use super::Fraction;
+use super::bands::Bands;
+use super::energies::Energies;
+use super::near::{self, NearTest};
+use crate::arrays::Arrays;
 use crate::formula::{first_denominator, second_denominator, wdiff};
-use crate::grid::{Thread, each};
+use crate::grid::each;
+use crate::plan::Poles;
+use crate::quotient::reciprocal;
 use crate::real::Real;
-use crate::versions::v1::reciprocal;
+use crate::sums::Sums;
+use crate::table::EnergiesFrom;
+use crate::tiling::Place;
 
-/// Its shape.
-pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+/// Terms with a branch, far bands like other empty ones.
+pub struct Branches<B, E, N>(PhantomData<(B, E, N)>);
 
-/// One thread's sums, one pair a thread.
-///
-/// # Safety
-/// Arrays and plan valid for their extents.
-#[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, thread: Thread) -> Sums<R, NW> {
-    if SHAPE.is_odd(a, thread) {
-        // SAFETY: the caller's contract.
-        return unsafe { odd_pair(a, thread.index) };
-    }
-    let place = SHAPE.place(a, thread);
-    // SAFETY: the caller's contract.
-    let (wtilde, weight) = unsafe { (place.wtilde::<R>(a, 0), place.weight::<R>(a, 0)) };
-    let near2 = near2(a, wtilde);
-    let wtilde2 = wtilde * wtilde;
-    // |Ω²·y| > sexcut·|eps| is |y|² > bound.
-    let sexcut = R::of(a.limits.sexcut);
-    let bound = sexcut * sexcut / wtilde2.norm_sqr();
-    let zero = Complex::new(R::zero(), R::zero());
-    let (mut q, mut y) = ([zero; NW], [zero; NW]);
+/// What the loops need of one pole.
+#[derive(Clone, Copy)]
+struct Pole<R: Real, N: NearTest> {
+    wtilde: Complex<R>,
+    wtilde2: Complex<R>,
+    near: N::Bound<R>,
+    /// |Ω²·y| > sexcut·|eps| is |y|² above this.
+    cutoff: R,
+}
 
-    // SAFETY: the caller's contract.
-    unsafe {
-        each_band::<1, ENERGIES>(a, place, 0, a.plan.occupied, |n, band| {
-            let m = band.matngmatmgp::<R>(0);
-            let occ = a.occ::<R>(n);
+impl<B: Bands, E: Energies, N: NearTest> Fraction for Branches<B, E, N> {
+    const POLES: Poles = Poles::Any;
+    const ENERGIES: EnergiesFrom = E::FROM;
+
+    #[inline(always)]
+    unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
+        a: &Arrays,
+        place: Place,
+    ) -> Sums<R, NW> {
+        let poles: [Pole<R, N>; T] = from_fn(|t| {
+            // SAFETY: the launch contract.
+            let wtilde = unsafe { place.wtilde::<R>(a, t) };
+            let wtilde2 = wtilde * wtilde;
+            let sexcut = R::of(a.limits.sexcut);
+            let cutoff = sexcut * sexcut / wtilde2.norm_sqr();
+            Pole { wtilde, wtilde2, near: N::bound(near::largest2(a, wtilde)), cutoff }
+        });
+        let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
+        let (mut q, mut y) = (zero, zero);
+
+        // SAFETY: the launch contract; the classes end within nbands.
+        unsafe {
+            B::each::<T, W, E>(a, place, 0, a.plan.occupied, |n, band| {
+                let (energies, occ) = (band.wx::<R, NW>(a, n), a.occ::<R>(n));
+                each::<T>(|t| {
+                    let m = band.matngmatmgp::<R>(t);
+                    let Pole { wtilde, wtilde2, near, cutoff } = poles[t];
+                    each::<NW>(|e| {
+                        let w = energies[e];
+                        let d = wdiff(w, wtilde);
+                        let denominator = if !N::is_near(d.norm_sqr(), near) {
+                            q[t][e] = q[t][e] + m * reciprocal(d);
+                            first_denominator(w + wtilde.re, d, wtilde, wtilde2)
+                        } else {
+                            -second_denominator(w + wtilde.re, wtilde)
+                        };
+                        let one = reciprocal(denominator);
+                        // At w = −ω̃ it is infinite, NaN in the arithmetic: not below the cutoff either.
+                        if w >= R::zero() || one.norm_sqr() <= cutoff {
+                            y[t][e] = y[t][e] + m * one * occ;
+                        }
+                    });
+                });
+            });
+            B::each::<T, W, E>(a, place, a.plan.occupied, a.nbands, |n, band| {
+                let energies = band.wx::<R, NW>(a, n);
+                each::<T>(|t| {
+                    let m = band.matngmatmgp::<R>(t);
+                    each::<NW>(|e| {
+                        let d = wdiff(energies[e], poles[t].wtilde);
+                        if !N::is_near(d.norm_sqr(), poles[t].near) {
+                            q[t][e] = q[t][e] + m * reciprocal(d);
+                        }
+                    });
+                });
+            });
+        }
+        let mut sums = Sums::zero();
+        each::<T>(|t| {
+            let Pole { wtilde, wtilde2, .. } = poles[t];
+            // SAFETY: the launch contract.
+            let weight = unsafe { place.weight::<R>(a, t) };
+            let (omega2, half) = (weight * wtilde2, weight * (wtilde * R::of(0.5)));
             each::<NW>(|e| {
-                let w = band.w::<R>(e);
-                let d = wdiff(w, wtilde);
-                let denominator = if d.norm_sqr() > near2 {
-                    q[e] = q[e] + m * reciprocal(d);
-                    first_denominator(w + wtilde.re, d, wtilde, wtilde2)
-                } else {
-                    -second_denominator(w + wtilde.re, wtilde)
-                };
-                let one = reciprocal(denominator);
-                // At w = −ω̃ it is infinite, NaN in the arithmetic: not below the bound either.
-                if w >= R::zero() || one.norm_sqr() <= bound {
-                    y[e] = y[e] + m * one * occ;
-                }
+                sums.asx[e] = sums.asx[e] - omega2 * y[t][e];
+                sums.ach[e] = sums.ach[e] + half * q[t][e];
             });
         });
-        each_band::<1, ENERGIES>(a, place, a.plan.occupied, a.nbands, |_, band| {
-            let m = band.matngmatmgp::<R>(0);
-            each::<NW>(|e| {
-                let d = wdiff(band.w::<R>(e), wtilde);
-                if d.norm_sqr() > near2 {
-                    q[e] = q[e] + m * reciprocal(d);
-                }
-            });
-        });
+        sums
     }
-    let mut sums = Sums::zero();
-    let (omega2, half) = (weight * wtilde2, weight * (wtilde * R::of(0.5)));
-    each::<NW>(|e| {
-        sums.asx[e] = sums.asx[e] - omega2 * y[e];
-        sums.ach[e] = sums.ach[e] + half * q[e];
-    });
-    sums
 }

@@ -7,33 +7,46 @@
 
 use num_complex::Complex;
 
-use super::kernels;
-use crate::arrays::{Arrays, Layout, Limits, Original, Sums};
+use crate::arrays::{Arrays, Limits};
 use crate::formula::{
     Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each};
 use crate::real::Real;
-use crate::registry::{self, Energies, Loops, Poles, Version};
+use crate::entries::entries;
+use crate::layout::{Layout, Order, Original};
+use crate::sums::Sums;
+use crate::plan::Poles;
+use crate::table::EnergiesFrom;
+use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
 
-/// What the registry knows of v0.
-pub const VERSION: Version = Version {
+/// What v0 is.
+pub static VERSION: Version = Version {
     id: "v0",
     change: "baseline: collapse(3) over n, igp, ig",
     source: "paper III, v0",
-    loops: Loops::Collapse3,
-    energies: Energies::Together,
-    layout: registry::Layout::Original,
-    threads: 128,
-    max_registers: None,
-    flops_per_term: 148.8,
-    bodies: BODIES,
-    poles: Poles::Any,
-    real: None,
-    beyond: None,
 };
 
-kernels!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    poles: Poles::Any,
+    loops: Loops::Collapse3,
+    energies: Energies::Together,
+    energies_from: EnergiesFrom::Arrays,
+    layout: Layout::Original,
+    threads: 128,
+    max_registers: None,
+    flops_per_term: Some(148.8),
+    entries: entries!(
+        body:
+        gpp_v0_nw1 = 1,
+        gpp_v0_nw2 = 2,
+        gpp_v0_nw3 = 3,
+    ),
+};
 
 /// |z| by a square root.
 #[inline(always)]
@@ -71,9 +84,9 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 /// The three loops collapsed; `term` is how the version writes a term.
 ///
 /// # Safety
-/// `arrays` valid for their extents in the order of `L`; `iw + NW <= nw`.
+/// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn collapse3<R: Real, L: Layout, const NW: usize>(
+pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
@@ -86,7 +99,7 @@ pub unsafe fn collapse3<R: Real, L: Layout, const NW: usize>(
     while at.outer < nbands {
         let Collapsed { outer: n, middle: igp, inner: ig } = at;
         // SAFETY: `at` keeps its inner digits below their extents and the loop its outer one;
-        // the arrays are valid by the caller's contract.
+        // the arrays are valid by the launch contract.
         unsafe {
             let pair = Pair::load(arrays, ig, igp);
             let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
@@ -102,9 +115,9 @@ pub unsafe fn collapse3<R: Real, L: Layout, const NW: usize>(
 }
 
 /// # Safety
-/// As [`collapse3`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
 }

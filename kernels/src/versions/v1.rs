@@ -1,39 +1,43 @@
 //! v1: divisions become reciprocals.
 //!
 //! A complex division ends in two `div.rn.f64`; `a / b = a · conj(b) · (1 / |b|²)` needs one
-//! `rcp.rn.f64` and multiplications instead. Three sites: `delw` and `ssx` in either branch
+//! `rcp.rn.f64` and multiplications instead ([`reciprocal`]). Three sites: `delw` and `ssx` in either branch
 //! (paper, section III, v1).
 
-use num_complex::Complex;
-
-use super::kernels;
 use super::v0::{self, abs, collapse3};
-use crate::arrays::{Arrays, Limits, Original, Sums};
+use crate::arrays::{Arrays, Limits};
 use crate::formula::{
     Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::Thread;
+use crate::quotient::reciprocal;
 use crate::real::Real;
-use crate::registry::Version;
+use crate::entries::entries;
+use crate::layout::{Original};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Version};
 
-/// What the registry knows of v1.
-pub const VERSION: Version = Version {
+/// What v1 is.
+pub static VERSION: Version = Version {
     id: "v1",
     change: "reciprocals for divisions",
     source: "paper III, v1",
-    flops_per_term: 96.3,
-    bodies: BODIES,
-    ..v0::VERSION
 };
 
-kernels!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
 
-/// `1 / z` with one real reciprocal.
-#[inline(always)]
-pub fn reciprocal<R: Real>(z: Complex<R>) -> Complex<R> {
-    let rden = R::one() / z.norm_sqr();
-    z.conj() * rden
-}
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    flops_per_term: Some(96.3),
+    entries: entries!(
+        body:
+        gpp_v1_nw1 = 1,
+        gpp_v1_nw2 = 2,
+        gpp_v1_nw3 = 3,
+    ),
+    ..v0::KERNEL
+};
 
 /// One term with reciprocals, square roots and a three-way branch.
 #[inline(always)]
@@ -64,9 +68,9 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 }
 
 /// # Safety
-/// As [`collapse3`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
 }

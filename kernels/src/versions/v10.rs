@@ -1,31 +1,39 @@
 //! v10: no branch and no division.
 //!
 //! In partial fractions both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)`, zero near the pole,
-//! and `p = 1/(w + ω̃)`: see [`complex`]. A reciprocal is the hardware's approximation and one cubic
-//! correction, three fused operations: see [`crate::quotient`].
+//! and `p = 1/(w + ω̃)`: see [`crate::tiles::partial_fractions`]. A reciprocal is the hardware's
+//! approximation and one cubic correction, three fused operations: see [`crate::quotient`].
 
-use super::{kernels, v9};
-use crate::arrays::{Arrays, Sums};
-use crate::grid::Thread;
-use crate::real::Real;
-use crate::registry::Version;
-use crate::tiles::complex;
+use super::v3::term;
+use crate::entries::entries;
+use crate::kernel::{Gpu, Kernel, Version};
+use crate::tiles::bands::Direct;
+use crate::tiles::energies::WithBand;
+use crate::tiles::far::LikeEmpty;
+use crate::tiles::near::UpperWord;
+use crate::tiles::partial_fractions::PartialFractions;
+use crate::tiling::Shape;
 
-/// What the registry knows of v10.
-pub const VERSION: Version = Version {
+/// What v10 is.
+pub static VERSION: Version = Version {
     id: "v10",
     change: "partial fractions without a branch, approximate reciprocals corrected once",
-    flops_per_term: 32.5,
-    bodies: BODIES,
-    ..v9::VERSION
+    source: "docs/past-the-paper.md",
 };
 
-kernels!(planned BODIES = body: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, shapes: &[] };
 
-/// # Safety
-/// As [`complex::direct`].
-#[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
-    unsafe { complex::direct::<R, NW, 1, 8>(a, thread) }
-}
+type Fraction = PartialFractions<Direct, WithBand, UpperWord, LikeEmpty>;
+
+const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+
+/// For any poles.
+pub const ANY: Kernel = Kernel {
+    max_registers: Some(128),
+    flops_per_term: Some(32.5),
+    ..Kernel::tiled::<Fraction>(
+        SHAPE,
+        entries!(tiled Fraction, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
+    )
+};

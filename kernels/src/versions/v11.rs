@@ -2,30 +2,40 @@
 //!
 //! v10 waits for `aqsn` half of its time. A block brings eight bands to shared memory while it sums
 //! the eight before, so no load is waited for, and `aqsn` leaves L2 once for the eight warps that
-//! share its rows.
+//! share its `ig`.
 
-use super::{kernels, v10};
-use crate::arrays::{Arrays, Sums};
-use crate::grid::Thread;
-use crate::real::Real;
-use crate::registry::Version;
-use crate::tiles::complex;
+use super::v3::term;
+use crate::entries::entries;
+use crate::kernel::{Gpu, Kernel, Version};
+use crate::tiles::bands::Staged;
+use crate::tiles::energies::WithBand;
+use crate::tiles::far::LikeEmpty;
+use crate::tiles::near::UpperWord;
+use crate::tiles::partial_fractions::PartialFractions;
+use crate::tiling::Shape;
 
-/// What the registry knows of v11.
-pub const VERSION: Version = Version {
+/// What v11 is.
+pub static VERSION: Version = Version {
     id: "v11",
     change: "bands staged in shared memory, eight at a time",
-    flops_per_term: 32.5,
-    bodies: BODIES,
-    ..v10::VERSION
+    source: "docs/past-the-paper.md",
 };
 
-kernels!(planned BODIES = body: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, shapes: &[] };
 
-/// # Safety
-/// As [`complex::staged`].
-#[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, _: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
-    unsafe { complex::staged::<R, NW, 1, 8>(a, thread) }
-}
+/// The fraction of any poles.
+pub type Fraction = PartialFractions<Staged, WithBand, UpperWord, LikeEmpty>;
+
+/// The shape of its tiles.
+pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+
+/// For any poles.
+pub const ANY: Kernel = Kernel {
+    max_registers: Some(128),
+    flops_per_term: Some(32.5),
+    ..Kernel::tiled::<Fraction>(
+        SHAPE,
+        entries!(tiled Fraction, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
+    )
+};

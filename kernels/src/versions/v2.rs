@@ -3,28 +3,41 @@
 //! `sch` and `ssx` are zeroed first, so that the last way is gone. The paper gained nothing from it
 //! here, but other kernels of the code did (section III, v2).
 
-use super::kernels;
 use super::v0::{abs, collapse3};
-use super::v1::{self, reciprocal};
-use crate::arrays::{Arrays, Limits, Original, Sums};
+use super::v1;
+use crate::quotient::reciprocal;
+use crate::arrays::{Arrays, Limits};
 use crate::formula::{
     Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::Version;
+use crate::entries::entries;
+use crate::layout::{Original};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Version};
 
-/// What the registry knows of v2.
-pub const VERSION: Version = Version {
+/// What v2 is.
+pub static VERSION: Version = Version {
     id: "v2",
     change: "zero first, then a two-way branch",
     source: "paper III, v2",
-    flops_per_term: 96.3,
-    bodies: BODIES,
-    ..v1::VERSION
 };
 
-kernels!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    flops_per_term: Some(96.3),
+    entries: entries!(
+        body:
+        gpp_v2_nw1 = 1,
+        gpp_v2_nw2 = 2,
+        gpp_v2_nw3 = 3,
+    ),
+    ..v1::KERNEL
+};
 
 /// One term before the cutoff, with reciprocals and a two-way branch.
 #[inline(always)]
@@ -61,9 +74,9 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 }
 
 /// # Safety
-/// As [`collapse3`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
 }

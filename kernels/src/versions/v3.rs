@@ -4,26 +4,38 @@
 //! square root (paper, section III, v3). For two energies 72 registers leave room for 28 warps instead of
 //! 24, at the cost of one spilled number: the shorter time of the two.
 
-use super::kernels;
 use super::v0::collapse3;
 use super::v2::{self, uncut_term};
-use crate::arrays::{Arrays, Limits, Original, Sums};
+use crate::arrays::{Arrays, Limits};
 use crate::formula::{Pair, Term, is_cut_off};
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::Version;
+use crate::entries::entries;
+use crate::layout::{Original};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Version};
 
-/// What the registry knows of v3.
-pub const VERSION: Version = Version {
+/// What v3 is.
+pub static VERSION: Version = Version {
     id: "v3",
     change: "squares for absolute values",
     source: "paper III, v3",
-    flops_per_term: 85.7,
-    bodies: BODIES,
-    ..v2::VERSION
 };
 
-kernels!(body: gpp_v3_nw1 = 1, gpp_v3_nw2 = 2 registers 72 spills { in_loop: 8, bytes: 192 }, gpp_v3_nw3 = 3);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    flops_per_term: Some(85.7),
+    entries: entries!(
+        body:
+        gpp_v3_nw1 = 1,
+        gpp_v3_nw2 = 2 registers 72 spills { in_loop: 8, bytes: 192 },
+        gpp_v3_nw3 = 3,
+    ),
+    ..v2::KERNEL
+};
 
 /// One term as v2 writes it, with the cutoff by squares.
 #[inline(always)]
@@ -38,9 +50,9 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 }
 
 /// # Safety
-/// As [`collapse3`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
 }

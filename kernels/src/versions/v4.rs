@@ -5,38 +5,46 @@
 //! the fewest arrays with the band as first index, so the reads stay coalesced (paper, section III,
 //! v4).
 
-use super::kernels;
 use super::v3::{self, term};
-use crate::arrays::{Arrays, Layout, Original, Sums};
+use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::real::Real;
-use crate::registry::{Loops, Version};
+use crate::entries::entries;
+use crate::layout::{Order, Original};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Loops, Version};
 
-/// What the registry knows of v4.
-pub const VERSION: Version = Version {
+/// What v4 is.
+pub static VERSION: Version = Version {
     id: "v4",
     change: "collapse(2) over igp, ig; bands in the thread",
     source: "paper III, v4",
-    loops: Loops::Collapse2,
-    max_registers: Some(80),
-    flops_per_term: 77.5,
-    bodies: BODIES,
-    ..v3::VERSION
 };
 
-kernels!(
-    body: gpp_v4_nw1 = 1,
-    gpp_v4_nw2 = 2 registers 72 spills { in_loop: 16, bytes: 192 },
-    gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 }
-);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    loops: Loops::Collapse2,
+    max_registers: Some(80),
+    flops_per_term: Some(77.5),
+    entries: entries!(
+        body:
+        gpp_v4_nw1 = 1,
+        gpp_v4_nw2 = 2 registers 72 spills { in_loop: 16, bytes: 192 },
+        gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 },
+    ),
+    ..v3::KERNEL
+};
 
 /// `igp` and `ig` collapsed, then `n`, then the energies.
 ///
 /// # Safety
-/// `arrays` valid for their extents in the order of `L`; `iw + NW <= nw`.
+/// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn collapse2<R: Real, L: Layout, const NW: usize>(
+pub unsafe fn collapse2<R: Real, L: Order, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
@@ -47,7 +55,7 @@ pub unsafe fn collapse2<R: Real, L: Layout, const NW: usize>(
     for index in thread.strided(ngpown * ncouls) {
         let (igp, ig) = split(index, ncouls);
         // SAFETY: igp and ig are digits of an index below ngpown · ncouls, n is below its extent by
-        // the loop; the arrays are valid by the caller's contract.
+        // the loop; the arrays are valid by the launch contract.
         unsafe {
             let pair = Pair::load(arrays, ig, igp);
             let vcoul = arrays.vcoul_loc(igp);
@@ -65,9 +73,9 @@ pub unsafe fn collapse2<R: Real, L: Layout, const NW: usize>(
 }
 
 /// # Safety
-/// As [`collapse2`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse2::<R, Original, NW>(a, iw, thread, term) }
 }

@@ -3,32 +3,42 @@
 //! A thread keeps two complex sums instead of two for each energy: fewer registers, more warps.
 //! `M` and the pair's factors are computed again for each energy (paper, section III, v5).
 
-use super::kernels;
 use super::v3::term;
 use super::v4::{self, collapse2};
-use crate::arrays::{Arrays, Original, Sums};
+use crate::arrays::Arrays;
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::{Energies, Version};
+use crate::entries::entries;
+use crate::layout::{Original};
+use crate::sums::Sums;
+use crate::kernel::{Energies, Gpu, Kernel, Version};
 
-/// What the registry knows of v5.
-pub const VERSION: Version = Version {
+/// What v5 is.
+pub static VERSION: Version = Version {
     id: "v5",
     change: "one launch for each energy",
     source: "paper III, v5",
-    energies: Energies::OneLaunchEach,
-    max_registers: None,
-    flops_per_term: 81.0,
-    bodies: BODIES,
-    ..v4::VERSION
 };
 
-kernels!(body: gpp_v5 = 1);
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    energies: Energies::OneLaunchEach,
+    max_registers: None,
+    flops_per_term: Some(81.0),
+    entries: entries!(
+        body:
+        gpp_v5 = 1,
+    ),
+    ..v4::KERNEL
+};
 
 /// # Safety
-/// As [`collapse2`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { collapse2::<R, Original, NW>(a, iw, thread, term) }
 }

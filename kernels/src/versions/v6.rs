@@ -2,45 +2,55 @@
 //!
 //! The grid's threads share out `n_blk`, `igp` and `ig_blk`; a thread goes through every 128th `ig`
 //! from `ig_blk` on and, inside, every 64th band from `n_blk` on. [`N_BLK`] and [`IG_BLK`] are
-//! counts of blocks, so neighbouring threads still hold neighbouring `ig`, and the same rows of
+//! counts of blocks, so neighbouring threads still hold neighbouring `ig`, and the same parts of
 //! `wtilde`, `eps` and `aqsn` are used again while they are in cache (paper, section III, v6).
 
-use super::kernels;
 use super::v3::term;
 use super::v5;
-use crate::arrays::{Arrays, Layout, Original, Sums};
+use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::real::Real;
-use crate::registry::{Loops, Version};
-use crate::target;
+use crate::entries::entries;
+use crate::layout::{Order, Original};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Loops, Version};
+use crate::intrinsics::settle_index;
 
 /// Band blocks, the stride of the band loop.
 pub const N_BLK: u32 = 64;
 
-/// Column blocks, the stride of the `ig` loop.
+/// Blocks of `ig`, the stride of the `ig` loop.
 pub const IG_BLK: u32 = 128;
 
-/// What the registry knows of v6.
-pub const VERSION: Version = Version {
+/// What v6 is.
+pub static VERSION: Version = Version {
     id: "v6",
     change: "cache blocking: 64 band blocks, 128 ig blocks",
     source: "paper III, v6",
-    loops: Loops::Blocked,
-    max_registers: Some(64),
-    flops_per_term: 82.6,
-    bodies: BODIES,
-    ..v5::VERSION
 };
 
-kernels!(body: gpp_v6 = 1 spills { in_loop: 6, bytes: 192 });
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+    max_registers: Some(64),
+    flops_per_term: Some(82.6),
+    entries: entries!(
+        body:
+        gpp_v6 = 1 spills { in_loop: 6, bytes: 192 },
+    ),
+    ..v5::KERNEL
+};
 
 /// `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
 ///
 /// # Safety
-/// `arrays` valid for their extents in the order of `L`; `iw + NW <= nw`.
+/// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn blocked<R: Real, L: Layout, const NW: usize>(
+pub unsafe fn blocked<R: Real, L: Order, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
@@ -49,11 +59,11 @@ pub unsafe fn blocked<R: Real, L: Layout, const NW: usize>(
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let mut sums = Sums::zero();
     for index in thread.strided(N_BLK * ngpown * IG_BLK) {
-        let (row, ig_blk) = split(index, IG_BLK);
-        let (n_blk, igp) = split(row, ngpown);
-        let igp = target::settle_index(igp);
+        let (rest, ig_blk) = split(index, IG_BLK);
+        let (n_blk, igp) = split(rest, ngpown);
+        let igp = settle_index(igp);
         // SAFETY: igp is a digit of the index, ig and n are below their extents by their loops; the
-        // arrays are valid by the caller's contract.
+        // arrays are valid by the launch contract.
         unsafe {
             let vcoul = arrays.vcoul_loc(igp);
             let mut ig = ig_blk;
@@ -77,9 +87,9 @@ pub unsafe fn blocked<R: Real, L: Layout, const NW: usize>(
 }
 
 /// # Safety
-/// As [`blocked`].
+/// The [launch contract](crate::contract).
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { blocked::<R, Original, NW>(a, iw, thread, term) }
 }

@@ -3,31 +3,41 @@
 //! With blocking a thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it
 //! reads next nearer to what it read last (paper, section III, v7).
 
-use super::kernels;
 use super::v3::term;
 use super::v6::{self, blocked};
-use crate::arrays::{Arrays, Sums, Swapped};
+use crate::arrays::Arrays;
 use crate::grid::Thread;
 use crate::real::Real;
-use crate::registry::{Layout, Version};
+use crate::entries::entries;
+use crate::layout::{Layout, Swapped};
+use crate::sums::Sums;
+use crate::kernel::{Gpu, Kernel, Version};
 
-/// What the registry knows of v7.
-pub const VERSION: Version = Version {
+/// What v7 is.
+pub static VERSION: Version = Version {
     id: "v7",
     change: "wx(n,iw) and aqsm_local(n,igp)",
     source: "paper III, v7",
-    layout: Layout::Swapped,
-    flops_per_term: 82.6,
-    bodies: BODIES,
-    ..v6::VERSION
 };
 
-kernels!(body: gpp_v7 = 1 spills { in_loop: 6, bytes: 192 });
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    layout: Layout::Swapped,
+    flops_per_term: Some(82.6),
+    entries: entries!(
+        body:
+        gpp_v7 = 1 spills { in_loop: 6, bytes: 192 },
+    ),
+    ..v6::KERNEL
+};
 
 /// # Safety
-/// As [`blocked`], arrays in the swapped order.
+/// The [launch contract](crate::contract).
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch contract.
     unsafe { blocked::<R, Swapped, NW>(a, iw, thread, term) }
 }

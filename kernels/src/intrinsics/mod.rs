@@ -1,6 +1,5 @@
-//! What differs between the GPU and the host: loads, square root, the sum over a block.
-//!
-//! Both sum a block in the same order: a tree over the 32 lanes of each warp, then warp by warp.
+//! What the GPU's instructions do and Rust has no word for, on the GPU and here. Nothing of this
+//! project is used by it.
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;

@@ -1,0 +1,28 @@
+//! # The launch contract
+//!
+//! What holds whenever a kernel runs, on the GPU or in the emulator. Whoever launches one keeps it;
+//! every unsafe function of this crate that cites it relies on it.
+//!
+//! 1. **Arrays.** Every pointer of the arguments ([`crate::arguments`]) is valid for the extents given
+//!    with it, in the kernel's [`crate::layout::Layout`], and aligned to 16 bytes. Nobody writes the
+//!    arrays that are read while the launch runs, and nobody else touches those that are written.
+//! 2. **Extents.** `nbands`, `ngpown`, `ncouls` and `nw` are positive and
+//!    [`crate::kernel::Kernel::exceeded`] finds nothing: no array holds 2³² elements or more, padding
+//!    included, no collapsed loop has 2³² iterations or more, and no grid 2³² threads.
+//! 3. **Energies.** `iw` plus the energies of the entry is at most `nw`; a kernel of
+//!    [`crate::kernel::Energies::Together`] has `iw = 0` and the entry of `nw` energies.
+//! 4. **Grid.** The grid has [`crate::tiling::Grid::blocks`] blocks of [`crate::tiling::Grid::threads`]
+//!    threads, both one-dimensional, as [`crate::kernel::Kernel::grid`] says for the extents; a block
+//!    is 16 whole warps at most. All threads of a block are launched, and what a body does for all of
+//!    them alike (barriers, stages, the sum of the block) it reaches with all of them.
+//! 5. **Constant memory.** A kernel with [`crate::table::EnergiesFrom::ConstantMemory`] finds the
+//!    energies of all bands, [`crate::table::Table::CONSTANT`] at most, in the variable
+//!    [`crate::table::SYMBOL`] of its own module; in the emulator behind the table's pointer.
+//! 6. **Plan.** A kernel of [`crate::layout::Layout::Planned`] is given the plan of these bands and of
+//!    these poles ([`crate::plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`, the mask and the odd
+//!    pairs are those for what the kernel takes the poles to be ([`crate::kernel::Kernel::poles`]), every
+//!    regular pole is such a one, `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`,
+//!    and `odd_blocks` is that of the grid.
+//! 7. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
+//!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
+//!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.

@@ -1,0 +1,107 @@
+//! Kernel entries: each made of a body for the GPU and for the host, and described.
+
+/// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
+/// generic over the number type and the number of energies, for the arguments of the paper's kernels;
+/// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
+/// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
+/// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+macro_rules! entries {
+    (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
+        const TILES: $crate::tiling::Shape = $shape;
+
+        /// # Safety
+        /// The [launch contract](crate::contract).
+        #[inline(always)]
+        unsafe fn tile<R: $crate::real::Real, const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::grid::Thread,
+        ) -> $crate::sums::Sums<R, NW> {
+            const T: usize = TILES.tile as usize;
+            const W: usize = TILES.warps as usize;
+            // SAFETY: the launch contract.
+            unsafe { $crate::tiles::sums::<$fraction, R, NW, T, W>(a, thread, $term) }
+        }
+
+        $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
+    }};
+    (@ $list:ident $slot:tt $arguments:ident, $body:ident:
+     $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{
+        $(
+            $crate::arguments::list! { $list: entry [
+                $symbol $crate::arguments::$arguments, |arguments| {
+                    $crate::entries::$list!($slot, $body, $nw, arguments)
+                }
+            ] }
+        )+
+        &[$($crate::kernel::Entry {
+            energies: $nw,
+            symbol: stringify!($symbol),
+            max_registers: $crate::entries::optional!($($registers)?),
+            spills: $crate::entries::spills!($($spills)?),
+            #[cfg(not(target_arch = "nvptx64"))]
+            host: |arrays, iw, thread| {
+                // SAFETY: the launch contract is `HostBody`'s.
+                $crate::emulator::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
+            },
+            #[cfg(not(target_arch = "nvptx64"))]
+            counted: |arrays, iw, thread| {
+                // SAFETY: the launch contract is `CountedBody`'s.
+                unsafe { $body::<$crate::counted::Counted, $nw>(arrays, iw, thread) };
+            },
+        }),+]
+    }};
+    ($body:ident: $($entries:tt)+) => {
+        $crate::entries::entries!(@ paper() PaperArguments, $body: $($entries)+)
+    };
+}
+pub(crate) use entries;
+
+/// What an entry of the paper's arguments runs; each block has its own slot.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! paper {
+    ((), $body:ident, $nw:literal, $arguments:ident) => {{
+        let thread = $crate::grid::Thread::calling();
+        let sums = $body::<f64, $nw>(&$arguments.arrays(), $arguments.iw, thread);
+        let (iw, partials) = ($arguments.iw, $arguments.partials);
+        $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
+    }};
+}
+#[cfg(target_arch = "nvptx64")]
+pub(crate) use paper;
+
+/// What an entry of planned arguments runs.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! planned {
+    (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
+        let arrays = $arguments.arrays(core::ptr::null());
+        let thread = $crate::grid::Thread::calling();
+        let slot = $shape.grid_of(&arrays).slot(thread.block);
+        let sums = $body::<f64, $nw>(&arrays, $arguments.iw, thread);
+        $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
+    }};
+}
+#[cfg(target_arch = "nvptx64")]
+pub(crate) use planned;
+
+/// A value that may be left out; `entries!` uses it.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:literal) => {
+        Some($value)
+    };
+}
+pub(crate) use optional;
+
+/// What an entry may spill; `entries!` uses it.
+macro_rules! spills {
+    () => {
+        $crate::kernel::Spills::OUTSIDE
+    };
+    ({ $($limits:tt)+ }) => {
+        $crate::kernel::Spills { $($limits)+ }
+    };
+}
+pub(crate) use spills;

@@ -1,0 +1,64 @@
+//! The host's side: the same values by ordinary means.
+
+use num_complex::Complex64;
+
+/// Square root, correctly rounded as on the GPU.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    x.sqrt()
+}
+
+/// `x` itself; on the GPU, computed before what follows.
+#[inline(always)]
+pub fn settle(x: f64) -> f64 {
+    x
+}
+
+/// As [`settle`].
+#[inline(always)]
+pub fn settle_index(x: u32) -> u32 {
+    x
+}
+
+/// `1 / x` as the GPU approximates it: of the upper word of `x`, to the upper word of the result.
+#[inline(always)]
+pub fn approximate_reciprocal(x: f64) -> f64 {
+    let upper = |x: f64| f64::from_bits(x.to_bits() & !u64::from(u32::MAX));
+    upper(1.0 / upper(x))
+}
+
+/// The upper word of `|x|`.
+#[inline(always)]
+pub fn upper(x: f64) -> f32 {
+    f32::from_bits((x.abs().to_bits() >> 32) as u32)
+}
+
+/// Reads element `at`.
+///
+/// # Safety
+/// `array` holds more than `at` elements.
+#[inline(always)]
+pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
+    // SAFETY: in range by this function's own contract.
+    unsafe { *array.add(at as usize) }
+}
+
+/// Reads pair `at`; the host has no say in the cache.
+///
+/// # Safety
+/// `tile` holds more than `at` pairs.
+#[inline(always)]
+pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+    // SAFETY: in range by this function's own contract.
+    unsafe { *tile.add(at as usize) }
+}
+
+/// As [`load_from_l2`].
+///
+/// # Safety
+/// As [`load_from_l2`].
+#[inline(always)]
+pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+    // SAFETY: in range by this function's own contract.
+    unsafe { *tile.add(at as usize) }
+}

@@ -1,0 +1,244 @@
+//! The GPU's side: registers, barriers and memory spaces.
+
+use core::arch::{asm, nvptx};
+
+use num_complex::Complex64;
+
+/// The calling thread's place in its block.
+#[inline(always)]
+pub fn lane() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_thread_idx_x() as u32 }
+}
+
+/// The calling thread's block.
+#[inline(always)]
+pub fn block() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_block_idx_x() as u32 }
+}
+
+/// Threads of a block.
+#[inline(always)]
+pub fn threads() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_block_dim_x() as u32 }
+}
+
+/// Blocks of the grid.
+#[inline(always)]
+pub fn blocks() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_grid_dim_x() as u32 }
+}
+
+/// Waits for all threads of the block; what they stored to shared memory before is seen after.
+///
+/// # Safety
+/// All threads of the block come here.
+#[inline(always)]
+pub unsafe fn barrier() {
+    // SAFETY: this function's own contract.
+    unsafe { nvptx::_syncthreads() }
+}
+
+/// The value that the lane `width` further up holds.
+///
+/// # Safety
+/// All lanes of the warp come here.
+#[inline(always)]
+pub unsafe fn shuffle_down(x: f64, width: u32) -> f64 {
+    let bits = x.to_bits();
+    let (low, high): (u32, u32);
+    // SAFETY: the whole warp takes part, by this function's own contract.
+    unsafe {
+        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
+             out(reg32) low, in(reg32) bits as u32, in(reg32) width,
+             options(nostack, preserves_flags));
+        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
+             out(reg32) high, in(reg32) (bits >> 32) as u32, in(reg32) width,
+             options(nostack, preserves_flags));
+    }
+    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+}
+
+/// Square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    let root;
+    // SAFETY: a pure instruction on registers.
+    unsafe {
+        asm!("sqrt.rn.f64 {}, {};", out(reg64) root, in(reg64) x,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    root
+}
+
+/// `1 / x` to 20 bits, from the upper word of `x`.
+#[inline(always)]
+pub fn approximate_reciprocal(x: f64) -> f64 {
+    let approximate;
+    // SAFETY: a pure instruction on registers.
+    unsafe {
+        asm!("rcp.approx.ftz.f64 {}, {};", out(reg64) approximate, in(reg64) x,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    approximate
+}
+
+/// The upper word of `|x|`: the sign goes with the comparison that follows.
+#[inline(always)]
+pub fn upper(x: f64) -> f32 {
+    let upper;
+    // SAFETY: pure instructions on registers.
+    unsafe {
+        asm!("{{ .reg .f32 lower; mov.b64 {{lower, {0}}}, {1}; abs.f32 {0}, {0}; }}",
+             out(reg32) upper, in(reg64) x, options(pure, nomem, nostack, preserves_flags));
+    }
+    upper
+}
+
+/// Has `x` computed here. Without it LLVM sinks the last step of a product into the branch that
+/// uses it, and its factors, twice as many registers, stay live across the one before.
+#[inline(always)]
+pub fn settle(x: f64) -> f64 {
+    let mut settled = x;
+    // SAFETY: an empty instruction.
+    unsafe {
+        asm!("// {}", inout(reg64) settled, options(nomem, nostack, preserves_flags));
+    }
+    settled
+}
+
+/// As [`settle`]: some releases of LLVM sink the remainder that an index comes from into the loop that
+/// uses it, a division for each iteration.
+#[inline(always)]
+pub fn settle_index(x: u32) -> u32 {
+    let mut settled = x;
+    // SAFETY: an empty instruction.
+    unsafe {
+        asm!("// {}", inout(reg32) settled, options(nomem, nostack, preserves_flags));
+    }
+    settled
+}
+
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Aligned(f64, f64);
+
+/// Reads element `at` in one 16-byte load.
+///
+/// # Safety
+/// `array` is 16-byte aligned, as device allocations are, and holds more than `at` elements.
+#[inline(always)]
+pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
+    // SAFETY: in range and aligned by this function's own contract.
+    let Aligned(re, im) = unsafe { *array.cast::<Aligned>().add(at as usize) };
+    Complex64::new(re, im)
+}
+
+/// Reads pair `at` through L2 only; never merged with another read.
+///
+/// # Safety
+/// `tile` is 16-byte aligned device memory and holds more than `at` pairs.
+#[inline(always)]
+pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+    let (low, high);
+    // SAFETY: in range and aligned by this function's own contract.
+    unsafe {
+        asm!("ld.global.cg.v2.f64 {{{}, {}}}, [{}];",
+             out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+             options(readonly, nostack, preserves_flags));
+    }
+    [low, high]
+}
+
+/// Reads pair `at` through L1; never merged with another read.
+///
+/// # Safety
+/// As [`load_from_l2`].
+#[inline(always)]
+pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+    let (low, high);
+    // SAFETY: in range and aligned by this function's own contract.
+    unsafe {
+        asm!("ld.global.ca.v2.f64 {{{}, {}}}, [{}];",
+             out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+             options(readonly, nostack, preserves_flags));
+    }
+    [low, high]
+}
+
+/// Reads a number of the constant memory. Where the address is the same for the whole grid it is an
+/// operand of arithmetic and takes no register.
+///
+/// # Safety
+/// The address is aligned and within a variable of the constant memory.
+#[inline(always)]
+pub unsafe fn load_const(address: u32) -> f64 {
+    let number;
+    // SAFETY: this function's own contract; nothing writes it while a kernel runs.
+    unsafe {
+        asm!("ld.const.f64 {}, [{}];", out(reg64) number, in(reg32) address,
+             options(pure, readonly, nostack, preserves_flags));
+    }
+    number
+}
+
+/// Stores a number to shared memory.
+///
+/// # Safety
+/// The address is aligned and within a shared variable.
+#[inline(always)]
+pub unsafe fn store_shared(address: u32, value: f64) {
+    // SAFETY: this function's own contract.
+    unsafe {
+        asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Loads a number from shared memory.
+///
+/// # Safety
+/// As [`store_shared`].
+#[inline(always)]
+pub unsafe fn load_shared(address: u32) -> f64 {
+    let value;
+    // SAFETY: this function's own contract.
+    unsafe {
+        asm!("ld.shared.f64 {}, [{}];", out(reg64) value, in(reg32) address,
+             options(nostack, preserves_flags));
+    }
+    value
+}
+
+/// Stores 16 bytes to shared memory.
+///
+/// # Safety
+/// As [`store_shared`], aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
+    // SAFETY: this function's own contract.
+    unsafe {
+        asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
+             in(reg32) address, in(reg64) value.re, in(reg64) value.im,
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Loads 16 bytes from shared memory.
+///
+/// # Safety
+/// As [`store_shared_pair`].
+#[inline(always)]
+pub unsafe fn load_shared_pair(address: u32) -> Complex64 {
+    let (re, im);
+    // SAFETY: this function's own contract.
+    unsafe {
+        asm!("ld.shared.v2.f64 {{{}, {}}}, [{}];",
+             out(reg64) re, out(reg64) im, in(reg32) address,
+             options(readonly, nostack, preserves_flags));
+    }
+    Complex64::new(re, im)
+}

@@ -1,0 +1,292 @@
+//! What is known of a version and of its kernels before any of them runs. *What* a version is stands in
+//! [`Version`]; *how* the GPU does it, in its [`Gpu`] and the [`Kernel`]s of that.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::emulator::{CountedBody, HostBody};
+use crate::grid;
+use crate::layout::{Layout, Planned};
+use crate::plan::{Plan, Poles};
+use crate::sums::VALUES;
+use crate::table::{EnergiesFrom, Table};
+use crate::tiles::Fraction;
+use crate::tiling::{Grid, Shape};
+
+/// A version: an idea.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Version {
+    /// Name on the command line.
+    pub id: &'static str,
+    /// What it changes from the version before.
+    pub change: &'static str,
+    /// Where the change is described.
+    pub source: &'static str,
+}
+
+/// How a version is done on a GPU.
+pub struct Gpu {
+    /// What is done.
+    pub version: &'static Version,
+    /// Its kernels, one for each number of energies in each; those for special poles before those for
+    /// any.
+    pub kernels: &'static [Kernel],
+    /// Whose kernels run where the constant memory does not hold the energies that its own read
+    /// there.
+    pub beyond: Option<&'static Gpu>,
+    /// The same kernels in other shapes of tiles, for devices where one of them is faster; the cap on
+    /// their registers is given when they are loaded.
+    pub shapes: &'static [Kernel],
+}
+
+impl Gpu {
+    /// The version's name.
+    pub const fn id(&self) -> &'static str {
+        self.version.id
+    }
+
+    /// Itself, or [`Gpu::beyond`] where the constant memory does not hold so many energies, of all
+    /// bands.
+    pub fn holding(&self, energies: usize) -> &Gpu {
+        match self.beyond {
+            Some(other) if energies > Table::CONSTANT => other,
+            _ => self,
+        }
+    }
+
+    /// The kernel for problems of these poles, the most special of those that sum them.
+    pub fn kernel(&self, poles: Poles) -> &Kernel {
+        let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
+        self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
+    }
+
+    /// Its kernels and those in other shapes.
+    pub fn all_kernels(&self) -> impl Iterator<Item = &'static Kernel> + use<> {
+        self.kernels.iter().chain(self.shapes)
+    }
+}
+
+/// Loop structure, outer to inner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// `n`, `igp` and `ig` collapsed, `iw` in a thread.
+    Collapse3,
+    /// `igp` and `ig` collapsed, `n` in a thread.
+    Collapse2,
+    /// `n_blk`, `igp` and `ig_blk` collapsed; strided `ig`, then `n`, in a thread.
+    Blocked {
+        /// Blocks of bands, the stride of the band loop.
+        n_blk: u32,
+        /// Blocks of `ig`, the stride of the loop over `ig`.
+        ig_blk: u32,
+    },
+    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
+    Tiled(Shape),
+}
+
+/// Whether one launch sums all energies or each has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Energies {
+    /// One launch, all energies in a thread.
+    Together,
+    /// One launch for each energy.
+    OneLaunchEach,
+}
+
+/// Register spills that the tests let an entry have, with room for another compiler's choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spills {
+    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these
+    /// cost time.
+    pub in_loop: u32,
+    /// Bytes in the whole entry, most of which run once: more means that it has changed.
+    pub bytes: u32,
+}
+
+impl Spills {
+    /// None in a loop, but for the few that the tests let pass anywhere.
+    pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
+}
+
+/// One entry of a kernel: its body for a number of energies.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Energies that one launch sums.
+    pub energies: u32,
+    /// Symbol in the PTX.
+    pub symbol: &'static str,
+    /// Most registers of a thread, where that is not the kernel's.
+    pub max_registers: Option<u32>,
+    /// Spills that it may have.
+    pub spills: Spills,
+    /// The same body on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub host: HostBody,
+    /// The same body on the host, with its operations counted: see [`crate::counted`].
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub counted: CountedBody,
+}
+
+/// A kernel: one source, an entry for each number of energies, and how these are launched.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    /// What it takes regular poles to be.
+    pub poles: Poles,
+    /// Loop structure.
+    pub loops: Loops,
+    /// Energies in a launch.
+    pub energies: Energies,
+    /// Where it reads them.
+    pub energies_from: EnergiesFrom,
+    /// Index order of `wx` and `aqsm_local`.
+    pub layout: Layout,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Most registers of a thread, `.maxnreg` in the PTX.
+    pub max_registers: Option<u32>,
+    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), where the hardware counted them for this
+    /// kernel on si214: see the archived profiles.
+    pub flops_per_term: Option<f64>,
+    /// Its entries.
+    pub entries: &'static [Entry],
+}
+
+/// What the size of a grid depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents<'a> {
+    /// Bands.
+    pub nbands: u32,
+    /// `igp` of the slab.
+    pub ngpown: u32,
+    /// `ig`.
+    pub ncouls: u32,
+    /// Energies.
+    pub nw: u32,
+    /// Where the odd pairs of each `igp` begin and the last ones end, as in
+    /// [`crate::plan::Plan::odd_begins`], of the poles that the kernel takes; unused by kernels
+    /// without a plan.
+    pub odd_begins: &'a [u32],
+}
+
+/// An extent that is too large for a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// What there would be too many of.
+    pub what: &'static str,
+    /// How many there would be.
+    pub count: u64,
+    /// Fewer than this can be.
+    pub below: u64,
+}
+
+impl Kernel {
+    /// A kernel of tiles, all energies together, without a cap on registers or counts.
+    pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
+        Kernel {
+            poles: F::POLES,
+            loops: Loops::Tiled(shape),
+            energies: Energies::Together,
+            energies_from: F::ENERGIES,
+            layout: Layout::Planned,
+            threads: shape.threads(),
+            max_registers: None,
+            flops_per_term: None,
+            entries,
+        }
+    }
+
+    /// The entry for a problem of `nw` energies, one launch or `nw`.
+    pub fn entry(&self, nw: usize) -> Option<&'static Entry> {
+        let energies = match self.energies {
+            Energies::Together => nw as u32,
+            Energies::OneLaunchEach => 1,
+        };
+        self.entries.iter().find(|entry| entry.energies == energies)
+    }
+
+    /// First energy of each launch for a problem of `nw` energies.
+    pub fn launches(&self, nw: usize) -> core::ops::Range<u32> {
+        match self.energies {
+            Energies::Together => 0..1,
+            Energies::OneLaunchEach => 0..nw as u32,
+        }
+    }
+
+    /// The cap on the registers of one of its entries.
+    pub fn max_registers_of(&self, entry: &Entry) -> Option<u32> {
+        entry.max_registers.or(self.max_registers)
+    }
+
+    /// `igp` of each group that sums are kept for, or none where there is one sum, of the slab.
+    pub fn igp_of_group(&self) -> Option<u32> {
+        match self.loops {
+            Loops::Tiled(shape) => Some(shape.igp()),
+            _ => None,
+        }
+    }
+
+    /// Blocks of each group that sum odd pairs.
+    pub fn odd_blocks(&self, odd_begins: &[u32]) -> u32 {
+        match self.loops {
+            Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
+            _ => 0,
+        }
+    }
+
+    /// The grid of each launch, for extents in which nothing is [`Kernel::exceeded`].
+    pub fn grid(&self, extents: &Extents) -> Grid {
+        let Extents { ngpown, ncouls, odd_begins, .. } = *extents;
+        match self.loops {
+            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            _ => Grid::ungrouped(grid::blocks(self.items(extents), self.threads), self.threads),
+        }
+    }
+
+    /// Iterations of the collapsed loops, or threads of the grid.
+    fn items(&self, extents: &Extents) -> u64 {
+        let Extents { nbands, ngpown, ncouls, odd_begins, .. } = *extents;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        match self.loops {
+            Loops::Collapse3 => bands * igp * ig,
+            Loops::Collapse2 => igp * ig,
+            Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
+            Loops::Tiled(shape) => {
+                let Grid { groups, ig_blocks, odd_blocks, threads } =
+                    shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
+                u64::from(groups)
+                    * (u64::from(ig_blocks) + u64::from(odd_blocks))
+                    * u64::from(threads)
+            }
+        }
+    }
+
+    /// The first extent that is too large for it, which the launch contract excludes: offsets, numbers
+    /// of iterations and numbers of threads are computed in 32 bits.
+    pub fn exceeded(&self, extents: &Extents) -> Option<Exceeded> {
+        let Extents { nbands, ngpown, ncouls, nw, .. } = *extents;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        let (of_band, energies) = match self.layout {
+            Layout::Original | Layout::Swapped => (igp, u64::from(nw)),
+            Layout::Planned => {
+                (igp.next_multiple_of(u64::from(Planned::rows(1))), u64::from(Planned::ENERGIES))
+            }
+        };
+        // Collapsed over three loops a position is kept in digits, not as one number.
+        let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
+        let blocks = match self.loops {
+            Loops::Tiled(_) => items / u64::from(self.threads),
+            _ => u64::from(grid::MAX_BLOCKS),
+        };
+        let words = u64::from(Plan::words(ncouls)) * igp;
+        [
+            ("elements of wtilde", ig * igp),
+            ("elements of aqsn", ig * bands),
+            ("elements of aqsm_local", of_band * bands),
+            ("elements of wx", energies * bands),
+            ("words of the mask of odd poles", words),
+            ("iterations of the collapsed loops", items),
+            ("partial sums", blocks * u64::from(nw) * VALUES as u64),
+        ]
+        .into_iter()
+        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
+        .find(|extent| extent.count >= extent.below)
+    }
+}

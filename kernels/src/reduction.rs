@@ -1,0 +1,182 @@
+//! From the sums of threads to those of blocks, and from these, in a second stage, to the final ones,
+//! all in a fixed order: a tree over the 32 lanes of each warp, then warp by warp.
+
+use crate::arguments::arguments;
+#[cfg(target_arch = "nvptx64")]
+pub use gpu::store_block_sums;
+
+/// Threads of a second-stage block; one block sums one value of one group.
+pub const THREADS: u32 = 512;
+
+/// The second stage's kernel symbol.
+pub const SYMBOL: &str = "gpp_second_stage";
+
+arguments! {
+    /// What the second stage takes.
+    SecondStageArguments {
+        /// The first stage's sums, `(count, groups, values)`.
+        partials: *const f64,
+        /// How many of each group and value.
+        count: u32,
+        /// The final sums, `(groups, values)`: one for each block of the grid.
+        sums: *mut f64,
+    }
+    gpp_second_stage = gpu::second_stage;
+}
+
+/// What one thread of the second stage adds up: every `threads`-th of `count` block sums. It starts from
+/// +0, so that no number of zeros at the end changes a bit of it.
+///
+/// # Safety
+/// `partials` holds `count` values.
+#[inline(always)]
+pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads: u32) -> f64 {
+    let mut sum = 0.0;
+    let mut at = thread;
+    while at < count {
+        // SAFETY: at < count.
+        sum += unsafe { *partials.add(at as usize) };
+        at += threads;
+    }
+    sum
+}
+
+/// Sum over the threads of a block in the GPU's order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
+    use crate::intrinsics::WARP;
+    let mut threads: std::vec::Vec<f64> = threads.collect();
+    threads
+        .chunks_mut(WARP as usize)
+        .map(|warp| {
+            let mut width = WARP as usize / 2;
+            while width > 0 {
+                for lane in 0..width {
+                    warp[lane] += warp[lane + width];
+                }
+                width /= 2;
+            }
+            warp[0]
+        })
+        .sum()
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu {
+    use core::arch::{asm, global_asm};
+
+    use super::{SecondStageArguments, THREADS, strided_sum};
+    use crate::grid::each;
+    use crate::intrinsics::{
+        WARP, barrier, block, blocks, lane, load_shared, shuffle_down, store_shared, threads,
+    };
+    use crate::sums::{MAX_VALUES, Sums, VALUES};
+
+    const MAX_WARPS: usize = 16;
+
+    global_asm!(
+        ".shared .align 8 .b8 gpp_scratch[{bytes}];",
+        bytes = const MAX_WARPS * MAX_VALUES * 8,
+    );
+
+    /// Sums each of `sums` over the block and stores them as entries `slot` of `partials`,
+    /// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract): called once by all threads of a block alike, `slot` less
+    /// than the blocks of the grid and no other block's.
+    #[inline(always)]
+    pub unsafe fn store_block_sums<const NW: usize>(
+        sums: &Sums<f64, NW>,
+        iw: u32,
+        slot: u32,
+        partials: *mut f64,
+    ) {
+        // SAFETY: the launch contract bounds warps, which bounds the scratch, and has room for all
+        // slots; each warp's first lane writes its own line of the scratch before the barrier, and after
+        // it thread `value` alone writes entry (slot, iw·VALUES + value).
+        unsafe {
+            let thread = lane();
+            let warps = threads() / WARP;
+            let line = thread / WARP * MAX_VALUES as u32;
+            each::<NW>(|e| {
+                let at = line + (e * VALUES) as u32;
+                store_warp_sum(at, sums.asx[e].re);
+                store_warp_sum(at + 1, sums.asx[e].im);
+                store_warp_sum(at + 2, sums.ach[e].re);
+                store_warp_sum(at + 3, sums.ach[e].im);
+            });
+            barrier();
+            if thread < (NW * VALUES) as u32 {
+                let value = iw * VALUES as u32 + thread;
+                *partials.add((value * blocks() + slot) as usize) = sum_of_warps(thread, warps);
+            }
+        }
+    }
+
+    /// Second stage: each block sums its run of `partials`.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract).
+    #[inline(always)]
+    pub unsafe fn second_stage(arguments: SecondStageArguments) {
+        let SecondStageArguments { partials, count, sums } = arguments;
+        // SAFETY: the launch contract: this block reads its own run of `partials` and its first thread
+        // writes its own element of `sums`; the scratch is used as in `store_block_sums`.
+        unsafe {
+            let thread = lane();
+            let run = partials.add((block() * count) as usize);
+            let sum = strided_sum(run, count, thread, THREADS);
+            store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
+            barrier();
+            if thread == 0 {
+                *sums.add(block() as usize) = sum_of_warps(0, THREADS / WARP);
+            }
+        }
+    }
+
+    /// Sums `x` over the warp as a tree; its first lane stores the sum at `at` of the scratch.
+    ///
+    /// # Safety
+    /// All lanes of the warp come here, with `at` inside the scratch.
+    #[inline(always)]
+    unsafe fn store_warp_sum(at: u32, x: f64) {
+        let mut sum = x;
+        let mut width = WARP / 2;
+        while width > 0 {
+            // SAFETY: all lanes of the warp are here.
+            sum += unsafe { shuffle_down(sum, width) };
+            width /= 2;
+        }
+        if lane() % WARP == 0 {
+            // SAFETY: inside the scratch by this function's own contract.
+            unsafe { store_shared(scratch(at), sum) }
+        }
+    }
+
+    /// Adds up one number of each line of the scratch, warp by warp.
+    ///
+    /// # Safety
+    /// The lines of `warps` warps were written before a barrier.
+    #[inline(always)]
+    unsafe fn sum_of_warps(at: u32, warps: u32) -> f64 {
+        let mut sum = 0.0;
+        for warp in 0..warps {
+            // SAFETY: inside the scratch by this function's own contract.
+            sum += unsafe { load_shared(scratch(warp * MAX_VALUES as u32 + at)) };
+        }
+        sum
+    }
+
+    /// Shared-memory address of scratch element `at`.
+    #[inline(always)]
+    fn scratch(at: u32) -> u32 {
+        let base: u32;
+        // SAFETY: takes an address.
+        unsafe {
+            asm!("mov.u32 {}, gpp_scratch;", out(reg32) base,
+                 options(pure, nomem, nostack, preserves_flags));
+        }
+        base + at * 8
+    }
+}

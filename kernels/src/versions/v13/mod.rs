@@ -1,0 +1,73 @@
+//! v13: energies as operands, and what they have in common.
+//!
+//! What v12 is short of is the register file's read ports. The energies of a band are the same for all
+//! threads: from the constant memory they are operands of additions and take neither a register nor a
+//! read; where it does not hold them all, v12's kernels run. Two energies of a band differ by the same
+//! for all bands: where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
+//! reciprocal ([`crate::tiles::paired_reciprocal`]), and no test for the branch is needed.
+
+mod shapes;
+
+use super::v3::term;
+use super::v12;
+use crate::entries::entries;
+use crate::kernel::{Gpu, Kernel, Version};
+use crate::tiles::bands::Staged;
+use crate::tiles::energies::FromConstant;
+use crate::tiles::far::WithoutNearTest;
+use crate::tiles::near::UpperWord;
+use crate::tiles::paired_reciprocal::PairedReciprocal;
+use crate::tiles::partial_fractions::PartialFractions;
+use crate::tiles::real_poles::RealPoles;
+use crate::tiling::Shape;
+
+/// What v13 is.
+pub static VERSION: Version = Version {
+    id: "v13",
+    change: "energies from constant memory, one reciprocal for two of them",
+    source: "docs/past-the-paper.md",
+};
+
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu {
+    version: &VERSION,
+    kernels: &[REAL, ANY],
+    beyond: Some(&v12::GPU),
+    shapes: shapes::SHAPES,
+};
+
+type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
+
+type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
+
+const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+
+/// For purely real poles.
+pub const REAL: Kernel = Kernel {
+    max_registers: Some(128),
+    flops_per_term: Some(17.3),
+    ..Kernel::tiled::<Real>(
+        SHAPE,
+        entries!(
+            tiled Real, SHAPE, term:
+            gpp_v13_real_nw1 = 1,
+            gpp_v13_real_nw2 = 2,
+            gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+        ),
+    )
+};
+
+/// For any poles.
+pub const ANY: Kernel = Kernel {
+    max_registers: Some(128),
+    flops_per_term: Some(32.5),
+    ..Kernel::tiled::<Any>(
+        SHAPE,
+        entries!(
+            tiled Any, SHAPE, term:
+            gpp_v13_nw1 = 1,
+            gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
+            gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+        ),
+    )
+};
