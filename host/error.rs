@@ -1,13 +1,15 @@
 //! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
 //! error into an exit code.
 
+mod data;
 mod driver;
+mod file;
 
 use std::path::PathBuf;
 
+pub use data::{DataError, Energy, Pole};
 pub use driver::{Code, DriverError};
-
-use crate::problem::file::FileError;
+pub use file::{Fault, FileError};
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -29,10 +31,19 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] FileError),
 
-    /// Data that no kernel can take.
+    /// A problem that no kernel can take.
+    #[error("{origin}: {what}")]
+    Problem {
+        /// The file or system.
+        origin: String,
+        /// What is wrong with it, and where.
+        what: DataError,
+    },
+
+    /// Anything else that was given and is wrong: a flag, a folder, a record.
     #[error("{origin}: {what}")]
     Data {
-        /// The file or system.
+        /// What was given.
         origin: String,
         /// What is wrong with it, and where.
         what: String,

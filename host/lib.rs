@@ -9,6 +9,7 @@
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`mod@reference`]: the sums that a run is compared with, and the comparison
 //! - [`devices`]: where the kernels run
+//! - [`engine`]: slabs → workers → sums
 //! - [`record`]: what is recorded
 //! - [`experiments`]: what measures
 //! - [`analysis`]: statements about records
@@ -22,6 +23,7 @@ pub mod analysis;
 pub mod catalogue;
 pub mod cli;
 pub mod devices;
+pub mod engine;
 pub mod error;
 pub mod experiments;
 pub mod figures;

@@ -1,11 +1,55 @@
-//! What there is to run: versions, journeys, the shapes tuned for a device, and what others published.
+//! What there is to run: versions, the journeys they make, the shapes tuned for a device, and what
+//! others published.
+//!
+//! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
+//! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
 
-use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions;
-
-/// The fastest version on a GPU, for whatever it is given.
-pub static BEST: &Gpu = &versions::v13::GPU;
-
+pub mod journey;
 pub mod names;
 pub mod published;
 pub mod tuned;
+
+use gpp_kernels::kernel::{Gpu, Version};
+use gpp_kernels::versions::ALL;
+
+pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, journey_of};
+
+/// How a version is realised.
+#[derive(Clone, Copy)]
+pub enum Kernel {
+    /// For GPUs; on a processor its bodies run in an emulator.
+    Gpu(&'static Gpu),
+}
+
+/// A version and how it is realised.
+#[derive(Clone, Copy)]
+pub struct Listed {
+    /// The idea.
+    pub version: &'static Version,
+    /// The kernels.
+    pub kernel: Kernel,
+}
+
+impl Listed {
+    /// Name on the command line.
+    pub fn id(&self) -> &'static str {
+        self.version.id
+    }
+
+    /// Its kernels for GPUs.
+    pub fn gpu(&self) -> &'static Gpu {
+        let Kernel::Gpu(gpu) = self.kernel;
+        gpu
+    }
+}
+
+/// All versions, journey by journey.
+pub fn versions() -> impl Iterator<Item = Listed> {
+    let listed = |gpu: &&'static Gpu| Listed { version: gpu.version, kernel: Kernel::Gpu(gpu) };
+    ALL.iter().map(listed)
+}
+
+/// The version of that id.
+pub fn find(id: &str) -> Option<Listed> {
+    versions().find(|listed| listed.id() == id)
+}

@@ -1,17 +1,21 @@
 //! The host as a device: the blocks of a grid side by side, the threads of a block in turn.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use gpp_kernels::emulator;
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
+use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::{Device, DeviceInfo, KernelInfo, Loaded};
-use crate::error::{Error, Result};
-use crate::experiments::measure::entry;
-use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
+use super::launch::Launch;
+use super::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
+use crate::catalogue::BackEnd;
+use crate::error::Result;
+use crate::problem::layout::{BandArrays, Laid, aqsm_local};
+use crate::problem::{OddPoles, Problem, SlabView};
 
 /// The host.
 pub struct Emulator {
@@ -51,74 +55,85 @@ impl Default for Emulator {
     }
 }
 
-/// Fails where less than `needed` bytes of host memory are free, limits of a container included.
-///
-/// # Errors
-/// [`Error::Memory`].
-pub fn require_memory(what: &str, needed: u64) -> Result<()> {
-    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    // Where the system does not tell, the allocation itself will.
-    let Ok(system) = System::new_with_specifics(kind) else { return Ok(()) };
-    let available = system.available_memory();
-    let free = system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available));
-    if needed > free {
-        return Err(Error::Memory { place: "host", what: what.into(), needed, free });
-    }
-    Ok(())
-}
-
 impl Device for Emulator {
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn back_end(&self) -> BackEnd {
+        BackEnd::Cpu
     }
 
     fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
         Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
     }
 
-    fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
-        let plan = problem.plan();
-        let [original, swapped, planned] = [Layout::Original, Layout::Swapped, Layout::Planned]
-            .map(|layout| problem.reordered(layout, &plan));
-        Ok(Box::new(OnHost { problem, plan, original, swapped, planned }))
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(OnHost::new(problem)))
     }
 }
 
+/// A worker: each layout is made when a kernel first wants it.
 struct OnHost<'a> {
     problem: &'a Problem,
-    plan: Planned,
-    original: Reordered<'a>,
-    swapped: Reordered<'a>,
-    planned: Reordered<'a>,
+    bands: [Option<BandArrays<'a>>; 3],
+    slab: Option<OfSlab>,
 }
 
-impl Loaded for OnHost<'_> {
-    fn plan(&self) -> &Planned {
-        &self.plan
+/// What was made of a slab.
+struct OfSlab {
+    igp: Range<usize>,
+    aqsm_local: [Option<Vec<Complex64>>; 3],
+    /// For kernels that take any poles, and for those that take real ones.
+    odd: [Option<OddPoles>; 2],
+}
+
+impl<'a> OnHost<'a> {
+    fn new(problem: &'a Problem) -> OnHost<'a> {
+        OnHost { problem, bands: [const { None }; 3], slab: None }
+    }
+}
+
+impl Worker for OnHost<'_> {
+    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
+        let igp = slab.igp();
+        if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
+            let (aqsm_local, odd) = ([const { None }; 3], [const { None }; 2]);
+            self.slab = Some(OfSlab { igp, aqsm_local, odd });
+        }
+        Ok(())
     }
 
-    fn run(&mut self, version: &Gpu) -> Result<(Sums, f64)> {
-        let kernel = self.plan.kernel(version);
-        let layout = match kernel.layout {
-            Layout::Original => &self.original,
-            Layout::Swapped => &self.swapped,
-            Layout::Planned => &self.planned,
+    fn sum(&mut self, slab: SlabView<'_>, gpu: &Gpu) -> Result<SlabSums> {
+        self.place(slab)?;
+        let (bands, plan) = (self.problem.bands(), self.problem.plan());
+        let kernel = plan.kernel(gpu);
+        let (layout, follows) = (kernel.layout, kernel.layout == Layout::Planned);
+        let of_bands = self.bands[layout as usize]
+            .get_or_insert_with(|| BandArrays::of(bands, plan, layout));
+        let made = self.slab.as_mut().expect("placed above");
+        let own = &mut made.aqsm_local[layout as usize];
+        let aqsm_local: &[Complex64] = match slab.aqsm_local().whole() {
+            Some(whole) if layout == Layout::Original => whole,
+            _ => own.get_or_insert_with(|| aqsm_local(slab, plan, layout).into_owned()),
         };
-        let nw = self.problem.nw();
-        let entry = entry(kernel, self.problem);
-        let grid = kernel.grid(&self.plan.extents(&self.problem.header, kernel));
-        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(kernel)));
+        let odd: Option<&OddPoles> = follows.then(|| {
+            &*made.odd[kernel.poles as usize].get_or_insert_with(|| plan.odd(slab, kernel.poles))
+        });
+        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, slab, odd)?;
+        let laid = Laid { bands, slab, of_bands, aqsm_local };
+        let arrays = laid.arrays(kernel, odd.map(|odd| (plan, odd)));
 
         let begin = Instant::now();
-        let mut values = Vec::with_capacity(nw * VALUES * grid.groups as usize);
-        for iw in kernel.launches(nw) {
+        let groups = grid.groups as usize;
+        let mut values = Vec::with_capacity(bands.nw() * VALUES * groups);
+        for iw in kernel.launches(bands.nw()) {
             let blocks: Vec<_> = (0..grid.blocks())
                 .into_par_iter()
                 .map(|block| {
-                    // SAFETY: the launch contract: the arrays live as long as `self` and hold what their
-                    // extents say (the problem's constructor checks it) in the kernel's layout, the
-                    // plan is that of these poles, and the launches keep the entry's energies within nw.
+                    // SAFETY: the launch contract. Bands and slab checked their arrays, `arrays` that they
+                    // have the kernel's layout and its plan, and borrows them; `Launch::of` looked at the
+                    // extents; the launches keep the entry's energies within nw.
                     unsafe { emulator::run_block(entry.host, arrays.get(), iw, block, grid) }
                 })
                 .collect();
@@ -127,11 +142,11 @@ impl Loaded for OnHost<'_> {
                 for (block, sums) in (0..).zip(&blocks) {
                     partials[grid.slot(block) as usize] = sums[value];
                 }
-                values
-                    .extend(partials.chunks(grid.per_group() as usize).map(emulator::second_stage));
+                let of_groups = partials.chunks(grid.per_group() as usize);
+                values.extend(of_groups.map(emulator::second_stage));
             }
         }
         let seconds = begin.elapsed().as_secs_f64();
-        Ok((Sums::from_groups(&values, grid.groups as usize), seconds))
+        Ok(SlabSums { values, groups, seconds, blocks: grid.blocks() })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod emulator;
 pub mod gpu;
+pub mod launch;
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,13 +10,19 @@ use std::str::FromStr;
 use gpp_kernels::kernel::{self, Entry, Kernel};
 use serde::Serialize;
 
+use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
-use crate::problem::{Planned, Problem, Sums};
+use crate::problem::{Problem, SlabView};
 
 /// A device that runs every version.
-pub trait Device {
+pub trait Device: Sync {
     /// What is known of it.
     fn info(&self) -> &DeviceInfo;
+
+    /// What it runs kernels as.
+    fn back_end(&self) -> BackEnd {
+        BackEnd::Gpu
+    }
 
     /// What is known of one of a kernel's entries here.
     ///
@@ -27,25 +34,48 @@ pub trait Device {
     /// run after this call is under way.
     fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
 
-    /// Puts a problem's arrays on the device, where all versions find them.
+    /// Someone to sum slabs of a problem here. Workers of one device may work at the same time, of one
+    /// problem.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
+}
+
+/// Sums slabs of one problem, one at a time.
+pub trait Worker: Send {
+    /// Puts a slab's arrays where the kernels find them; nothing where it is there already.
     ///
     /// # Errors
     /// [`Error::Memory`] where they do not fit, checked before anything is allocated;
     /// [`Error::Driver`].
-    fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>>;
-}
+    fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
-/// A problem on a device.
-pub trait Loaded {
-    /// The plan that it was loaded with.
-    fn plan(&self) -> &Planned;
-
-    /// One whole calculation, second stage included: its sums, without the starting sums, and its
-    /// time in seconds, data already in place.
+    /// Sums a slab by a version's kernels, second stage included; it is placed first where it is not.
     ///
     /// # Errors
-    /// [`Error::Driver`].
-    fn run(&mut self, version: &kernel::Gpu) -> Result<(Sums, f64)>;
+    /// As [`Worker::place`]; [`Error::Problem`] where the slab is too large for the kernel.
+    fn sum(&mut self, slab: SlabView<'_>, gpu: &kernel::Gpu) -> Result<SlabSums>;
+}
+
+/// What one calculation on a slab gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlabSums {
+    /// `(groups, values)`: the values are the parts of `asx`, then of `ach`, energy by energy.
+    pub values: Vec<f64>,
+    /// Groups of `igp`, in their order; one where the kernel keeps one sum of the slab.
+    pub groups: usize,
+    /// Time of the calculation, data already in place.
+    pub seconds: f64,
+    /// Blocks of a launch.
+    pub blocks: u32,
+}
+
+impl SlabSums {
+    /// One of the values, of each group.
+    pub fn of_value(&self, value: usize) -> &[f64] {
+        &self.values[value * self.groups..][..self.groups]
+    }
 }
 
 /// What is known of a device.

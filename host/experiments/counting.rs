@@ -6,12 +6,14 @@
 use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::grid::Thread;
 use gpp_kernels::kernel::Gpu;
+use gpp_kernels::layout::Layout;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::experiments::measure::entry;
-use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
+use crate::devices::launch::Launch;
+use crate::problem::layout::{BandArrays, Laid, aqsm_local};
+use crate::problem::{Header, Matrices, Origin, Problem};
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
@@ -61,13 +63,15 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
     } else {
         problem
     };
-    let plan = problem.plan();
-    let kernel = plan.kernel(version);
-    let entry = entry(kernel, problem);
-    let grid = kernel.grid(&plan.extents(&problem.header, kernel));
+    let (bands, slab, plan) = (problem.bands(), problem.slab(), problem.plan());
+    let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
+    let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
+    let Launch { kernel, entry, grid } = Launch::of(version, problem, slab, odd.as_ref())?;
+    let (of_bands, aqsm_local) =
+        (BandArrays::of(bands, plan, layout), aqsm_local(slab, plan, layout));
+    let laid = Laid { bands, slab, of_bands: &of_bands, aqsm_local: &aqsm_local };
+    let arrays = laid.arrays(kernel, odd.as_ref().map(|odd| (plan, odd)));
     let (blocks, threads) = (grid.blocks(), grid.threads);
-    let layout = problem.reordered(kernel.layout, &plan);
-    let arrays = SharedArrays(problem.arrays(&layout, plan.view(kernel)));
     let mut counts = Counts::default();
     for iw in kernel.launches(problem.nw()) {
         let launch = (0..blocks)
@@ -101,7 +105,7 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
 
 /// All bands with evenly spaced G′ and G.
 fn sampled(problem: &Problem) -> Result<Problem> {
-    let h = &problem.header;
+    let h = problem.header();
     let excess = (problem.terms() as f64 / MAX_TERMS as f64).sqrt();
     // Whole blocks of every version, as far as there are: what is past an edge is no part of a term.
     let pick = |n: usize, block: usize| -> Vec<usize> {
@@ -118,11 +122,11 @@ fn sampled(problem: &Problem) -> Result<Problem> {
     };
     let bands: Vec<usize> = (0..h.nbands).collect();
     let matrices = Matrices {
-        wtilde: gather(&problem.wtilde, &columns),
-        eps: gather(&problem.eps, &columns),
-        aqsn: gather(&problem.aqsn, &bands),
+        wtilde: gather(problem.wtilde(), &columns),
+        eps: gather(problem.eps(), &columns),
+        aqsn: gather(problem.aqsn(), &bands),
         aqsm_local: (0..h.nbands)
-            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local[n * h.ngpown + c]))
+            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local()[n * h.ngpown + c]))
             .collect(),
     };
     let largest = rows.len().max(columns.len());
@@ -137,5 +141,5 @@ fn sampled(problem: &Problem) -> Result<Problem> {
         vcoul: vec![1.0; rows.len()],
         ..h.clone()
     };
-    Problem::new(&format!("sample of {}", problem.name), Origin::Made, header, matrices)
+    Problem::new(&format!("sample of {}", problem.name()), Origin::Made, header, matrices)
 }

@@ -30,13 +30,6 @@ impl Sums {
         }
     }
 
-    /// From the values of each of some groups of igp, `(groups, values)`: added in the order of igp,
-    /// compensated, so that it makes no difference how many launches they come from.
-    pub fn from_groups(values: &[f64], groups: usize) -> Sums {
-        let sums: Vec<f64> = values.chunks(groups).map(compensated).collect();
-        Sums::from_values(&sums)
-    }
-
     /// Element by element.
     pub fn plus(&self, other: &Sums) -> Sums {
         let add = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
@@ -53,19 +46,6 @@ impl Sums {
         };
         name("asx", &self.asx).into_iter().chain(name("ach", &self.ach))
     }
-}
-
-/// The sum of some numbers, one after the other, with what each addition rounds off added at the end
-/// (Neumaier 1974). Of one number that number itself.
-fn compensated(numbers: &[f64]) -> f64 {
-    let (&first, rest) = numbers.split_first().expect("a slab has a group");
-    let (sum, lost) = rest.iter().fold((first, 0.0), |(sum, lost), &x: &f64| {
-        let next: f64 = sum + x;
-        let error = if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
-        (next, lost + error)
-    });
-    // An infinite sum loses NaN, and a zero alone keeps its sign.
-    if rest.is_empty() || !sum.is_finite() { sum } else { sum + lost }
 }
 
 /// Complex numbers as `[re, im]` in JSON.

@@ -7,11 +7,12 @@ use std::process::Command;
 use gpp_kernels::kernel;
 use gpp_kernels::layout::Layout;
 
+use super::Gpu;
 use super::driver::Module;
-use super::{Gpu, OnGpu};
-use crate::devices::{Device, Loaded};
+use super::worker::{Functions, OnGpu};
+use crate::devices::{Device, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Planned, Problem, Sums};
+use crate::problem::Problem;
 
 /// The versions in CUDA C++.
 const SOURCE: &str = include_str!("../../../benches/cuda/gpp.cu");
@@ -72,22 +73,23 @@ impl Gpu {
         Ok(Yardstick { module, compiler: format!("nvcc {release}") })
     }
 
-    /// Puts a problem on the device for both sides.
+    /// Someone to sum a problem by either side.
     ///
     /// # Errors
-    /// As [`Device::load`].
-    pub fn place_for<'a>(
+    /// As [`Device::worker`].
+    pub fn both<'a>(
         &'a self,
         problem: &'a Problem,
         yardstick: &'a Yardstick,
     ) -> Result<OnBoth<'a>> {
-        Ok(OnBoth { problem: self.place(problem)?, yardstick })
+        Ok(OnBoth { problem, worker: OnGpu::new(self, problem)?, yardstick })
     }
 }
 
-/// A problem that both sides run.
+/// A problem that both sides sum, on the same arrays.
 pub struct OnBoth<'a> {
-    problem: OnGpu<'a>,
+    problem: &'a Problem,
+    worker: OnGpu<'a>,
     yardstick: &'a Yardstick,
 }
 
@@ -102,21 +104,18 @@ impl OnBoth<'_> {
         version.kernels.iter().all(|kernel| kernel.layout != Layout::Planned)
     }
 
-    /// The plan.
-    pub fn plan(&self) -> &Planned {
-        self.problem.plan()
-    }
-
-    /// As [`Loaded::run`], by one side.
+    /// One calculation on the whole problem by one side.
     ///
     /// # Errors
-    /// As [`Loaded::run`].
-    pub fn run(&mut self, side: Side, version: &kernel::Gpu) -> Result<(Sums, f64)> {
+    /// As [`Worker::sum`].
+    pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
+        let slab = self.problem.slab();
         match side {
-            Side::Rust => self.problem.run(version),
+            Side::Rust => self.worker.sum(slab, version),
             Side::Cuda => {
                 let module = &self.yardstick.module;
-                self.problem.run_of(module, module, version, name)
+                let functions = Functions { kernel: module, second_stage: module, symbol: name };
+                self.worker.sum_by(slab, version, &functions)
             }
         }
     }

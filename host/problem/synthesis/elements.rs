@@ -1,26 +1,10 @@
-//! Synthetic systems with the statistics known of the real ones.
-//!
-//! Every column has a stream of its own, keyed by the seed, the array and the column, and only
-//! correctly rounded operations are used: the same bits on every machine, for any thread count.
-//!
-//! - Bands from −6 eV to 13 eV with silicon's gap, valence maximum at `e_lk`.
-//! - G′ columns dealt out round-robin over a pool of 8 ranks, of which this is the first.
-//! - `eps`: the diagonal falls from 0.94 with |G|; off it, entries of random sign and phase fall
-//!   with |G|, |G′| and the distance between them. Entries below 1e-6 are zero.
-//! - `wtilde`: real, 17 eV at the head and rising as `eps` falls; off the diagonal anywhere below
-//!   that, since there Ω² is of any size. A zero `eps` has none; 3 % of the modes are
-//!   invalid and hold 1e12.
-//!   Systems with complex modes have the same ones, turned by up to π/8 each.
-//! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
+//! The numbers of a synthetic system, column by column.
 
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use rayon::prelude::*;
 
-use super::{Header, Matrices, Origin, Problem, System};
-use crate::error::Result;
-use crate::process::progress::Progress;
+use crate::problem::{Header, System};
 
 /// Ranks that share the G′ columns.
 const POOL: usize = 8;
@@ -40,7 +24,7 @@ const INVALID_WTILDE: f64 = 1e12;
 
 /// Array of a stream, its high word; the column is the low word.
 #[derive(Clone, Copy)]
-enum Stream {
+pub enum Stream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
@@ -48,18 +32,24 @@ enum Stream {
 }
 
 /// Uniform numbers of one column.
-struct Uniform(ChaCha8Rng);
+pub struct Uniform(ChaCha8Rng);
 
 impl Uniform {
-    fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
+    pub fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream((stream as u64) << 32 | column as u64);
         Uniform(rng)
     }
 
     /// In [0, 1).
-    fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Goes to where `at` squares have been drawn and nothing else.
+    pub fn pass_to_square(&mut self, at: usize) {
+        // Two numbers of two words each.
+        self.0.set_word_pos(4 * at as u128);
     }
 
     /// In the square [−1, 1)².
@@ -69,7 +59,7 @@ impl Uniform {
 }
 
 /// `|G|²` in Ry of row `ig` (0-based) of `ncouls`: the number of vectors in a sphere grows as `|G|³`.
-fn g2(ig: usize, ncouls: usize) -> f64 {
+pub fn g2(ig: usize, ncouls: usize) -> f64 {
     let g = libm::cbrt(ig as f64 / ncouls as f64);
     G2_MAX * g * g
 }
@@ -81,65 +71,12 @@ fn falloff(g2: f64) -> f64 {
 
 /// Row (0-based) of this rank's G′ `k` (0-based), of `ncouls`; in every built-in system all have one of
 /// their own.
-fn row(k: usize, ncouls: usize) -> usize {
+pub fn row(k: usize, ncouls: usize) -> usize {
     k * POOL % ncouls
 }
 
-/// A built-in system with all its arrays.
-///
-/// # Errors
-/// [`Error::Data`](crate::Error::Data) for a system that breaks its own rules.
-pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Problem> {
-    let System { nbands, ngpown, ncouls, .. } = *system;
-    let rows: Vec<f64> = (0..ncouls).map(|ig| g2(ig, ncouls)).collect();
-    let bar = progress.bar(&format!("making {}", system.name), (ngpown + nbands) as u64);
-
-    let mut wtilde = vec![Complex64::ZERO; ncouls * ngpown];
-    let mut eps = vec![Complex64::ZERO; ncouls * ngpown];
-    wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).enumerate().for_each(
-        |(k, (wtilde, eps))| {
-            let mut uniform = Uniform::new(seed, Stream::Modes, k);
-            let igp = row(k, ncouls);
-            for ig in 0..ncouls {
-                (wtilde[ig], eps[ig]) = mode(ig == igp, rows[ig], rows[igp], &mut uniform);
-            }
-            if system.complex_modes {
-                // A stream of its own: all else is that of the system with real modes.
-                let mut uniform = Uniform::new(seed, Stream::Phases, k);
-                wtilde.iter_mut().for_each(|mode| *mode = turned(*mode, uniform.unit()));
-            }
-            bar.inc(1);
-        },
-    );
-
-    let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
-    let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
-    aqsn.par_chunks_mut(ncouls).zip(aqsm_local.par_chunks_mut(ngpown)).enumerate().for_each_init(
-        || vec![Complex64::ZERO; ncouls],
-        |aqsmtemp, (n, (aqsn, aqsm_local))| {
-            matrix_elements(seed, Stream::Aqsn, n, &rows, aqsn);
-            matrix_elements(seed, Stream::Aqsm, n, &rows, aqsmtemp);
-            for (k, aqsm) in aqsm_local.iter_mut().enumerate() {
-                *aqsm = aqsmtemp[row(k, ncouls)];
-            }
-            bar.inc(1);
-        },
-    );
-    bar.finish_and_clear();
-
-    let origin = Origin::System(system.clone(), seed);
-    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new(&system.name, origin, header(system, &rows), matrices)
-}
-
-/// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
-pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
-    let rows: Vec<f64> = (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect();
-    matrix_elements(seed, Stream::Aqsm, n, &rows, column);
-}
-
 /// `wtilde` and `eps` of one pair.
-fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64, Complex64) {
+pub fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64, Complex64) {
     // Each pair draws the same numbers, whatever it is.
     let (size, phase, height, valid) =
         (uniform.unit(), uniform.square(), uniform.unit(), uniform.unit());
@@ -168,7 +105,7 @@ fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64,
 
 /// A valid mode turned by up to a quarter of a right angle either way, as `unit` in [0, 1) says; its
 /// size is kept.
-fn turned(mode: Complex64, unit: f64) -> Complex64 {
+pub fn turned(mode: Complex64, unit: f64) -> Complex64 {
     if mode.re == INVALID_WTILDE {
         return mode;
     }
@@ -177,14 +114,25 @@ fn turned(mode: Complex64, unit: f64) -> Complex64 {
 }
 
 /// Column `n` of `aqsn` or `aqsm`, no element above one.
-fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &mut [Complex64]) {
+pub fn matrix_elements(
+    seed: u64,
+    stream: Stream,
+    n: usize,
+    rows: &[f64],
+    column: &mut [Complex64],
+) {
     let mut uniform = Uniform::new(seed, stream, n);
     for (element, g2) in column.iter_mut().zip(rows) {
-        *element = uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2));
+        *element = matrix_element(*g2, &mut uniform);
     }
 }
 
-fn header(system: &System, rows: &[f64]) -> Header {
+/// The element of a row with this `|G|²`.
+pub fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
+    uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2))
+}
+
+pub fn header(system: &System, rows: &[f64]) -> Header {
     let System { nbands, nvband, ngpown, ncouls, nstart, nend, .. } = *system;
     let between = |low: f64, high: f64, at: usize, last: usize| {
         if at == last { high } else { low + (high - low) * (at as f64 / last as f64) }

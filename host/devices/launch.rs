@@ -1,0 +1,64 @@
+//! How a kernel runs on a slab: what emulator and GPU have to agree on.
+
+use gpp_kernels::kernel::{Entry, Exceeded, Extents, Gpu, Kernel};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::tiling::Grid;
+
+use crate::error::{DataError, Error, Result};
+use crate::problem::{OddPoles, Problem, SlabView};
+
+/// A kernel, its entry for a problem's energies, and the grid of each launch.
+pub struct Launch<'a> {
+    /// The kernel that sums problems of these poles.
+    pub kernel: &'a Kernel,
+    /// Its entry.
+    pub entry: &'static Entry,
+    /// The grid for this slab.
+    pub grid: Grid,
+}
+
+impl<'a> Launch<'a> {
+    /// Of the kernels of `gpu`, with the slab's odd poles for those where they follow a plan.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] where an extent is too large for the kernel.
+    ///
+    /// # Panics
+    /// Where odd poles are needed and not given.
+    pub fn of(
+        gpu: &'a Gpu,
+        problem: &Problem,
+        slab: SlabView,
+        odd: Option<&OddPoles>,
+    ) -> Result<Launch<'a>> {
+        let kernel = problem.plan().kernel(gpu);
+        let nw = problem.nw();
+        let odd_begins = match kernel.layout {
+            Layout::Planned => odd.expect("the plan has two parts").begins(),
+            _ => &[],
+        };
+        let extents = Extents {
+            nbands: problem.header().nbands as u32,
+            ngpown: slab.len() as u32,
+            ncouls: slab.ncouls() as u32,
+            nw: nw as u32,
+            odd_begins,
+        };
+        let refused = |what| {
+            let origin = format!("{} on {}", gpu.id(), problem.name());
+            Error::Problem { origin, what }
+        };
+        if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
+            return Err(refused(DataError::Exceeded { what, count, below }));
+        }
+        Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
+    }
+}
+
+/// The entry of `kernel` for `nw` energies.
+///
+/// # Panics
+/// Never: a problem has one to three energies, and every kernel an entry for each.
+pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
+    kernel.entry(nw).expect("every kernel has an entry for every number of energies")
+}

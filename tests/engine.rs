@@ -1,0 +1,132 @@
+//! The engine on the emulator: slabs of whole groups, of any size and on any number of workers, give the
+//! bits of the whole; the paper's grids give the same bits for the same slabs.
+
+mod common;
+
+use common::{Kind, Make, QUIET, fixture, make};
+use gpp::catalogue::{self, Listed};
+use gpp::devices::emulator::Emulator;
+use gpp::devices::{Device, SlabSums, Worker};
+use gpp::engine::Engine;
+use gpp::kernels::version::Gpu;
+use gpp::problem::{BandPlan, Problem, SlabView, Sums};
+use gpp::reference::{self, verify};
+
+/// The sums of slabs of so many `igp` on so many workers.
+fn summed(problem: &Problem, listed: Listed, igp: usize, workers: usize) -> gpp::Result<Sums> {
+    let (device, plan) = (Emulator::new(), problem.plan());
+    let workers = (0..workers).map(|_| device.worker(problem, &plan)).collect::<Result<_, _>>()?;
+    let mut engine = Engine::new(problem, &plan, igp, workers)?;
+    let first = engine.run(listed.gpu())?;
+    let again = engine.run(listed.gpu())?;
+    assert!(same_bits(&first.sums, &again.sums), "{}: two runs differ", listed.id());
+    Ok(first.sums)
+}
+
+fn same_bits(a: &Sums, b: &Sums) -> bool {
+    gpp::experiments::measure::same_bits(a, b)
+}
+
+/// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.
+fn group(problem: &Problem, listed: Listed) -> Option<usize> {
+    let plan = problem.plan();
+    let kernel = plan.running(listed.gpu()).kernel(plan.poles);
+    kernel.igp_of_group().map(|igp| igp as usize)
+}
+
+fn problems() -> Vec<Problem> {
+    let made = [Kind::Mixed, Kind::Real].map(|kind| {
+        make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 })
+    });
+    made.into_iter().chain([fixture("poles"), fixture("three-energies")]).collect()
+}
+
+#[test]
+fn slabs_of_whole_groups_give_the_bits_of_the_whole() {
+    let mut compared = 0;
+    for problem in problems() {
+        let ngpown = problem.header().ngpown;
+        for listed in catalogue::versions() {
+            let Some(group) = group(&problem, listed) else { continue };
+            let whole = summed(&problem, listed, ngpown, 1).unwrap();
+            for groups in [1, 2, 3, 5] {
+                for workers in [1, 2, 5] {
+                    let parted = summed(&problem, listed, groups * group, workers).unwrap();
+                    let what = format!("{} of {}", listed.id(), problem.name());
+                    assert!(same_bits(&whole, &parted), "{what}: {groups} groups, {workers} workers");
+                    compared += usize::from(groups * group < ngpown);
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "only {compared} comparisons of more than one slab");
+}
+
+#[test]
+fn the_papers_grids_give_the_same_bits_for_the_same_slabs() {
+    for problem in problems() {
+        let reference = reference::of(&problem, QUIET).unwrap();
+        for listed in catalogue::versions() {
+            if group(&problem, listed).is_some() {
+                continue;
+            }
+            for igp in [1, 7, 48] {
+                let one = summed(&problem, listed, igp, 1).unwrap();
+                let three = summed(&problem, listed, igp, 3).unwrap();
+                assert!(same_bits(&one, &three), "{} of {}", listed.id(), problem.name());
+                let sums = problem.start().plus(&one);
+                let verification = verify::verify(&problem, &sums, Some(&reference));
+                assert_eq!(verification.outcome, verify::Outcome::Passed, "{}", listed.id());
+            }
+        }
+    }
+}
+
+#[test]
+fn slabs_that_part_a_group_are_refused() {
+    let problem = &problems()[1];
+    let best = catalogue::best(catalogue::BackEnd::Cpu);
+    let error = summed(problem, best, group(problem, best).unwrap() + 1, 1).unwrap_err();
+    assert!(error.to_string().contains("slabs of whole groups"), "{error}");
+    let plan = problem.plan();
+    for (igp, workers) in [(0, 1), (16, 0)] {
+        let device = Emulator::new();
+        let workers = (0..workers).map(|_| device.worker(problem, &plan).unwrap()).collect();
+        assert!(Engine::new(problem, &plan, igp, workers).is_err());
+    }
+}
+
+/// A worker that fails at one of the slabs.
+struct Failing<'a> {
+    worker: Box<dyn Worker + 'a>,
+    at: usize,
+}
+
+impl Worker for Failing<'_> {
+    fn place(&mut self, slab: SlabView<'_>) -> gpp::Result<()> {
+        self.worker.place(slab)
+    }
+
+    fn sum(&mut self, slab: SlabView<'_>, gpu: &Gpu) -> gpp::Result<SlabSums> {
+        if slab.igp().contains(&self.at) {
+            let what = format!("slab with igp {}", self.at);
+            return Err(gpp::Error::Data { origin: "worker".into(), what });
+        }
+        self.worker.sum(slab, gpu)
+    }
+}
+
+#[test]
+fn a_worker_that_fails_ends_the_run() {
+    let problem = &problems()[0];
+    let plan: BandPlan = problem.plan();
+    let device = Emulator::new();
+    for at in [0, 30, 84] {
+        let workers: Vec<Box<dyn Worker>> = (0..3)
+            .map(|_| Box::new(Failing { worker: device.worker(problem, &plan).unwrap(), at }) as _)
+            .collect();
+        let mut engine = Engine::new(problem, &plan, 16, workers).unwrap();
+        let error = engine.run(catalogue::find("v9").unwrap().gpu()).unwrap_err();
+        assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
+    }
+}
