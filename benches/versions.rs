@@ -29,7 +29,8 @@ fn versions(criterion: &mut Criterion) {
         for version in VERSIONS {
             // What is timed is what was verified.
             let (sums, _) = loaded.run(version).unwrap();
-            let outcome = verify(&problem, &problem.start.plus(&sums), reference.as_ref()).outcome;
+            let outcome =
+                verify(&problem, &problem.start().plus(&sums), reference.as_ref()).outcome;
             assert_eq!(outcome, Outcome::Passed, "{}", version.id);
             group.bench_function(version.id, |bencher| {
                 bencher.iter_custom(|runs| {

@@ -1,9 +1,13 @@
 //! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
 //! error into an exit code.
 
+mod data;
+mod file;
+
 use std::path::PathBuf;
 
-use crate::problem::file::FileError;
+pub use data::{DataError, Energy, Pole};
+pub use file::{Fault, FileError};
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +29,19 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] FileError),
 
-    /// Data that no kernel can take.
+    /// A problem that no kernel can take.
+    #[error("{origin}: {what}")]
+    Problem {
+        /// The file or system.
+        origin: String,
+        /// What is wrong with it, and where.
+        what: DataError,
+    },
+
+    /// Anything else that was given and is wrong: a flag, a folder, a record.
     #[error("{origin}: {what}")]
     Data {
-        /// The file or system.
+        /// What was given.
         origin: String,
         /// What is wrong with it, and where.
         what: String,

@@ -82,7 +82,7 @@ fn an_input_file_is_verified_by_its_own_sums() {
     for name in FIXTURES {
         let path = fixture_path(name);
         let document = json(&["--version", "v0,v8", "--input", path.to_str().unwrap()]);
-        let stored = fixture(name).stored.unwrap();
+        let stored = fixture(name).stored().cloned().unwrap();
         for result in document["results"].as_array().unwrap() {
             assert_eq!(result["verification"]["reference"], "file");
             assert_eq!(result["asx"].as_array().unwrap().len(), stored.asx.len());
@@ -912,13 +912,13 @@ impl gpp::devices::Device for Fake {
 }
 
 struct FakeRun<'a> {
-    plan: gpp::problem::Planned,
+    plan: gpp::problem::Planned<'a>,
     nw: usize,
     sums: std::slice::Iter<'a, f64>,
 }
 
 impl gpp::devices::Loaded for FakeRun<'_> {
-    fn plan(&self) -> &gpp::problem::Planned {
+    fn plan(&self) -> &gpp::problem::Planned<'_> {
         &self.plan
     }
 
@@ -933,7 +933,7 @@ impl gpp::devices::Loaded for FakeRun<'_> {
 fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let problem = fixture("plain");
     let one = vec![num_complex::Complex64::from(1.0); problem.nw()];
-    let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
+    let sums_of_one = problem.start().plus(&Sums { asx: one.clone(), ach: one });
     let golden = gpp::reference::Source::Golden;
     let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
     let info = gpp::devices::emulator::Emulator::new();

@@ -54,7 +54,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     }
     for name in HARD {
         let stored = file::read(&hard_path(name), QUIET).unwrap();
-        problems.push(Problem { stored: None, ..stored.clone() });
+        problems.push(stored.clone().without_stored());
         problems.push(stored);
     }
     let seeds: u64 = std::env::var("GPP_SEEDS").map_or(40, |n| n.parse().unwrap());
@@ -68,7 +68,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
             let reference = reference::of(&problem, QUIET).expect("small problems have one");
             (problem, reference)
         })
-        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name))
+        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
         .collect()
 });
 
@@ -89,7 +89,7 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
         for nw in 1..=3 {
             let problem =
                 make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
-            if problem.plan().poles != candidate.poles {
+            if problem.plan().poles() != candidate.poles {
                 continue;
             }
             let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
@@ -114,7 +114,7 @@ fn loaded_ahead() -> Result<(), Failed> {
             gpu.prepare(next, body(next, &problem, loaded.plan()));
         }
         let (sums, _) = loaded.run(version)?;
-        let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
+        let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
         if verification.outcome != Outcome::Passed {
             return Err(format!("{}: {verification:?}", version.id).into());
         }
@@ -128,7 +128,7 @@ fn check(
     problem: &Problem,
     reference: &Reference,
 ) -> Result<(), String> {
-    let failed = |what: String| format!("{}: {what}", problem.name);
+    let failed = |what: String| format!("{}: {what}", problem.name());
     let run = || -> gpp::Result<_> {
         let mut loaded = gpu.load(problem)?;
         let (sums, seconds) = loaded.run(version)?;
@@ -136,7 +136,7 @@ fn check(
         Ok((sums, again, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
-    let verification = verify(problem, &problem.start.plus(&sums), Some(reference));
+    let verification = verify(problem, &problem.start().plus(&sums), Some(reference));
     if verification.outcome != Outcome::Passed {
         return Err(failed(format!("{verification:?}")));
     }

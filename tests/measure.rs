@@ -18,14 +18,14 @@ use gpp::reference::verify::Outcome;
 use gpp::reference::{self, Reference};
 
 /// What the next runs do: a factor of the right sums and seconds, or a failure.
-struct Scripted {
+struct Scripted<'a> {
     info: DeviceInfo,
-    plan: Planned,
+    plan: Planned<'a>,
     right: Sums,
     script: VecDeque<Option<(f64, f64)>>,
 }
 
-impl Device for Scripted {
+impl Device for Scripted<'_> {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -41,13 +41,13 @@ impl Device for Scripted {
 
 /// The script as a problem on the device.
 struct Script<'a> {
-    plan: &'a Planned,
+    plan: &'a Planned<'a>,
     right: &'a Sums,
     script: VecDeque<Option<(f64, f64)>>,
 }
 
 impl Loaded for Script<'_> {
-    fn plan(&self) -> &Planned {
+    fn plan(&self) -> &Planned<'_> {
         self.plan
     }
 

@@ -112,8 +112,8 @@ fn an_energy_at_zero_is_replaced() {
 fn fixtures() {
     for name in FIXTURES {
         let problem = fixture(name);
-        let stored = problem.stored.clone().unwrap();
-        let found = problem.start.plus(&serial::evaluate(&problem, QUIET).sums);
+        let stored = problem.stored().cloned().unwrap();
+        let found = problem.start().plus(&serial::evaluate(&problem, QUIET).sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
             assert!(error <= 2e-15, "{name}: {what} is {found}, not {expected}: {error:e}");
@@ -125,7 +125,7 @@ fn fixtures() {
 fn fixture_texts_hold_the_stored_sums() {
     for name in FIXTURES {
         let problem = fixture(name);
-        let stored = problem.stored.unwrap();
+        let stored = problem.stored().unwrap();
         let text =
             std::fs::read_to_string(common::repository(&format!("data/fixtures/{name}.txt")))
                 .unwrap();
@@ -190,7 +190,7 @@ fn every_system_has_golden_sums() {
 #[test]
 fn a_wrong_sum_does_not_pass() {
     let problem = fixture("edge");
-    let sums = problem.stored.clone().unwrap();
+    let sums = problem.stored().cloned().unwrap();
     let reference = Reference::new(sums.clone(), Source::File, QUIET);
     let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).outcome;
     assert_eq!(outcome(&sums), Outcome::Passed);

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{FIXTURES, Kind, Make, QUIET, assorted, fixture, make};
+use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, make};
 use gpp::devices::Device;
 use gpp::devices::emulator::Emulator;
 use gpp::experiments::measure::same_bits;
@@ -23,14 +23,14 @@ fn check(problem: &Problem) {
     for version in VERSIONS {
         let (sums, _) = loaded.run(version).unwrap();
         let (again, _) = loaded.run(version).unwrap();
-        assert!(same_bits(&sums, &again), "{} of {}", version.id, problem.name);
-        let verification = verify(problem, &problem.start.plus(&sums), Some(&reference));
+        assert!(same_bits(&sums, &again), "{} of {}", version.id, problem.name());
+        let verification = verify(problem, &problem.start().plus(&sums), Some(&reference));
         assert_eq!(
             verification.outcome,
             Outcome::Passed,
             "{} of {}: {verification:?}",
             version.id,
-            problem.name
+            problem.name()
         );
     }
 }
@@ -69,19 +69,20 @@ fn built_in_tiny_systems() {
 fn poles_at_the_bound_between_the_branches() {
     for imaginary in [0.0, 0.3] {
         let made = Make { nbands: 9, ngpown: 7, ncouls: 60, nw: 2, kind: Kind::Real, seed: 5 };
-        let mut problem = make(made);
         let mut distances = Vec::new();
         for distance in [0.5, (0.25f64 - imaginary * imaginary).sqrt()] {
             distances.extend([distance, distance.next_up(), distance.next_down()]);
             distances.extend([1e-14, 1e-10, 3e-7, 1e-5].map(|part| distance * (1.0 + part)));
         }
-        for (at, mode) in problem.wtilde.iter_mut().enumerate() {
-            let w = problem.wx[at % problem.wx.len()];
-            let distance = distances[at % distances.len()];
-            let side = if at % 3 == 0 { -1.0 } else { 1.0 };
-            *mode = num_complex::Complex64::new(w + side * distance, imaginary);
-        }
-        check(&problem);
+        let problem = changed(make(made), |wtilde, wx, _| {
+            for (at, mode) in wtilde.iter_mut().enumerate() {
+                let w = wx[at % wx.len()];
+                let distance = distances[at % distances.len()];
+                let side = if at % 3 == 0 { -1.0 } else { 1.0 };
+                *mode = num_complex::Complex64::new(w + side * distance, imaginary);
+            }
+        });
+        check(&problem.unwrap());
     }
 }
 
@@ -89,11 +90,12 @@ fn poles_at_the_bound_between_the_branches() {
 fn any_occupation_and_any_order_of_bands() {
     for kind in [Kind::Mixed, Kind::Real] {
         let made = Make { nbands: 37, ngpown: 5, ncouls: 70, nw: 3, kind, seed: 11 };
-        let mut problem = make(made);
-        for (n, occ) in problem.occ.iter_mut().enumerate() {
-            *occ = [1.0, 0.0, 0.5, 0.25, 1.0][n * 7 % 5];
-        }
-        check(&problem);
+        let problem = changed(make(made), |_, _, occ| {
+            for (n, occ) in occ.iter_mut().enumerate() {
+                *occ = [1.0, 0.0, 0.5, 0.25, 1.0][n * 7 % 5];
+            }
+        });
+        check(&problem.unwrap());
     }
 }
 
@@ -103,37 +105,40 @@ fn plan_of_a_system() {
     for (name, poles) in [("tiny", Poles::Real), ("tiny-complex", Poles::Any)] {
         let problem = synthesis::synthesise(systems::find(name).unwrap(), 3, quiet).unwrap();
         let plan = problem.plan();
-        assert_eq!((plan.poles, plan.plain, plan.occupied), (poles, 11, 11), "{name}");
-        assert_eq!((plan.far, plan.table.half), (14, 0.5), "{name}");
+        assert_eq!((plan.poles(), plan.plain(), plan.occupied()), (poles, 11, 11), "{name}");
+        assert_eq!((plan.first_far(), plan.table().half()), (14, 0.5), "{name}");
         assert!(plan.keeps_order());
         // Pairs of no weight are masked and not listed.
         for takes in [Poles::Any, poles] {
             let odd = plan.odd(takes);
-            let masked: u32 = odd.mask.iter().map(|word| word.count_ones()).sum();
-            assert!(masked as usize >= odd.pairs.len());
-            assert!(odd.pairs.len() < problem.wtilde.len() / 20, "{}", odd.pairs.len());
+            let masked: u32 = odd.mask().iter().map(|word| word.count_ones()).sum();
+            assert!(masked as usize >= odd.pairs().len());
+            assert!(odd.pairs().len() < problem.wtilde().len() / 20, "{}", odd.pairs().len());
         }
         // Real poles are added without cancellation, so fewer of them are odd.
-        assert!(plan.odd(poles).pairs.len() <= plan.odd(Poles::Any).pairs.len());
+        assert!(plan.odd(poles).pairs().len() <= plan.odd(Poles::Any).pairs().len());
     }
     let mixed = make(Make { nbands: 9, ngpown: 3, ncouls: 40, nw: 3, kind: Kind::Mixed, seed: 2 });
     let plan = mixed.plan();
-    assert!(!plan.keeps_order() && plan.plain < plan.occupied && plan.occupied < 9);
-    assert!(!plan.odd(Poles::Any).pairs.is_empty());
-    assert_eq!(plan.table.wx.len(), 27);
+    assert!(!plan.keeps_order() && plan.plain() < plan.occupied() && plan.occupied() < 9);
+    assert!(!plan.odd(Poles::Any).pairs().is_empty());
+    assert_eq!(plan.table().wx().len(), 27);
 }
 
 #[test]
 fn energies_whose_difference_is_no_constant() {
     for name in ["tiny", "tiny-complex"] {
         let system = systems::find(name).unwrap();
-        let mut problem = synthesis::synthesise(system, 3, QUIET).unwrap();
-        let halved = problem.plan();
-        for band in problem.wx.chunks_mut(2).skip(1).step_by(3) {
-            band[1] += 1e-9;
-        }
-        let plan = problem.plan();
-        assert!(halved.far < plan.far && plan.far < 21, "{name}");
+        let problem = synthesis::synthesise(system, 3, QUIET).unwrap();
+        let halved = problem.plan().first_far();
+        let problem = changed(problem, |_, wx, _| {
+            for band in wx.chunks_mut(2).skip(1).step_by(3) {
+                band[1] += 1e-9;
+            }
+        })
+        .unwrap();
+        let first_far = problem.plan().first_far();
+        assert!(halved < first_far && first_far < 21, "{name}");
         check(&problem);
     }
 }
@@ -141,26 +146,27 @@ fn energies_whose_difference_is_no_constant() {
 #[test]
 fn a_pole_hit_exactly_is_zero_in_every_version() {
     let made = Make { nbands: 5, ngpown: 3, ncouls: 40, nw: 2, kind: Kind::First, seed: 9 };
-    let mut problem = make(made);
-    for (at, mode) in problem.wtilde.iter_mut().enumerate() {
-        let w = problem.wx[at % problem.wx.len()];
-        *mode = num_complex::Complex64::new(if at % 2 == 0 { w } else { -w }, 0.0);
-    }
-    // At ω̃ = −w > 0 the term is infinite and cut off; w > 0 there is no bound: leave those out.
-    for w in &mut problem.wx {
-        *w = -w.abs();
-    }
-    check(&problem);
+    let problem = changed(make(made), |wtilde, wx, _| {
+        // At ω̃ = −w > 0 the term is infinite and cut off; w > 0 there is no bound: leave those out.
+        for w in wx.iter_mut() {
+            *w = -w.abs();
+        }
+        for (at, mode) in wtilde.iter_mut().enumerate() {
+            let w = wx[at % wx.len()].abs();
+            *mode = num_complex::Complex64::new(if at % 2 == 0 { w } else { -w }, 0.0);
+        }
+    });
+    check(&problem.unwrap());
 }
 
 #[test]
 fn too_little_host_memory_says_how_much() {
-    let error = gpp::devices::emulator::require_memory("a system", u64::MAX / 2).unwrap_err();
+    let error = gpp::problem::memory::require("a system", u64::MAX / 2).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
-    gpp::devices::emulator::require_memory("nothing", 1).unwrap();
+    gpp::problem::memory::require("nothing", 1).unwrap();
 }
 
 #[test]
@@ -193,12 +199,12 @@ fn every_shape_of_tiles() {
             let device = Emulator::new();
             let mut loaded = device.load(&problem).unwrap();
             let reference = reference::of(&problem, QUIET).unwrap();
-            let poles = loaded.plan().poles;
+            let poles = loaded.plan().poles();
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
             for candidate in gpp::catalogue::tuned::candidates(poles) {
                 let version = candidate.of(Version::best(), Some(96));
                 let (sums, _) = loaded.run(&version).unwrap();
-                let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
+                let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
                 let shape = candidate.shape;
                 assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
             }

@@ -87,14 +87,14 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         for source in &sources {
             let problem = source.load(progress)?;
             let mut race = Race::new(&gpu, &yardstick, &problem, args.repeat, progress)?;
-            let name = &problem.name;
+            let name = problem.name();
             let bar = progress.bar(&format!("comparing {name}"), compared.len() as u64 + 1);
             for version in &compared {
                 let [rust, cuda] =
                     race.run([(Side::Rust, version), (Side::Cuda, version)], &mut passed)?;
                 let row = Parity {
                     version: version.id,
-                    system: name.clone(),
+                    system: name.into(),
                     rust_ms: rust.ms,
                     cuda_ms: cuda.ms,
                     ratio: rust.ms / cuda.ms,
@@ -113,7 +113,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             let [ours, cuda, v3] =
                 race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)], &mut passed)?;
             bar.finish_and_clear();
-            let poles = match race.on.plan().poles {
+            let poles = match race.on.plan().poles() {
                 Poles::Real => "real",
                 Poles::Any => "complex",
             };
@@ -121,7 +121,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             let counters = ncu.as_ref().and_then(|ncu| counters(ncu, args, source, &problem));
             let row = Best {
                 version: fastest.id,
-                system: name.clone(),
+                system: name.into(),
                 poles,
                 best_ms: ours.ms,
                 cuda_v8_ms: cuda.ms,
@@ -250,7 +250,7 @@ impl<'a> Race<'a> {
         }
         Ok(std::array::from_fn(|at| {
             let sums = sums[at].take().expect("at least the warm-up ran");
-            let sums = self.problem.start.plus(&sums);
+            let sums = self.problem.start().plus(&sums);
             let mut verification = verify(self.problem, &sums, self.reference.as_ref());
             if !repeats[at] && verification.outcome != Outcome::Incorrect {
                 verification.outcome = Outcome::Nondeterministic;
@@ -258,7 +258,7 @@ impl<'a> Race<'a> {
             if verification.outcome != Outcome::Passed {
                 let (side, version) = competitors[at];
                 let outcome = table::outcome(verification.outcome);
-                let name = &self.problem.name;
+                let name = self.problem.name();
                 note(format_args!("{} by {side:?} on {name}: {outcome}", version.id));
                 *passed = false;
             }
@@ -283,7 +283,7 @@ fn counters(
         device: args.device.clone(),
     };
     let context = Context {
-        system: problem.name.clone(),
+        system: problem.name().into(),
         terms: problem.terms(),
         source: format!("hardware counters, ncu {}", ncu.version),
         operations: Vec::new(),
@@ -291,7 +291,7 @@ fn counters(
     ncu.counters(&target, true)
         .map_err(|e| e.to_string())
         .and_then(|(_, launches)| profile::aggregate(&launches, &context))
-        .map_err(|why| note(format_args!("no counters of {}: {why}", problem.name)))
+        .map_err(|why| note(format_args!("no counters of {}: {why}", problem.name())))
         .ok()?
         .pop()
 }

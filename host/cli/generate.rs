@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::args::GenerateArgs;
-use crate::devices::emulator::require_memory;
 use crate::problem::{file, synthesis, systems};
 use crate::process::output;
 use crate::process::progress::Progress;
@@ -16,7 +15,6 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let system = systems::find(&args.system)?;
     output::require_name("--output", &args.output, "file")?;
     output::check(&args.output, &[])?;
-    require_memory(&system.name, system.bytes())?;
     let problem = synthesis::synthesise(system, args.seed, progress)?;
     let Some(reference) = reference::of(&problem, progress) else {
         bail!(

@@ -56,7 +56,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     };
     // What is not verified is not worth a profile.
     let Some(mut profiled) = profiled else { return Ok(ExitCode::FAILURE) };
-    require_room(&folder, &profiled.problem.name)?;
+    require_room(&folder, profiled.problem.name())?;
     let profiles = &mut profiled.profiles;
 
     if let Some(architecture) = args.architecture.as_ref().or(profiled.architecture.as_ref()) {
@@ -182,7 +182,7 @@ fn of_problem(
     let needed = body(version, problem, plan);
     let in_other_shapes = || {
         version.id == Version::best().id
-            && candidates(plan.poles)
+            && candidates(plan.poles())
                 .flat_map(|candidate| candidate.bodies)
                 .any(|body| body.energies == needed.energies && body.symbol == found)
     };
@@ -192,7 +192,9 @@ fn of_problem(
     Err(format!(
         "{} runs kernel `{}` on {}, the counters are of `{found}`: name the system that they are of \
          with --system or --input",
-        profile.version, needed.symbol, problem.name
+        profile.version,
+        needed.symbol,
+        problem.name()
     ))
 }
 
@@ -275,7 +277,7 @@ fn context(problem: &Problem, source: String, operations: Vec<Profile>) -> Conte
         Some(other) => format!("{source}; FP64 operations for each term as of {}", other.system),
         None => source,
     };
-    Context { system: problem.name.clone(), terms: problem.terms(), source, operations }
+    Context { system: problem.name().into(), terms: problem.terms(), source, operations }
 }
 
 fn lines_of(profile: &Profile, kernels: &[lines::KernelLines]) -> Vec<lines::SourceLine> {

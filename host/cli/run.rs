@@ -38,7 +38,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let problem = source.load(progress)?;
     if args.overrides != Overrides::default() {
-        let poles = problem.plan().poles;
+        let poles = problem.plan().poles();
         for version in &versions {
             shaped(version, &device.info().name, poles, args.overrides)?;
         }
@@ -88,7 +88,7 @@ pub fn measure_all(
 ) -> Result<Vec<Record>> {
     let reference = reference::of(problem, progress);
     let mut loaded = device.load(problem)?;
-    let poles = loaded.plan().poles;
+    let poles = loaded.plan().poles();
     let runs = versions.len() * (repetition.warmup + repetition.repeat);
     let bar = progress.bar("running", runs as u64);
     let mut records = Vec::with_capacity(versions.len());

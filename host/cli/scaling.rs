@@ -142,11 +142,11 @@ fn measure_points(
         let problem = synthesis::synthesise(&system, args.seed, Progress { shown: false })?;
         let mut loaded = device.load(&problem)?;
         let version =
-            shaped(version, &device.info().name, loaded.plan().poles, Overrides::default())?;
+            shaped(version, &device.info().name, loaded.plan().poles(), Overrides::default())?;
         // v3 is checked against the definition by the tests; here it is the reference.
         let (sums, _) = loaded.run(judge)?;
         let reference =
-            Reference::new(problem.start.plus(&sums), Source::Serial, Progress { shown: false });
+            Reference::new(problem.start().plus(&sums), Source::Serial, Progress { shown: false });
         let record = measure(
             version,
             device,

@@ -45,11 +45,11 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let problem = source.load(progress)?;
     let repetition = Repetition { warmup: args.measure.warmup, repeat: args.measure.repeat };
 
-    let poles = problem.plan().poles;
+    let poles = problem.plan().poles();
     let trials = Trials {
-        system: problem.name.clone(),
+        system: problem.name().into(),
         device: device.info().clone(),
-        provenance: Provenance::now(device.info()).of(&problem.origin, repetition),
+        provenance: Provenance::now(device.info()).of(problem.origin(), repetition),
         poles: name(poles),
         all: candidates(poles).count() * caps(device.as_ref()).len(),
         tried: 0,
@@ -93,7 +93,7 @@ fn shapes(
 ) -> crate::Result<bool> {
     let reference = reference::of(problem, progress);
     let mut loaded = device.load(problem)?;
-    let poles: Poles = loaded.plan().poles;
+    let poles: Poles = loaded.plan().poles();
     let caps = caps(device);
     let bar = progress.bar("tuning", (candidates(poles).count() * caps.len()) as u64);
     let mut passed = true;

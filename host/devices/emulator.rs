@@ -1,16 +1,17 @@
 //! The host as a device: the blocks of a grid side by side, the threads of a block in turn.
 
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use gpp_kernels::reduce::VALUES;
-use gpp_kernels::registry::{Body, Layout, Version};
+use gpp_kernels::registry::{Body, Version};
 use gpp_kernels::target;
 use rayon::prelude::*;
 
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
 use crate::experiments::measure::body;
-use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
+use crate::problem::{Planned, Problem, Reordered, Sums};
 
 /// The host.
 pub struct Emulator {
@@ -50,23 +51,6 @@ impl Default for Emulator {
     }
 }
 
-/// Fails where less than `needed` bytes of host memory are free, limits of a container included.
-///
-/// # Errors
-/// [`Error::Memory`].
-pub fn require_memory(what: &str, needed: u64) -> Result<()> {
-    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    // Where the system does not tell, the allocation itself will.
-    let Ok(system) = System::new_with_specifics(kind) else { return Ok(()) };
-    let available = system.available_memory();
-    let free = system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available));
-    if needed > free {
-        return Err(Error::Memory { place: "host", what: what.into(), needed, free });
-    }
-    Ok(())
-}
-
 impl Device for Emulator {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -77,39 +61,36 @@ impl Device for Emulator {
     }
 
     fn load<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Loaded + 'a>> {
-        let plan = problem.plan();
-        let [original, swapped, planned] = [Layout::Original, Layout::Swapped, Layout::Planned]
-            .map(|layout| problem.reordered(layout, &plan));
-        Ok(Box::new(OnHost { problem, plan, original, swapped, planned }))
+        Ok(Box::new(OnHost { problem, plan: problem.plan(), layouts: Default::default() }))
     }
 }
 
 struct OnHost<'a> {
     problem: &'a Problem,
-    plan: Planned,
-    original: Reordered<'a>,
-    swapped: Reordered<'a>,
-    planned: Reordered<'a>,
+    plan: Planned<'a>,
+    /// Each made when a version first wants it.
+    layouts: [OnceCell<Reordered<'a>>; 3],
 }
 
 impl Loaded for OnHost<'_> {
-    fn plan(&self) -> &Planned {
+    fn plan(&self) -> &Planned<'_> {
         &self.plan
     }
 
     fn run(&mut self, version: &Version) -> Result<(Sums, f64)> {
         let version = &self.plan.running(version);
-        let layout = match version.layout {
-            Layout::Original => &self.original,
-            Layout::Swapped => &self.swapped,
-            Layout::Planned => &self.planned,
-        };
+        let (bands, slab) = (self.problem.bands(), self.problem.slab());
+        let poles = self.plan.poles();
+        bands.extents().check_kernels(version.layout, version.of(poles).loops).map_err(|what| {
+            Error::Problem { origin: format!("{} on {}", version.id, self.problem.name()), what }
+        })?;
+        let layout = self.layouts[version.layout as usize]
+            .get_or_init(|| Reordered::of(bands, slab, &self.plan, version.layout));
         let nw = self.problem.nw();
         let body = body(version, self.problem, &self.plan);
-        let extents = self.plan.extents(&self.problem.header, version);
-        let poles = self.plan.poles;
+        let extents = self.plan.extents(self.problem.header(), version);
         let (threads, blocks) = (version.of(poles).threads, version.blocks(extents, poles));
-        let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(version)));
+        let arrays = layout.arrays(self.plan.followed_by(version));
 
         let begin = Instant::now();
         let mut values = Vec::with_capacity(nw * VALUES);
@@ -117,9 +98,9 @@ impl Loaded for OnHost<'_> {
             let partials: Vec<_> = (0..blocks)
                 .into_par_iter()
                 .map(|block| {
-                    // SAFETY: the arrays live as long as `self`, hold what their extents say (the
-                    // problem's constructor checks it) in the version's layout, and the launches
-                    // keep the body's energies within nw.
+                    // SAFETY: the arrays are borrowed for as long as the threads run, hold what
+                    // their extents say (the constructors of bands and slabs check it) in the
+                    // version's layout, and the launches keep the body's energies within nw.
                     unsafe {
                         target::run_block(body.host, arrays.get(), iw, block, threads, blocks)
                     }

@@ -38,7 +38,7 @@ pub trait Device {
 /// A problem on a device.
 pub trait Loaded {
     /// The plan that it was loaded with.
-    fn plan(&self) -> &Planned;
+    fn plan(&self) -> &Planned<'_>;
 
     /// One whole calculation, second stage included: its sums, without the starting sums, and its
     /// time in seconds, data already in place.

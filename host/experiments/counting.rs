@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::experiments::measure::body;
-use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
+use crate::problem::{Header, Matrices, Origin, Problem, Reordered};
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
@@ -64,10 +64,10 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
     let plan = problem.plan();
     let version = &plan.running(version);
     let body = body(version, problem, &plan);
-    let blocks = version.blocks(plan.extents(&problem.header, version), plan.poles);
-    let threads = version.of(plan.poles).threads;
-    let layout = problem.reordered(version.layout, &plan);
-    let arrays = SharedArrays(problem.arrays(&layout, plan.view(version)));
+    let blocks = version.blocks(plan.extents(problem.header(), version), plan.poles());
+    let threads = version.of(plan.poles()).threads;
+    let layout = Reordered::of(problem.bands(), problem.slab(), &plan, version.layout);
+    let arrays = layout.arrays(plan.followed_by(version));
     let mut counts = Counts::default();
     for iw in version.launches(problem.nw()) {
         let launch = (0..blocks)
@@ -101,7 +101,7 @@ pub fn count(version: &Version, problem: &Problem) -> Result<PerTerm> {
 
 /// All bands with evenly spaced G′ and G.
 fn sampled(problem: &Problem) -> Result<Problem> {
-    let h = &problem.header;
+    let h = problem.header();
     let excess = (problem.terms() as f64 / MAX_TERMS as f64).sqrt();
     // Whole blocks of every version, as far as there are: what is past an edge is no part of a term.
     let pick = |n: usize, block: usize| -> Vec<usize> {
@@ -118,11 +118,11 @@ fn sampled(problem: &Problem) -> Result<Problem> {
     };
     let bands: Vec<usize> = (0..h.nbands).collect();
     let matrices = Matrices {
-        wtilde: gather(&problem.wtilde, &columns),
-        eps: gather(&problem.eps, &columns),
-        aqsn: gather(&problem.aqsn, &bands),
+        wtilde: gather(problem.wtilde(), &columns),
+        eps: gather(problem.eps(), &columns),
+        aqsn: gather(problem.aqsn(), &bands),
         aqsm_local: (0..h.nbands)
-            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local[n * h.ngpown + c]))
+            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local()[n * h.ngpown + c]))
             .collect(),
     };
     let largest = rows.len().max(columns.len());
@@ -137,5 +137,5 @@ fn sampled(problem: &Problem) -> Result<Problem> {
         vcoul: vec![1.0; rows.len()],
         ..h.clone()
     };
-    Problem::new(&format!("sample of {}", problem.name), Origin::Made, header, matrices)
+    Problem::new(&format!("sample of {}", problem.name()), Origin::Made, header, matrices)
 }

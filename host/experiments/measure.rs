@@ -144,11 +144,11 @@ pub fn measure(
         }
         after_each();
     }
-    let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
+    let sums = problem.start().plus(&last.expect("the command line asks for at least one run"));
     let plan = loaded.plan();
     let version = &plan.running(version);
     let body = body(version, problem, plan);
-    let launch = version.of(plan.poles);
+    let launch = version.of(plan.poles());
     let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {
             tile: shape.tile,
@@ -170,7 +170,7 @@ pub fn measure(
         flops_source: ARCHIVED_COUNTS,
         kernel: device.kernel(version, body)?,
         threads_per_block: launch.threads,
-        blocks: version.blocks(plan.extents(&problem.header, version), plan.poles),
+        blocks: version.blocks(plan.extents(problem.header(), version), plan.poles()),
         shape,
         verification,
         sums,
@@ -184,7 +184,7 @@ pub fn measure(
 /// Never: a problem has one to three energies, and the registry a body for each.
 pub fn body(version: &Version, problem: &Problem, plan: &Planned) -> &'static Body {
     let version = plan.running(version);
-    version.body(problem.nw(), plan.poles).expect("the registry has a body for every number")
+    version.body(problem.nw(), plan.poles()).expect("the registry has a body for every number")
 }
 
 /// Equal as bits, so that NaN equals itself.

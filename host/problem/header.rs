@@ -1,7 +1,12 @@
 //! The small records of the file format, and what follows from them.
 
+use std::ops::Range;
+
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
+
+use super::memory::Extents;
+use crate::error::DataError;
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,14 +69,20 @@ const TOL_WX: f64 = 1e-12;
 impl Header {
     /// Energies.
     pub fn nw(&self) -> usize {
-        self.nend + 1 - self.nstart
+        (self.nend + 1).saturating_sub(self.nstart)
+    }
+
+    /// What the sizes of the arrays depend on.
+    pub fn extents(&self) -> Extents {
+        let Header { nbands, ngpown, ncouls, .. } = *self;
+        Extents { nbands, ngpown, ncouls, nw: self.nw() }
     }
 
     /// Checks extents, indices and values against each other.
     ///
     /// # Errors
     /// What is wrong and where.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), DataError> {
         for (name, extent) in [
             ("sig_ntband", self.sig_ntband),
             ("gvec_ng", self.gvec_ng),
@@ -80,49 +91,38 @@ impl Header {
             ("ncouls", self.ncouls),
         ] {
             if extent == 0 {
-                return Err(format!("{name} must be at least 1, found 0"));
+                return Err(DataError::Extent { name, found: 0 });
             }
         }
-        for (small, n, large, max) in [
+        for (name, found, limit, most) in [
             ("peinf_ntband_dist", self.nbands, "peinf_ntband_max", self.peinf_ntband_max),
             ("ngpown", self.ngpown, "epsmpi_ngpown_max", self.epsmpi_ngpown_max),
             ("ncouls", self.ncouls, "ncoul", self.ncoul),
         ] {
-            if n > max {
-                return Err(format!("{small} = {n} exceeds {large} = {max}"));
-            }
+            at_most(name, found, limit, most)?;
         }
         self.validate_energies()?;
-        let in_range = |name: &str, index: &[i32], used: usize, of: &str, max: usize| {
-            if index.len() < used {
-                return Err(format!("{name} needs {used} elements, has {}", index.len()));
-            }
-            match index[..used].iter().position(|&i| i < 1 || i as usize > max) {
-                Some(at) => {
-                    Err(format!("{name}({}) = {} is outside 1..={max} ({of})", at + 1, index[at]))
-                }
-                None => Ok(()),
-            }
+        let used = |name: &'static str, index: &[i32], used: usize, of, most| {
+            long_enough(name, index.len(), used)?;
+            in_range(name, &index[..used], of, most)
         };
         let bands = self.sig_ntband.min(self.wfnkq_ekq.len());
-        in_range("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
+        used("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
         let rows = self.gvec_ng.min(self.indinv.len());
-        in_range("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
-        if self.vcoul.len() < self.ncouls {
-            return Err(format!("vcoul needs {} elements, has {}", self.ncouls, self.vcoul.len()));
-        }
+        used("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
+        long_enough("vcoul", self.vcoul.len(), self.ncouls)?;
         let used = self.peinf_indext_dist[..self.nbands].iter().map(|&i| i as usize - 1);
         finite("wfnkq_ekq", used.map(|i| (i, self.wfnkq_ekq[i])))?;
         finite("vcoul", self.rows().flatten().map(|row| (row, self.vcoul[row])))
     }
 
     /// Checks records 5 and 9 and the cutoff.
-    pub(super) fn validate_energies(&self) -> Result<(), String> {
+    pub(super) fn validate_energies(&self) -> Result<(), DataError> {
         let (nstart, nend) = (self.nstart, self.nend);
         if !(1 <= nstart && nstart <= nend && nend <= 3) {
-            return Err(format!("needs 1 <= nstart <= nend <= 3, found {nstart} and {nend}"));
+            return Err(DataError::Energies { nstart, nend });
         }
-        for (name, value) in [
+        for (name, found) in [
             ("sig_dw", self.sig_dw),
             ("sig_gamma", self.sig_gamma),
             ("e_lk", self.e_lk),
@@ -130,12 +130,12 @@ impl Header {
             ("efermi", self.efermi),
             ("sexcut", self.sexcut),
         ] {
-            if !value.is_finite() {
-                return Err(format!("{name} is {value}; it must be finite"));
+            if !found.is_finite() {
+                return Err(DataError::NotFinite { name, found });
             }
         }
         if self.sexcut < 0.0 {
-            return Err(format!("sexcut must not be negative, found {}", self.sexcut));
+            return Err(DataError::Negative { name: "sexcut", found: self.sexcut });
         }
         Ok(())
     }
@@ -182,23 +182,58 @@ impl Header {
 
     /// Row (0-based) of each of this rank's G′, where it has one.
     pub fn rows(&self) -> impl Iterator<Item = Option<usize>> + '_ {
-        self.inv_igp_index[..self.ngpown].iter().map(|&index| {
+        self.rows_of(0..self.ngpown)
+    }
+
+    /// Row (0-based) of each of some of this rank's G′ (0-based), where it has one.
+    pub fn rows_of(&self, igp: Range<usize>) -> impl Iterator<Item = Option<usize>> + '_ {
+        self.inv_igp_index[igp].iter().map(|&index| {
             let igp = self.indinv[index as usize - 1];
             (1 <= igp && igp as usize <= self.ncouls).then(|| igp as usize - 1)
         })
     }
 
-    /// Coulomb interaction of each G′, zero for one without a row.
-    pub fn vcoul_loc(&self) -> Vec<f64> {
-        self.rows().map(|row| row.map_or(0.0, |igp| self.vcoul[igp])).collect()
+    /// Coulomb interaction of each of these G′ (0-based), zero for one without a row.
+    pub fn vcoul_loc(&self, igp: Range<usize>) -> Vec<f64> {
+        self.rows_of(igp).map(|row| row.map_or(0.0, |igp| self.vcoul[igp])).collect()
     }
 }
 
+/// Checks that an extent is no larger than another.
+pub(super) fn at_most(
+    name: &'static str,
+    found: usize,
+    limit: &'static str,
+    most: usize,
+) -> Result<(), DataError> {
+    if found <= most { Ok(()) } else { Err(DataError::Exceeds { name, found, limit, most }) }
+}
+
+/// Checks that indices are in `1..=most`.
+pub(super) fn in_range(
+    name: &'static str,
+    indices: &[i32],
+    of: &'static str,
+    most: usize,
+) -> Result<(), DataError> {
+    match indices.iter().position(|&index| index < 1 || index as usize > most) {
+        Some(at) => Err(DataError::Index { name, at: at + 1, found: indices[at], most, of }),
+        None => Ok(()),
+    }
+}
+
+fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<(), DataError> {
+    if found >= needed {
+        return Ok(());
+    }
+    Err(DataError::Length { name, needed: needed as u64, found: found as u64 })
+}
+
 /// Checks that the values, given with their 0-based indices, are finite.
-fn finite(name: &str, values: impl Iterator<Item = (usize, f64)>) -> Result<(), String> {
-    for (at, value) in values {
-        if !value.is_finite() {
-            return Err(format!("{name}({}) is {value}", at + 1));
+fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<(), DataError> {
+    for (at, found) in values {
+        if !found.is_finite() {
+            return Err(DataError::Element { name, at: at + 1, found });
         }
     }
     Ok(())

@@ -1,24 +1,35 @@
 //! One problem: the arrays that the kernels read, and where they come from.
+//!
+//! [`Bands`] are there once, [`Slab`]s for ranges of igp; a [`Source`] gives both. A [`Problem`] holds them
+//! whole, with the sums that come with them.
 
+pub mod bands;
 pub mod file;
 pub mod header;
+pub mod layout;
+pub mod memory;
 pub mod plan;
 pub mod range;
+pub mod slab;
+pub mod source;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use gpp_kernels::arrays::{Arrays, Limits};
-use gpp_kernels::plan::Plan;
-use gpp_kernels::registry::Layout;
+use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::error::{Error, Result};
+use crate::error::{DataError, Error, Result};
+pub use bands::Bands;
 pub use header::Header;
-pub use plan::Planned;
+pub use layout::{Reordered, SharedArrays};
+pub use memory::Extents;
+pub use plan::{BandPlan, OddPoles, Planned};
+pub use slab::{Slab, SlabView};
+pub use source::{Part, Source};
 pub use sums::Sums;
 pub use systems::System;
 
@@ -33,33 +44,15 @@ pub enum Origin {
     Made,
 }
 
-/// One problem. All arrays are column-major, the first index named fastest.
+/// One problem in memory, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// System name or file name.
-    pub name: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// The small records of the file format.
-    pub header: Header,
-    /// Plasmon-pole modes in eV, `(ncouls, ngpown)`.
-    pub wtilde: Vec<Complex64>,
-    /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
-    pub eps: Vec<Complex64>,
-    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
-    pub aqsn: Vec<Complex64>,
-    /// Matrix elements of G′, `(ngpown, nbands)`.
-    pub aqsm_local: Vec<Complex64>,
-    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
-    pub wx: Vec<f64>,
-    /// Coulomb interaction of each G′, `(ngpown)`.
-    pub vcoul_loc: Vec<f64>,
-    /// Occupation of each band, `(nbands)`.
-    pub occ: Vec<f64>,
-    /// `asxtemp` and `achtemp` before the kernel adds to them.
-    pub start: Sums,
-    /// `asxtempref` and `achtempref`, where a file holds them.
-    pub stored: Option<Sums>,
+    name: String,
+    origin: Origin,
+    bands: Arc<Bands>,
+    slab: Slab,
+    start: Sums,
+    stored: Option<Sums>,
 }
 
 /// The large arrays of a problem; everything else follows from the [`Header`].
@@ -75,155 +68,168 @@ pub struct Matrices {
     pub aqsm_local: Vec<Complex64>,
 }
 
-/// The matrices with their names in a file and their extents.
-fn elements<'a>(
-    header: &Header,
-    matrices: &'a Matrices,
-) -> [(&'static str, &'a [Complex64], usize, usize); 4] {
-    let Header { nbands, ngpown, ncouls, .. } = *header;
-    [
-        ("wtilde_array(ig,igp)", &matrices.wtilde, ncouls, ngpown),
-        ("I_eps_array(ig,igp)", &matrices.eps, ncouls, ngpown),
-        ("aqsntemp(ig,n)", &matrices.aqsn, ncouls, nbands),
-        ("aqsm_local(igp,n)", &matrices.aqsm_local, ngpown, nbands),
-    ]
-}
-
 impl Problem {
     /// A problem from its header and matrices.
     ///
     /// # Errors
-    /// [`Error::Data`] where an extent or index is out of range, a matrix has the wrong size, or a
+    /// [`Error::Problem`] where an extent or index is out of range, a matrix has the wrong size, or a
     /// value is not finite or out of [`range`].
-    pub fn new(
-        name: &str,
-        origin: Origin,
-        header: Header,
-        mut matrices: Matrices,
-    ) -> Result<Problem> {
-        let wrong = |what: String| Error::Data { origin: name.to_string(), what };
-        header.validate().map_err(&wrong)?;
-        for (what, array, first, second) in elements(&header, &matrices) {
-            let needed = first as u64 * second as u64;
-            if array.len() as u64 != needed {
-                return Err(wrong(format!("{what} needs {needed} elements, has {}", array.len())));
-            }
-            if needed > u64::from(u32::MAX) {
-                return Err(wrong(format!(
-                    "{what} has {needed} elements; the kernels index at most {}",
-                    u32::MAX
-                )));
-            }
-            if let Some(at) = array.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) {
-                return Err(wrong(format!(
-                    "{what} is {} at ({},{}); it must be finite",
-                    array[at],
-                    at % first + 1,
-                    at / first + 1
-                )));
+    pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
+        let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
+        let parts = || {
+            let bands = Bands::new(header, aqsn)?;
+            let slab = Slab::new(&bands, 0..bands.header().ngpown, wtilde, eps, aqsm_local)?;
+            Ok((bands, slab))
+        };
+        let (bands, slab) = parts().map_err(|what| wrong(name, what))?;
+        Problem::of(name, origin, bands.into(), slab)
+    }
+
+    /// A problem from its bands and the slab of all igp that was made with them.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] where the slab is not all of their igp.
+    pub fn of(name: &str, origin: Origin, bands: Arc<Bands>, slab: Slab) -> Result<Problem> {
+        let Extents { ngpown, ncouls, nw, .. } = bands.extents();
+        let view = slab.view();
+        let (igp, found) = (view.igp(), view.ncouls());
+        if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
+            let what = DataError::Igp { begin: igp.start, end: igp.end, ngpown };
+            return Err(wrong(name, what));
+        }
+        let (start, name) = (Sums::zero(nw), name.to_string());
+        Ok(Problem { name, origin, bands, slab, start, stored: None })
+    }
+
+    /// The same with `asxtemp` and `achtemp` before the kernel adds to them, and `asxtempref` and
+    /// `achtempref` where there are any.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] where these are not of as many energies.
+    pub fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Problem> {
+        let needed = self.nw() as u64;
+        for (name, part) in [&start]
+            .into_iter()
+            .chain(&stored)
+            .flat_map(|sums| [("asx", &sums.asx), ("ach", &sums.ach)])
+        {
+            let found = part.len() as u64;
+            if found != needed {
+                return Err(wrong(&self.name, DataError::Length { name, needed, found }));
             }
         }
-        let wx = header.wx();
-        range::check(&header, &matrices, &wx).map_err(&wrong)?;
-        range::resolve(&mut matrices, &wx);
-        let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
-        let start = Sums::zero(header.nw());
-        Ok(Problem {
-            name: name.to_string(),
-            origin,
-            wx,
-            vcoul_loc: header.vcoul_loc(),
-            occ: header.occ(),
-            header,
-            wtilde,
-            eps,
-            aqsn,
-            aqsm_local,
-            start,
-            stored: None,
-        })
+        Ok(Problem { start, stored, ..self })
+    }
+
+    /// The same without `asxtempref` and `achtempref`.
+    pub fn without_stored(self) -> Problem {
+        Problem { stored: None, ..self }
+    }
+
+    /// Its bands and its slab.
+    pub fn into_parts(self) -> (Arc<Bands>, Slab) {
+        (self.bands, self.slab)
+    }
+
+    /// System name or file name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What all igp have in common.
+    pub fn bands(&self) -> &Bands {
+        &self.bands
+    }
+
+    /// All igp.
+    pub fn slab(&self) -> SlabView<'_> {
+        self.slab.view()
+    }
+
+    /// `asxtemp` and `achtemp` before the kernel adds to them.
+    pub fn start(&self) -> &Sums {
+        &self.start
+    }
+
+    /// `asxtempref` and `achtempref`, where a file holds them.
+    pub fn stored(&self) -> Option<&Sums> {
+        self.stored.as_ref()
+    }
+
+    /// The small records of the file format.
+    pub fn header(&self) -> &Header {
+        self.bands.header()
+    }
+
+    /// Plasmon-pole modes in eV, `(ncouls, ngpown)`.
+    pub fn wtilde(&self) -> &[Complex64] {
+        self.slab().wtilde()
+    }
+
+    /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
+    pub fn eps(&self) -> &[Complex64] {
+        self.slab().eps()
+    }
+
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub fn aqsn(&self) -> &[Complex64] {
+        self.bands.aqsn()
+    }
+
+    /// Matrix elements of G′, `(ngpown, nbands)`.
+    pub fn aqsm_local(&self) -> &[Complex64] {
+        self.slab().aqsm_local().whole().expect("the slab is all igp")
+    }
+
+    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
+    pub fn wx(&self) -> &[f64] {
+        self.bands.wx()
+    }
+
+    /// Coulomb interaction of each G′, `(ngpown)`.
+    pub fn vcoul_loc(&self) -> &[f64] {
+        self.slab().vcoul_loc()
+    }
+
+    /// Occupation of each band, `(nbands)`.
+    pub fn occ(&self) -> &[f64] {
+        self.bands.occ()
     }
 
     /// Energies.
     pub fn nw(&self) -> usize {
-        self.header.nw()
-    }
-
-    /// Terms of the sum: (n, igp, ig, iw).
-    pub fn terms(&self) -> u64 {
-        let Header { nbands, ngpown, ncouls, .. } = self.header;
-        nbands as u64 * ngpown as u64 * ncouls as u64 * self.nw() as u64
-    }
-
-    /// Bytes of the arrays that the kernels read.
-    pub fn bytes(&self) -> u64 {
-        let complex = self.wtilde.len() + self.eps.len() + self.aqsn.len() + self.aqsm_local.len();
-        let real = self.wx.len() + self.vcoul_loc.len() + self.occ.len();
-        (complex * 16 + real * 8) as u64
-    }
-
-    /// The kernels' view of the arrays, those that depend on the band in the order that `layout`
-    /// wants, with the plan where it is [`Layout::Planned`].
-    pub fn arrays(&self, layout: &Reordered, plan: Plan) -> Arrays {
-        Arrays {
-            wtilde: self.wtilde.as_ptr(),
-            eps: self.eps.as_ptr(),
-            aqsn: layout.aqsn.as_ptr(),
-            aqsm_local: layout.aqsm_local.as_ptr(),
-            wx: layout.wx.as_ptr(),
-            vcoul_loc: self.vcoul_loc.as_ptr(),
-            occ: layout.occ.as_ptr(),
-            nbands: self.header.nbands as u32,
-            ngpown: self.header.ngpown as u32,
-            ncouls: self.header.ncouls as u32,
-            nw: self.nw() as u32,
-            limits: self.limits(),
-            plan,
-        }
-    }
-
-    /// What the later versions need to know of it.
-    pub fn plan(&self) -> Planned {
-        Planned::of(self)
-    }
-
-    /// The arrays that depend on the band in the order of `layout`.
-    pub fn reordered(&self, layout: Layout, plan: &Planned) -> Reordered<'_> {
-        let original = Reordered {
-            aqsn: self.aqsn.as_slice().into(),
-            aqsm_local: self.aqsm_local.as_slice().into(),
-            wx: self.wx.as_slice().into(),
-            occ: self.occ.as_slice().into(),
-        };
-        let Header { ngpown, ncouls, .. } = self.header;
-        match layout {
-            Layout::Planned => {
-                let rows = gpp_kernels::arrays::Planned::rows(ngpown as u32) as usize;
-                let energies = gpp_kernels::arrays::Planned::ENERGIES as usize;
-                let aqsm_local = plan.reordered(&self.aqsm_local, ngpown, rows).into();
-                let wx = plan.reordered(&self.wx, self.nw(), energies).into();
-                if plan.keeps_order() {
-                    return Reordered { aqsm_local, wx, ..original };
-                }
-                Reordered {
-                    aqsn: plan.reordered(&self.aqsn, ncouls, ncouls).into(),
-                    aqsm_local,
-                    wx,
-                    occ: plan.reordered(&self.occ, 1, 1).into(),
-                }
-            }
-            Layout::Original => original,
-            Layout::Swapped => Reordered {
-                wx: transposed(&self.wx, self.nw()).into(),
-                aqsm_local: transposed(&self.aqsm_local, ngpown).into(),
-                ..original
-            },
-        }
+        self.bands.nw()
     }
 
     /// Limits of the formula.
     pub fn limits(&self) -> Limits {
-        self.header.limits()
+        self.bands.limits()
+    }
+
+    /// What the sizes of its arrays depend on.
+    pub fn extents(&self) -> Extents {
+        self.bands.extents()
+    }
+
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
+        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
+    }
+
+    /// Bytes of the arrays that the kernels read.
+    pub fn bytes(&self) -> u64 {
+        self.extents().bytes()
+    }
+
+    /// What the later versions need to know of it.
+    pub fn plan(&self) -> Planned<'_> {
+        Planned::of(self)
     }
 
     /// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. Of a
@@ -234,43 +240,16 @@ impl Problem {
             return;
         }
         column.fill(Complex64::ZERO);
-        let ngpown = self.header.ngpown;
-        for (k, row) in self.header.rows().enumerate() {
+        let aqsm_local = self.slab().aqsm_local().column(n);
+        for (row, element) in self.header().rows().zip(aqsm_local) {
             if let Some(igp) = row {
-                column[igp] = self.aqsm_local[n * ngpown + k];
+                column[igp] = *element;
             }
         }
     }
 }
 
-/// A problem's arrays for threads to share while the problem is borrowed.
-pub struct SharedArrays(pub Arrays);
-
-// SAFETY: the pointers are only read through, and what they point to is borrowed for longer than
-// the threads run.
-unsafe impl Sync for SharedArrays {}
-
-impl SharedArrays {
-    /// The arrays.
-    pub fn get(&self) -> &Arrays {
-        &self.0
-    }
-}
-
-/// The arrays that depend on the band in one of the orders.
-#[derive(Clone, Debug)]
-pub struct Reordered<'a> {
-    /// Matrix elements of G.
-    pub aqsn: Cow<'a, [Complex64]>,
-    /// Matrix elements of G′.
-    pub aqsm_local: Cow<'a, [Complex64]>,
-    /// Energies.
-    pub wx: Cow<'a, [f64]>,
-    /// Occupations.
-    pub occ: Cow<'a, [f64]>,
-}
-
-/// A column-major matrix of `rows` rows, transposed.
-fn transposed<T: Copy>(matrix: &[T], rows: usize) -> Vec<T> {
-    (0..rows).flat_map(|row| matrix.iter().skip(row).step_by(rows).copied()).collect()
+/// The error of a problem of that name.
+fn wrong(name: &str, what: DataError) -> Error {
+    Error::Problem { origin: name.to_string(), what }
 }

@@ -4,10 +4,16 @@
 //! `|w|` makes `ssx` vanish, which is right as long as no pole is anywhere near it. Where `w = −ω̃` the
 //! term has no bound; below zero the cutoff takes it.
 
+use gpp_kernels::registry::Poles;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
+use super::bands::Bands;
 use super::header::Header;
-use super::{Matrices, elements};
+use super::memory::Array;
+use crate::error::{DataError, Energy, Pole};
+
+type Result<T> = std::result::Result<T, DataError>;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
 pub const LARGEST_POLE: f64 = 1e75;
@@ -31,91 +37,136 @@ const SMALLEST_IMAGINARY: f64 = 1e-40;
 /// Largest cutoff under which a term behind such a pole is cut off for certain.
 const LARGEST_CUTOFF: f64 = 1e39;
 
-/// Checks a problem's matrices and `wx(nw, nbands)`.
-///
-/// # Errors
-/// The element that is too large, or whose term has no bound.
-pub fn check(header: &Header, matrices: &Matrices, wx: &[f64]) -> Result<(), String> {
-    let Matrices { wtilde, .. } = matrices;
-    let named_wx = |at: usize| {
-        let (iw, n) = (at % header.nw() + header.nstart, at / header.nw() + 1);
-        format!("wx({iw},{n}) is {:e} eV (e_lk + sig_dw·(iw − 2) − wfnkq_ekq)", wx[at])
-    };
-    let named_pole = |at: usize| {
-        let (ig, igp) = (at % header.ncouls + 1, at / header.ncouls + 1);
-        format!("wtilde_array({ig},{igp}) is {:e} eV", wtilde[at])
-    };
-    let is_within = |limit: f64| move |z: &Complex64| z.re.abs() <= limit && z.im.abs() <= limit;
-    for (what, matrix, rows, _) in elements(header, matrices).into_iter().skip(1) {
-        if let Some(at) = matrix.iter().position(|z| !is_within(LARGEST_FACTOR)(z)) {
-            let (first, second) = (at % rows + 1, at / rows + 1);
-            let found = matrix[at];
-            return Err(format!(
-                "{what} is {found:e} at ({first},{second}); its parts must be at most \
-                 {LARGEST_FACTOR:e}"
-            ));
+/// Fails at the first element that is not finite; `place` gives an element's indices (1-based).
+pub(super) fn check_finite(
+    array: &Array,
+    elements: &[Complex64],
+    place: impl Fn(usize) -> (usize, usize),
+) -> Result<()> {
+    let is_finite = |z: &Complex64| z.re.is_finite() && z.im.is_finite();
+    match elements.par_iter().position_first(|z| !is_finite(z)) {
+        Some(at) => {
+            let (name, found) = (array.name, elements[at]);
+            Err(DataError::Matrix { name, at: place(at), found })
         }
+        None => Ok(()),
     }
+}
+
+/// Fails at the first factor that is too large.
+pub(super) fn check_factors(
+    array: &Array,
+    elements: &[Complex64],
+    place: impl Fn(usize) -> (usize, usize),
+) -> Result<()> {
+    match elements.par_iter().position_first(|z| !is_within(LARGEST_FACTOR, z)) {
+        Some(at) => Err(DataError::LargeMatrix {
+            name: array.name,
+            at: place(at),
+            found: elements[at],
+            most: LARGEST_FACTOR,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Fails at the first Coulomb interaction in use that is too large.
+pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     for row in header.rows().flatten() {
-        let vcoul = header.vcoul[row];
-        if !(0.0..=LARGEST_FACTOR).contains(&vcoul.abs()) {
-            let at = row + 1;
-            return Err(format!(
-                "vcoul({at}) is {vcoul:e}; its size must be at most {LARGEST_FACTOR:e}"
-            ));
+        let found = header.vcoul[row];
+        if !(0.0..=LARGEST_FACTOR).contains(&found.abs()) {
+            let most = LARGEST_FACTOR;
+            return Err(DataError::LargeElement { name: "vcoul", at: row + 1, found, most });
         }
-    }
-    if let Some(at) = wx.iter().position(|w| !(0.0..=LARGEST_ENERGY).contains(&w.abs())) {
-        return Err(format!("{}; its size must be at most {LARGEST_ENERGY:e}", named_wx(at)));
-    }
-    if let Some(at) = wtilde.iter().position(|z| !is_within(LARGEST_POLE)(z)) {
-        return Err(format!("{}; its parts must be at most {LARGEST_POLE:e}", named_pole(at)));
-    }
-    if let Some(w) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
-        && let Some(at) = wtilde.iter().position(|z| !is_within(LARGEST_BESIDE)(z))
-    {
-        return Err(format!(
-            "{}, beyond {LARGEST_POLE:e}, and {}; beside such energies the parts of poles must be at \
-             most {LARGEST_BESIDE:e}",
-            named_wx(w),
-            named_pole(at)
-        ));
-    }
-    let lookup = Lookup::of(wx);
-    let unbounded = wtilde.iter().position(|z| {
-        let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
-        is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
-    });
-    if let Some(at) = unbounded {
-        let w = wx.iter().position(|&w| w == -wtilde[at].re).unwrap_or_default();
-        return Err(format!(
-            "{} and {}, its negative: their term has no bound, and no cutoff",
-            named_pole(at),
-            named_wx(w)
-        ));
     }
     Ok(())
 }
 
-/// Takes factors below 1e-120 for zero, and moves poles whose real part is an energy and whose imaginary
-/// part is next to nothing, but not zero, to where their squares are numbers: a term there changes by
-/// 1e-40 of itself.
-pub fn resolve(matrices: &mut Matrices, wx: &[f64]) {
-    let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
-    let is_tiny = |z: &&mut Complex64| z.re.abs().max(z.im.abs()) < SMALLEST_FACTOR;
-    for z in [eps, aqsn, aqsm_local].into_iter().flatten().filter(is_tiny) {
-        *z = Complex64::ZERO;
+/// Fails at the first of `wx(nw, nbands)` that is too large.
+pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
+    match wx.iter().position(|w| !(0.0..=LARGEST_ENERGY).contains(&w.abs())) {
+        Some(at) => {
+            let energy = energy(header, wx, at);
+            Err(DataError::LargeEnergy { energy, most: LARGEST_ENERGY })
+        }
+        None => Ok(()),
     }
-    let moved = |z: &Complex64| z.im != 0.0 && is_thin(z);
-    if !wtilde.iter().any(moved) {
-        return;
+}
+
+/// Fails at the first of a slab's poles that is too large, or whose term has no bound.
+pub(super) fn check_poles(
+    bands: &Bands,
+    wtilde: &[Complex64],
+    place: impl Fn(usize) -> (usize, usize),
+) -> Result<()> {
+    let (header, wx) = (bands.header(), bands.wx());
+    let pole = |at: usize| {
+        let (ig, igp) = place(at);
+        Pole { ig, igp, wtilde: wtilde[at] }
+    };
+    let first_beyond =
+        |limit: f64| wtilde.par_iter().position_first(|z| !is_within(limit, z)).map(pole);
+    if let Some(pole) = first_beyond(LARGEST_POLE) {
+        return Err(DataError::LargePole { pole, most: LARGEST_POLE });
+    }
+    if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
+        && let Some(pole) = first_beyond(LARGEST_BESIDE)
+    {
+        return Err(DataError::LargeBoth {
+            energy: energy(header, wx, at),
+            beyond: LARGEST_POLE,
+            pole,
+            most: LARGEST_BESIDE,
+        });
     }
     let lookup = Lookup::of(wx);
-    for z in wtilde.iter_mut().filter(|z| moved(z)) {
-        if lookup.holds(z.re) {
-            z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im);
+    let unbounded = wtilde.par_iter().position_first(|z| {
+        let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
+        is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
+    });
+    match unbounded.map(pole) {
+        Some(pole) => {
+            let at = wx.iter().position(|&w| w == -pole.wtilde.re).unwrap_or_default();
+            Err(DataError::Unbounded { pole, energy: energy(header, wx, at) })
         }
+        None => Ok(()),
     }
+}
+
+/// Takes factors below 1e-120 for zero.
+pub(super) fn resolve_factors(factors: &mut [Complex64]) {
+    factors.par_iter_mut().filter(|z| vanishes(z)).for_each(|z| *z = Complex64::ZERO);
+}
+
+/// Moves poles whose real part is an energy and whose imaginary part is next to nothing, but not zero, to
+/// where their squares are numbers: a term there changes by 1e-40 of itself.
+pub(super) fn resolve_poles(wtilde: &mut [Complex64], wx: &[f64]) {
+    let lookup = Lookup::of(wx);
+    wtilde
+        .par_iter_mut()
+        .filter(|z| z.im != 0.0 && is_thin(z) && lookup.holds(z.re))
+        .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
+}
+
+/// Whether a factor is taken for zero.
+fn vanishes(factor: &Complex64) -> bool {
+    factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
+}
+
+/// What the contributing poles among these have in common: those whose `eps` is not taken for zero.
+pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
+    let are_real = wtilde.par_iter().zip(eps).all(|(pole, eps)| pole.im == 0.0 || vanishes(eps));
+    if are_real { Poles::Real } else { Poles::Any }
+}
+
+fn is_within(limit: f64, z: &Complex64) -> bool {
+    z.re.abs() <= limit && z.im.abs() <= limit
+}
+
+/// Energy `at` of `wx(nw, nbands)` with its place.
+fn energy(header: &Header, wx: &[f64], at: usize) -> Energy {
+    let nw = header.nw();
+    Energy { iw: at % nw + header.nstart, n: at / nw + 1, wx: wx[at] }
 }
 
 /// Whether a pole is next to real.

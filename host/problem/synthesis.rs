@@ -13,12 +13,19 @@
 //!   Systems with complex modes have the same ones, turned by up to π/8 each.
 //! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use gpp_kernels::registry::Poles;
+use indicatif::ProgressBar;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use super::{Header, Matrices, Origin, Problem, System};
+use super::memory::{self, Extents, Of};
+use super::source::{Part, Source, check_slab};
+use super::{Bands, Header, Origin, Problem, Slab, System, range, wrong};
 use crate::error::Result;
 use crate::process::progress::Progress;
 
@@ -62,6 +69,12 @@ impl Uniform {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// Goes to where `at` squares have been drawn and nothing else.
+    fn pass_to_square(&mut self, at: usize) {
+        // Two numbers of two words each.
+        self.0.set_word_pos(4 * at as u128);
+    }
+
     /// In the square [−1, 1)².
     fn square(&mut self) -> Complex64 {
         Complex64::new(2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0)
@@ -85,51 +98,121 @@ fn row(k: usize, ncouls: usize) -> usize {
     k * POOL % ncouls
 }
 
+/// A built-in system, made whole or slab by slab.
+pub struct Synthesis<'a> {
+    system: &'a System,
+    seed: u64,
+    progress: Progress,
+    /// `|G|²` of each row.
+    rows: Vec<f64>,
+}
+
+impl<'a> Synthesis<'a> {
+    /// Of this system; nothing large is made yet.
+    pub fn new(system: &'a System, seed: u64, progress: Progress) -> Synthesis<'a> {
+        let rows = (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect();
+        Synthesis { system, seed, progress, rows }
+    }
+
+    /// Makes column `k` (0-based) of `wtilde` and `eps`.
+    fn modes(&self, k: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
+        let mut uniform = Uniform::new(self.seed, Stream::Modes, k);
+        let igp = row(k, self.system.ncouls);
+        for (ig, g2) in self.rows.iter().enumerate() {
+            (wtilde[ig], eps[ig]) = mode(ig == igp, *g2, self.rows[igp], &mut uniform);
+        }
+        if self.system.complex_modes {
+            // A stream of its own: all else is that of the system with real modes.
+            let mut uniform = Uniform::new(self.seed, Stream::Phases, k);
+            wtilde.iter_mut().for_each(|mode| *mode = turned(*mode, uniform.unit()));
+        }
+    }
+
+    fn bar(&self, steps: usize) -> ProgressBar {
+        self.progress.bar(&format!("making {}", self.system.name), steps as u64)
+    }
+}
+
+impl Source for Synthesis<'_> {
+    fn name(&self) -> &str {
+        &self.system.name
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::System(self.system.clone(), self.seed)
+    }
+
+    fn extents(&self) -> Extents {
+        self.system.extents()
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        let System { nbands, ncouls, .. } = *self.system;
+        memory::require(self.name(), self.extents().bytes_of(Of::Bands))?;
+        let bar = self.bar(nbands);
+        let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
+        aqsn.par_chunks_mut(ncouls).enumerate().for_each(|(n, aqsn)| {
+            matrix_elements(self.seed, Stream::Aqsn, n, &self.rows, aqsn);
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        let bands = Bands::new(header(self.system, &self.rows), aqsn);
+        Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+        check_slab(self, &igp)?;
+        let System { nbands, ncouls, .. } = *self.system;
+        let n = igp.len();
+        let bar = self.bar(n + nbands);
+
+        let mut wtilde = vec![Complex64::ZERO; ncouls * n];
+        let mut eps = vec![Complex64::ZERO; ncouls * n];
+        wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).zip(igp.clone()).for_each(
+            |((wtilde, eps), k)| {
+                self.modes(k, wtilde, eps);
+                bar.inc(1);
+            },
+        );
+        let mut aqsm_local = vec![Complex64::ZERO; n * nbands];
+        aqsm_local.par_chunks_mut(n).enumerate().for_each(|(n, aqsm_local)| {
+            let mut uniform = Uniform::new(self.seed, Stream::Aqsm, n);
+            for (aqsm, k) in aqsm_local.iter_mut().zip(igp.clone()) {
+                let row = row(k, ncouls);
+                uniform.pass_to_square(row);
+                *aqsm = matrix_element(self.rows[row], &mut uniform);
+            }
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
+        Ok(Part::Made(slab.map_err(|what| wrong(self.name(), what))?))
+    }
+
+    fn poles(&self) -> Result<Poles> {
+        let System { ngpown, ncouls, complex_modes, .. } = *self.system;
+        if !complex_modes {
+            return Ok(Poles::Real);
+        }
+        // Nearly every column has some that are not real.
+        let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
+        for k in 0..ngpown {
+            self.modes(k, &mut wtilde, &mut eps);
+            if range::poles_of(&wtilde, &eps) == Poles::Any {
+                return Ok(Poles::Any);
+            }
+        }
+        Ok(Poles::Real)
+    }
+}
+
 /// A built-in system with all its arrays.
 ///
 /// # Errors
-/// [`Error::Data`](crate::Error::Data) for a system that breaks its own rules.
+/// [`Error::Memory`](crate::Error::Memory) before anything is allocated;
+/// [`Error::Problem`](crate::Error::Problem) for a system that breaks its own rules.
 pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Problem> {
-    let System { nbands, ngpown, ncouls, .. } = *system;
-    let rows: Vec<f64> = (0..ncouls).map(|ig| g2(ig, ncouls)).collect();
-    let bar = progress.bar(&format!("making {}", system.name), (ngpown + nbands) as u64);
-
-    let mut wtilde = vec![Complex64::ZERO; ncouls * ngpown];
-    let mut eps = vec![Complex64::ZERO; ncouls * ngpown];
-    wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).enumerate().for_each(
-        |(k, (wtilde, eps))| {
-            let mut uniform = Uniform::new(seed, Stream::Modes, k);
-            let igp = row(k, ncouls);
-            for ig in 0..ncouls {
-                (wtilde[ig], eps[ig]) = mode(ig == igp, rows[ig], rows[igp], &mut uniform);
-            }
-            if system.complex_modes {
-                // A stream of its own: all else is that of the system with real modes.
-                let mut uniform = Uniform::new(seed, Stream::Phases, k);
-                wtilde.iter_mut().for_each(|mode| *mode = turned(*mode, uniform.unit()));
-            }
-            bar.inc(1);
-        },
-    );
-
-    let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
-    let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
-    aqsn.par_chunks_mut(ncouls).zip(aqsm_local.par_chunks_mut(ngpown)).enumerate().for_each_init(
-        || vec![Complex64::ZERO; ncouls],
-        |aqsmtemp, (n, (aqsn, aqsm_local))| {
-            matrix_elements(seed, Stream::Aqsn, n, &rows, aqsn);
-            matrix_elements(seed, Stream::Aqsm, n, &rows, aqsmtemp);
-            for (k, aqsm) in aqsm_local.iter_mut().enumerate() {
-                *aqsm = aqsmtemp[row(k, ncouls)];
-            }
-            bar.inc(1);
-        },
-    );
-    bar.finish_and_clear();
-
-    let origin = Origin::System(system.clone(), seed);
-    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new(&system.name, origin, header(system, &rows), matrices)
+    Synthesis::new(system, seed, progress).load()
 }
 
 /// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
@@ -180,8 +263,13 @@ fn turned(mode: Complex64, unit: f64) -> Complex64 {
 fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &mut [Complex64]) {
     let mut uniform = Uniform::new(seed, stream, n);
     for (element, g2) in column.iter_mut().zip(rows) {
-        *element = uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2));
+        *element = matrix_element(*g2, &mut uniform);
     }
+}
+
+/// The element of a row with this `|G|²`.
+fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
+    uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2))
 }
 
 fn header(system: &System, rows: &[f64]) -> Header {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::memory::Extents;
 use crate::error::{Error, Result};
 
 /// Extents of one built-in system.
@@ -50,9 +51,14 @@ pub fn find(name: &str) -> Result<&'static System> {
 }
 
 impl System {
+    /// What the sizes of its arrays depend on.
+    pub fn extents(&self) -> Extents {
+        let System { nbands, ngpown, ncouls, nstart, nend, .. } = *self;
+        Extents { nbands, ngpown, ncouls, nw: (nend + 1).saturating_sub(nstart) }
+    }
+
     /// Bytes of the arrays that the kernels read.
     pub fn bytes(&self) -> u64 {
-        let (nbands, ngpown, ncouls) = (self.nbands as u64, self.ngpown as u64, self.ncouls as u64);
-        16 * (2 * ncouls * ngpown + ncouls * nbands + ngpown * nbands) + 32 * nbands + 8 * ngpown
+        self.extents().bytes()
     }
 }

@@ -50,11 +50,11 @@ pub struct Run {
 impl Run {
     /// A run that begins.
     pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
-        let h = &problem.header;
+        let h = problem.header();
         Run {
             device: device.clone(),
             system: SystemInfo {
-                name: problem.name.clone(),
+                name: problem.name().into(),
                 nbands: h.nbands,
                 nvband: h.nvband,
                 ngpown: h.ngpown,
@@ -63,7 +63,7 @@ impl Run {
                 nend: h.nend,
                 terms: problem.terms(),
             },
-            provenance: Provenance::now(device).of(&problem.origin, repetition),
+            provenance: Provenance::now(device).of(problem.origin(), repetition),
             records: Vec::new(),
         }
     }

@@ -93,17 +93,17 @@ impl Reference {
 
 /// The reference of `problem`: stored with it, golden, or evaluated now where that is not too much.
 pub fn of(problem: &Problem, progress: Progress) -> Option<Reference> {
-    if let Some(sums) = &problem.stored {
+    if let Some(sums) = problem.stored() {
         return Some(Reference::new(sums.clone(), Source::File, progress));
     }
-    if let Origin::System(system, seed) = &problem.origin
+    if let Origin::System(system, seed) = problem.origin()
         && let Some(sums) = golden::find(&system.name, *seed)
     {
         return Some(Reference::new(sums.clone(), Source::Golden, progress));
     }
     (problem.terms() <= MAX_SERIAL_TERMS).then(|| {
         let evaluation = evaluate(problem, progress);
-        let sums = problem.start.plus(&evaluation.sums);
+        let sums = problem.start().plus(&evaluation.sums);
         Reference {
             scale: evaluation.scale.into(),
             ..Reference::new(sums, Source::Serial, progress)

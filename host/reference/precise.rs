@@ -14,7 +14,7 @@ type Number = Complex<TwoFloat>;
 /// Evaluates all terms of `problem`.
 pub fn evaluate(problem: &Problem) -> Evaluation {
     let columns: Vec<Vec<[Part; 2]>> =
-        (0..problem.header.ngpown).into_par_iter().map(|igp| column(problem, igp)).collect();
+        (0..problem.header().ngpown).into_par_iter().map(|igp| column(problem, igp)).collect();
     let mut totals = vec![[Part::ZERO; 2]; problem.nw()];
     for column in &columns {
         for (total, parts) in totals.iter_mut().zip(column) {
@@ -44,7 +44,7 @@ pub fn evaluate(problem: &Problem) -> Evaluation {
 
 /// The sums over `n` and `ig` for one `igp`, energy by energy: of `ssx` and of `sch`.
 fn column(problem: &Problem, igp: usize) -> Vec<[Part; 2]> {
-    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    let Header { nbands, ngpown, ncouls, .. } = *problem.header();
     let nw = problem.nw();
     let limits = problem.limits();
     let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
@@ -52,15 +52,15 @@ fn column(problem: &Problem, igp: usize) -> Vec<[Part; 2]> {
 
     let mut sums = vec![[Part::ZERO; 2]; nw];
     for n in 0..nbands {
-        let aqsm = number(problem.aqsm_local[n * ngpown + igp].conj());
+        let aqsm = number(problem.aqsm_local()[n * ngpown + igp].conj());
         for ig in 0..ncouls {
             let at = igp * ncouls + ig;
-            let (wtilde, eps) = (problem.wtilde[at], problem.eps[at]);
-            let m = times(aqsm, number(problem.aqsn[n * ncouls + ig]));
-            let ach = scaled(m, problem.vcoul_loc[igp]);
-            let asx = scaled(ach, problem.occ[n]);
+            let (wtilde, eps) = (problem.wtilde()[at], problem.eps()[at]);
+            let m = times(aqsm, number(problem.aqsn()[n * ncouls + ig]));
+            let ach = scaled(m, problem.vcoul_loc()[igp]);
+            let asx = scaled(ach, problem.occ()[n]);
             for (iw, sum) in sums.iter_mut().enumerate() {
-                let energy = Energy::of(problem.wx[n * nw + iw], limits);
+                let energy = Energy::of(problem.wx()[n * nw + iw], limits);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
                 let values = [(term.ssx, asx), (term.sch, ach)];
                 for (part, (value, factor)) in values.into_iter().enumerate() {

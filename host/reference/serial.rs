@@ -19,7 +19,7 @@ const LANES: usize = 8;
 
 /// Evaluates all terms of `problem` in double precision.
 pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
-    let ngpown = problem.header.ngpown;
+    let ngpown = problem.header().ngpown;
     let bar = progress.bar("serial reference", ngpown as u64);
     let columns: Vec<Vec<Pair>> = (0..ngpown)
         .into_par_iter()
@@ -52,21 +52,21 @@ pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
 
 /// The sums over `n` and `ig` for one `igp`, energy by energy.
 fn column(problem: &Problem, igp: usize) -> Vec<Pair> {
-    let Header { nbands, ngpown, ncouls, .. } = problem.header;
+    let Header { nbands, ngpown, ncouls, .. } = *problem.header();
     let nw = problem.nw();
     let limits = problem.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
-    let (wtilde, eps) = (&problem.wtilde[rows.clone()], &problem.eps[rows]);
-    let vcoul = problem.vcoul_loc[igp];
+    let (wtilde, eps) = (&problem.wtilde()[rows.clone()], &problem.eps()[rows]);
+    let vcoul = problem.vcoul_loc()[igp];
 
     let mut sums = vec![Pair::default(); nw];
     for n in 0..nbands {
-        let aqsn = &problem.aqsn[n * ncouls..(n + 1) * ncouls];
-        let factor = problem.aqsm_local[n * ngpown + igp].conj() * vcoul;
+        let aqsn = &problem.aqsn()[n * ncouls..(n + 1) * ncouls];
+        let factor = problem.aqsm_local()[n * ngpown + igp].conj() * vcoul;
         for (iw, sum) in sums.iter_mut().enumerate() {
-            let at = Energy::of(problem.wx[n * nw + iw], limits);
+            let at = Energy::of(problem.wx()[n * nw + iw], limits);
             let over_ig = sum_over_ig(at, wtilde, eps, aqsn);
-            let occ = problem.occ[n];
+            let occ = problem.occ()[n];
             sum.ssx.add(factor * occ * over_ig.ssx);
             sum.sch.add(factor * over_ig.sch);
             for (part, factor) in [size(factor) * occ, size(factor)].into_iter().enumerate() {

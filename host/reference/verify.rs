@@ -96,14 +96,14 @@ fn compared(
 ) -> Verification {
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
     let tolerance = tolerance(problem, relative_to);
-    let (nw, nstart) = (problem.nw(), problem.header.nstart);
+    let (nw, nstart) = (problem.nw(), problem.header().nstart);
     let same_length =
         sums.asx.len() == reference.sums.asx.len() && sums.ach.len() == reference.sums.ach.len();
 
     let mut passed = same_length;
     let mut worst: Option<(f64, String, Complex64, Complex64)> = None;
     let outputs =
-        sums.named(nstart).zip(reference.sums.named(nstart)).zip(problem.start.named(nstart));
+        sums.named(nstart).zip(reference.sums.named(nstart)).zip(problem.start().named(nstart));
     for (at, (((name, value), (_, expected)), (_, start))) in outputs.enumerate() {
         let difference = (value - expected).norm();
         let (difference, scale) = match scale {
@@ -148,7 +148,7 @@ fn tolerance(problem: &Problem, relative_to: RelativeTo) -> f64 {
     let terms = (problem.terms() / problem.nw() as u64) as f64;
     let sum = match relative_to {
         RelativeTo::Sum => RANDOM * terms.sqrt(),
-        RelativeTo::Terms => chain(&problem.header),
+        RelativeTo::Terms => chain(problem.header()),
     };
     f64::EPSILON * (TERM + sum)
 }

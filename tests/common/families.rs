@@ -6,6 +6,8 @@ use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::changed;
+
 /// What a problem of a family is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
@@ -250,9 +252,12 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         "{family:?} {seed}: {nbands} × {ngpown} × {ncouls} × {nw}, gamma {gamma}, sexcut {sexcut}, dw {sig_dw}, top {top}, {}",
         if real { "real" } else { "any" }
     );
-    let mut problem = Problem::new(&name, Origin::Made, header, matrices).ok()?;
-    if family == Family::Spacings {
-        for band in problem.wx.chunks_mut(nw) {
+    let problem = Problem::new(&name, Origin::Made, header, matrices).ok()?;
+    if family != Family::Spacings {
+        return Some(problem);
+    }
+    let spaced = changed(problem, |_, wx, _| {
+        for band in wx.chunks_mut(nw) {
             let last = band.len() - 1;
             band[last] += match r.below(4) {
                 0 => 0.0,
@@ -261,8 +266,8 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
                 _ => band[last] * 16.0 * f64::EPSILON,
             };
         }
-    }
-    Some(problem)
+    });
+    spaced.ok()
 }
 
 trait Min {

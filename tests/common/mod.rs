@@ -5,7 +5,8 @@ pub mod families;
 
 use std::path::PathBuf;
 
-use gpp::problem::{Header, Matrices, Origin, Problem};
+use gpp::error::DataError;
+use gpp::problem::{Bands, Header, Matrices, Origin, Problem, Slab};
 use gpp::process::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -164,6 +165,22 @@ pub fn make(make: Make) -> Problem {
     };
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
     Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
+}
+
+/// The same problem with other poles, energies `wx(nw, nbands)` or occupations.
+pub fn changed(
+    problem: Problem,
+    change: impl FnOnce(&mut [Complex64], &mut [f64], &mut [f64]),
+) -> Result<Problem, DataError> {
+    let (name, origin) = (problem.name().to_string(), problem.origin().clone());
+    let (bands, slab) = problem.into_parts();
+    let igp = slab.view().igp();
+    let (mut wx, mut occ) = (bands.wx().to_vec(), bands.occ().to_vec());
+    let [mut wtilde, eps, aqsm_local] = slab.into_matrices();
+    change(&mut wtilde, &mut wx, &mut occ);
+    let bands = Bands::clone(&bands).with_energies(wx, occ)?;
+    let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local)?;
+    Ok(Problem::of(&name, origin, bands.into(), slab).expect("the slab is whole"))
 }
 
 /// Problems of sizes around warps and blocks, every number of energies and every kind.

@@ -20,7 +20,7 @@ use gpp_kernels::tiles::candidates::CANDIDATES;
 use super::{Device, DeviceInfo, KernelInfo, Loaded};
 use crate::error::{Error, Result};
 use crate::experiments::measure::body;
-use crate::problem::plan::Odd;
+use crate::problem::plan::OddPoles as Odd;
 use crate::problem::{Header, Planned, Problem, Reordered, Sums};
 use crate::process::startup;
 use driver::{Argument, Buffer, Context, Event, Module};
@@ -139,30 +139,30 @@ impl Gpu {
         let nw = problem.nw();
         let candidates = CANDIDATES.iter().map(|candidate| {
             let version = candidate.of(Version::best(), None);
-            version.blocks(plan.extents(&problem.header, &version), candidate.poles)
+            version.blocks(plan.extents(problem.header(), &version), candidate.poles)
         });
         let most_blocks = VERSIONS
             .iter()
             .map(|version| plan.running(version))
-            .map(|version| version.blocks(plan.extents(&problem.header, &version), plan.poles))
+            .map(|version| version.blocks(plan.extents(problem.header(), &version), plan.poles()))
             .chain(candidates)
             .max()
             .unwrap_or_default();
         let partials = most_blocks as usize * nw * VALUES * size_of::<f64>();
 
-        let planned_arrays = problem.reordered(Layout::Planned, &plan);
-        let swapped = size_of_val(&problem.aqsm_local[..]) + size_of_val(&problem.wx[..]);
+        let planned_arrays = Reordered::of(problem.bands(), problem.slab(), &plan, Layout::Planned);
+        let swapped = size_of_val(problem.aqsm_local()) + size_of_val(problem.wx());
         let reordered = if plan.keeps_order() {
             0
         } else {
-            size_of_val(&problem.aqsn[..]) + size_of_val(&problem.occ[..])
+            size_of_val(problem.aqsn()) + size_of_val(problem.occ())
         };
         let planned = reordered
-            + size_of_val(&planned_arrays.aqsm_local[..])
-            + size_of_val(&planned_arrays.wx[..]);
+            + size_of_val(&planned_arrays.aqsm_local()[..])
+            + size_of_val(&planned_arrays.of_bands().wx()[..]);
         let odd = [Poles::Any, Poles::Real].map(|takes| {
             let odd = plan.odd(takes);
-            size_of_val(&odd.mask[..]) + size_of_val(&odd.pairs[..])
+            size_of_val(odd.mask()) + size_of_val(odd.pairs())
         });
         let planned = planned + odd[0] + odd[1];
         let needed = problem.bytes() + (swapped + planned + partials) as u64;
@@ -170,27 +170,30 @@ impl Gpu {
         if needed > free {
             return Err(Error::Memory {
                 place: "device",
-                what: problem.name.clone(),
+                what: problem.name().into(),
                 needed,
                 free,
             });
         }
 
         let context = &self.context;
-        let original =
-            BandArrays::upload(context, problem.reordered(Layout::Original, &plan), None)?;
-        let swapped = problem.reordered(Layout::Swapped, &plan);
+        let original = BandArrays::upload(
+            context,
+            Reordered::of(problem.bands(), problem.slab(), &plan, Layout::Original),
+            None,
+        )?;
+        let swapped = Reordered::of(problem.bands(), problem.slab(), &plan, Layout::Swapped);
         let swapped = BandArrays::upload(context, swapped, Some(&original))?;
         let planned = BandArrays::upload(context, planned_arrays, Some(&original))?;
         Ok(OnGpu {
             gpu: self,
             problem,
-            wtilde: context.upload("wtilde", &problem.wtilde)?,
-            eps: context.upload("eps", &problem.eps)?,
+            wtilde: context.upload("wtilde", problem.wtilde())?,
+            eps: context.upload("eps", problem.eps())?,
             original,
             swapped,
             planned,
-            vcoul_loc: context.upload("vcoul_loc", &problem.vcoul_loc)?,
+            vcoul_loc: context.upload("vcoul_loc", problem.vcoul_loc())?,
             odd: OddPoles::upload(context, plan.odd(Poles::Any))?,
             odd_if_real: OddPoles::upload(context, plan.odd(Poles::Real))?,
             partials: context.buffer("partial sums", partials)?,
@@ -220,24 +223,24 @@ impl BandArrays {
         fn upload<T: Pod>(
             context: &Context,
             what: &'static str,
-            array: Cow<[T]>,
+            array: &Cow<[T]>,
             original: Option<&Rc<Buffer>>,
         ) -> Result<Rc<Buffer>> {
-            match (&array, original) {
+            match (array, original) {
                 (Cow::Borrowed(_), Some(buffer)) => Ok(buffer.clone()),
-                _ => Ok(context.upload(what, &array)?.into()),
+                _ => Ok(context.upload(what, array)?.into()),
             }
         }
         Ok(BandArrays {
-            aqsn: upload(context, "aqsn", arrays.aqsn, original.map(|o| &o.aqsn))?,
+            aqsn: upload(context, "aqsn", arrays.of_bands().aqsn(), original.map(|o| &o.aqsn))?,
             aqsm_local: upload(
                 context,
                 "aqsm_local",
-                arrays.aqsm_local,
+                arrays.aqsm_local(),
                 original.map(|o| &o.aqsm_local),
             )?,
-            wx: upload(context, "wx", arrays.wx, original.map(|o| &o.wx))?,
-            occ: upload(context, "occ", arrays.occ, original.map(|o| &o.occ))?,
+            wx: upload(context, "wx", arrays.of_bands().wx(), original.map(|o| &o.wx))?,
+            occ: upload(context, "occ", arrays.of_bands().occ(), original.map(|o| &o.occ))?,
         })
     }
 }
@@ -252,9 +255,9 @@ struct OddPoles {
 impl OddPoles {
     fn upload(context: &Context, odd: &Odd) -> Result<OddPoles> {
         Ok(OddPoles {
-            mask: context.upload("mask of odd poles", &odd.mask)?,
-            pairs: context.upload("odd pairs", &odd.pairs)?,
-            count: odd.pairs.len(),
+            mask: context.upload("mask of odd poles", odd.mask())?,
+            pairs: context.upload("odd pairs", odd.pairs())?,
+            count: odd.pairs().len(),
         })
     }
 }
@@ -262,7 +265,7 @@ impl OddPoles {
 struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
-    plan: Planned,
+    plan: Planned<'a>,
     wtilde: Buffer,
     eps: Buffer,
     original: BandArrays,
@@ -285,7 +288,7 @@ impl OnGpu<'_> {
             Layout::Swapped => &self.swapped,
             Layout::Planned => &self.planned,
         };
-        let Header { nbands, ngpown, ncouls, .. } = self.problem.header;
+        let Header { nbands, ngpown, ncouls, .. } = *self.problem.header();
         let limits = self.problem.limits();
         let count = |n: usize| Argument::Count(n as u32);
         let mut arguments = vec![
@@ -307,19 +310,19 @@ impl OnGpu<'_> {
             Argument::Number(limits.sexcut),
         ];
         if version.layout == Layout::Planned {
-            let table = &self.plan.table;
-            let odd = match version.takes(self.plan.poles) {
+            let table = self.plan.table();
+            let odd = match version.takes(self.plan.poles()) {
                 Poles::Any => &self.odd,
                 Poles::Real => &self.odd_if_real,
             };
             arguments.extend([
-                count(self.plan.plain),
-                count(self.plan.occupied),
-                count(self.plan.far),
+                count(self.plan.plain()),
+                count(self.plan.occupied()),
+                count(self.plan.first_far()),
                 odd.mask.argument(),
                 odd.pairs.argument(),
                 count(odd.count),
-                Argument::Number(table.half),
+                Argument::Number(table.half()),
                 Argument::Number(table.square()),
             ]);
         }
@@ -328,7 +331,7 @@ impl OnGpu<'_> {
 }
 
 impl Loaded for OnGpu<'_> {
-    fn plan(&self) -> &Planned {
+    fn plan(&self) -> &Planned<'_> {
         &self.plan
     }
 
@@ -354,16 +357,16 @@ impl OnGpu<'_> {
         let body = body(version, self.problem, &self.plan);
         let function = module.function(&symbol(body.symbol))?;
         let second_stage = second_stage.function(&symbol(reduce::SYMBOL))?;
-        let poles = self.plan.poles;
+        let poles = self.plan.poles();
         let threads = version.of(poles).threads;
-        let blocks = version.blocks(self.plan.extents(&self.problem.header, version), poles);
+        let blocks = version.blocks(self.plan.extents(self.problem.header(), version), poles);
         let values = nw * VALUES;
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison()?;
         self.sums.poison()?;
 
         if version.beyond.is_some() {
-            module.set(TABLE_SYMBOL, &self.plan.table.wx)?;
+            module.set(TABLE_SYMBOL, self.plan.table().wx())?;
         }
 
         self.gpu.modules.finish();

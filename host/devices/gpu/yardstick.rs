@@ -102,7 +102,7 @@ impl OnBoth<'_> {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Planned {
+    pub fn plan(&self) -> &Planned<'_> {
         self.problem.plan()
     }
 

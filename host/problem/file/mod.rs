@@ -1,13 +1,12 @@
 //! The reference mini-app's input format: Fortran sequential unformatted records, little-endian,
 //! with 4-byte length markers; records over 2 GiB are split into subrecords as gfortran does.
 
+mod input;
 mod read;
 mod records;
 mod write;
 
-use std::path::PathBuf;
-
-pub use read::read;
+pub use read::{Input, read};
 pub use write::{write, write_with_subrecords};
 
 #[cfg(target_endian = "big")]
@@ -34,24 +33,3 @@ pub const RECORDS: [&str; 18] = [
     "asxtempref",
     "achtempref",
 ];
-
-/// What is wrong with an input file, and where.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{}: {what}", path.display(), place(*record, *offset))]
-pub struct FileError {
-    /// The file.
-    pub path: PathBuf,
-    /// The record, 1-based; 0 for the file as a whole.
-    pub record: usize,
-    /// Byte offset of the record's first marker.
-    pub offset: u64,
-    /// What was needed and what was found.
-    pub what: String,
-}
-
-fn place(record: usize, offset: u64) -> String {
-    match RECORDS.get(record.wrapping_sub(1)) {
-        Some(name) => format!(": record {record} ({name}) at byte {offset}"),
-        None => String::new(),
-    }
-}

@@ -1,251 +1,168 @@
 //! Reading: every extent is checked against the markers and the file's size before memory is taken
-//! for it, and only what the kernels use is kept.
+//! for it, and only what is asked for is read.
 
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use bytemuck::{Pod, Zeroable};
+use gpp_kernels::registry::Poles;
+use indicatif::ProgressBar;
 use num_complex::Complex64;
 
-use super::records::Reader;
-use super::{FileError, RECORDS};
-use crate::devices::emulator::require_memory;
-use crate::error::Result;
-use crate::problem::{Header, Matrices, Origin, Problem, Sums};
+use super::input::{Contents, contents};
+use super::records::{Place, Reader};
+use crate::error::{FileError, Result};
+use crate::problem::memory::{self, Extents, Of};
+use crate::problem::source::{Part, Source, check_slab};
+use crate::problem::{Bands, Origin, Problem, Slab, Sums, range, wrong};
 use crate::process::progress::Progress;
 
-type Read<T> = std::result::Result<T, FileError>;
-
-/// Reads an input file.
+/// Reads an input file whole.
 ///
 /// # Errors
 /// [`crate::Error::File`] names the record, its offset, what was needed and what was found;
-/// [`crate::Error::Data`] the element that no kernel can take.
+/// [`crate::Error::Problem`] the element that no kernel can take; [`crate::Error::Memory`].
 pub fn read(path: &Path, progress: Progress) -> Result<Problem> {
-    let bar = progress.bar("reading", RECORDS.len() as u64);
-    let mut file = Input(Reader::open(path)?);
-
-    let [sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max] = file.extents()?;
-    let [nbands, ipe, ispin, ngpown, ncouls] = file.scalars::<i32, 5>()?;
-    let [nbands, ngpown, ncouls] =
-        file.positive([("peinf_ntband_dist", nbands), ("ngpown", ngpown), ("ncouls", ncouls)])?;
-    file.at_most(&[
-        ("peinf_ntband_dist", nbands, "peinf_ntband_max", peinf_ntband_max),
-        ("ngpown", ngpown, "epsmpi_ngpown_max", epsmpi_ngpown_max),
-        ("ncouls", ncouls, "ncoul", ncoul),
-    ])?;
-    let peinf_indext_dist = file.array(peinf_ntband_max)?;
-    file.indices("peinf_indext_dist", &peinf_indext_dist[..nbands], "sig_ntband", sig_ntband)?;
-    let wfnkq_ekq = file.array(sig_ntband)?;
-    let energies = file.scalar::<Energies>()?;
-    let inv_igp_index = file.array(epsmpi_ngpown_max)?;
-    file.indices("inv_igp_index", &inv_igp_index[..ngpown], "gvec_ng", gvec_ng)?;
-    let indinv = file.indinv(gvec_ng)?;
-    bar.inc(7);
-
-    let mut header = Header {
-        sig_ntband,
-        gvec_ng,
-        ncoul,
-        epsmpi_ngpown_max,
-        peinf_ntband_max,
-        nbands,
-        ipe,
-        ispin,
-        ngpown,
-        ncouls,
-        peinf_indext_dist,
-        wfnkq_ekq,
-        nstart: energies.nstart.max(0) as usize,
-        nend: energies.nend.max(0) as usize,
-        sig_fdf: energies.sig_fdf,
-        sig_dw: energies.sig_dw,
-        sig_gamma: energies.sig_gamma,
-        e_lk: energies.e_lk,
-        inv_igp_index,
-        indinv,
-        ..Header::default()
-    };
-    let aqsm_local = file.aqsm_local(&header)?;
-    bar.inc(1);
-    let occupation = file.scalar::<Occupation>()?;
-    (header.nvband, header.tol, header.efermi) =
-        (occupation.nvband, occupation.tol, occupation.efermi);
-    header.vcoul = file.array(ncoul)?;
-    [header.sexcut, _, _] = file.scalars::<f64, 3>()?;
-    header.validate_energies().map_err(|what| file.0.error(what))?;
-    bar.inc(3);
-
-    let matrices = 2 * ngpown as u64 + nbands as u64;
-    require_memory(&path.display().to_string(), 16 * ncouls as u64 * matrices)?;
-    let wtilde = file.matrix(ncouls, ngpown, ngpown)?;
-    bar.inc(1);
-    let eps = file.matrix(ncouls, ngpown, ngpown)?;
-    bar.inc(1);
-    let aqsn = file.matrix(ncouls, nbands, peinf_ntband_max)?;
-    bar.inc(1);
-    let mut of_energies = || -> Read<Vec<Complex64>> {
-        let all = file.scalars::<Complex64, 3>()?;
-        Ok(all[header.nstart - 1..header.nend].to_vec())
-    };
-    let start = Sums { asx: of_energies()?, ach: of_energies()? };
-    let stored = Sums { asx: of_energies()?, ach: of_energies()? };
-    file.0.finish()?;
-    for (name, z) in start.named(header.nstart).chain(stored.named(header.nstart)) {
-        if !(z.re.is_finite() && z.im.is_finite()) {
-            return Err(file.0.error(format!("the stored {name} is {z}")).into());
-        }
-    }
-    bar.finish_and_clear();
-
-    let name = path.display().to_string();
-    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    let mut problem = Problem::new(&name, Origin::File(path.to_path_buf()), header, matrices)?;
-    // A file whose reference was never filled in holds zeros.
-    let filled = stored.named(1).any(|(_, z)| z != Complex64::ZERO);
-    problem.stored = filled.then_some(stored);
-    problem.start = start;
-    Ok(problem)
+    Input::open(path, progress)?.load()
 }
 
-/// Record 5.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, packed)]
-struct Energies {
-    nstart: i32,
-    nend: i32,
-    sig_fdf: i32,
-    sig_dw: f64,
-    sig_gamma: f64,
-    e_lk: f64,
+/// An input file, read whole or slab by slab.
+pub struct Input {
+    path: PathBuf,
+    name: String,
+    size: u64,
+    contents: Contents,
+    progress: Progress,
 }
 
-/// Record 9.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, packed)]
-struct Occupation {
-    nvband: i32,
-    tol: f64,
-    efermi: f64,
-}
-
-/// The records by their contents.
-struct Input(Reader);
+/// Complex numbers that are read at once between two steps of a progress bar.
+const AT_ONCE: usize = 1 << 20;
 
 impl Input {
-    fn scalar<T: Pod>(&mut self) -> Read<T> {
-        let mut value = T::zeroed();
-        self.0.begin(size_of::<T>() as u128)?;
-        self.0.read(bytemuck::bytes_of_mut(&mut value))?;
-        self.0.end()?;
-        Ok(value)
+    /// Reads what is small and looks at all markers.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`].
+    pub fn open(path: &Path, progress: Progress) -> Result<Input> {
+        let mut file = Reader::open(path)?;
+        let contents = contents(&mut file)?;
+        let (name, size) = (path.display().to_string(), file.size());
+        Ok(Input { path: path.to_path_buf(), name, size, contents, progress })
     }
 
-    fn scalars<T: Pod, const N: usize>(&mut self) -> Read<[T; N]> {
-        let mut values = [T::zeroed(); N];
-        self.0.begin(size_of::<[T; N]>() as u128)?;
-        self.0.read(bytemuck::cast_slice_mut(&mut values))?;
-        self.0.end()?;
-        Ok(values)
+    /// The file at the begin of one of its matrices of `ncouls` rows.
+    fn at(&self, matrix: Place) -> std::result::Result<Reader, FileError> {
+        let mut file = Reader::open(&self.path)?;
+        file.go_to(matrix, self.size)?;
+        Ok(file)
     }
 
-    fn array<T: Pod>(&mut self, length: usize) -> Read<Vec<T>> {
-        self.0.begin(size_of::<T>() as u128 * length as u128)?;
-        let mut values = vec![T::zeroed(); length];
-        self.0.read(bytemuck::cast_slice_mut(&mut values))?;
-        self.0.end()?;
-        Ok(values)
-    }
-
-    /// The first `used` of `columns` columns of `rows` complex numbers.
-    fn matrix(&mut self, rows: usize, used: usize, columns: usize) -> Read<Vec<Complex64>> {
-        self.0.begin(16 * rows as u128 * columns as u128)?;
-        let mut values = vec![Complex64::ZERO; rows * used];
-        self.0.read(bytemuck::cast_slice_mut(&mut values))?;
-        self.0.skip(16 * rows as u64 * (columns - used) as u64)?;
-        self.0.end()?;
-        Ok(values)
-    }
-
-    /// Record 1.
-    fn extents(&mut self) -> Read<[usize; 5]> {
-        let [sig_ntband, gvec_ng, ncoul, ngpown_max, ntband_max] = self.scalars::<i32, 5>()?;
-        self.positive([
-            ("sig_ntband", sig_ntband),
-            ("gvec_ng", gvec_ng),
-            ("ncoul", ncoul),
-            ("epsmpi_ngpown_max", ngpown_max),
-            ("peinf_ntband_max", ntband_max),
-        ])
-    }
-
-    /// Record 7: the extent once more, then the array.
-    fn indinv(&mut self, gvec_ng: usize) -> Read<Vec<i32>> {
-        self.0.begin(4 * (gvec_ng as u128 + 1))?;
-        let mut again = 0i32;
-        self.0.read(bytemuck::bytes_of_mut(&mut again))?;
-        if again as i64 != gvec_ng as i64 {
-            return Err(self.0.error(format!("gvec_ng is {gvec_ng} in record 1, {again} here")));
+    /// Some columns of one of the matrices of `ncouls` rows.
+    fn columns(
+        &self,
+        matrix: Place,
+        columns: Range<usize>,
+        bar: &ProgressBar,
+    ) -> std::result::Result<Vec<Complex64>, FileError> {
+        let ncouls = self.contents.header.ncouls;
+        let mut file = self.at(matrix)?;
+        file.skip(16 * ncouls as u64 * columns.start as u64)?;
+        let mut elements = vec![Complex64::ZERO; ncouls * columns.len()];
+        for some in elements.chunks_mut(ncouls * (AT_ONCE / ncouls).max(1)) {
+            file.read(bytemuck::cast_slice_mut(some))?;
+            bar.inc((some.len() / ncouls) as u64);
         }
-        let mut indinv = vec![0; gvec_ng];
-        self.0.read(bytemuck::cast_slice_mut(&mut indinv))?;
-        self.0.end()?;
-        Ok(indinv)
+        Ok(elements)
     }
 
-    /// Record 8, of which only this rank's rows are kept.
-    fn aqsm_local(&mut self, header: &Header) -> Read<Vec<Complex64>> {
-        let Header { ncouls, nbands, ngpown, peinf_ntband_max, .. } = *header;
-        self.0.begin(16 * ncouls as u128 * peinf_ntband_max as u128)?;
-        let modes = 16 * ncouls as u128 * ngpown as u128;
-        if modes > u128::from(self.0.size()) {
-            return Err(self.0.error(format!(
-                "ncouls = {ncouls} and ngpown = {ngpown} need {modes} bytes of wtilde_array, more \
-                 than the whole file has: {}",
-                self.0.size()
-            )));
-        }
-        // Several G′ may share a row of the record, so its size is no bound.
-        require_memory("aqsm_local", 16 * nbands as u64 * ngpown as u64)
-            .map_err(|e| self.0.error(e.to_string()))?;
-        let mut aqsm_local = vec![Complex64::ZERO; ngpown * nbands];
-        let mut column = vec![Complex64::ZERO; ncouls];
-        for band in aqsm_local.chunks_exact_mut(ngpown) {
-            self.0.read(bytemuck::cast_slice_mut(&mut column))?;
-            for (element, row) in band.iter_mut().zip(header.rows()) {
-                *element = row.map_or(Complex64::ZERO, |igp| column[igp]);
+    /// The rows of `aqsmtemp` that belong to some igp, `(igp.len(), nbands)`.
+    fn aqsm_local(
+        &self,
+        igp: Range<usize>,
+        bar: &ProgressBar,
+    ) -> std::result::Result<Vec<Complex64>, FileError> {
+        let header = &self.contents.header;
+        let mut aqsm_local = vec![Complex64::ZERO; igp.len() * header.nbands];
+        let rows: Vec<Option<usize>> = header.rows_of(igp.clone()).collect();
+        let used = rows.iter().flatten();
+        let (Some(&first), Some(&last)) = (used.clone().min(), used.max()) else {
+            return Ok(aqsm_local);
+        };
+        let mut file = self.at(self.contents.aqsmtemp)?;
+        let mut column = vec![Complex64::ZERO; last + 1 - first];
+        let passed = header.ncouls - column.len();
+        file.skip(16 * first as u64)?;
+        for (n, band) in aqsm_local.chunks_exact_mut(igp.len()).enumerate() {
+            if n > 0 {
+                file.skip(16 * passed as u64)?;
             }
+            file.read(bytemuck::cast_slice_mut(&mut column))?;
+            for (element, row) in band.iter_mut().zip(&rows) {
+                *element = row.map_or(Complex64::ZERO, |igp| column[igp - first]);
+            }
+            bar.inc(1);
         }
-        self.0.skip(16 * ncouls as u64 * (peinf_ntband_max - nbands) as u64)?;
-        self.0.end()?;
         Ok(aqsm_local)
     }
+}
 
-    fn positive<const N: usize>(&self, extents: [(&str, i32); N]) -> Read<[usize; N]> {
-        for (name, extent) in extents {
-            if extent < 1 {
-                return Err(self.0.error(format!("{name} must be at least 1, found {extent}")));
-            }
-        }
-        Ok(extents.map(|(_, extent)| extent as usize))
+impl Source for Input {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn at_most(&self, pairs: &[(&str, usize, &str, usize)]) -> Read<()> {
-        for (name, extent, limit, max) in pairs {
-            if extent > max {
-                return Err(self.0.error(format!("{name} = {extent} exceeds {limit} = {max}")));
-            }
-        }
-        Ok(())
+    fn origin(&self) -> Origin {
+        Origin::File(self.path.clone())
     }
 
-    fn indices(&self, name: &str, indices: &[i32], limit: &str, max: usize) -> Read<()> {
-        match indices.iter().position(|&index| index < 1 || index as usize > max) {
-            Some(at) => Err(self.0.error(format!(
-                "{name}({}) = {} is outside 1..={limit} = {max}",
-                at + 1,
-                indices[at]
-            ))),
-            None => Ok(()),
+    fn extents(&self) -> Extents {
+        self.contents.header.extents()
+    }
+
+    fn start(&self) -> Sums {
+        self.contents.start.clone()
+    }
+
+    fn stored(&self) -> Option<Sums> {
+        // A file whose reference was never filled in holds zeros.
+        let stored = &self.contents.stored;
+        stored.named(1).any(|(_, z)| z != Complex64::ZERO).then(|| stored.clone())
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        let extents = self.extents();
+        memory::require(&self.name, extents.bytes_of(Of::Bands))?;
+        let bar = self.progress.bar("reading", extents.nbands as u64);
+        let aqsn = self.columns(self.contents.aqsn, 0..extents.nbands, &bar)?;
+        bar.finish_and_clear();
+        let bands = Bands::new(self.contents.header.clone(), aqsn);
+        Ok(bands.map_err(|what| wrong(&self.name, what))?.into())
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+        check_slab(self, &igp)?;
+        let steps = 2 * igp.len() + self.extents().nbands;
+        let bar = self.progress.bar("reading", steps as u64);
+        let aqsm_local = self.aqsm_local(igp.clone(), &bar)?;
+        let wtilde = self.columns(self.contents.wtilde, igp.clone(), &bar)?;
+        let eps = self.columns(self.contents.eps, igp.clone(), &bar)?;
+        bar.finish_and_clear();
+        let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
+        Ok(Part::Made(slab.map_err(|what| wrong(&self.name, what))?))
+    }
+
+    fn poles(&self) -> Result<Poles> {
+        let Extents { ngpown, ncouls, .. } = self.extents();
+        let (mut modes, mut weights) =
+            (self.at(self.contents.wtilde)?, self.at(self.contents.eps)?);
+        let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
+        for _ in 0..ngpown {
+            modes.read(bytemuck::cast_slice_mut(&mut wtilde))?;
+            weights.read(bytemuck::cast_slice_mut(&mut eps))?;
+            if range::poles_of(&wtilde, &eps) == Poles::Any {
+                return Ok(Poles::Any);
+            }
         }
+        Ok(Poles::Real)
     }
 }

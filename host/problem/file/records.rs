@@ -1,17 +1,29 @@
 //! Records in and out: markers, subrecords, offsets. Nothing here knows what a record holds.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::FileError;
+use super::RECORDS;
+use crate::error::{Fault, FileError};
 
 /// Bytes of a subrecord, gfortran's default.
 pub const MAX_SUBRECORD: u64 = 2_147_483_639;
 
 const MARKER: u64 = 4;
 
-/// Reads records one after the other.
+/// Bytes read ahead: enough for small records, little where seeks pass over most of a large one.
+const AHEAD: usize = 1 << 14;
+
+/// A record and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    record: usize,
+    offset: u64,
+    length: u128,
+}
+
+/// Reads records one after the other, or passes over what is not wanted of them.
 pub struct Reader {
     path: PathBuf,
     file: BufReader<File>,
@@ -41,8 +53,9 @@ impl Reader {
         let whole = |e: io::Error| FileError {
             path: path.to_path_buf(),
             record: 0,
+            name: "",
             offset: 0,
-            what: format!("cannot read: {e}"),
+            fault: Fault::Open(e).into(),
         };
         let file = File::open(path).map_err(whole)?;
         let metadata = file.metadata().map_err(whole)?;
@@ -52,7 +65,7 @@ impl Reader {
         Ok(Reader {
             path: path.to_path_buf(),
             size: metadata.len(),
-            file: BufReader::with_capacity(1 << 20, file),
+            file: BufReader::with_capacity(AHEAD, file),
             at: 0,
             record: 0,
             start: 0,
@@ -67,30 +80,43 @@ impl Reader {
     }
 
     /// An error of the current record.
-    pub fn error(&self, what: impl Into<String>) -> FileError {
+    pub fn error(&self, fault: impl Into<Fault>) -> FileError {
         FileError {
             path: self.path.clone(),
             record: self.record,
+            name: RECORDS.get(self.record.wrapping_sub(1)).copied().unwrap_or_default(),
             offset: self.start,
-            what: what.into(),
+            fault: Box::new(fault.into()),
         }
+    }
+
+    /// Begins a record that another reader of the same file, then of `size` bytes, has found.
+    pub fn go_to(&mut self, place: Place, size: u64) -> Result<()> {
+        let Place { record, offset, length } = place;
+        (self.record, self.start) = (record - 1, offset);
+        if self.size != size {
+            return Err(self.error(Fault::Changed { then: size, found: self.size }));
+        }
+        self.at = offset;
+        self.file
+            .seek(SeekFrom::Start(offset))
+            .map_err(|reason| self.error(Fault::Read { at: offset, reason }))?;
+        self.begin(length).map(|_| ())
     }
 
     /// Starts the next record, which must hold `expected` bytes: checked against its first marker
     /// and against the rest of the file before anything is allocated for it.
-    pub fn begin(&mut self, expected: u128) -> Result<()> {
+    pub fn begin(&mut self, expected: u128) -> Result<Place> {
         self.record += 1;
         self.start = self.at;
         let remaining = self.size - self.at;
         let needed = expected + 2 * u128::from(MARKER);
         if self.record > 1 && u128::from(remaining) < needed {
-            return Err(self.error(format!(
-                "needs {needed} bytes with its markers, the file ends after {remaining}"
-            )));
+            return Err(self.error(Fault::Truncated { needed, left: remaining }));
         }
         self.left = expected as u64;
         self.subrecord = self.open_subrecord(true)?;
-        Ok(())
+        Ok(Place { record: self.record, offset: self.start, length: expected })
     }
 
     /// Reads the next bytes of the record.
@@ -109,12 +135,21 @@ impl Reader {
         Ok(())
     }
 
-    /// Passes over the next bytes of the record.
+    /// Passes over the next bytes of the record without reading any but the markers on the way.
     pub fn skip(&mut self, mut bytes: u64) -> Result<()> {
-        let mut scratch = [0; 1 << 14];
         while bytes > 0 {
-            let n = bytes.min(scratch.len() as u64);
-            self.read(&mut scratch[..n as usize])?;
+            while self.subrecord.left == 0 {
+                self.next_subrecord()?;
+            }
+            let n = bytes.min(self.subrecord.left);
+            self.require(n)?;
+            let at = self.at;
+            self.file
+                .seek_relative(n as i64)
+                .map_err(|reason| self.error(Fault::Read { at, reason }))?;
+            self.at += n;
+            self.subrecord.left -= n;
+            self.left -= n;
             bytes -= n;
         }
         Ok(())
@@ -136,15 +171,16 @@ impl Reader {
             left => Err(FileError {
                 path: self.path.clone(),
                 record: 0,
+                name: "",
                 offset: self.at,
-                what: format!("{left} bytes follow the last record, at byte {}", self.at),
+                fault: Fault::Follows { left, at: self.at }.into(),
             }),
         }
     }
 
     fn next_subrecord(&mut self) -> Result<()> {
         if self.subrecord.last {
-            return Err(self.error("the record ends early"));
+            return Err(self.error(Fault::Early));
         }
         self.close_subrecord()?;
         self.subrecord = self.open_subrecord(false)?;
@@ -157,15 +193,9 @@ impl Reader {
         let last = marker >= 0;
         let fits = if last { length == self.left } else { 0 < length && length <= self.left };
         if !fits {
-            let expected = self.left;
-            let hint = if u64::from(marker.swap_bytes().unsigned_abs()) == expected {
-                ": the file is big-endian"
-            } else {
-                ""
-            };
-            return Err(
-                self.error(format!("needs a length marker of {expected}, found {marker}{hint}"))
-            );
+            let needed = self.left;
+            let big_endian = u64::from(marker.swap_bytes().unsigned_abs()) == needed;
+            return Err(self.error(Fault::Marker { needed, found: marker, big_endian }));
         }
         Ok(Subrecord { length, left: length, first, last })
     }
@@ -175,10 +205,8 @@ impl Reader {
         let expected = if first { length as i64 } else { -(length as i64) };
         let marker = self.marker()?;
         if i64::from(marker) != expected {
-            return Err(self.error(format!(
-                "needs {expected} as its closing marker at byte {}, found {marker}",
-                self.at - MARKER
-            )));
+            let at = self.at - MARKER;
+            return Err(self.error(Fault::Closing { needed: expected, at, found: marker }));
         }
         Ok(())
     }
@@ -190,17 +218,19 @@ impl Reader {
     }
 
     fn exact(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let (at, left) = (self.at, self.size.saturating_sub(self.at));
-        if (bytes.len() as u64) > left {
-            return Err(self.error(format!(
-                "needs {} bytes at byte {at}, the file ends after {left}",
-                bytes.len()
-            )));
-        }
-        self.file
-            .read_exact(bytes)
-            .map_err(|e| self.error(format!("cannot read at byte {at}: {e}")))?;
+        self.require(bytes.len() as u64)?;
+        let at = self.at;
+        self.file.read_exact(bytes).map_err(|reason| self.error(Fault::Read { at, reason }))?;
         self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Fails where the file ends within the next bytes.
+    fn require(&self, needed: u64) -> Result<()> {
+        let (at, left) = (self.at, self.size.saturating_sub(self.at));
+        if needed > left {
+            return Err(self.error(Fault::Short { needed, at, left }));
+        }
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ fn records<W: Write>(
     reference: &Sums,
     progress: Progress,
 ) -> io::Result<()> {
-    let h = &problem.header;
+    let h = problem.header();
     let ints = |values: &[usize]| values.iter().map(|&v| v as i32).collect::<Vec<_>>();
     let bar = progress.bar("writing", h.peinf_ntband_max as u64);
 
@@ -87,13 +87,13 @@ fn records<W: Write>(
     whole(to, cast_slice(&h.vcoul))?;
     let limits = problem.limits();
     whole(to, cast_slice(&[limits.sexcut, limits.limittwo, limits.limitone]))?;
-    whole(to, cast_slice(&problem.wtilde))?;
-    whole(to, cast_slice(&problem.eps))?;
+    whole(to, cast_slice(problem.wtilde()))?;
+    whole(to, cast_slice(problem.eps()))?;
     let unused = vec![0u8; 16 * h.ncouls];
-    let aqsn = std::iter::once(Cow::Borrowed(cast_slice(&problem.aqsn)))
+    let aqsn = std::iter::once(Cow::Borrowed(cast_slice(problem.aqsn())))
         .chain((h.nbands..h.peinf_ntband_max).map(|_| Cow::Borrowed(&unused[..])));
     to.record(16 * h.ncouls as u64 * h.peinf_ntband_max as u64, aqsn)?;
-    for sums in [&problem.start, reference] {
+    for sums in [problem.start(), reference] {
         for part in [&sums.asx, &sums.ach] {
             let mut all = [Complex64::ZERO; 3];
             all[h.nstart - 1..h.nend].copy_from_slice(part);

@@ -1,58 +1,43 @@
-//! The plan that the later versions follow, made once when a problem is loaded; see
-//! [`gpp_kernels::plan`].
+//! The plan that the later versions follow, in two parts: one of the bands, made once for a problem, and the
+//! odd poles of a slab, found for the kernels that take given poles; see [`gpp_kernels::plan`].
 
 mod cutoff;
 mod energies;
+mod odd;
+mod planned;
 mod regular;
 
+use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::{Plan, Table};
-use gpp_kernels::registry::{Extents, Poles, Version};
-use num_complex::Complex64;
-use rayon::prelude::*;
+use gpp_kernels::registry::Poles;
 
 use self::regular::Regular;
-use super::{Header, Problem};
+use super::{Bands, SlabView};
+pub use odd::OddPoles;
+pub use planned::Planned;
 
-/// The plan of one problem, with the memory that a [`Plan`] points to.
+/// The plan of a problem's bands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// Bands in the plan's order.
-    pub order: Vec<usize>,
-    /// Plain bands.
-    pub plain: usize,
-    /// Plain and other occupied bands.
-    pub occupied: usize,
-    /// Bands that are not far.
-    pub far: usize,
-    /// What the regular poles have in common.
-    pub poles: Poles,
-    /// The odd poles of kernels that take any.
-    odd: Odd,
-    /// Those of kernels that take real ones.
-    odd_if_real: Option<Odd>,
-    /// The energies.
-    pub table: EnergyTable,
+pub struct BandPlan {
+    order: Vec<usize>,
+    plain: usize,
+    occupied: usize,
+    first_far: usize,
+    poles: Poles,
+    table: EnergyTable,
+    limits: Limits,
+    nw: usize,
 }
 
-impl Planned {
-    /// Finds it out.
-    pub fn of(problem: &Problem) -> Planned {
-        let nw = problem.nw();
-        let energies = |n: usize| &problem.wx[n * nw..(n + 1) * nw];
-        let is_empty = |n: &usize| problem.occ[*n] == 0.0;
-        let bands = 0..problem.header.nbands;
-        let counts = |at: usize| problem.eps[at] != Complex64::ZERO;
-        let poles = if (0..problem.wtilde.len())
-            .into_par_iter()
-            .all(|at| problem.wtilde[at].im == 0.0 || !counts(at))
-        {
-            Poles::Real
-        } else {
-            Poles::Any
-        };
-        let is_plain = |n: &usize| problem.occ[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
-        let limits = problem.limits();
-        let half = half_of_most(bands.clone().filter(is_empty).map(energies));
+impl BandPlan {
+    /// Of a problem's bands, where `poles` is what all its contributing poles have in common.
+    pub fn of(bands: &Bands, poles: Poles) -> BandPlan {
+        let all = 0..bands.header().nbands;
+        let energies = |n: usize| bands.energies(n);
+        let is_empty = |n: &usize| bands.occ()[*n] == 0.0;
+        let is_plain = |n: &usize| bands.occ()[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
+        let limits = bands.limits();
+        let half = half_of_most(all.clone().filter(is_empty).map(energies));
         let is_halved = |w: &[f64]| {
             w.len() < 2
                 || (half_of(w) - half).abs() <= HALVED * f64::EPSILON * w[0].abs().min(w[1].abs())
@@ -65,32 +50,46 @@ impl Planned {
             limits.limitone >= 1.0 && w.iter().all(|&w| w < -nearest_far) && is_halved(w)
         };
 
-        let mut order: Vec<usize> = bands.clone().filter(is_plain).collect();
+        let mut order: Vec<usize> = all.clone().filter(is_plain).collect();
         let plain = order.len();
-        order.extend(bands.clone().filter(|n| !is_empty(n) && !is_plain(n)));
+        order.extend(all.clone().filter(|n| !is_empty(n) && !is_plain(n)));
         let occupied = order.len();
-        order.extend(bands.clone().filter(|n| is_empty(n) && !is_far(n)));
-        let far = order.len();
-        order.extend(bands.filter(|n| is_empty(n) && is_far(n)));
-        let table = EnergyTable::of(problem, &order, half);
-
-        let odd_of = |poles| {
-            let regular = Regular::of(problem, &order[..occupied], poles);
-            Odd::of(&problem.wtilde, problem.header.ncouls, |at| {
-                (counts(at), counts(at) && regular.holds(problem.wtilde[at]))
-            })
-        };
-        let odd = odd_of(Poles::Any);
-        let odd_if_real = (poles == Poles::Real).then(|| odd_of(Poles::Real));
-        Planned { order, plain, occupied, far, poles, odd, odd_if_real, table }
+        order.extend(all.clone().filter(|n| is_empty(n) && !is_far(n)));
+        let first_far = order.len();
+        order.extend(all.filter(|n| is_empty(n) && is_far(n)));
+        let wx = order.iter().flat_map(|&n| energies(n)).copied().collect();
+        let table = EnergyTable { wx, half };
+        BandPlan { order, plain, occupied, first_far, poles, table, limits, nw: bands.nw() }
     }
 
-    /// The odd poles of kernels that take these.
-    pub fn odd(&self, takes: Poles) -> &Odd {
-        match &self.odd_if_real {
-            Some(odd) if takes == Poles::Real => odd,
-            _ => &self.odd,
-        }
+    /// Bands (0-based) in the plan's order.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Plain bands, the first ones.
+    pub fn plain(&self) -> usize {
+        self.plain
+    }
+
+    /// Plain and other occupied bands.
+    pub fn occupied(&self) -> usize {
+        self.occupied
+    }
+
+    /// Bands that are not far, which stand before the far ones.
+    pub fn first_far(&self) -> usize {
+        self.first_far
+    }
+
+    /// What all contributing poles of the problem have in common.
+    pub fn poles(&self) -> Poles {
+        self.poles
+    }
+
+    /// The energies.
+    pub fn table(&self) -> &EnergyTable {
+        &self.table
     }
 
     /// Whether the bands stand in the plan's order already.
@@ -98,80 +97,46 @@ impl Planned {
         self.order.is_sorted()
     }
 
-    /// The version as it runs here: by its own kernels, or by another's where they do not hold the
-    /// energies.
-    pub fn running(&self, version: &Version) -> Version {
-        version.holding(self.table.wx.len())
+    /// What the odd poles of kernels that take these are found with: the real ones of a problem that has
+    /// only such, or any.
+    fn taken(&self, takes: Poles) -> Poles {
+        if self.poles == Poles::Real { takes } else { Poles::Any }
     }
 
-    /// What the grids of a version depend on.
-    pub fn extents(&self, header: &Header, version: &Version) -> Extents {
-        Extents {
-            nbands: header.nbands as u32,
-            ngpown: header.ngpown as u32,
-            ncouls: header.ncouls as u32,
-            odd_count: self.odd(version.takes(self.poles)).pairs.len() as u32,
-        }
+    /// The odd poles of a slab of this problem, for kernels that take these.
+    pub fn odd(&self, slab: SlabView, takes: Poles) -> OddPoles {
+        let occupied = &self.table.wx[..self.occupied * self.nw];
+        let regular = Regular::of(&self.table.wx, occupied, self.limits, self.taken(takes));
+        OddPoles::of(slab, |pole| regular.holds(pole))
     }
 
-    /// What a version's kernels on the host read; the pointers are good as long as `self` is.
-    pub fn view(&self, version: &Version) -> Plan {
-        let odd = self.odd(version.takes(self.poles));
+    /// What kernels on the host read of it and of a slab's odd poles; the pointers are good as long as both
+    /// are.
+    pub fn view(&self, odd: &OddPoles) -> Plan {
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied as u32,
-            far: self.far as u32,
-            odd_mask: odd.mask.as_ptr(),
-            odd_pairs: odd.pairs.as_ptr(),
-            odd_count: odd.pairs.len() as u32,
+            far: self.first_far as u32,
+            odd_mask: odd.mask().as_ptr(),
+            odd_pairs: odd.pairs().as_ptr(),
+            odd_count: odd.pairs().len() as u32,
             table: self.table.view(),
         }
     }
 
-    /// Columns of a matrix of `rows` rows in the plan's order of bands, zeros added to each up to
-    /// `padded` rows.
-    pub fn reordered<T: Copy + Default>(&self, matrix: &[T], rows: usize, padded: usize) -> Vec<T> {
+    /// A matrix with a column for each band, given by its columns, in the plan's order, with zeros added to
+    /// each column up to `padded` rows.
+    pub fn reordered<'a, T: Copy + Default + 'a>(
+        &self,
+        padded: usize,
+        column: impl Fn(usize) -> &'a [T],
+    ) -> Vec<T> {
         let mut columns = vec![T::default(); padded * self.order.len()];
-        for (column, n) in columns.chunks_mut(padded).zip(&self.order) {
-            column[..rows].copy_from_slice(&matrix[n * rows..(n + 1) * rows]);
+        for (to, &n) in columns.chunks_mut(padded).zip(&self.order) {
+            let from = column(n);
+            to[..from.len()].copy_from_slice(from);
         }
         columns
-    }
-}
-
-/// The pairs that the fast loops pass by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Odd {
-    /// See [`Plan::odd_mask`]; pairs of no weight are in it too.
-    pub mask: Vec<u32>,
-    /// See [`Plan::odd_pairs`].
-    pub pairs: Vec<u32>,
-}
-
-impl Odd {
-    /// Of `wtilde(ncouls, ngpown)`; `of` says of an element whether it counts and whether it is regular.
-    fn of(wtilde: &[Complex64], ncouls: usize, of: impl Fn(usize) -> (bool, bool) + Sync) -> Odd {
-        let columns: Vec<Odd> = (0..wtilde.len() / ncouls)
-            .into_par_iter()
-            .map(|igp| {
-                let mut mask = vec![0; Plan::words(ncouls as u32) as usize];
-                let mut pairs = Vec::new();
-                for ig in 0..ncouls {
-                    let at = igp * ncouls + ig;
-                    let (counts, is_regular) = of(at);
-                    if !is_regular {
-                        mask[ig / 32] |= 1 << (ig % 32);
-                        if counts {
-                            pairs.push(at as u32);
-                        }
-                    }
-                }
-                Odd { mask, pairs }
-            })
-            .collect();
-        let (mask, pairs): (Vec<_>, Vec<_>) =
-            columns.into_iter().map(|column| (column.mask, column.pairs)).unzip();
-        Odd { mask: mask.concat(), pairs: pairs.concat() }
     }
 }
 
@@ -194,27 +159,29 @@ fn half_of_most<'a>(bands: impl Iterator<Item = &'a [f64]>) -> f64 {
 /// The memory that a [`Table`] points to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyTable {
-    /// See [`Table::wx`].
-    pub wx: Vec<f64>,
-    /// See [`Table::half`].
-    pub half: f64,
+    wx: Vec<f64>,
+    half: f64,
 }
 
 impl EnergyTable {
-    fn of(problem: &Problem, order: &[usize], half: f64) -> EnergyTable {
-        let nw = problem.nw();
-        let wx = order.iter().flat_map(|n| &problem.wx[n * nw..(n + 1) * nw]).copied().collect();
-        EnergyTable { wx, half }
+    /// See [`Table::wx`]: `wx(:,n)` in the plan's order of bands.
+    pub fn wx(&self) -> &[f64] {
+        &self.wx
+    }
+
+    /// See [`Table::half`].
+    pub fn half(&self) -> f64 {
+        self.half
+    }
+
+    /// See [`Table::square`].
+    pub fn square(&self) -> f64 {
+        self.half * self.half
     }
 
     /// What a kernel on the host reads; the pointer is good as long as `self` is.
     pub fn view(&self) -> Table {
         let (wx, half) = (self.wx.as_ptr(), self.half);
         Table { wx, half, square: self.square() }
-    }
-
-    /// See [`Table::square`].
-    pub fn square(&self) -> f64 {
-        self.half * self.half
     }
 }

@@ -1,6 +1,6 @@
 //! Which poles the fast loops may take.
 //!
-//! What they may lose is what a run is allowed ([`crate::reference::verify`]): relative to Σ|terms|, 128 roundings
+//! What they may lose is what a run is allowed (`reference/verify.rs`): relative to Σ|terms|, 128 roundings
 //! of a term and one for each of `n` bands that a thread adds one after the other. `q − p`, taken term
 //! by term, loses `3κ` roundings where `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
 //! `3κ + n/2 ≤ 128 + n` for any number of bands asks for `κ ≤ 42`, less what a term loses elsewhere.
@@ -12,7 +12,6 @@ use num_complex::Complex64;
 
 use super::cutoff::Cutoff;
 use super::energies::Energies;
-use crate::problem::Problem;
 
 /// Largest pole, energy and width of the fast loops: products of four of them are finite.
 const LARGEST: f64 = 1e30;
@@ -40,26 +39,22 @@ pub struct Regular {
 }
 
 impl Regular {
-    /// For a problem with these occupied bands and poles.
-    pub fn of(problem: &Problem, occupied: &[usize], poles: Poles) -> Regular {
-        let nw = problem.nw();
-        let occupied: Vec<f64> =
-            occupied.iter().flat_map(|n| &problem.wx[n * nw..(n + 1) * nw]).copied().collect();
+    /// For a problem with these energies, of which those are of occupied bands, and these poles.
+    pub fn of(wx: &[f64], occupied: &[f64], limits: Limits, poles: Poles) -> Regular {
         let largest = |energies: &[f64]| energies.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
-        let limits = problem.limits();
         let gamma = limits.limittwo.sqrt();
         let mut smallest = (SMALLEST * gamma).max(1.0 / LARGEST);
         if poles == Poles::Any {
-            smallest = smallest.max(largest(&occupied) / MOST_CANCELLATION);
+            smallest = smallest.max(largest(occupied) / MOST_CANCELLATION);
         }
         Regular {
             poles,
             smallest,
             cutoff: Cutoff::of(occupied.iter().copied().filter(|&w| w < 0.0), limits),
-            occupied: Energies::of(occupied),
-            energies: Energies::of(problem.wx.iter().copied()),
+            occupied: Energies::of(occupied.iter().copied()),
+            energies: Energies::of(wx.iter().copied()),
             limits,
-            possible: largest(&problem.wx) <= LARGEST && gamma <= LARGEST,
+            possible: largest(wx) <= LARGEST && gamma <= LARGEST,
         }
     }
 

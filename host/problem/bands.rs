@@ -1,0 +1,98 @@
+//! What all igp of a problem have in common.
+
+use gpp_kernels::arrays::Limits;
+use num_complex::Complex64;
+
+use super::header::Header;
+use super::memory::{AQSN, Extents, OCC, WX};
+use super::range;
+use crate::error::DataError;
+
+type Result<T> = std::result::Result<T, DataError>;
+
+/// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bands {
+    header: Header,
+    aqsn: Vec<Complex64>,
+    wx: Vec<f64>,
+    occ: Vec<f64>,
+}
+
+impl Bands {
+    /// From the small records and `aqsntemp(ncouls, nbands)`.
+    ///
+    /// # Errors
+    /// [`DataError`] where an extent or index is out of range, the matrix has the wrong size, or a value is
+    /// not finite or out of [`range`].
+    pub fn new(header: Header, mut aqsn: Vec<Complex64>) -> Result<Bands> {
+        header.validate()?;
+        let extents = header.extents();
+        let place = |at: usize| (at % extents.ncouls + 1, at / extents.ncouls + 1);
+        AQSN.check(extents, aqsn.len())?;
+        range::check_finite(&AQSN, &aqsn, place)?;
+        range::check_factors(&AQSN, &aqsn, place)?;
+        range::check_vcoul(&header)?;
+        range::resolve_factors(&mut aqsn);
+        let (wx, occ) = (header.wx(), header.occ());
+        Bands { header, aqsn, wx: Vec::new(), occ: Vec::new() }.with_energies(wx, occ)
+    }
+
+    /// The same with other energies `wx(nw, nbands)` and occupations `occ(nbands)` than follow from the
+    /// header; a file does not hold them.
+    ///
+    /// # Errors
+    /// [`DataError`] where a length is wrong, an energy is out of [`range`] or an occupation is none.
+    pub fn with_energies(mut self, wx: Vec<f64>, occ: Vec<f64>) -> Result<Bands> {
+        let extents = self.header.extents();
+        WX.check(extents, wx.len())?;
+        OCC.check(extents, occ.len())?;
+        range::check_energies(&self.header, &wx)?;
+        if let Some(n) = occ.iter().position(|occ| !(0.0..=1.0).contains(occ)) {
+            return Err(DataError::Occupation { n: n + 1, found: occ[n] });
+        }
+        (self.wx, self.occ) = (wx, occ);
+        Ok(self)
+    }
+
+    /// The small records.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub fn aqsn(&self) -> &[Complex64] {
+        &self.aqsn
+    }
+
+    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
+    pub fn wx(&self) -> &[f64] {
+        &self.wx
+    }
+
+    /// Occupation of each band, `(nbands)`.
+    pub fn occ(&self) -> &[f64] {
+        &self.occ
+    }
+
+    /// Energies.
+    pub fn nw(&self) -> usize {
+        self.header.nw()
+    }
+
+    /// Energies of band `n` (0-based), `wx(:,n)`.
+    pub fn energies(&self, n: usize) -> &[f64] {
+        let nw = self.nw();
+        &self.wx[n * nw..(n + 1) * nw]
+    }
+
+    /// Limits of the formula.
+    pub fn limits(&self) -> Limits {
+        self.header.limits()
+    }
+
+    /// Extents of the whole problem.
+    pub fn extents(&self) -> Extents {
+        self.header.extents()
+    }
+}

@@ -1,0 +1,60 @@
+//! The pairs that the fast loops pass by.
+
+use gpp_kernels::plan::Plan;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use crate::problem::SlabView;
+
+/// The odd poles of a slab, igp by igp.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OddPoles {
+    mask: Vec<u32>,
+    pairs: Vec<u32>,
+    begins: Vec<u32>,
+}
+
+impl OddPoles {
+    /// Of a slab, where `is_regular` says it of a pole.
+    pub(super) fn of(slab: SlabView, is_regular: impl Fn(Complex64) -> bool + Sync) -> OddPoles {
+        let ncouls = slab.ncouls();
+        let words = Plan::words(ncouls as u32) as usize;
+        let of_igp = |(igp, (wtilde, eps)): (usize, (&[Complex64], &[Complex64]))| {
+            let mut mask = vec![0; words];
+            let mut pairs = Vec::new();
+            for (ig, (&pole, &eps)) in wtilde.iter().zip(eps).enumerate() {
+                let counts = eps != Complex64::ZERO;
+                if !(counts && is_regular(pole)) {
+                    mask[ig / 32] |= 1 << (ig % 32);
+                    if counts {
+                        pairs.push((igp * ncouls + ig) as u32);
+                    }
+                }
+            }
+            (mask, pairs)
+        };
+        let columns = slab.wtilde().par_chunks(ncouls).zip(slab.eps().par_chunks(ncouls));
+        let (masks, pairs): (Vec<_>, Vec<_>) = columns.enumerate().map(of_igp).unzip();
+        let ends = pairs.iter().scan(0, |end, pairs: &Vec<u32>| {
+            *end += pairs.len() as u32;
+            Some(*end)
+        });
+        let begins = [0].into_iter().chain(ends).collect();
+        OddPoles { mask: masks.concat(), pairs: pairs.concat(), begins }
+    }
+
+    /// See [`Plan::odd_mask`]; pairs of no weight are in it too. igp counts from the slab's begin.
+    pub fn mask(&self) -> &[u32] {
+        &self.mask
+    }
+
+    /// See [`Plan::odd_pairs`]: offsets `igp · ncouls + ig`, ascending; igp counts from the slab's begin.
+    pub fn pairs(&self) -> &[u32] {
+        &self.pairs
+    }
+
+    /// Where the pairs of each igp of the slab begin, and where the last one's end.
+    pub fn begins(&self) -> &[u32] {
+        &self.begins
+    }
+}

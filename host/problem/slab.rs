@@ -1,0 +1,213 @@
+//! A range of igp: the unit of work.
+
+use std::ops::Range;
+
+use num_complex::Complex64;
+
+use super::bands::Bands;
+use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
+use super::range;
+use crate::error::DataError;
+
+/// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
+/// fastest; igp counts from the slab's begin in them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slab {
+    igp: Range<usize>,
+    ncouls: usize,
+    wtilde: Vec<Complex64>,
+    eps: Vec<Complex64>,
+    aqsm_local: Vec<Complex64>,
+    vcoul_loc: Vec<f64>,
+}
+
+impl Slab {
+    /// The `igp` (0-based) of the problem with these bands: modes and `δ − ε⁻¹`, both `(ncouls, n)`, and
+    /// matrix elements of G′, `(n, nbands)`.
+    ///
+    /// # Errors
+    /// [`DataError`] where the range is empty or not within the problem, a matrix has the wrong size, or a
+    /// value is not finite or out of [`range`].
+    pub fn new(
+        bands: &Bands,
+        igp: Range<usize>,
+        mut wtilde: Vec<Complex64>,
+        mut eps: Vec<Complex64>,
+        mut aqsm_local: Vec<Complex64>,
+    ) -> Result<Slab, DataError> {
+        let whole = bands.extents();
+        check_part(&igp, whole.ngpown)?;
+        let extents = Extents { ngpown: igp.len(), ..whole };
+        let (n, ncouls) = (igp.len(), whole.ncouls);
+        let pair = |at: usize| (at % ncouls + 1, igp.start + at / ncouls + 1);
+        let element = |at: usize| (igp.start + at % n + 1, at / n + 1);
+
+        WTILDE.check(extents, wtilde.len())?;
+        EPS.check(extents, eps.len())?;
+        AQSM_LOCAL.check(extents, aqsm_local.len())?;
+        range::check_finite(&WTILDE, &wtilde, pair)?;
+        range::check_finite(&EPS, &eps, pair)?;
+        range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
+        range::check_factors(&EPS, &eps, pair)?;
+        range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+        range::check_poles(bands, &wtilde, pair)?;
+        range::resolve_factors(&mut eps);
+        range::resolve_factors(&mut aqsm_local);
+        range::resolve_poles(&mut wtilde, bands.wx());
+        let vcoul_loc = bands.header().vcoul_loc(igp.clone());
+        Ok(Slab { igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+    }
+
+    /// All of it.
+    pub fn view(&self) -> SlabView<'_> {
+        let n = self.igp.len();
+        SlabView {
+            begin: self.igp.start,
+            wtilde: &self.wtilde,
+            eps: &self.eps,
+            vcoul_loc: &self.vcoul_loc,
+            aqsm_local: Rows { all: &self.aqsm_local, stride: n, begin: 0, end: n },
+            ncouls: self.ncouls,
+        }
+    }
+
+    /// Bands.
+    pub fn nbands(&self) -> usize {
+        self.aqsm_local.len() / self.igp.len()
+    }
+
+    /// `wtilde`, `eps` and `aqsm_local`.
+    pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
+        [self.wtilde, self.eps, self.aqsm_local]
+    }
+}
+
+/// Fails where `igp` (0-based) is not a part of all `ngpown`.
+///
+/// # Errors
+/// [`DataError::Igp`].
+pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<(), DataError> {
+    if igp.start < igp.end && igp.end <= ngpown {
+        return Ok(());
+    }
+    Err(DataError::Igp { begin: igp.start, end: igp.end, ngpown })
+}
+
+/// A slab, or a part of one, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlabView<'a> {
+    begin: usize,
+    ncouls: usize,
+    wtilde: &'a [Complex64],
+    eps: &'a [Complex64],
+    vcoul_loc: &'a [f64],
+    aqsm_local: Rows<'a>,
+}
+
+impl<'a> SlabView<'a> {
+    /// Its igp (0-based), in the problem's numbers.
+    pub fn igp(self) -> Range<usize> {
+        self.begin..self.begin + self.len()
+    }
+
+    /// How many igp it has; at least one.
+    #[expect(clippy::len_without_is_empty, reason = "no slab is empty")]
+    pub fn len(self) -> usize {
+        self.vcoul_loc.len()
+    }
+
+    /// G vectors.
+    pub fn ncouls(self) -> usize {
+        self.ncouls
+    }
+
+    /// Plasmon-pole modes in eV, `(ncouls, len)`.
+    pub fn wtilde(self) -> &'a [Complex64] {
+        self.wtilde
+    }
+
+    /// `δ − ε⁻¹`, `(ncouls, len)`.
+    pub fn eps(self) -> &'a [Complex64] {
+        self.eps
+    }
+
+    /// Coulomb interaction of each G′, `(len)`.
+    pub fn vcoul_loc(self) -> &'a [f64] {
+        self.vcoul_loc
+    }
+
+    /// Matrix elements of G′, `(len, nbands)`.
+    pub fn aqsm_local(self) -> Rows<'a> {
+        self.aqsm_local
+    }
+
+    /// A slab of its own with the same data, which has been checked with these bands.
+    ///
+    /// # Errors
+    /// Those of [`Slab::new`], for bands of another problem.
+    pub fn copied(self, bands: &Bands) -> Result<Slab, DataError> {
+        let aqsm_local = self.aqsm_local.columns().collect::<Vec<_>>().concat();
+        Slab::new(bands, self.igp(), self.wtilde.to_vec(), self.eps.to_vec(), aqsm_local)
+    }
+
+    /// A part of it; `igp` in the problem's numbers.
+    ///
+    /// # Panics
+    /// Where that is no part of it, or empty.
+    pub fn part(self, igp: Range<usize>) -> SlabView<'a> {
+        let all = self.igp();
+        assert!(
+            all.start <= igp.start && igp.start < igp.end && igp.end <= all.end,
+            "igp {igp:?} is not a part of {all:?}"
+        );
+        let own = igp.start - self.begin..igp.end - self.begin;
+        let pairs = own.start * self.ncouls..own.end * self.ncouls;
+        let Rows { all, stride, begin, .. } = self.aqsm_local;
+        SlabView {
+            begin: igp.start,
+            ncouls: self.ncouls,
+            wtilde: &self.wtilde[pairs.clone()],
+            eps: &self.eps[pairs],
+            vcoul_loc: &self.vcoul_loc[own.clone()],
+            aqsm_local: Rows { all, stride, begin: begin + own.start, end: begin + own.end },
+        }
+    }
+}
+
+/// Neighbouring rows of a column-major matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    all: &'a [Complex64],
+    /// Rows of the whole matrix.
+    stride: usize,
+    begin: usize,
+    end: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of column `n` (0-based), next to each other.
+    pub fn column(self, n: usize) -> &'a [Complex64] {
+        &self.all[n * self.stride..(n + 1) * self.stride][self.begin..self.end]
+    }
+
+    /// All columns one after the other.
+    pub fn columns(self) -> impl Iterator<Item = &'a [Complex64]> + Clone {
+        self.all.chunks_exact(self.stride).map(move |column| &column[self.begin..self.end])
+    }
+
+    /// How many rows.
+    pub fn rows(self) -> usize {
+        self.end - self.begin
+    }
+
+    /// The matrix, where these are all of its rows.
+    pub fn whole(self) -> Option<&'a [Complex64]> {
+        (self.rows() == self.stride).then_some(self.all)
+    }
+}
+
+impl PartialEq for Rows<'_> {
+    fn eq(&self, other: &Rows) -> bool {
+        self.columns().eq(other.columns())
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a problem's data comes from, whole or slab by slab.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gpp_kernels::registry::Poles;
+
+use super::memory::{self, Extents, Of};
+use super::slab::check_part;
+use super::{Bands, Origin, Problem, Slab, SlabView, Sums, range, wrong};
+use crate::error::Result;
+
+/// Gives the bands of a problem once, and slabs of it in any order: those of any ranges of igp hold the
+/// same bits as the whole.
+pub trait Source: Sync {
+    /// Name of the problem.
+    fn name(&self) -> &str;
+
+    /// Where it comes from.
+    fn origin(&self) -> Origin;
+
+    /// Extents of the whole problem, known before any array is made.
+    fn extents(&self) -> Extents;
+
+    /// `asxtemp` and `achtemp` before the kernel adds to them.
+    fn start(&self) -> Sums {
+        Sums::zero(self.extents().nw)
+    }
+
+    /// `asxtempref` and `achtempref`, where a file holds them.
+    fn stored(&self) -> Option<Sums> {
+        None
+    }
+
+    /// What all igp have in common.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) before anything is allocated,
+    /// [`Error::File`](crate::Error::File), [`Error::Problem`](crate::Error::Problem).
+    fn bands(&self) -> Result<Arc<Bands>>;
+
+    /// The `igp` (0-based) of the problem with these bands.
+    ///
+    /// # Errors
+    /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>>;
+
+    /// What all contributing poles have in common, those whose `eps` is not zero. Takes no more memory than
+    /// a few columns.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File).
+    fn poles(&self) -> Result<Poles>;
+
+    /// The whole problem in memory.
+    ///
+    /// # Errors
+    /// Those of [`Source::bands`] and [`Source::slab`].
+    fn load(&self) -> Result<Problem> {
+        memory::require(self.name(), self.extents().bytes())?;
+        let bands = self.bands()?;
+        let slab = match self.slab(&bands, 0..self.extents().ngpown)? {
+            Part::Made(slab) => slab,
+            Part::Held(view) => view.copied(&bands).map_err(|what| wrong(self.name(), what))?,
+        };
+        Problem::of(self.name(), self.origin(), bands, slab)?.with_sums(self.start(), self.stored())
+    }
+}
+
+/// A slab as a source gives it.
+pub enum Part<'a> {
+    /// Made for the caller.
+    Made(Slab),
+    /// Held by the source.
+    Held(SlabView<'a>),
+}
+
+impl Part<'_> {
+    /// All of it.
+    pub fn view(&self) -> SlabView<'_> {
+        match self {
+            Part::Made(slab) => slab.view(),
+            Part::Held(view) => *view,
+        }
+    }
+}
+
+/// Fails where `igp` is no part of a source, or where host memory does not hold a slab of it.
+pub(super) fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
+    let whole = source.extents();
+    check_part(igp, whole.ngpown).map_err(|what| wrong(source.name(), what))?;
+    let slab = Extents { ngpown: igp.len(), ..whole };
+    memory::require(source.name(), slab.bytes_of(Of::Slab))
+}
+
+impl Source for Problem {
+    fn name(&self) -> &str {
+        Problem::name(self)
+    }
+
+    fn origin(&self) -> Origin {
+        Problem::origin(self).clone()
+    }
+
+    fn extents(&self) -> Extents {
+        Problem::extents(self)
+    }
+
+    fn start(&self) -> Sums {
+        Problem::start(self).clone()
+    }
+
+    fn stored(&self) -> Option<Sums> {
+        Problem::stored(self).cloned()
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        Ok(self.bands.clone())
+    }
+
+    fn slab(&self, _: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+        check_part(&igp, Problem::extents(self).ngpown).map_err(|what| wrong(&self.name, what))?;
+        Ok(Part::Held(self.slab.view().part(igp)))
+    }
+
+    fn poles(&self) -> Result<Poles> {
+        Ok(range::poles_of(self.wtilde(), self.eps()))
+    }
+}
