@@ -44,7 +44,7 @@ pub(super) fn check_finite(
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
     let is_finite = |z: &Complex64| z.re.is_finite() && z.im.is_finite();
-    match elements.par_iter().position_first(|z| !is_finite(z)) {
+    match first(elements, |z| !is_finite(z)) {
         Some(at) => {
             let (name, found) = (array.name, elements[at]);
             Err(DataError::Matrix { name, at: place(at), found })
@@ -59,7 +59,7 @@ pub(super) fn check_factors(
     elements: &[Complex64],
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    match elements.par_iter().position_first(|z| !is_within(LARGEST_FACTOR, z)) {
+    match first(elements, |z| !is_within(LARGEST_FACTOR, z)) {
         Some(at) => Err(DataError::LargeMatrix {
             name: array.name,
             at: place(at),
@@ -104,8 +104,7 @@ pub(super) fn check_poles(
         let (ig, igp) = place(at);
         Pole { ig, igp, wtilde: wtilde[at] }
     };
-    let first_beyond =
-        |limit: f64| wtilde.par_iter().position_first(|z| !is_within(limit, z)).map(pole);
+    let first_beyond = |limit: f64| first(wtilde, |z| !is_within(limit, z)).map(pole);
     if let Some(pole) = first_beyond(LARGEST_POLE) {
         return Err(DataError::LargePole { pole, most: LARGEST_POLE });
     }
@@ -120,7 +119,7 @@ pub(super) fn check_poles(
         });
     }
     let lookup = Lookup::of(wx);
-    let unbounded = wtilde.par_iter().position_first(|z| {
+    let unbounded = first(wtilde, |z| {
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
         is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
     });
@@ -135,17 +134,21 @@ pub(super) fn check_poles(
 
 /// Takes factors below 1e-120 for zero.
 pub(super) fn resolve_factors(factors: &mut [Complex64]) {
-    factors.par_iter_mut().filter(|z| vanishes(z)).for_each(|z| *z = Complex64::ZERO);
+    factors.par_chunks_mut(AT_ONCE).for_each(|factors| {
+        factors.iter_mut().filter(|z| vanishes(z)).for_each(|z| *z = Complex64::ZERO);
+    });
 }
 
 /// Moves poles whose real part is an energy and whose imaginary part is next to nothing, but not zero, to
 /// where their squares are numbers: a term there changes by 1e-40 of itself.
 pub(super) fn resolve_poles(wtilde: &mut [Complex64], wx: &[f64]) {
     let lookup = Lookup::of(wx);
-    wtilde
-        .par_iter_mut()
-        .filter(|z| z.im != 0.0 && is_thin(z) && lookup.holds(z.re))
-        .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
+    wtilde.par_chunks_mut(AT_ONCE).for_each(|wtilde| {
+        wtilde
+            .iter_mut()
+            .filter(|z| z.im != 0.0 && is_thin(z) && lookup.holds(z.re))
+            .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
+    });
 }
 
 /// Whether a factor is taken for zero.
@@ -155,8 +158,22 @@ fn vanishes(factor: &Complex64) -> bool {
 
 /// What the contributing poles among these have in common: those whose `eps` is not taken for zero.
 pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
-    let are_real = wtilde.par_iter().zip(eps).all(|(pole, eps)| pole.im == 0.0 || vanishes(eps));
+    let are_real = |(wtilde, eps): (&[Complex64], &[Complex64])| {
+        wtilde.iter().zip(eps).all(|(pole, eps)| pole.im == 0.0 || vanishes(eps))
+    };
+    let are_real = wtilde.par_chunks(AT_ONCE).zip(eps.par_chunks(AT_ONCE)).all(are_real);
     if are_real { Poles::Real } else { Poles::Any }
+}
+
+/// Elements that a thread looks at between two looks at what others have found.
+const AT_ONCE: usize = 1 << 14;
+
+/// The first element that is so.
+fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> Option<usize> {
+    let of_chunk = |(chunk, elements): (usize, &[Complex64])| {
+        elements.iter().position(&is_so).map(|at| chunk * AT_ONCE + at)
+    };
+    elements.par_chunks(AT_ONCE).enumerate().find_map_first(of_chunk)
 }
 
 fn is_within(limit: f64, z: &Complex64) -> bool {

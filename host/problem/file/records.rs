@@ -93,7 +93,7 @@ impl Reader {
     /// Begins a record that another reader of the same file, then of `size` bytes, has found.
     pub fn go_to(&mut self, place: Place, size: u64) -> Result<()> {
         let Place { record, offset, length } = place;
-        (self.record, self.start) = (record - 1, offset);
+        (self.record, self.start) = (record, offset);
         if self.size != size {
             return Err(self.error(Fault::Changed { then: size, found: self.size }));
         }
@@ -101,6 +101,7 @@ impl Reader {
         self.file
             .seek(SeekFrom::Start(offset))
             .map_err(|reason| self.error(Fault::Read { at: offset, reason }))?;
+        self.record = record - 1;
         self.begin(length).map(|_| ())
     }
 

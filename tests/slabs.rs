@@ -1,0 +1,428 @@
+//! Slabs: parts of a problem from every source, and the plan of them, against the whole bit for bit.
+
+mod common;
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use common::{FIXTURES, HARD, Kind, Make, QUIET, fixture, fixture_path, hard_path, make};
+use gpp::error::{DataError, Error};
+use gpp::kernels::registry::{Layout, Loops, Poles};
+use gpp::problem::file::{Input, write_with_subrecords};
+use gpp::problem::layout::{BandArrays, aqsm_local};
+use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, SlabView, Source, systems};
+use num_complex::Complex64;
+use peak_alloc::PeakAlloc;
+
+/// Tells how much memory a source took at most. One test at a time: see [`alone`].
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Tests that measure memory, and those beside them, take turns.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LOCK.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What a call returns, and the bytes that it took at most.
+fn peak<T>(call: impl FnOnce() -> T) -> (T, usize) {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let result = call();
+    (result, MEMORY.peak_usage().saturating_sub(before))
+}
+
+fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
+    z.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+/// Compares a slab with the same igp of the whole, bit for bit.
+fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
+    let ncouls = whole.ncouls();
+    let pairs = igp.start * ncouls..igp.end * ncouls;
+    assert_eq!((found.igp(), found.len(), found.ncouls()), (igp.clone(), igp.len(), ncouls));
+    assert!(bits(found.wtilde()) == bits(&whole.wtilde()[pairs.clone()]), "wtilde of {igp:?}");
+    assert!(bits(found.eps()) == bits(&whole.eps()[pairs]), "eps of {igp:?}");
+    assert_eq!(found.vcoul_loc(), &whole.vcoul_loc()[igp.clone()]);
+    let mut columns = 0;
+    for (found, whole) in found.aqsm_local().columns().zip(whole.aqsm_local().columns()) {
+        assert!(bits(found) == bits(&whole[igp.clone()]), "aqsm_local of {igp:?}");
+        columns += 1;
+    }
+    assert_eq!(columns, whole.aqsm_local().columns().count());
+}
+
+/// Compares the bands and slabs of a source with a problem's: all pairs of boundaries where these are few,
+/// else slabs of odd sizes.
+fn assert_same(source: &dyn Source, whole: &Problem) {
+    assert_eq!(source.name(), whole.name());
+    assert_eq!(source.extents(), whole.extents());
+    assert_eq!((source.start(), source.stored()), (whole.start().clone(), whole.stored().cloned()));
+    assert_eq!(source.poles().unwrap(), whole.plan().poles());
+    let bands = source.bands().unwrap();
+    assert_eq!(&*bands, whole.bands());
+    let ngpown = whole.extents().ngpown;
+    let ranges: Vec<Range<usize>> = if ngpown <= 12 {
+        (0..ngpown).flat_map(|a| (a + 1..=ngpown).map(move |b| a..b)).collect()
+    } else {
+        [1, 3, 7, 16, ngpown]
+            .into_iter()
+            .flat_map(|n| (0..ngpown).step_by(n).map(move |a| a..ngpown.min(a + n)))
+            .collect()
+    };
+    for igp in ranges {
+        assert_part(source.slab(&bands, igp.clone()).unwrap().view(), whole.slab(), igp);
+    }
+    for igp in [0..0, 1..1, 0..ngpown + 1, ngpown..ngpown + 1] {
+        let error = source.slab(&bands, igp.clone()).err().expect("no such part");
+        assert!(matches!(error, Error::Problem { what: DataError::Igp { .. }, .. }), "{error}");
+    }
+    let loaded = source.load().unwrap();
+    assert_part(loaded.slab(), whole.slab(), 0..ngpown);
+    assert_eq!((loaded.bands(), loaded.start()), (whole.bands(), whole.start()));
+}
+
+#[test]
+fn synthesised_slabs_are_parts_of_the_whole() {
+    let _turn = alone();
+    for name in ["tiny", "tiny-complex", "demo"] {
+        let source = Synthesis::new(systems::find(name).unwrap(), 5, QUIET);
+        let whole = source.load().unwrap();
+        assert_same(&source, &whole);
+        assert_same(&whole, &whole);
+        for (n, column) in whole.slab().aqsm_local().columns().enumerate() {
+            let mut all = vec![Complex64::ZERO; whole.extents().ncouls];
+            whole.aqsmtemp_column(n, &mut all);
+            for (row, element) in whole.header().rows().zip(column) {
+                assert_eq!(all[row.expect("each has one")], *element);
+            }
+        }
+    }
+}
+
+#[test]
+fn slabs_of_files_are_parts_of_the_whole() {
+    let _turn = alone();
+    let fixtures = FIXTURES.into_iter().map(fixture_path);
+    for path in fixtures.chain(HARD.into_iter().map(hard_path)) {
+        let source = Input::open(&path, QUIET).unwrap();
+        assert_same(&source, &source.load().unwrap());
+    }
+}
+
+/// Lengths of subrecords: markers within a number, a column and a slab, and at their ends.
+fn subrecords(ncouls: usize) -> [u64; 6] {
+    let column = 16 * ncouls as u64;
+    [17, 1000, column - 3, column, 3 * column, 3 * column + 8]
+}
+
+#[test]
+fn seeks_pass_over_subrecords() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    for (made, kind) in [((5, 11, 33), Kind::Mixed), ((3, 9, 70), Kind::Real)] {
+        let (nbands, ngpown, ncouls) = made;
+        let problem = make(Make { nbands, ngpown, ncouls, nw: 2, kind, seed: 8 });
+        let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+        for length in subrecords(ncouls) {
+            write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
+            let source = Input::open(&path, QUIET).unwrap();
+            let whole = source.load().unwrap();
+            assert_part(whole.slab(), problem.slab(), 0..ngpown);
+            assert_same(&source, &whole);
+        }
+    }
+}
+
+/// Offsets of all markers of a file.
+fn markers(bytes: &[u8]) -> Vec<usize> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).unsigned_abs();
+        all.extend([at, at + 4 + length as usize]);
+        at += 8 + length as usize;
+    }
+    all
+}
+
+fn opened(path: &Path, bytes: &[u8]) -> gpp::Result<Input> {
+    fs::write(path, bytes).unwrap();
+    Input::open(path, QUIET)
+}
+
+#[test]
+fn every_marker_is_looked_at_and_every_end() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    let problem = make(Make { nbands: 3, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 8 });
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+    for length in [60, 16 * 9, 2_147_483_639] {
+        write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        for at in markers(&bytes) {
+            for change in [1, 0x80] {
+                let mut wrong = bytes.clone();
+                // The lowest byte, then the sign.
+                wrong[at + if change == 1 { 0 } else { 3 }] ^= change;
+                let text = opened(&path, &wrong).err().expect("a marker is wrong").to_string();
+                assert!(text.contains("marker") || text.contains("ends"), "{at}: {text}");
+                assert!(text.contains(": record "), "{at}: {text}");
+            }
+        }
+        for end in 0..bytes.len() {
+            let text = opened(&path, &bytes[..end]).err().expect("it is cut").to_string();
+            assert!(text.contains("ends after"), "{end}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_after_it_was_opened_is_refused() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    let bytes = fs::read(fixture_path("plain")).unwrap();
+    let source = opened(&path, &bytes).unwrap();
+    let bands = source.bands().unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let text = source.slab(&bands, 0..1).err().unwrap().to_string();
+    assert!(text.contains("record 8 (aqsmtemp)") && text.contains("when it was opened"), "{text}");
+    assert!(source.poles().is_err() && source.bands().is_err());
+    fs::remove_file(&path).unwrap();
+    assert!(source.slab(&bands, 0..1).is_err());
+}
+
+#[test]
+fn errors_name_elements_of_the_whole_problem() {
+    let _turn = alone();
+    let problem = make(Make { nbands: 3, ngpown: 9, ncouls: 5, nw: 2, kind: Kind::Mixed, seed: 1 });
+    let bands = problem.bands();
+    let of = |at: usize, wrong: Complex64| {
+        let slab = problem.slab().part(4..7).copied(bands).unwrap();
+        let mut matrices = slab.into_matrices();
+        matrices[at][7] = wrong;
+        let [wtilde, eps, aqsm_local] = matrices;
+        Slab::new(bands, 4..7, wtilde, eps, aqsm_local).unwrap_err().to_string()
+    };
+    let nan = Complex64::new(f64::NAN, 0.0);
+    // Element 7 of (5, 3) is ig 3 of the second igp, the sixth of all; of (3, 3) igp 2 of band 3.
+    assert!(of(0, nan).starts_with("wtilde_array(ig,igp) is NaN"), "{}", of(0, nan));
+    assert!(of(0, nan).contains("at (3,6)"), "{}", of(0, nan));
+    assert!(of(1, nan).contains("I_eps_array(ig,igp) is NaN") && of(1, nan).contains("at (3,6)"));
+    assert!(of(2, nan).contains("aqsm_local(igp,n) is NaN") && of(2, nan).contains("at (6,3)"));
+    let large = of(0, Complex64::new(1e80, 0.0));
+    assert!(large.contains("wtilde_array(3,6)") && large.contains("at most 1e75"), "{large}");
+    let large = of(1, Complex64::new(1e80, 0.0));
+    assert!(large.contains("at (3,6)") && large.contains("at most 1e50"), "{large}");
+    let w = bands.wx().iter().copied().find(|w| *w > 0.0).unwrap();
+    let unbounded = of(0, Complex64::new(-w, 1e-300));
+    assert!(unbounded.contains("wtilde_array(3,6)") && unbounded.contains("no bound"));
+    let slab = problem.slab().part(4..7).copied(bands).unwrap();
+    let [wtilde, eps, aqsm_local] = slab.into_matrices();
+    let error = Slab::new(bands, 4..8, wtilde, eps, aqsm_local).unwrap_err();
+    let needed = DataError::Length { name: "wtilde_array(ig,igp)", needed: 20, found: 15 };
+    assert_eq!(error, needed);
+    let part = problem.slab().part(4..7).copied(bands).unwrap();
+    let parts = (problem.origin().clone(), Bands::clone(bands).into());
+    assert!(Problem::of("a part", parts.0, parts.1, part).is_err());
+}
+
+/// Problems with odd poles, bands in and out of order, real and complex poles.
+fn assorted() -> Vec<Problem> {
+    let kinds = [Kind::Mixed, Kind::Real, Kind::CutOff];
+    let mut all: Vec<Problem> = kinds
+        .into_iter()
+        .flat_map(|kind| [(19, 27, 70), (5, 3, 31), (1, 1, 1)].map(|extents| (kind, extents)))
+        .map(|(kind, (nbands, ngpown, ncouls))| {
+            make(Make { nbands, ngpown, ncouls, nw: 2, kind, seed: 6 })
+        })
+        .collect();
+    for name in ["tiny", "tiny-complex"] {
+        all.push(Synthesis::new(systems::find(name).unwrap(), 3, QUIET).load().unwrap());
+    }
+    all.extend(FIXTURES.map(fixture));
+    all
+}
+
+#[test]
+fn odd_poles_of_slabs_make_up_those_of_the_whole() {
+    let _turn = alone();
+    let mut odd_pairs = 0;
+    for problem in assorted() {
+        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
+        let Extents { ngpown, ncouls, .. } = problem.extents();
+        for takes in [Poles::Any, Poles::Real] {
+            let whole = plan.odd(problem.slab(), takes);
+            assert_eq!(&whole, problem.plan().odd(takes));
+            assert_eq!(whole.begins().len(), ngpown + 1);
+            assert_eq!(whole.begins()[ngpown] as usize, whole.pairs().len());
+            odd_pairs += whole.pairs().len();
+            for n in [1, 2, 5, ngpown] {
+                let (mut mask, mut pairs, mut begins) = (Vec::new(), Vec::new(), vec![0]);
+                for begin in (0..ngpown).step_by(n) {
+                    let slab = problem.slab().part(begin..ngpown.min(begin + n));
+                    let odd = plan.odd(slab, takes);
+                    mask.extend_from_slice(odd.mask());
+                    let before = pairs.len() as u32;
+                    pairs.extend(odd.pairs().iter().map(|at| at + (begin * ncouls) as u32));
+                    begins.extend(odd.begins()[1..].iter().map(|at| at + before));
+                    for (igp, ends) in odd.begins().windows(2).enumerate() {
+                        let own = &odd.pairs()[ends[0] as usize..ends[1] as usize];
+                        assert!(own.iter().all(|at| *at as usize / ncouls == igp));
+                    }
+                }
+                assert_eq!((&mask[..], &pairs[..]), (whole.mask(), whole.pairs()));
+                assert_eq!(begins, whole.begins());
+            }
+        }
+    }
+    assert!(odd_pairs > 100, "{odd_pairs}");
+}
+
+#[test]
+fn poles_without_weight_are_of_no_kind() {
+    let _turn = alone();
+    let made = Make { nbands: 2, ngpown: 3, ncouls: 4, nw: 1, kind: Kind::Real, seed: 2 };
+    let problem = make(made);
+    assert_eq!(problem.plan().poles(), Poles::Real);
+    for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
+        let [mut wtilde, mut weights, aqsm_local] =
+            problem.slab().copied(problem.bands()).unwrap().into_matrices();
+        (wtilde[5], weights[5]) = (Complex64::new(3.0, 0.5), eps.into());
+        let slab = Slab::new(problem.bands(), 0..3, wtilde, weights, aqsm_local).unwrap();
+        let bands = Bands::clone(problem.bands()).into();
+        let problem = Problem::of("made", problem.origin().clone(), bands, slab).unwrap();
+        assert_eq!(problem.plan().poles(), poles, "{eps}");
+    }
+}
+
+#[test]
+fn layouts_hold_what_memory_says() {
+    let _turn = alone();
+    for problem in assorted() {
+        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
+        let whole = problem.extents();
+        let Extents { nbands, ngpown, .. } = whole;
+        let bytes = |elements: usize| 16 * elements as u64;
+        let large = problem.wtilde().len() + problem.eps().len() + problem.aqsn().len();
+        let small = problem.wx().len() + problem.occ().len() + problem.vcoul_loc().len();
+        let all = bytes(large + problem.aqsm_local().len()) + 8 * small as u64;
+        assert_eq!(
+            (problem.bytes(), whole.bytes_of(Of::Bands) + whole.bytes_of(Of::Slab)),
+            (all, all)
+        );
+        for igp in [0..ngpown, 0..1, ngpown / 2..ngpown] {
+            let slab = problem.slab().part(igp.clone());
+            let extents = Extents { ngpown: igp.len(), ..whole };
+            for layout in [Layout::Original, Layout::Swapped, Layout::Planned] {
+                let aqsm = aqsm_local(slab, &plan, layout);
+                let of_bands = BandArrays::of(problem.bands(), &plan, layout);
+                let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
+                let keeps = plan.keeps_order();
+                let is_owned =
+                    |cow: &std::borrow::Cow<[Complex64]>| matches!(cow, std::borrow::Cow::Owned(_));
+                let varies = layout != Layout::Original;
+                assert_eq!(
+                    extents.bytes_beside(Of::Slab, layout, keeps),
+                    own(varies, size_of_val(&aqsm[..]))
+                );
+                assert_eq!(is_owned(of_bands.aqsn()), layout == Layout::Planned && !keeps);
+                assert_eq!(
+                    extents.bytes_beside(Of::Bands, layout, keeps),
+                    own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.aqsn()[..]))
+                        + own(varies, size_of_val(&of_bands.wx()[..]))
+                        + own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.occ()[..]))
+                );
+                // Each element where its layout has it.
+                for (place, n) in (0..nbands).enumerate() {
+                    let band = if layout == Layout::Planned { plan.order()[n] } else { n };
+                    for (igp, element) in slab.aqsm_local().column(band).iter().enumerate() {
+                        let at = match layout {
+                            Layout::Original => place * slab.len() + igp,
+                            Layout::Swapped => igp * nbands + place,
+                            Layout::Planned => place * slab.len().next_multiple_of(48) + igp,
+                        };
+                        assert_eq!(aqsm[at], *element);
+                    }
+                    for (iw, w) in problem.bands().energies(band).iter().enumerate() {
+                        let at = match layout {
+                            Layout::Original => place * whole.nw + iw,
+                            Layout::Swapped => iw * nbands + place,
+                            Layout::Planned => place * 4 + iw,
+                        };
+                        assert_eq!(of_bands.wx()[at], *w);
+                    }
+                    assert_eq!(of_bands.occ()[place], problem.occ()[band]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn padded_extents_are_bounded() {
+    let extents = |nbands, ngpown| Extents { nbands, ngpown, ncouls: 1, nw: 2 };
+    let blocked = |ngpown| extents(1, ngpown).check_kernels(Layout::Original, Loops::Blocked);
+    blocked((1 << 19) - 1).unwrap();
+    let text = blocked(1 << 19).unwrap_err().to_string();
+    assert!(text.contains("ngpown = 524288") && text.contains("at most 524287"), "{text}");
+    assert!(text.contains("blocked loops"), "{text}");
+    extents(1, 1 << 19).check_kernels(Layout::Original, Loops::Collapse2).unwrap();
+    // 2³² is 48 · 89478485 + 16.
+    let planned =
+        |nbands, ngpown| extents(nbands, ngpown).check_kernels(Layout::Planned, Loops::Collapse2);
+    planned(1000, 48 * 89_478).unwrap();
+    let text = planned(1000, 48 * 89_478 + 1).unwrap_err().to_string();
+    assert!(text.contains("ngpown") && text.contains("planned layout"), "{text}");
+    planned((1 << 30) - 1, 1).unwrap_err();
+    assert!(planned(1 << 30, 1).unwrap_err().to_string().contains("peinf_ntband_dist"));
+    // What is stored needs 32 bits as well, of a slab, not of the problem.
+    let large = Extents { nbands: 1, ngpown: 1 << 16, ncouls: 1 << 16, nw: 2 };
+    let slab = Extents { ngpown: (1 << 16) - 1, ..large };
+    let wtilde = ARRAYS[0];
+    assert_eq!(
+        wtilde.check(large, 1 << 32),
+        Err(DataError::Elements { name: "wtilde_array(ig,igp)", found: 1 << 32 })
+    );
+    wtilde.check(slab, (1 << 32) - (1 << 16)).unwrap();
+}
+
+#[test]
+fn nothing_is_held_twice() {
+    let _turn = alone();
+    let system = systems::find("demo").unwrap();
+    let bytes = system.bytes() as usize;
+    // Columns, energies sorted, streams of the threads.
+    let room = 1 << 19;
+    assert!(bytes > 8 * room, "{bytes}");
+    let source = Synthesis::new(system, 5, QUIET);
+    let (problem, taken) = peak(|| source.load().unwrap());
+    assert!(taken < bytes + room, "{taken} of {bytes}");
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("demo.dat");
+    gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();
+    drop(problem);
+    let (input, taken) = peak(|| Input::open(&path, QUIET).unwrap());
+    assert!(taken < room, "{taken}");
+    let (_, taken) = peak(|| input.poles().unwrap());
+    assert!(taken < room, "{taken}");
+    let (problem, taken) = peak(|| input.load().unwrap());
+    assert!(taken < bytes + room, "{taken} of {bytes}");
+    // A problem in memory gives views of itself.
+    let ((), taken) = peak(|| {
+        let bands = Source::bands(&problem).unwrap();
+        drop(Source::slab(&problem, &bands, 0..2).unwrap());
+    });
+    assert!(taken < 1 << 10, "{taken}");
+    let extents = Extents { ngpown: 3, ..Source::extents(&input) };
+    let bands = input.bands().unwrap();
+    let (_slab, taken) = peak(|| input.slab(&bands, 4..7).unwrap().view().len());
+    assert!(taken < extents.bytes_of(Of::Slab) as usize + room, "{taken}");
+}
