@@ -1,4 +1,4 @@
-//! Slabs: parts of a problem from every source, and the plan of them, against the whole bit for bit.
+//! Slabs: parts of a problem from every source against the whole, bit for bit.
 
 mod common;
 
@@ -6,14 +6,12 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use common::{FIXTURES, HARD, Kind, Make, QUIET, fixture, fixture_path, hard_path, make};
+use common::{FIXTURES, HARD, Kind, Make, QUIET, fixture_path, hard_path, make};
 use gpp::error::{DataError, Error};
-use gpp::kernels::registry::{Layout, Loops, Poles};
 use gpp::problem::file::{Input, write_with_subrecords};
-use gpp::problem::layout::{BandArrays, aqsm_local};
-use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, SlabView, Source, systems};
+use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, systems};
 use num_complex::Complex64;
 use peak_alloc::PeakAlloc;
 
@@ -231,166 +229,6 @@ fn errors_name_elements_of_the_whole_problem() {
     let part = problem.slab().part(4..7).copied(bands).unwrap();
     let parts = (problem.origin().clone(), Bands::clone(bands).into());
     assert!(Problem::of("a part", parts.0, parts.1, part).is_err());
-}
-
-/// Problems with odd poles, bands in and out of order, real and complex poles.
-fn assorted() -> Vec<Problem> {
-    let kinds = [Kind::Mixed, Kind::Real, Kind::CutOff];
-    let mut all: Vec<Problem> = kinds
-        .into_iter()
-        .flat_map(|kind| [(19, 27, 70), (5, 3, 31), (1, 1, 1)].map(|extents| (kind, extents)))
-        .map(|(kind, (nbands, ngpown, ncouls))| {
-            make(Make { nbands, ngpown, ncouls, nw: 2, kind, seed: 6 })
-        })
-        .collect();
-    for name in ["tiny", "tiny-complex"] {
-        all.push(Synthesis::new(systems::find(name).unwrap(), 3, QUIET).load().unwrap());
-    }
-    all.extend(FIXTURES.map(fixture));
-    all
-}
-
-#[test]
-fn odd_poles_of_slabs_make_up_those_of_the_whole() {
-    let _turn = alone();
-    let mut odd_pairs = 0;
-    for problem in assorted() {
-        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
-        let Extents { ngpown, ncouls, .. } = problem.extents();
-        for takes in [Poles::Any, Poles::Real] {
-            let whole = plan.odd(problem.slab(), takes);
-            assert_eq!(&whole, problem.plan().odd(takes));
-            assert_eq!(whole.begins().len(), ngpown + 1);
-            assert_eq!(whole.begins()[ngpown] as usize, whole.pairs().len());
-            odd_pairs += whole.pairs().len();
-            for n in [1, 2, 5, ngpown] {
-                let (mut mask, mut pairs, mut begins) = (Vec::new(), Vec::new(), vec![0]);
-                for begin in (0..ngpown).step_by(n) {
-                    let slab = problem.slab().part(begin..ngpown.min(begin + n));
-                    let odd = plan.odd(slab, takes);
-                    mask.extend_from_slice(odd.mask());
-                    let before = pairs.len() as u32;
-                    pairs.extend(odd.pairs().iter().map(|at| at + (begin * ncouls) as u32));
-                    begins.extend(odd.begins()[1..].iter().map(|at| at + before));
-                    for (igp, ends) in odd.begins().windows(2).enumerate() {
-                        let own = &odd.pairs()[ends[0] as usize..ends[1] as usize];
-                        assert!(own.iter().all(|at| *at as usize / ncouls == igp));
-                    }
-                }
-                assert_eq!((&mask[..], &pairs[..]), (whole.mask(), whole.pairs()));
-                assert_eq!(begins, whole.begins());
-            }
-        }
-    }
-    assert!(odd_pairs > 100, "{odd_pairs}");
-}
-
-#[test]
-fn poles_without_weight_are_of_no_kind() {
-    let _turn = alone();
-    let made = Make { nbands: 2, ngpown: 3, ncouls: 4, nw: 1, kind: Kind::Real, seed: 2 };
-    let problem = make(made);
-    assert_eq!(problem.plan().poles(), Poles::Real);
-    for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
-        let [mut wtilde, mut weights, aqsm_local] =
-            problem.slab().copied(problem.bands()).unwrap().into_matrices();
-        (wtilde[5], weights[5]) = (Complex64::new(3.0, 0.5), eps.into());
-        let slab = Slab::new(problem.bands(), 0..3, wtilde, weights, aqsm_local).unwrap();
-        let bands = Bands::clone(problem.bands()).into();
-        let problem = Problem::of("made", problem.origin().clone(), bands, slab).unwrap();
-        assert_eq!(problem.plan().poles(), poles, "{eps}");
-    }
-}
-
-#[test]
-fn layouts_hold_what_memory_says() {
-    let _turn = alone();
-    for problem in assorted() {
-        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
-        let whole = problem.extents();
-        let Extents { nbands, ngpown, .. } = whole;
-        let bytes = |elements: usize| 16 * elements as u64;
-        let large = problem.wtilde().len() + problem.eps().len() + problem.aqsn().len();
-        let small = problem.wx().len() + problem.occ().len() + problem.vcoul_loc().len();
-        let all = bytes(large + problem.aqsm_local().len()) + 8 * small as u64;
-        assert_eq!(
-            (problem.bytes(), whole.bytes_of(Of::Bands) + whole.bytes_of(Of::Slab)),
-            (all, all)
-        );
-        for igp in [0..ngpown, 0..1, ngpown / 2..ngpown] {
-            let slab = problem.slab().part(igp.clone());
-            let extents = Extents { ngpown: igp.len(), ..whole };
-            for layout in [Layout::Original, Layout::Swapped, Layout::Planned] {
-                let aqsm = aqsm_local(slab, &plan, layout);
-                let of_bands = BandArrays::of(problem.bands(), &plan, layout);
-                let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
-                let keeps = plan.keeps_order();
-                let is_owned =
-                    |cow: &std::borrow::Cow<[Complex64]>| matches!(cow, std::borrow::Cow::Owned(_));
-                let varies = layout != Layout::Original;
-                assert_eq!(
-                    extents.bytes_beside(Of::Slab, layout, keeps),
-                    own(varies, size_of_val(&aqsm[..]))
-                );
-                assert_eq!(is_owned(of_bands.aqsn()), layout == Layout::Planned && !keeps);
-                assert_eq!(
-                    extents.bytes_beside(Of::Bands, layout, keeps),
-                    own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.aqsn()[..]))
-                        + own(varies, size_of_val(&of_bands.wx()[..]))
-                        + own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.occ()[..]))
-                );
-                // Each element where its layout has it.
-                for (place, n) in (0..nbands).enumerate() {
-                    let band = if layout == Layout::Planned { plan.order()[n] } else { n };
-                    for (igp, element) in slab.aqsm_local().column(band).iter().enumerate() {
-                        let at = match layout {
-                            Layout::Original => place * slab.len() + igp,
-                            Layout::Swapped => igp * nbands + place,
-                            Layout::Planned => place * slab.len().next_multiple_of(48) + igp,
-                        };
-                        assert_eq!(aqsm[at], *element);
-                    }
-                    for (iw, w) in problem.bands().energies(band).iter().enumerate() {
-                        let at = match layout {
-                            Layout::Original => place * whole.nw + iw,
-                            Layout::Swapped => iw * nbands + place,
-                            Layout::Planned => place * 4 + iw,
-                        };
-                        assert_eq!(of_bands.wx()[at], *w);
-                    }
-                    assert_eq!(of_bands.occ()[place], problem.occ()[band]);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn padded_extents_are_bounded() {
-    let extents = |nbands, ngpown| Extents { nbands, ngpown, ncouls: 1, nw: 2 };
-    let blocked = |ngpown| extents(1, ngpown).check_kernels(Layout::Original, Loops::Blocked);
-    blocked((1 << 19) - 1).unwrap();
-    let text = blocked(1 << 19).unwrap_err().to_string();
-    assert!(text.contains("ngpown = 524288") && text.contains("at most 524287"), "{text}");
-    assert!(text.contains("blocked loops"), "{text}");
-    extents(1, 1 << 19).check_kernels(Layout::Original, Loops::Collapse2).unwrap();
-    // 2³² is 48 · 89478485 + 16.
-    let planned =
-        |nbands, ngpown| extents(nbands, ngpown).check_kernels(Layout::Planned, Loops::Collapse2);
-    planned(1000, 48 * 89_478).unwrap();
-    let text = planned(1000, 48 * 89_478 + 1).unwrap_err().to_string();
-    assert!(text.contains("ngpown") && text.contains("planned layout"), "{text}");
-    planned((1 << 30) - 1, 1).unwrap_err();
-    assert!(planned(1 << 30, 1).unwrap_err().to_string().contains("peinf_ntband_dist"));
-    // What is stored needs 32 bits as well, of a slab, not of the problem.
-    let large = Extents { nbands: 1, ngpown: 1 << 16, ncouls: 1 << 16, nw: 2 };
-    let slab = Extents { ngpown: (1 << 16) - 1, ..large };
-    let wtilde = ARRAYS[0];
-    assert_eq!(
-        wtilde.check(large, 1 << 32),
-        Err(DataError::Elements { name: "wtilde_array(ig,igp)", found: 1 << 32 })
-    );
-    wtilde.check(slab, (1 << 32) - (1 << 16)).unwrap();
 }
 
 #[test]

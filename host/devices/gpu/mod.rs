@@ -220,6 +220,7 @@ impl BandArrays {
         arrays: Reordered,
         original: Option<&BandArrays>,
     ) -> Result<BandArrays> {
+        #[expect(clippy::ptr_arg, reason = "what is borrowed is there already")]
         fn upload<T: Pod>(
             context: &Context,
             what: &'static str,
