@@ -1,6 +1,6 @@
 //! The host as a device: the blocks of a grid side by side, the threads of a block in turn.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use gpp_kernels::reduce::VALUES;
@@ -69,7 +69,7 @@ struct OnHost<'a> {
     problem: &'a Problem,
     plan: Planned<'a>,
     /// Each made when a version first wants it.
-    layouts: [OnceCell<Reordered<'a>>; 3],
+    layouts: [OnceLock<Reordered<'a>>; 3],
 }
 
 impl Loaded for OnHost<'_> {
