@@ -554,7 +554,7 @@ fn an_interrupted_run_keeps_what_is_done() {
     assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
     let ran = format!("of {} versions ran", ALL.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
-    let last = format!("│ {} ", ALL[ALL.len() - 1].id);
+    let last = format!("│ {} ", ALL[ALL.len() - 1].id());
     assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["complete"], false);
@@ -1053,7 +1053,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id]);
+    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id()]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();

@@ -8,7 +8,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
-use super::{Device, DeviceInfo, KernelInfo, Loaded};
+use super::{Device, DeviceInfo, KernelInfo, Loaded, require_extents};
 use crate::error::{Error, Result};
 use crate::experiments::measure::entry;
 use crate::problem::{Planned, Problem, Reordered, SharedArrays, Sums};
@@ -107,7 +107,9 @@ impl Loaded for OnHost<'_> {
         };
         let nw = self.problem.nw();
         let entry = entry(kernel, self.problem);
-        let grid = kernel.grid(&self.plan.extents(&self.problem.header, kernel));
+        let extents = self.plan.extents(&self.problem.header, kernel);
+        require_extents(version, kernel, &extents, self.problem)?;
+        let grid = kernel.grid(&extents);
         let arrays = SharedArrays(self.problem.arrays(layout, self.plan.view(kernel)));
 
         let begin = Instant::now();

@@ -6,7 +6,7 @@ pub mod gpu;
 use std::fmt;
 use std::str::FromStr;
 
-use gpp_kernels::kernel::{self, Entry, Kernel};
+use gpp_kernels::kernel::{self, Entry, Exceeded, Extents, Kernel};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -46,6 +46,25 @@ pub trait Loaded {
     /// # Errors
     /// [`Error::Driver`].
     fn run(&mut self, version: &kernel::Gpu) -> Result<(Sums, f64)>;
+}
+
+/// Fails where a problem is too large for a kernel's 32-bit numbers.
+///
+/// # Errors
+/// [`Error::Data`].
+fn require_extents(
+    version: &kernel::Gpu,
+    kernel: &Kernel,
+    extents: &Extents,
+    problem: &Problem,
+) -> Result<()> {
+    match kernel.exceeded(extents) {
+        None => Ok(()),
+        Some(Exceeded { what, count, below }) => Err(Error::Data {
+            origin: problem.name.clone(),
+            what: format!("{} takes fewer than {below} {what}, found {count}", version.id()),
+        }),
+    }
 }
 
 /// What is known of a device.

@@ -22,7 +22,7 @@ use gpp_kernels::tiling::Grid;
 use gpp_kernels::versions::ALL;
 use num_complex::Complex64;
 
-use super::{Device, DeviceInfo, KernelInfo, Loaded};
+use super::{Device, DeviceInfo, KernelInfo, Loaded, require_extents};
 use crate::error::{Error, Result};
 use crate::experiments::measure::entry;
 use crate::problem::plan::Odd;
@@ -369,7 +369,9 @@ impl OnGpu<'_> {
         let kernel = self.plan.kernel(version);
         let function = module.function(&symbol(entry(kernel, self.problem).symbol))?;
         let second_stage = second_stage.function(&symbol(reduction::SYMBOL))?;
-        let grid = kernel.grid(&self.plan.extents(&self.problem.header, kernel));
+        let extents = self.plan.extents(&self.problem.header, kernel);
+        require_extents(version, kernel, &extents, self.problem)?;
+        let grid = kernel.grid(&extents);
         let values = nw * VALUES * grid.groups as usize;
         let stream = &self.stream;
         // What a kernel fails to write is NaN, which no comparison passes.
