@@ -2,10 +2,16 @@
 //! error into an exit code.
 
 mod driver;
+pub mod chart;
+pub mod figure;
+pub mod profile;
+pub mod record;
 
 use std::path::PathBuf;
 
 pub use driver::{Code, DriverError};
+use profile::ProfileError;
+use record::RecordError;
 
 use crate::problem::file::FileError;
 
@@ -75,11 +81,21 @@ pub enum Error {
     },
 
     /// The profiler is missing, may not count, or printed what cannot be read.
-    #[error("profiler: {what}")]
-    Profiler {
-        /// What went wrong and what to do.
-        what: String,
+    #[error("profiler: {0}")]
+    Profiler(#[from] ProfileError),
+
+    /// Counters recorded elsewhere that are none, or not of the problem named.
+    #[error("{}: {error}", path.display())]
+    Counters {
+        /// Their file.
+        path: PathBuf,
+        /// What is wrong with them.
+        error: ProfileError,
     },
+
+    /// A file that is not the record asked for.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]
@@ -100,7 +116,7 @@ impl Error {
         match self {
             Error::NoGpu { .. }
             | Error::Driver { .. }
-            | Error::Profiler { .. }
+            | Error::Profiler(_)
             | Error::Compiler { .. }
             | Error::Memory { place: "device", .. } => 3,
             _ => 2,

@@ -8,13 +8,15 @@ use common::{Kind, Make, QUIET, make};
 use gpp::Error;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
 use gpp::error::{Code, DriverError};
-use gpp::experiments::measure::{Record, Repetition, Times, measure};
+use gpp::experiments::measure::measure;
 use gpp::kernels::arrays;
 use gpp::kernels::registry::{Body, VERSIONS, Version};
 use gpp::kernels::target::WARP;
 use gpp::kernels::tiles::Place;
 use gpp::kernels::tiles::staging::{Array, Stage};
 use gpp::problem::{Planned, Problem, Sums};
+use gpp::record::run::Measurement;
+use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
 use gpp::reference::{self, Reference};
 
@@ -66,7 +68,7 @@ impl Loaded for Script<'_> {
 fn measured(
     warmup: usize,
     script: &[Option<(f64, f64)>],
-) -> (gpp::Result<Record>, usize, Problem, Reference) {
+) -> (gpp::Result<Measurement>, usize, Problem, Reference) {
     let made = Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 };
     let problem = make(made);
     let reference = reference::of(&problem, QUIET).unwrap();
@@ -107,10 +109,11 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!(record.times.samples, [3.0, 1.0, 2.0, 7.0]);
     assert_eq!((record.times.min, record.times.median, record.times.max), (1.0, 2.5, 7.0));
     assert_eq!(told, 6);
-    assert_eq!((record.version, record.device.as_str()), ("v8", "gpu:7"));
-    assert_eq!(record.kernel.registers, Some(77));
-    assert_eq!((record.kernel.symbol.as_str(), record.threads_per_block), ("gpp_v8", 512));
-    assert_eq!(record.flops, VERSIONS[8].flops_per_term * problem.terms() as f64);
+    assert_eq!((record.version.as_str(), record.device.as_str()), ("v8", "gpu:7"));
+    assert_eq!(record.registers, Some(77));
+    assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), 512));
+    let flops = VERSIONS[8].flops_per_term * problem.terms() as f64;
+    assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
     assert_eq!(record.sums, reference.sums);
     assert_eq!(record.verification.outcome, Outcome::Passed);
     assert!(record.deterministic);

@@ -3,11 +3,14 @@
 mod common;
 
 use common::{Kind, Make, make};
+use gpp::analysis::bounds::share_of_peak;
 use gpp::analysis::roofline::{Level, points};
+use gpp::error::profile::ProfileError;
 use gpp::experiments::counting;
-use gpp::experiments::profile::{self, Context, Profile, lines, metrics, sass};
+use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
+use gpp::experiments::profile::{counters, lines, metrics, sass};
 use gpp::kernels::registry::VERSIONS;
-use gpp::record::ceilings::share_of_peak;
+use gpp::record::profile::Profile;
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
@@ -22,8 +25,8 @@ fn context() -> Context {
     }
 }
 
-fn profiles(csv: &str) -> Result<Vec<Profile>, String> {
-    profile::aggregate(&metrics::parse(csv)?, &context())
+fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
+    aggregate(&counters::parse(csv)?, &context())
 }
 
 #[test]
@@ -41,6 +44,8 @@ fn the_raw_page_of_two_versions() {
     assert!((0.3..0.4).contains(&v0.duration_s), "{}", v0.duration_s);
     assert!((v0.stalls.values().sum::<f64>() - 1.0).abs() < 1e-12);
     assert_eq!(v0.main_stall().unwrap().0, "wait");
+    let launches = counters::parse(&recorded("ncu-2025.3-raw.csv")).unwrap();
+    assert!(cycles(&launches[1..]).unwrap_err().to_string().contains("before any version's"));
     let [hbm, l2, l1] = points(v0);
     assert_eq!((hbm.level, l2.level, l1.level), (Level::Hbm, Level::L2, Level::L1));
     assert!((hbm.intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
@@ -70,7 +75,7 @@ fn scaled_units_and_decimal_commas() {
         (["1.234,5", "0,25"], ["Mbyte", "Gbyte"]),
         (["1,234,500", "250,000"], ["Kbyte", "Kbyte"]),
     ] {
-        let launches = metrics::parse(&page(numbers, units)).unwrap();
+        let launches = counters::parse(&page(numbers, units)).unwrap();
         assert_eq!(launches[0].get(metrics::HBM), Some(1.2345e9), "{numbers:?}");
         assert_eq!(launches[0].get(metrics::L2), Some(2.5e8), "{numbers:?}");
     }
@@ -88,14 +93,14 @@ fn what_cannot_be_read_says_why() {
         ("a,b\n1,2\n", "no header row"),
         (raw.lines().take(4).collect::<Vec<_>>().join("\n").as_str(), "no launch"),
     ] {
-        let error = profiles(csv).unwrap_err();
+        let error = profiles(csv).unwrap_err().to_string();
         assert!(error.contains(part), "`{part}` is missing in `{error}`");
     }
     // A launch that failed has no numbers.
     let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"";
     let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", metrics::DURATION);
-    assert!(profiles(&failed).unwrap_err().contains("is missing for kernel `gpp_v8`"));
-    assert!(lines::parse("").unwrap_err().contains("Function Name"));
+    assert!(profiles(&failed).unwrap_err().to_string().contains("is missing for kernel `gpp_v8`"));
+    assert!(lines::parse("").unwrap_err().to_string().contains("Function Name"));
 }
 
 #[test]
@@ -140,9 +145,10 @@ fn instructions_of_two_disassemblers() {
             assert_eq!(counts, expected(name), "{page}: {name}");
         }
     }
-    assert!(sass::parse("").unwrap_err().contains("no function"));
+    assert!(sass::parse("").unwrap_err().to_string().contains("no function"));
     let empty = "\t\tFunction : gpp_v8\n\t.headerflags\n";
-    assert!(sass::parse(empty).unwrap_err().contains("no instruction of `gpp_v8`"));
+    let error = sass::parse(empty).unwrap_err().to_string();
+    assert!(error.contains("no instruction of `gpp_v8`"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpp_kernels::registry::{Body, Version};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::problem::{Planned, Problem, Sums};
@@ -49,7 +49,7 @@ pub trait Loaded {
 }
 
 /// What is known of a device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// `cpu`, `gpu:0`, `gpu:1`, …
     pub id: String,
@@ -68,7 +68,7 @@ pub struct DeviceInfo {
 }
 
 /// What is known of one kernel on one device; `None` where it does not apply.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
     /// Kernel symbol.
     pub symbol: String,

@@ -7,47 +7,14 @@ use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::grid::Thread;
 use gpp_kernels::registry::Version;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+use super::measure::body;
 use crate::error::Result;
-use crate::experiments::measure::body;
 use crate::problem::{Header, Matrices, Origin, Problem, SharedArrays};
+use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
-
-/// Operations for each term (n, igp, ig, iw), each on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PerTerm {
-    /// Additions and subtractions.
-    pub add: f64,
-    /// Multiplications.
-    pub mul: f64,
-    /// Additions of a product, fused.
-    pub fma: f64,
-    /// Divisions.
-    pub div: f64,
-    /// Reciprocals.
-    pub rcp: f64,
-    /// Square roots.
-    pub sqrt: f64,
-    /// Comparisons.
-    pub compare: f64,
-    /// Terms that were counted.
-    pub terms: u64,
-}
-
-impl PerTerm {
-    /// Floating-point operations of a term: a fused one is two, a division, reciprocal or root one.
-    pub fn flops(&self) -> f64 {
-        self.add + self.mul + 2.0 * self.fma + self.div + self.rcp + self.sqrt
-    }
-
-    /// Share of fused operations among additions, multiplications and fused ones.
-    pub fn fma_ratio(&self) -> f64 {
-        self.fma / (self.add + self.mul + self.fma)
-    }
-}
 
 /// Counts the operations of `version` on `problem`, or on an even sample of it.
 ///

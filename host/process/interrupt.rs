@@ -68,7 +68,7 @@ pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
     })
 }
 
-type Show<T> = dyn Fn(&T, bool) -> anyhow::Result<()> + Send + Sync;
+type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
 
 /// What is done so far, and how it is shown: at the end, or on an interrupt.
 pub struct Kept<T> {
@@ -78,10 +78,10 @@ pub struct Kept<T> {
 }
 
 impl<T: Send + 'static> Kept<T> {
-    /// `show` is told whether everything is done.
+    /// What is kept, and how it is shown.
     pub fn new(
         state: T,
-        show: impl Fn(&T, bool) -> anyhow::Result<()> + Send + Sync + 'static,
+        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
     ) -> Kept<T> {
         let state = Arc::new(Mutex::new(state));
         let show: Arc<Show<T>> = Arc::new(show);
@@ -89,7 +89,7 @@ impl<T: Send + 'static> Kept<T> {
             let (state, show) = (state.clone(), show.clone());
             Box::new(move || {
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Err(error) = show(&state, false) {
+                if let Err(error) = show(&state) {
                     note(format_args!("error: {error:#}"));
                 }
             })
@@ -111,7 +111,7 @@ impl<T: Send + 'static> Kept<T> {
     pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
         drop(self.guard);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = (self.show)(&state, done.is_ok());
+        let shown = (self.show)(&state);
         let done = done.map_err(Into::into)?;
         shown.map(|()| done)
     }

@@ -6,6 +6,7 @@ use super::Gpu;
 use super::argument::Argument;
 use super::driver::{DeviceAttribute as Attribute, Function, Stream};
 use crate::error::Result;
+use crate::record::SCHEMA;
 use crate::record::ceilings::{Ceilings, Theoretical, fp64_lanes};
 use crate::record::provenance::kernels_by;
 
@@ -72,6 +73,7 @@ impl Gpu {
         );
         let sms = f64::from(multiprocessors);
         Ok(Ceilings {
+            schema: SCHEMA,
             device: self.info.name.clone(),
             kernels_by: kernels_by(),
             fp64: operations / seconds,
