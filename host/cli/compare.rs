@@ -12,7 +12,8 @@ use crate::devices::gpu::Gpu;
 use crate::error::Error;
 use crate::experiments::comparison::{self, Options, both_have};
 use crate::experiments::source::Source;
-use crate::process::output::{self, note};
+use crate::process::output;
+use crate::process::terminal::note;
 use crate::record::comparison::Comparison;
 use crate::render::comparison as render;
 

@@ -24,8 +24,8 @@ use crate::catalogue::order;
 use crate::devices::{Choice, Device};
 use crate::error::Error;
 use crate::process::interrupt;
-use crate::process::output::note;
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use args::{Cli, Command};
 pub use run::exit_code;
 

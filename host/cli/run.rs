@@ -7,8 +7,9 @@ use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::names::versions;
 use crate::experiments::run::{self, Options};
-use crate::process::output::{self, note};
+use crate::process::output;
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use crate::record::run::{Measurement, Run};
 use crate::render::results;
 

@@ -8,8 +8,9 @@ use crate::analysis::table1::{self, Section, section};
 use crate::catalogue::names::versions;
 use crate::experiments::run::{self, Options};
 use crate::process::interrupt::Kept;
-use crate::process::output::{note, print};
+use crate::process::output::print;
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use crate::record::run::Run;
 use crate::render::table1 as render;
 

@@ -14,8 +14,8 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::yardstick::{OnBoth, Side, Yardstick};
 use crate::error::{Error, Result};
 use crate::problem::{Problem, Sums};
-use crate::process::output::note;
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use crate::record::Head;
 use crate::record::comparison::{Best, By, ByPoles, Comparison, Failure, Parity};
 use crate::record::profile::Profile;
@@ -59,6 +59,9 @@ pub fn both_have(versions: Vec<&'static Version>, names: &str) -> Result<Vec<&'s
 ///
 /// # Errors
 /// [`Error::Compiler`] without nvcc; those of the device and of [`Source::load`].
+///
+/// # Panics
+/// Never: v3 and v8 are versions of the paper.
 pub fn compare(
     gpu: &Gpu,
     options: &Options,

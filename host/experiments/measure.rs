@@ -20,6 +20,9 @@ pub const NO_COUNTS: &str = "none: no operation counts of these kernels are arch
 ///
 /// # Errors
 /// Those of the device.
+///
+/// # Panics
+/// Where `repetition` has no run at all.
 pub fn measure(
     version: &Version,
     device: &dyn Device,
@@ -41,7 +44,7 @@ pub fn measure(
         }
         after_each();
     }
-    let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
+    let sums = problem.start.plus(&last.expect("there is at least one run"));
     let plan = loaded.plan();
     let version = &plan.running(version);
     let body = body(version, problem, plan);

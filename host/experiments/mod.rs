@@ -3,6 +3,7 @@
 //! Each takes its options, what it runs on, and a function that is called with the record so far
 //! whenever a part of it is done; the record that it returns is complete.
 
+pub mod ceilings;
 pub mod comparison;
 pub mod counting;
 pub mod golden;

@@ -76,6 +76,9 @@ fn change(before: f64, now: f64, direction: f64) -> Found<f64> {
 }
 
 /// A quantity of one version.
+///
+/// # Errors
+/// Why there is none.
 pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) -> Found<f64> {
     let archived = archive.system(system)?;
     let number = |value: Option<f64>| value.ok_or_else(|| FigureError::missing(version, what));
@@ -133,6 +136,9 @@ fn paper_time(version: &str) -> Found<f64> {
 }
 
 /// The clock's record.
+///
+/// # Errors
+/// What is wrong with its file.
 pub fn clock(archive: &Archive) -> Found<Clock> {
     archive.record("clock", "clock.json")
 }

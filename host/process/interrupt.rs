@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use crate::process::output::note;
-use crate::process::progress;
+use crate::process::terminal::{self, note};
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -161,7 +160,7 @@ fn stop() {
     state.stopping = Some(thread::current().id());
     let tasks = std::mem::take(&mut state.tasks);
     drop(state);
-    progress::clear();
+    terminal::clear();
     note("interrupted");
     for (_, task) in tasks.into_iter().rev() {
         // One that panics has said so; the program still has to end.

@@ -42,13 +42,3 @@ pub struct Theoretical {
     /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
     pub shared: f64,
 }
-
-/// FP64 lanes of a multiprocessor by compute capability.
-pub fn fp64_lanes(capability: (u32, u32)) -> Option<f64> {
-    match capability {
-        (6..=8, 0) => Some(32.0),
-        (9 | 10, 0) => Some(64.0),
-        (6..=12, _) => Some(2.0),
-        _ => None,
-    }
-}

@@ -1,7 +1,7 @@
 //! A GPU, through its driver.
 
 mod argument;
-mod ceilings;
+pub mod ceilings;
 pub mod driver;
 mod modules;
 pub mod ptx;

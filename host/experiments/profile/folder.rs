@@ -86,6 +86,9 @@ fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
 }
 
 /// Fails where a folder already holds profiles of another system.
+///
+/// # Errors
+/// [`Error::Data`] that names both systems.
 pub fn require_room(folder: &Path, system: &str) -> Result<()> {
     if !has_profiles(folder) {
         return Ok(());

@@ -62,7 +62,7 @@ pub enum Profiled {
     /// The profiles, stored in the folder.
     Profiles(Vec<Profile>),
     /// A run in which something did not pass: what is not verified is not worth a profile.
-    NotVerified(Run),
+    NotVerified(Box<Run>),
 }
 
 /// Profiles before the kernels are disassembled and the operations counted by the source.
@@ -82,6 +82,9 @@ struct Counted {
 /// What is missing is said before anything long begins: [`Error::Profiler`], [`Error::NoGpu`],
 /// [`Error::Data`] for a folder of another system's profiles; [`Error::Counters`] for recorded ones
 /// that are not of this problem; those of the device and of writing.
+///
+/// # Panics
+/// Never: profiles are of versions that were asked for.
 pub fn profile(
     source: &Source,
     options: &Options,
@@ -96,7 +99,7 @@ pub fn profile(
             let live = live::Live { ncu, device, lines: *lines, folder };
             match live.count(source, options, operations, progress, each)? {
                 Ok(counted) => counted,
-                Err(run) => return Ok(Profiled::NotVerified(run)),
+                Err(run) => return Ok(Profiled::NotVerified(Box::new(run))),
             }
         }
     };
