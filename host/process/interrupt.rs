@@ -118,6 +118,9 @@ impl<T: Send + 'static> Kept<T> {
 
 /// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is
 /// caught so that a write beyond the limit of a file's size fails like any other.
+///
+/// # Errors
+/// The system's.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};

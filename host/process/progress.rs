@@ -15,6 +15,9 @@ pub struct Progress {
 
 impl Progress {
     /// A bar of `steps` on standard error, hidden where that is no terminal.
+    ///
+    /// # Panics
+    /// Never: its template is valid.
     pub fn bar(self, what: &str, steps: u64) -> ProgressBar {
         let target =
             if self.shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
