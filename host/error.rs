@@ -1,17 +1,19 @@
 //! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
 //! error into an exit code.
 
+mod chart;
 mod driver;
-pub mod chart;
-pub mod figure;
-pub mod profile;
-pub mod record;
+mod figure;
+mod profile;
+mod record;
 
 use std::path::PathBuf;
 
+pub use chart::ChartError;
 pub use driver::{Code, DriverError};
-use profile::ProfileError;
-use record::RecordError;
+pub use figure::FigureError;
+pub use profile::ProfileError;
+pub use record::RecordError;
 
 use crate::problem::file::FileError;
 

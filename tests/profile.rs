@@ -5,7 +5,7 @@ mod common;
 use common::{Kind, Make, make};
 use gpp::analysis::bounds::share_of_peak;
 use gpp::analysis::roofline::{Level, points};
-use gpp::error::profile::ProfileError;
+use gpp::error::ProfileError;
 use gpp::experiments::counting;
 use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
 use gpp::experiments::profile::{counters, lines, metrics, sass};

@@ -76,7 +76,7 @@ pub struct Section {
 /// The section of a stored run.
 ///
 /// # Errors
-/// [`crate::error::record::RecordError`] for a file that is no run; [`Error::Data`] for a run in which
+/// [`crate::error::RecordError`] for a file that is no run; [`Error::Data`] for a run in which
 /// nothing passed.
 pub fn read(path: &Path) -> Result<Section> {
     let run: Run = record::read(path)?;

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::figure::FigureError;
-use crate::error::{Error, Result};
+use crate::error::{Error, FigureError, Result};
 use crate::experiments::profile::aggregate::cycles;
 use crate::experiments::profile::{counters, folder};
 use crate::record::ceilings::Ceilings;

@@ -15,8 +15,7 @@ use std::path::Path;
 use archive::{Archive, RUNS, is_record};
 
 use crate::analysis::roofline::FIGURES;
-use crate::error::figure::FigureError;
-use crate::error::{Error, Result};
+use crate::error::{Error, FigureError, Result};
 use crate::render::chart;
 
 /// The texts that quote the archive.

@@ -7,7 +7,7 @@ use super::archive::{Archive, System};
 use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
 use crate::catalogue::published;
-use crate::error::figure::FigureError;
+use crate::error::FigureError;
 use crate::record::clock::{Clock, L2Bytes, Sustained};
 use crate::record::comparison::{Best, Comparison, Parity};
 use crate::record::scaling::Scaling;

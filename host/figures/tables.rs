@@ -4,7 +4,7 @@ use super::archive::{Archive, System};
 use super::quantities::{self, of_version, text};
 use crate::analysis::table1;
 use crate::catalogue::order;
-use crate::error::figure::FigureError;
+use crate::error::FigureError;
 use crate::render::table::or_dash;
 
 type Found<T> = std::result::Result<T, FigureError>;

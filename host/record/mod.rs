@@ -21,8 +21,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::devices::DeviceInfo;
-use crate::error::Result;
-use crate::error::record::RecordError;
+use crate::error::{RecordError, Result};
 use crate::process::output::write_text;
 use provenance::{PROGRAM, Provenance};
 

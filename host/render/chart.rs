@@ -8,7 +8,7 @@ use plotters::style::{FontStyle, register_font};
 
 use crate::analysis::bounds::share_of_peak;
 use crate::analysis::roofline::{LEVELS, Level, Point, points};
-use crate::error::chart::ChartError;
+use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 

@@ -2,10 +2,10 @@
 
 use crate::common::{self, fixture};
 use gpp::experiments::measure::measure;
-use gpp::record::run::{Measurement, Run};
-use gpp::record::times::{Repetition, Times};
 use gpp::kernels::registry::VERSIONS;
 use gpp::problem::Sums;
+use gpp::record::run::{Measurement, Run};
+use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
 
 /// A device whose runs give these sums in turn.

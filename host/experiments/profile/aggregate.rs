@@ -7,7 +7,7 @@ use gpp_kernels::registry::{VERSIONS, Version};
 use gpp_kernels::tiles::candidates::PREFIX;
 
 use super::metrics::{self, Launch};
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 use crate::problem::Problem;
 use crate::record::SCHEMA;
 use crate::record::profile::{Bytes, Profile};

@@ -1,7 +1,7 @@
 //! The profiler's CSV of counters.
 
 use super::metrics::Launch;
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 
 type Result<T> = std::result::Result<T, ProfileError>;
 

@@ -34,7 +34,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Error::Data`] for a folder of none or of several systems;
-    /// [`crate::error::record::RecordError`].
+    /// [`crate::error::RecordError`].
     pub fn load(dir: &Path) -> Result<Records> {
         let folder = folder(dir)?;
         let profiles = load(&folder)?;
@@ -46,7 +46,7 @@ impl Records {
     /// The run that the profiles were made beside.
     ///
     /// # Errors
-    /// [`crate::error::record::RecordError`]; [`Error::Data`] for a run of another system.
+    /// [`crate::error::RecordError`]; [`Error::Data`] for a run of another system.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
         let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
@@ -160,7 +160,7 @@ pub fn store(folder: &Path, profile: &Profile) -> Result<()> {
 /// Reads the profiles of a folder in the versions' order.
 ///
 /// # Errors
-/// [`Error::Data`] for a folder without any; [`crate::error::record::RecordError`] for a file that
+/// [`Error::Data`] for a folder without any; [`crate::error::RecordError`] for a file that
 /// is none.
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles: Vec<Profile> =

@@ -1,6 +1,6 @@
 //! Warp samples by source line, from the profiler's source page (`--print-source cuda,sass --csv`).
 
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 use crate::record::profile::SourceLine;
 
 /// Lines of one kernel, over all its launches, most samples first.

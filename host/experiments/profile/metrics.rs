@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 
 type Result<T> = std::result::Result<T, ProfileError>;
 

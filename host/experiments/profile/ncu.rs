@@ -7,7 +7,7 @@ use std::process::Command;
 use super::counters;
 use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 use crate::process::interrupt;
 
 type Result<T> = std::result::Result<T, ProfileError>;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::error::profile::ProfileError;
+use crate::error::ProfileError;
 use crate::process::interrupt;
 use crate::record::profile::{Disassembled, Instructions, Profile};
 

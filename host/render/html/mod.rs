@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::analysis::roofline::FIGURES;
 use crate::analysis::table1::Section;
-use crate::error::chart::ChartError;
+use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
