@@ -1,15 +1,23 @@
 //! Everything that can go wrong, as one enum; [`Error::exit_code`] is the one place that turns an
 //! error into an exit code.
 
+mod chart;
 mod data;
 mod driver;
+mod figure;
 mod file;
+mod profile;
+mod record;
 
 use std::path::PathBuf;
 
+pub use chart::ChartError;
 pub use data::{DataError, Energy, Pole};
 pub use driver::{Code, DriverError};
+pub use figure::FigureError;
 pub use file::{Fault, FileError};
+pub use profile::ProfileError;
+pub use record::RecordError;
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -86,11 +94,21 @@ pub enum Error {
     },
 
     /// The profiler is missing, may not count, or printed what cannot be read.
-    #[error("profiler: {what}")]
-    Profiler {
-        /// What went wrong and what to do.
-        what: String,
+    #[error("profiler: {0}")]
+    Profiler(#[from] ProfileError),
+
+    /// Counters recorded elsewhere that are none, or not of the problem named.
+    #[error("{}: {error}", path.display())]
+    Counters {
+        /// Their file.
+        path: PathBuf,
+        /// What is wrong with them.
+        error: ProfileError,
     },
+
+    /// A file that is not the record asked for.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]
@@ -111,7 +129,7 @@ impl Error {
         match self {
             Error::NoGpu { .. }
             | Error::Driver { .. }
-            | Error::Profiler { .. }
+            | Error::Profiler(_)
             | Error::Compiler { .. }
             | Error::Memory { place: "device", .. } => 3,
             _ => 2,

@@ -35,9 +35,8 @@ fn group(problem: &Problem, listed: Listed) -> Option<usize> {
 }
 
 fn problems() -> Vec<Problem> {
-    let made = [Kind::Mixed, Kind::Real].map(|kind| {
-        make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 })
-    });
+    let made = [Kind::Mixed, Kind::Real]
+        .map(|kind| make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 }));
     made.into_iter().chain([fixture("poles"), fixture("three-energies")]).collect()
 }
 
@@ -53,7 +52,10 @@ fn slabs_of_whole_groups_give_the_bits_of_the_whole() {
                 for workers in [1, 2, 5] {
                     let parted = summed(&problem, listed, groups * group, workers).unwrap();
                     let what = format!("{} of {}", listed.id(), problem.name());
-                    assert!(same_bits(&whole, &parted), "{what}: {groups} groups, {workers} workers");
+                    assert!(
+                        same_bits(&whole, &parted),
+                        "{what}: {groups} groups, {workers} workers"
+                    );
                     compared += usize::from(groups * group < ngpown);
                 }
             }

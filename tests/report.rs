@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpp::analysis::roofline::FIGURES;
-use gpp::analysis::table1;
-use gpp::experiments::profile;
+use gpp::analysis::table1::{self, section};
+use gpp::catalogue::order;
+use gpp::experiments::profile::folder;
 use gpp::figures::archive::Archive;
-use gpp::kernels::plan::Poles;
-use gpp::kernels::versions::ALL;
+use gpp::kernels::registry::{Poles, VERSIONS};
 use gpp::record::ceilings::{Ceilings, Theoretical};
-use gpp::render::chart;
-use gpp::render::html;
+use gpp::record::profile::Profile;
+use gpp::record::run::Run;
+use gpp::record::{self, SCHEMA};
+use gpp::reference::verify::Outcome;
+use gpp::render::{chart, html, table1 as shown};
 use libtest_mimic::{Arguments, Failed, Trial};
-use serde_json::Value;
 
 fn main() {
     let browser = ["chromium", "chromium-browser", "google-chrome"]
@@ -29,6 +31,7 @@ fn main() {
     let trials = vec![
         Trial::test("table in Markdown", table_in_markdown),
         Trial::test("steps that go the other way are marked", marks),
+        Trial::test("speed-ups are over a journey's first version", journeys),
         Trial::test("one page has one rate", one_rate),
         Trial::test("registry's operation counts are the archived ones", archived_counts),
         Trial::test("roofline as SVG", roofline_as_svg),
@@ -45,12 +48,17 @@ fn archive() -> PathBuf {
     Archive::open(&common::repository("")).unwrap().path("si214")
 }
 
-fn run() -> Value {
-    serde_json::from_str(&std::fs::read_to_string(archive().join("run.json")).unwrap()).unwrap()
+fn run() -> Run {
+    record::read(&archive().join("run.json")).unwrap()
+}
+
+fn profiles() -> Vec<Profile> {
+    folder::load(&archive()).unwrap()
 }
 
 fn ceilings() -> Ceilings {
     Ceilings {
+        schema: SCHEMA,
         device: "made by hand".into(),
         kernels_by: None,
         fp64: 30e12,
@@ -76,54 +84,73 @@ fn snapshot(name: &str, text: &str) -> Result<(), Failed> {
 }
 
 fn table_in_markdown() -> Result<(), Failed> {
-    snapshot("table1.md", &table1::markdown(&[table1::section(&run(), None)?]))
+    snapshot("table1.md", &shown::markdown(&[section(&run(), None)]))
 }
 
 fn marks() -> Result<(), Failed> {
     let mut run = run();
+    let all = run.results.len();
+    let of = |run: &Run, id: &str| run.results.iter().position(|r| r.version == id).unwrap();
     // v4 slower than v3 here, faster in the paper.
-    run["results"][4]["time_s"]["median"] = 9.0.into();
+    let v4 = of(&run, "v4");
+    run.results[v4].times.median = 9.0;
     // What did not pass is no time at all.
-    run["results"][8]["verification"]["outcome"] = "incorrect".into();
-    let rows = table1::rows(&run)?;
-    assert_eq!(rows.len(), ALL.len() - 1);
-    assert!(rows[4].order_differs && !rows[0].order_differs && !rows[3].order_differs);
-    assert_eq!(rows[0].over_v0, Some(1.0));
+    let v8 = of(&run, "v8");
+    run.results[v8].verification.outcome = Outcome::Incorrect;
+    let rows = table1::rows(&run);
+    assert_eq!(rows.len(), all - 1);
+    let row = |id: &str| rows.iter().find(|row| row.version == id).unwrap();
+    assert!(row("v4").order_differs && !row("v0").order_differs && !row("v3").order_differs);
+    assert_eq!(row("v0").over_baseline, Some(1.0));
+    assert!(rows.iter().all(|row| row.baseline == "v0"));
+    Ok(())
+}
+
+fn journeys() -> Result<(), Failed> {
+    let mut run = run();
+    // Past the paper alone, speed-ups are over the first of what is past it.
+    run.results.retain(|result| order::place(&result.version) > order::place("v8"));
+    let section = section(&run, None);
+    assert_eq!((section.baseline, section.rows[0].over_baseline), ("v9", Some(1.0)));
+    assert!(shown::headings(section.baseline).contains(&"over v9".to_string()));
+    // One whose operations are not counted has a time and no rate.
+    run.results[0].tflops = None;
+    let rows = table1::rows(&run);
+    assert_eq!((rows[0].tflops, shown::cells(&rows[0])[4].as_str()), (None, "–"));
     Ok(())
 }
 
 fn one_rate() -> Result<(), Failed> {
-    let mut rows = table1::rows(&run())?;
-    let profiles = profile::load(&archive())?;
+    let mut rows = table1::rows(&run());
+    let profiles = profiles();
     table1::rate_by(&mut rows, &profiles);
-    for (row, profile) in rows.iter().zip(&profiles) {
-        let rate = profile.rate() / 1e12;
-        assert!(
-            (row.tflops / rate - 1.0).abs() < 1e-9,
-            "{}: {} and {rate}",
-            row.version,
-            row.tflops
-        );
+    for profile in &profiles {
+        let row = rows.iter().find(|row| row.version == profile.version);
+        let row = row.ok_or(format!("{} has a profile and no time", profile.version))?;
+        let (own, rate) = (row.tflops.unwrap(), profile.rate() / 1e12);
+        assert!((own / rate - 1.0).abs() < 1e-9, "{}: {own} and {rate}", row.version);
     }
     Ok(())
 }
 
 fn archived_counts() -> Result<(), Failed> {
-    let profiles = profile::load(&archive())?;
-    assert!(!profiles.is_empty());
-    for version in ALL {
-        // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.
-        let Some(archived) = version.kernel(Poles::Real).flops_per_term else { continue };
-        let profile = profiles.iter().find(|profile| profile.version == version.id());
-        let profile = profile.ok_or_else(|| format!("no profile of {}", version.id()))?;
-        let counted = profile.flops() / profile.terms as f64;
-        assert!((archived - counted).abs() < 0.06, "{}: {counted}", version.id());
+    let profiles = profiles();
+    // Versions without a profile are those that no GPU has counted.
+    assert!(profiles.len() > 1);
+    for profile in profiles {
+        let version = VERSIONS.iter().find(|version| version.id == profile.version);
+        let version =
+            version.ok_or(format!("{} is archived and is no version", profile.version))?;
+        let counted = profile.flops_per_term();
+        // si214 has real poles.
+        let archived = version.of(Poles::Real).flops_per_term;
+        assert!((archived - counted).abs() < 0.06, "{}: {counted}", version.id);
     }
     Ok(())
 }
 
 fn roofline_as_svg() -> Result<(), Failed> {
-    let profiles = profile::load(&archive())?;
+    let profiles = profiles();
     let shown = FIGURES[1].of(&profiles);
     assert_eq!(shown.len(), 2);
     let svg = chart::svg("v0 and v1", &shown, &ceilings())?;
@@ -135,7 +162,7 @@ fn roofline_as_svg() -> Result<(), Failed> {
 }
 
 fn roofline_as_png() -> Result<(), Failed> {
-    let profiles = profile::load(&archive())?;
+    let profiles = profiles();
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("roofline.png");
     chart::png(&path, "all", &FIGURES[0].of(&profiles), &ceilings())?;
@@ -147,8 +174,7 @@ fn roofline_as_png() -> Result<(), Failed> {
 
 fn page() -> Result<String, Failed> {
     let run = run();
-    let rows = table1::rows(&run)?;
-    Ok(html::page(&run, &rows, &profile::load(&archive())?, &ceilings())?)
+    Ok(html::page(&run, &section(&run, None), &profiles(), &ceilings())?)
 }
 
 fn page_is_self_contained() -> Result<(), Failed> {
@@ -157,12 +183,8 @@ fn page_is_self_contained() -> Result<(), Failed> {
         assert!(!page.contains(reference), "the page has {reference}");
     }
     assert!(page.contains("name=\"viewport\""));
-    for version in ALL.iter().filter(|v| v.kernel(Poles::Real).flops_per_term.is_some()) {
-        assert!(
-            page.contains(&format!("<td>{}</td>", version.id())),
-            "{} is missing",
-            version.id()
-        );
+    for Profile { version, .. } in profiles() {
+        assert!(page.contains(&format!("<td>{version}</td>")), "{version} is missing");
     }
     for text in ["bound by", "let delw = wtilde / wdiff;", "gpp profile --version all"] {
         assert!(page.contains(text), "{text} is missing");
@@ -199,7 +221,7 @@ fn commands() -> Result<(), Failed> {
     let mut command = gpp();
     command.args(["profile", "--version", "v0,v5", "--system", "tiny", "--from"]).arg(csv);
     command.arg("--dir").arg(&stored).assert().success();
-    assert_eq!(profile::load(&stored)?.len(), 2);
+    assert_eq!(folder::load(&stored)?.len(), 2);
     // And what goes wrong.
     let empty = tempfile::tempdir()?;
     for command in ["roofline", "report"] {

@@ -1,4 +1,11 @@
 //! Statements about records.
 
+pub mod bounds;
+pub mod changes;
+pub mod outcomes;
+pub mod parity;
 pub mod roofline;
+pub mod scaling;
+pub mod speed_ups;
 pub mod table1;
+pub mod tuning;

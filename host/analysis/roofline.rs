@@ -1,9 +1,9 @@
 //! The hierarchical roofline: levels, points, and which versions a figure shows.
 
-use gpp_kernels::versions::ALL;
 use serde::Serialize;
 
-use crate::experiments::profile::Profile;
+use crate::catalogue::order;
+use crate::record::profile::Profile;
 
 /// A level of the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -67,50 +67,56 @@ pub struct Figure {
     pub name: &'static str,
     /// Its number in the paper.
     pub paper: Option<u32>,
-    /// First and last version.
-    pub versions: (&'static str, &'static str),
+    /// Its versions.
+    shown: Shown,
 }
 
-const fn figure(
-    name: &'static str,
-    paper: Option<u32>,
-    first: &'static str,
-    last: &'static str,
-) -> Figure {
-    Figure { name, paper, versions: (first, last) }
+/// Versions of a figure.
+enum Shown {
+    /// All that there are.
+    All,
+    /// Those past the paper, and the one that they start from.
+    Past,
+    /// From one to another.
+    Range(&'static str, &'static str),
+}
+
+const fn figure(name: &'static str, paper: Option<u32>, shown: Shown) -> Figure {
+    Figure { name, paper, shown }
 }
 
 /// One of everything, the paper's rooflines, and what came after.
 pub const FIGURES: [Figure; 6] = [
-    figure("roofline", None, "v0", "v13"),
-    figure("roofline-fig1", Some(1), "v0", "v1"),
-    figure("roofline-fig3", Some(3), "v1", "v3"),
-    figure("roofline-fig5", Some(5), "v3", "v5"),
-    figure("roofline-fig6", Some(6), "v5", "v8"),
-    figure("roofline-past", None, "v8", "v13"),
+    figure("roofline", None, Shown::All),
+    figure("roofline-fig1", Some(1), Shown::Range("v0", "v1")),
+    figure("roofline-fig3", Some(3), Shown::Range("v1", "v3")),
+    figure("roofline-fig5", Some(5), Shown::Range("v3", "v5")),
+    figure("roofline-fig6", Some(6), Shown::Range("v5", "v8")),
+    figure("roofline-past", None, Shown::Past),
 ];
 
-/// A version's place among all.
-fn place(id: &str) -> Option<usize> {
-    ALL.iter().position(|version| version.id() == id)
-}
-
 impl Figure {
+    /// The versions that it is of.
+    pub fn versions(&self) -> Vec<&'static str> {
+        match self.shown {
+            Shown::All => order::all(),
+            Shown::Past => order::past(),
+            Shown::Range(first, last) => order::range(first, last),
+        }
+    }
+
     /// The profiles that it shows.
     pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
-        let (first, last) = (place(self.versions.0), place(self.versions.1));
-        let shown = |p: &&Profile| {
-            place(&p.version).is_some() && (first..=last).contains(&place(&p.version))
-        };
-        profiles.iter().filter(shown).collect()
+        let versions = self.versions();
+        profiles.iter().filter(|p| versions.contains(&p.version.as_str())).collect()
     }
 
     /// The versions that it shows of the profiles at hand, and those that the paper's figure has.
     pub fn title(&self, shown: &[&Profile]) -> String {
-        let shown: Vec<usize> = shown.iter().filter_map(|p| place(&p.version)).collect();
-        let (first, last) = self.versions;
-        let all: Vec<usize> =
-            place(first).zip(place(last)).map_or(vec![], |(a, b)| (a..=b).collect());
+        let places =
+            |ids: &[&str]| -> Vec<usize> { ids.iter().filter_map(|id| order::place(id)).collect() };
+        let shown = places(&shown.iter().map(|p| p.version.as_str()).collect::<Vec<_>>());
+        let all = places(&self.versions());
         match self.paper {
             None => names(&shown),
             Some(number) if shown == all => format!("{} (paper, Fig. {number})", names(&shown)),
@@ -121,8 +127,8 @@ impl Figure {
 
 /// Versions by their places: "v0, v3, v8 to v13".
 fn names(places: &[usize]) -> String {
-    let runs = places.chunk_by(|a, b| a + 1 == *b);
-    let name = |at: &usize| ALL[*at].id().to_string();
+    let (runs, all) = (places.chunk_by(|a, b| a + 1 == *b), order::all());
+    let name = |at: &usize| all[*at].to_string();
     let run = |run: &[usize]| match run {
         [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
         few => few.iter().map(name).collect::<Vec<_>>().join(", "),

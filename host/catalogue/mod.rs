@@ -6,6 +6,7 @@
 
 pub mod journey;
 pub mod names;
+pub mod order;
 pub mod published;
 pub mod tuned;
 

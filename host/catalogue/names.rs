@@ -1,15 +1,13 @@
 //! The versions named on the command line.
 
-use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions::ALL;
-
-use crate::catalogue::BEST;
+use super::journey::{BackEnd, best};
+use super::{Listed, order, versions as all};
 use crate::error::{Error, Result};
 
 /// The versions that ids, ranges (`v0-v8`), `best` and `all` with commas between them name, each
 /// once, in the order named.
-pub fn versions(names: &str) -> Result<Vec<&'static Gpu>> {
-    let mut named: Vec<&'static Gpu> = Vec::new();
+pub fn versions(names: &str) -> Result<Vec<Listed>> {
+    let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
         if let Some((first, last)) = name.split_once("..") {
             let range = format!("{first}-{}", last.trim_start_matches('='));
@@ -17,7 +15,7 @@ pub fn versions(names: &str) -> Result<Vec<&'static Gpu>> {
             return Err(Error::Data { origin: format!("--version {name}"), what });
         }
         let range = match (place(name), name.split_once('-')) {
-            _ if name == "all" => 0..=ALL.len() - 1,
+            _ if name == "all" => 0..=all().count() - 1,
             (Some(at), _) => at..=at,
             (None, Some((first, last))) => {
                 let (from, to) = (one(first)?, one(last)?);
@@ -34,7 +32,7 @@ pub fn versions(names: &str) -> Result<Vec<&'static Gpu>> {
                 at..=at
             }
         };
-        for version in &ALL[range] {
+        for version in all().skip(*range.start()).take(range.count()) {
             if named.iter().all(|other| other.id() != version.id()) {
                 named.push(version);
             }
@@ -44,7 +42,7 @@ pub fn versions(names: &str) -> Result<Vec<&'static Gpu>> {
 }
 
 /// The one version that a name is of.
-pub fn single(flag: &str, names: &str) -> Result<&'static Gpu> {
+pub fn single(flag: &str, names: &str) -> Result<Listed> {
     match versions(names)?[..] {
         [version] => Ok(version),
         ref several => Err(Error::Data {
@@ -55,12 +53,11 @@ pub fn single(flag: &str, names: &str) -> Result<&'static Gpu> {
 }
 
 fn place(name: &str) -> Option<usize> {
-    let id = if name == "best" { BEST.id() } else { name };
-    ALL.iter().position(|version| version.id() == id)
+    order::place(if name == "best" { best(BackEnd::Gpu).id() } else { name })
 }
 
 fn one(name: &str) -> Result<usize> {
-    let known = ALL.iter().map(|version| version.id()).chain(["best", "all"]);
+    let known = order::all().into_iter().chain(["best", "all"]);
     place(name).ok_or_else(|| Error::unknown("version", name, known))
 }
 
@@ -76,9 +73,9 @@ mod tests {
         assert_eq!(ids("v3"), ["v3"]);
         assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
         assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
-        assert_eq!(ids("v0,all").len(), ALL.len());
-        assert_eq!(ids("best"), [BEST.id()]);
-        assert_eq!(ids("v0-best").len(), ALL.len());
+        assert_eq!(ids("v0,all").len(), all().count());
+        assert_eq!(ids("best"), [best(BackEnd::Gpu).id()]);
+        assert_eq!(ids("v0-best").len(), all().count());
         for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8"] {
             assert!(versions(wrong).is_err(), "{wrong}");
         }

@@ -116,11 +116,6 @@ pub fn beside() -> [Published; 2] {
 /// The system beside whose runs [`beside`] stands: the one of the paper with times like theirs.
 pub const BESIDE_SYSTEM: &str = "si214";
 
-/// Whether [`beside`] belongs to one of these rows.
-pub fn belong_to<'a>(rows: impl IntoIterator<Item = &'a crate::analysis::table1::Row>) -> bool {
-    rows.into_iter().any(|row| row.system == BESIDE_SYSTEM)
-}
-
 /// The paper's Table I.
 pub fn paper() -> Vec<PaperRow> {
     rows(include_str!("../../data/published/table1.csv"))

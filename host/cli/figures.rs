@@ -7,7 +7,8 @@ use super::args::FiguresArgs;
 use crate::error::Error;
 use crate::figures::archive::RUNS;
 use crate::figures::fill_all;
-use crate::process::output::{note, replace};
+use crate::process::output::replace;
+use crate::process::terminal::note;
 
 pub fn figures(args: &FiguresArgs) -> anyhow::Result<ExitCode> {
     if !Path::new(RUNS).is_dir() {

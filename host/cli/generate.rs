@@ -1,30 +1,29 @@
-//! `gpp generate`: a built-in system as a file.
+//! `gpp generate` and `gpp golden`: a built-in system as a file, and its sums.
 
 use std::process::ExitCode;
 
-use anyhow::bail;
-
-use super::args::GenerateArgs;
-use crate::problem::{file, synthesis, systems};
-use crate::process::output;
+use super::args::{GenerateArgs, GoldenArgs};
+use crate::experiments::golden;
+use crate::problem::{file, systems};
+use crate::process::output::{self, print};
 use crate::process::progress::Progress;
-use crate::reference;
+use crate::record::text;
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
     output::require_name("--output", &args.output, "file")?;
     output::check(&args.output, &[])?;
-    let problem = synthesis::synthesise(system, args.seed, progress)?;
-    let Some(reference) = reference::of(&problem, progress) else {
-        bail!(
-            "no golden sums of {} for seed {}, and it has too many terms to evaluate them now; \
-             golden sums exist for seed {}",
-            system.name,
-            args.seed,
-            systems::DEFAULT_SEED
-        );
-    };
-    file::write(&args.output, &problem, &reference.sums, progress)?;
+    let (problem, sums) = golden::with_sums(system, args.seed, progress)?;
+    file::write(&args.output, &problem, &sums, progress)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
+    let progress = Progress { shown: !args.quiet };
+    let systems =
+        args.system.iter().map(|name| systems::find(name)).collect::<crate::Result<Vec<_>>>()?;
+    let sums = golden::golden(&systems, args.seed, progress)?;
+    print(|to| writeln!(to, "{}", text(&sums)))?;
     Ok(ExitCode::SUCCESS)
 }

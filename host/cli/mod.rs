@@ -4,16 +4,14 @@ mod args;
 mod compare;
 mod figures;
 mod generate;
-mod golden;
 mod info;
-mod list;
+mod keep;
 mod profile;
 mod report;
 mod roofline;
 mod run;
 mod scaling;
 mod shell;
-mod source;
 mod table;
 mod tune;
 
@@ -21,13 +19,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use gpp_kernels::versions::ALL;
 
+use crate::catalogue::order;
 use crate::devices::{Choice, Device};
 use crate::error::Error;
 use crate::process::interrupt;
-use crate::process::output::note;
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use args::{Cli, Command};
 pub use run::exit_code;
 
@@ -57,7 +55,7 @@ pub fn main() -> ExitCode {
     }
     let done = match cli.command {
         None => run::run(&cli.run),
-        Some(Command::List(args)) => list::list(&args),
+        Some(Command::List(args)) => info::list(&args),
         Some(Command::Generate(args)) => generate::generate(&args),
         Some(Command::Info(args)) => info::info(&args),
         Some(Command::Profile(args)) => profile::profile(&args),
@@ -67,7 +65,7 @@ pub fn main() -> ExitCode {
         Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Scaling(args)) => scaling::scaling(&args),
-        Some(Command::Golden(args)) => golden::golden(&args),
+        Some(Command::Golden(args)) => generate::golden(&args),
         Some(Command::Figures(args)) => figures::figures(&args),
         Some(Command::Completions(args)) => shell::completions(&args),
         Some(Command::Man) => shell::man(),
@@ -96,10 +94,9 @@ fn usage(error: &clap::Error) -> ExitCode {
         (error.kind(), argument)
         && argument.starts_with("--version")
     {
-        let ids: Vec<&str> = ALL.iter().map(|version| version.id()).collect();
         note(format_args!(
             "--version names kernel versions: {}, best, all; -V prints the program's own",
-            ids.join(", ")
+            order::all().join(", ")
         ));
     }
     ExitCode::from(if printed && !error.use_stderr() { 0 } else { 2 })

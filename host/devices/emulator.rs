@@ -109,8 +109,8 @@ impl Worker for OnHost<'_> {
         let (bands, plan) = (self.problem.bands(), self.problem.plan());
         let kernel = plan.kernel(gpu);
         let (layout, follows) = (kernel.layout, kernel.layout == Layout::Planned);
-        let of_bands = self.bands[layout as usize]
-            .get_or_insert_with(|| BandArrays::of(bands, plan, layout));
+        let of_bands =
+            self.bands[layout as usize].get_or_insert_with(|| BandArrays::of(bands, plan, layout));
         let made = self.slab.as_mut().expect("placed above");
         let own = &mut made.aqsm_local[layout as usize];
         let aqsm_local: &[Complex64] = match slab.aqsm_local().whole() {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpp_kernels::kernel::{self, Entry, Kernel};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ impl SlabSums {
 }
 
 /// What is known of a device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// `cpu`, `gpu:0`, `gpu:1`, …
     pub id: String,
@@ -98,7 +98,7 @@ pub struct DeviceInfo {
 }
 
 /// What is known of one kernel on one device; `None` where it does not apply.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
     /// Kernel symbol.
     pub symbol: String,

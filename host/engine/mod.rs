@@ -55,11 +55,12 @@ impl<'a> Engine<'a> {
     /// [`Error::Data`] without workers or for empty slabs.
     pub fn new(
         problem: &'a Problem,
-            igp: usize,
+        igp: usize,
         workers: Vec<Box<dyn Worker + 'a>>,
     ) -> Result<Self> {
         if igp == 0 || workers.is_empty() {
-            let what = format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
+            let what =
+                format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
             return Err(Error::Data { origin: problem.name().into(), what });
         }
         let slabs = partition::slabs(problem.header().ngpown, igp);

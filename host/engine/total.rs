@@ -75,7 +75,9 @@ mod tests {
             let slabs: Vec<SlabSums> = groups
                 .chunks(size)
                 .map(|groups| SlabSums {
-                    values: (0..VALUES).flat_map(|v| groups.iter().map(move |g| g + v as f64)).collect(),
+                    values: (0..VALUES)
+                        .flat_map(|v| groups.iter().map(move |g| g + v as f64))
+                        .collect(),
                     groups: groups.len(),
                     seconds: 0.0,
                     blocks: 1,

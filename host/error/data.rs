@@ -51,7 +51,7 @@ pub enum DataError {
     },
 
     /// More of something than a kernel's 32-bit numbers count.
-    #[error("{what} would be {count} for this kernel; fewer than {below} can be")]
+    #[error("the kernel takes fewer than {below} {what}, found {count}")]
     Exceeded {
         /// What there would be too many of.
         what: &'static str,

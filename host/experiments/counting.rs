@@ -8,48 +8,15 @@ use gpp_kernels::grid::Thread;
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::layout::Layout;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
 use crate::devices::launch::Launch;
+use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local};
 use crate::problem::{Header, Matrices, Origin, Problem};
+use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
-
-/// Operations for each term (n, igp, ig, iw), each on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PerTerm {
-    /// Additions and subtractions.
-    pub add: f64,
-    /// Multiplications.
-    pub mul: f64,
-    /// Additions of a product, fused.
-    pub fma: f64,
-    /// Divisions.
-    pub div: f64,
-    /// Reciprocals.
-    pub rcp: f64,
-    /// Square roots.
-    pub sqrt: f64,
-    /// Comparisons.
-    pub compare: f64,
-    /// Terms that were counted.
-    pub terms: u64,
-}
-
-impl PerTerm {
-    /// Floating-point operations of a term: a fused one is two, a division, reciprocal or root one.
-    pub fn flops(&self) -> f64 {
-        self.add + self.mul + 2.0 * self.fma + self.div + self.rcp + self.sqrt
-    }
-
-    /// Share of fused operations among additions, multiplications and fused ones.
-    pub fn fma_ratio(&self) -> f64 {
-        self.fma / (self.add + self.mul + self.fma)
-    }
-}
 
 /// Counts the operations of `version` on `problem`, or on an even sample of it.
 ///
@@ -67,8 +34,8 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
     let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
     let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
     let Launch { kernel, entry, grid } = Launch::of(version, problem, slab, odd.as_ref())?;
-    let (of_bands, aqsm_local) =
-        (BandArrays::of(bands, plan, layout), aqsm_local(slab, plan, layout));
+    let of_bands = BandArrays::of(bands, plan, layout);
+    let aqsm_local = aqsm_local(slab, plan, layout);
     let laid = Laid { bands, slab, of_bands: &of_bands, aqsm_local: &aqsm_local };
     let arrays = laid.arrays(kernel, odd.as_ref().map(|odd| (plan, odd)));
     let (blocks, threads) = (grid.blocks(), grid.threads);
@@ -79,8 +46,7 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
             .map(|block| {
                 counted::take();
                 for lane in 0..threads {
-                    // SAFETY: the launch contract, as in the emulator: the arrays outlive the call and
-                    // hold what their extents say, in the kernel's layout.
+                    // SAFETY: the launch contract, as in the emulator.
                     unsafe {
                         (entry.counted)(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
                     }

@@ -1,142 +1,47 @@
-//! Running a version and what is recorded of it: the record is all that tables and JSON read.
+//! Running one version and what is recorded of it.
 
-use gpp_kernels::kernel::{Entry, Gpu, Kernel, Loops};
-use serde::Serialize;
+use gpp_kernels::kernel::{Gpu, Loops};
 
-use crate::devices::{Device, KernelInfo, Loaded};
+use super::counting;
+use crate::devices::Device;
+use crate::devices::launch::entry;
+use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Problem, Sums};
+use crate::record::run::{Measurement, TileShape};
+use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
 
-/// How often a version runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Repetition {
-    /// Runs that are not timed.
-    pub warmup: usize,
-    /// Runs that are.
-    pub repeat: usize,
-}
-
-/// Times of the whole calculation in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Times {
-    /// Middle of the sorted samples.
-    pub median: f64,
-    /// Shortest.
-    pub min: f64,
-    /// Longest.
-    pub max: f64,
-    /// All, in the order in which they were taken.
-    pub samples: Vec<f64>,
-}
-
-impl Times {
-    /// From at least one sample.
-    pub fn of(samples: Vec<f64>) -> Times {
-        let mut sorted = samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        Times {
-            median: f64::midpoint(low, high),
-            min: sorted[0],
-            max: sorted[sorted.len() - 1],
-            samples,
-        }
-    }
-
-    /// Standard deviation of at least two samples.
-    pub fn sigma(&self) -> Option<f64> {
-        let count = self.samples.len() as f64;
-        let mean = self.samples.iter().sum::<f64>() / count;
-        let squares: f64 = self.samples.iter().map(|t| (t - mean) * (t - mean)).sum();
-        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
-    }
-
-    /// From the shortest to the longest, over the median.
-    pub fn relative_spread(&self) -> f64 {
-        (self.max - self.min) / self.median
-    }
-
-    /// Samples that stand apart: off the median by more than ten times the median deviation, and by
-    /// more than a tenth of the median and 0.1 ms.
-    pub fn outliers(&self) -> usize {
-        let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
-        let mut sorted = off.clone();
-        sorted.sort_by(f64::total_cmp);
-        let limit = (10.0 * sorted[sorted.len() / 2]).max(0.1 * self.median).max(1e-4);
-        off.iter().filter(|&&off| off > limit).count()
-    }
-}
-
-/// The shape of a tiled version's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct TileShape {
-    /// `igp` of a thread.
-    pub tile: u32,
-    /// Warps of a block.
-    pub warps: u32,
-    /// Most registers of a thread.
-    pub max_registers: Option<u32>,
-}
-
-/// What is recorded of one version on one problem and device.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The version's id.
-    pub version: &'static str,
-    /// The device's id.
-    pub device: String,
-    /// Times of the calculation.
-    pub times: Times,
-    /// FP64 operations of the calculation, FMA = 2.
-    pub flops: f64,
-    /// Where the operation count comes from.
-    pub flops_source: &'static str,
-    /// The kernel.
-    pub kernel: KernelInfo,
-    /// Threads of a block.
-    pub threads_per_block: u32,
-    /// Blocks of a launch.
-    pub blocks: u32,
-    /// The tiles, of versions that have them.
-    pub shape: Option<TileShape>,
-    /// The sums of the last run, starting sums included.
-    pub sums: Sums,
-    /// Whether all runs found the same bits.
-    pub deterministic: bool,
-    /// The comparison with the reference.
-    pub verification: Verification,
-}
-
-impl Record {
-    /// Rate by the median time.
-    pub fn tflops(&self) -> f64 {
-        self.flops / self.times.median / 1e12
-    }
-}
-
-/// Source of the the kernels' operation counts.
+/// Source of the operation counts that kernels hold.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
-/// Runs `version` on `loaded`, which holds `problem`, and compares the sums with `reference`.
+/// Source of those of a kernel that holds none.
+pub const SOURCE_COUNTS: &str =
+    "the version's source, run with a counting number: no counters of these kernels are archived";
+
+/// Has `engine` run `version` on `device` and compares the sums with `reference`.
 ///
 /// # Errors
 /// Those of the device.
+///
+/// # Panics
+/// Where `repetition` has no run at all.
 pub fn measure(
     version: &Gpu,
     device: &dyn Device,
-    loaded: &mut dyn Loaded,
-    problem: &Problem,
+    engine: &mut Engine,
     reference: Option<&Reference>,
     repetition: Repetition,
     mut after_each: impl FnMut(),
-) -> Result<Record> {
+) -> Result<Measurement> {
     let mut samples = Vec::with_capacity(repetition.repeat);
     let mut last: Option<Sums> = None;
     let mut deterministic = true;
+    let mut launched = 0;
     for run in 0..repetition.warmup + repetition.repeat {
-        let (sums, seconds) = loaded.run(version)?;
+        let Calculation { sums, seconds, blocks } = engine.run(version)?;
+        launched = blocks;
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
         last = Some(sums);
         if run >= repetition.warmup {
@@ -144,45 +49,59 @@ pub fn measure(
         }
         after_each();
     }
-    let sums = problem.start.plus(&last.expect("the command line asks for at least one run"));
-    let plan = loaded.plan();
-    let kernel = plan.kernel(version);
-    let shape = match kernel.loops {
+    let problem = engine.problem();
+    let sums = problem.start().plus(&last.expect("there is at least one run"));
+    let launch = problem.plan().kernel(version);
+    let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {
             tile: shape.tile,
             warps: shape.warps,
-            max_registers: kernel.max_registers,
+            max_registers: launch.max_registers,
         }),
         _ => None,
     };
-    let mut verification = verify(problem, &sums, reference);
-    // Wrong sums are worse than sums that change.
-    if !deterministic && verification.outcome != Outcome::Incorrect {
-        verification.outcome = Outcome::Nondeterministic;
-    }
-    Ok(Record {
-        version: version.id(),
+    let verification = judged(problem, &sums, reference, deterministic);
+    let times = Times::of(samples);
+    let (per_term, flops_source) = match launch.flops_per_term {
+        Some(archived) => (archived, ARCHIVED_COUNTS),
+        None => (counting::count(version, problem)?.flops(), SOURCE_COUNTS),
+    };
+    let flops = per_term * problem.terms() as f64;
+    let kernel = device.kernel(launch, entry(launch, problem.nw()))?;
+    Ok(Measurement {
+        version: version.id().into(),
         device: device.info().id.clone(),
-        times: Times::of(samples),
-        // Unknown where no profile is archived: NaN, which JSON has as null.
-        flops: kernel.flops_per_term.unwrap_or(f64::NAN) * problem.terms() as f64,
-        flops_source: ARCHIVED_COUNTS,
-        kernel: device.kernel(kernel, entry(kernel, problem))?,
-        threads_per_block: kernel.threads,
-        blocks: kernel.grid(&plan.extents(&problem.header, kernel)).blocks(),
+        spread: Some(times.spread()),
+        flops: Some(flops),
+        flops_source: flops_source.into(),
+        tflops: Some(flops / times.median / 1e12),
+        times,
+        kernel: Some(kernel.symbol),
+        registers: kernel.registers,
+        local_bytes: kernel.local_bytes,
+        warps_per_sm: kernel.warps_per_sm,
+        threads_per_block: launch.threads,
+        blocks: launched,
         shape,
-        verification,
         sums,
         deterministic,
+        verification,
     })
 }
 
-/// The entry of `kernel` for a problem.
-///
-/// # Panics
-/// Never: a problem has one to three energies, and every kernel an entry for each.
-pub fn entry(kernel: &Kernel, problem: &Problem) -> &'static Entry {
-    kernel.entry(problem.nw()).expect("every kernel has an entry for every number of energies")
+/// Compares the last sums of repeated runs, starting sums included, with a reference. Wrong sums are
+/// worse than sums that change.
+pub fn judged(
+    problem: &Problem,
+    sums: &Sums,
+    reference: Option<&Reference>,
+    deterministic: bool,
+) -> Verification {
+    let mut verification = verify(problem, sums, reference);
+    if !deterministic && verification.outcome != Outcome::Incorrect {
+        verification.outcome = Outcome::Nondeterministic;
+    }
+    verification
 }
 
 /// Equal as bits, so that NaN equals itself.

@@ -1,5 +1,16 @@
 //! Experiments: what measures, and returns records.
+//!
+//! Each takes its options, what it runs on, and a function that is called with the record so far
+//! whenever a part of it is done; the record that it returns is complete.
 
+pub mod ceilings;
+pub mod comparison;
 pub mod counting;
+pub mod golden;
+pub mod inventory;
 pub mod measure;
 pub mod profile;
+pub mod run;
+pub mod scaling;
+pub mod source;
+pub mod tuning;

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gpp_kernels::reduction;
-use gpp_kernels::versions;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::catalogue::BEST;
-use crate::error::{Error, Result};
-use crate::experiments::profile::metrics;
-use crate::experiments::profile::{self, Profile};
+use crate::error::{Error, FigureError, Result};
+use crate::experiments::profile::aggregate::cycles;
+use crate::experiments::profile::{counters, folder};
 use crate::record::ceilings::Ceilings;
+use crate::record::profile::Profile;
+use crate::record::run::{Measurement, Run};
+use crate::record::{self, Record};
 
 /// Where archived runs are, from the repository's root.
 pub const RUNS: &str = "data/runs";
@@ -46,7 +45,7 @@ pub struct Archive {
 /// What is archived of one system.
 pub struct System {
     /// The run.
-    pub run: Value,
+    pub run: Run,
     /// The profiles, in the versions' order.
     pub profiles: Vec<Profile>,
     /// What the device could do.
@@ -93,18 +92,19 @@ impl Archive {
     ///
     /// # Errors
     /// The name, where there is none of it.
-    pub fn system(&self, name: &str) -> std::result::Result<&System, String> {
-        self.systems.get(name).ok_or_else(|| format!("no system `{name}` in the archive"))
+    pub fn system(&self, name: &str) -> std::result::Result<&System, FigureError> {
+        let of = " in the archive";
+        let none = || FigureError::NoName { what: "system", name: name.into(), of };
+        self.systems.get(name).ok_or_else(none)
     }
 
-    /// A file of a record.
+    /// A record in a file of its own.
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn json(&self, record: &str, file: &str) -> std::result::Result<Value, String> {
-        let path = self.runs.join(self.folder(record)).join(file);
-        let text = read(&path).map_err(|e| e.to_string())?;
-        serde_json::from_str(&text).map_err(|e| wrong(&path, e).to_string())
+    pub fn record<R: Record>(&self, name: &str, file: &str) -> std::result::Result<R, FigureError> {
+        let path = self.runs.join(self.folder(name)).join(file);
+        record::read(&path).map_err(|error| FigureError::Record(error.to_string()))
     }
 }
 
@@ -114,18 +114,15 @@ pub fn is_record(name: &str) -> bool {
 }
 
 impl System {
-    fn read(folder: &Path) -> Result<System> {
-        let json = |name: &str| -> Result<Value> {
-            let path = folder.join(name);
-            serde_json::from_str(&read(&path)?).map_err(|e| wrong(&path, e))
-        };
-        let counters = folder.join("counters.csv");
+    fn read(path: &Path) -> Result<System> {
+        let counters = path.join("counters.csv");
+        let wrong = |error| Error::Counters { path: counters.clone(), error };
+        let launches = counters::parse(&read(&counters)?).map_err(wrong)?;
         Ok(System {
-            run: json("run.json")?,
-            profiles: profile::load(folder)?,
-            ceilings: serde_json::from_value(json("ceilings.json")?)
-                .map_err(|e| wrong(&folder.join("ceilings.json"), e))?,
-            cycles: cycles(&read(&counters)?).map_err(|what| wrong(&counters, what))?,
+            run: record::read(&path.join(folder::RUN))?,
+            profiles: folder::load(path)?,
+            ceilings: record::read(&path.join(folder::CEILINGS))?,
+            cycles: cycles(&launches).map_err(wrong)?,
         })
     }
 
@@ -133,36 +130,20 @@ impl System {
     ///
     /// # Errors
     /// The version, where it did not run or did not pass.
-    pub fn result(&self, version: &str) -> std::result::Result<&Value, String> {
-        let results = self.run["results"].as_array().ok_or("the run has no results")?;
-        results
-            .iter()
-            .find(|r| r["version"] == version && r["verification"]["outcome"] == "passed")
-            .ok_or_else(|| format!("the run has no {version} that passed"))
+    pub fn result(&self, version: &str) -> std::result::Result<&Measurement, FigureError> {
+        let none = || FigureError::missing("the run", format!("{version} that passed"));
+        self.run.passed_result(version).ok_or_else(none)
     }
 
     /// The profile of a version.
     ///
     /// # Errors
     /// The version, where it has none.
-    pub fn profile(&self, version: &str) -> std::result::Result<&Profile, String> {
+    pub fn profile(&self, version: &str) -> std::result::Result<&Profile, FigureError> {
         let mut all = self.profiles.iter();
-        all.find(|p| p.version == version).ok_or_else(|| format!("no profile of {version}"))
+        let none = || FigureError::missing("the archive", format!("profile of {version}"));
+        all.find(|p| p.version == version).ok_or_else(none)
     }
-}
-
-/// Cycles by version, a second stage's with those of the version before it.
-fn cycles(counters: &str) -> std::result::Result<BTreeMap<String, f64>, String> {
-    let mut cycles = BTreeMap::new();
-    let mut version = BEST;
-    for launch in metrics::parse(counters)? {
-        if launch.kernel != reduction::SYMBOL {
-            version = versions::find(&launch.kernel).map_or(BEST, |(version, ..)| version);
-        }
-        *cycles.entry(version.id().to_string()).or_insert(0.0) +=
-            launch.required(metrics::CYCLES)?;
-    }
-    Ok(cycles)
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -15,7 +15,7 @@ use std::path::Path;
 use archive::{Archive, RUNS, is_record};
 
 use crate::analysis::roofline::FIGURES;
-use crate::error::{Error, Result};
+use crate::error::{Error, FigureError, Result};
 use crate::render::chart;
 
 /// The texts that quote the archive.
@@ -32,7 +32,7 @@ pub struct Difference {
     /// What is written.
     pub written: String,
     /// What should be, or why nothing can.
-    pub computed: std::result::Result<String, String>,
+    pub computed: std::result::Result<String, FigureError>,
 }
 
 impl fmt::Display for Difference {
@@ -74,7 +74,7 @@ pub fn fill(archive: &Archive, text: &str) -> (String, Vec<Difference>) {
             (place.split_once("-->"), place.split_once(close))
         else {
             let name = place.lines().next().unwrap_or_default().to_string();
-            let computed = Err(format!("`{close}` is missing"));
+            let computed = Err(FigureError::NoEnd(close));
             differences.push(Difference { line, name, written: String::new(), computed });
             filled += open;
             rest = place;
@@ -84,12 +84,12 @@ pub fn fill(archive: &Archive, text: &str) -> (String, Vec<Difference>) {
         let computed = if !inline {
             tables::table(archive, name).map(|table| format!("\n\n{table}\n"))
         } else if starts_line {
-            Err("a line that starts with a comment is no Markdown".into())
+            Err(FigureError::StartsLine)
         } else {
             quantities::figure(archive, name)
         };
         filled += &format!("{open}{name}-->{}{close}", computed.as_deref().unwrap_or(written));
-        if computed.as_deref() != Ok(written) {
+        if computed.as_deref().ok() != Some(written) {
             let (name, written) = (name.trim().to_string(), written.to_string());
             differences.push(Difference { line, name, written, computed });
         }
@@ -119,7 +119,7 @@ fn links(archive: &Archive, text: &str, differences: &mut Vec<Difference>) -> St
         let differs =
             |computed| Difference { line, name: "link".into(), written: path.into(), computed };
         if after.starts_with(')') && !archive.runs.join(target).exists() {
-            differences.push(differs(Err(format!("{target} does not exist"))));
+            differences.push(differs(Err(FigureError::NoTarget(target.into()))));
         } else if moved.is_some() {
             differences.push(differs(Ok(target.into())));
         }
@@ -155,7 +155,7 @@ pub fn fill_all(root: &Path, files: &[String]) -> Result<Vec<Filled>> {
     }
     if files.is_empty() {
         let drawn = pictures(&archive)
-            .map_err(|what| Error::Data { origin: "docs/images".into(), what })?;
+            .map_err(|e| Error::Data { origin: "docs/images".into(), what: e.to_string() })?;
         filled.extend(drawn.into_iter().map(|(file, text)| {
             let written = std::fs::read_to_string(root.join(&file)).unwrap_or_default();
             let name = "picture".into();
@@ -172,9 +172,9 @@ pub fn fill_all(root: &Path, files: &[String]) -> Result<Vec<Filled>> {
 }
 
 /// The pictures of the texts, each with its file.
-fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, String> {
+fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, FigureError> {
     let system = archive.system("si214")?;
-    let mut pictures = vec![("docs/images/terminal.svg".to_string(), terminal::svg(&system.run)?)];
+    let mut pictures = vec![("docs/images/terminal.svg".to_string(), terminal::svg(&system.run))];
     for figure in FIGURES.iter().filter(|figure| figure.paper.is_none()) {
         let shown = figure.of(&system.profiles);
         let svg = chart::svg(&figure.title(&shown), &shown, &system.ceilings)?;

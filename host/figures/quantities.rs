@@ -3,12 +3,16 @@
 //! `time v13`, `less cycles v3 v4`, `best pipe @si510`: a quantity and what it is of; `@` names the
 //! system where it is not si214, `.2` the decimals where they are not the usual ones.
 
-use serde_json::Value;
-
 use super::archive::{Archive, System};
+use crate::analysis::parity::Ratios;
+use crate::analysis::scaling::least;
 use crate::catalogue::published;
+use crate::error::FigureError;
+use crate::record::clock::{Clock, L2Bytes, Sustained};
+use crate::record::comparison::{Best, Comparison, Parity};
+use crate::record::scaling::Scaling;
 
-type Found<T> = std::result::Result<T, String>;
+type Found<T> = std::result::Result<T, FigureError>;
 
 /// The text of a figure.
 ///
@@ -22,14 +26,13 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
         if let Some(name) = word.strip_prefix('@') {
             system = name;
         } else if let Some(digits) = word.strip_prefix('.') {
-            decimals = Some(digits.parse().map_err(|_| format!("`{word}` is no decimals"))?);
+            decimals = Some(digits.parse().map_err(|_| FigureError::NoDecimals(word.into()))?);
         } else {
             words.push(word);
         }
     }
     if words == ["scaling", "version"] {
-        let version = scaling_of(archive, system)?["version"].clone();
-        return version.as_str().map(String::from).ok_or("the scaling names no version".into());
+        return Ok(scaling_of(archive, system)?.version);
     }
     let of = |what: &str, version: &str| of_version(archive, system, what, version);
     let (what, value) = match words[..] {
@@ -46,7 +49,7 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
         }
         ["scaling", line] => ("%", scaling(archive, system, line)?),
         [what, version] => (what, of(what, version)?),
-        _ => return Err("no such figure".into()),
+        _ => return Err(FigureError::Unknown("figure")),
     };
     Ok(text(what, value, decimals))
 }
@@ -69,44 +72,42 @@ pub fn text(what: &str, value: f64, decimals: Option<usize>) -> String {
 /// Change in percent. One in the other direction than the text has it is no figure for that text.
 fn change(before: f64, now: f64, direction: f64) -> Found<f64> {
     let percent = 100.0 * (now / before - 1.0);
-    if percent * direction > 0.0 {
-        Ok(percent)
-    } else {
-        Err(format!("the change is {percent:+.1} %: the text has it the other way round"))
-    }
+    if percent * direction > 0.0 { Ok(percent) } else { Err(FigureError::OtherWay(percent)) }
 }
 
 /// A quantity of one version.
+///
+/// # Errors
+/// Why there is none.
 pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) -> Found<f64> {
     let archived = archive.system(system)?;
-    let number =
-        |value: &Value| value.as_f64().ok_or_else(|| format!("no {what} of {version} is archived"));
+    let number = |value: Option<f64>| value.ok_or_else(|| FigureError::missing(version, what));
     match what {
         "time" => time(archived, version),
-        "registers" => number(&archived.result(version)?["registers"]),
-        "local" => number(&archived.result(version)?["local_bytes"]),
-        "error" => number(&archived.result(version)?["verification"]["max_rel_error"]),
+        "registers" => number(archived.result(version)?.registers.map(f64::from)),
+        "local" => number(archived.result(version)?.local_bytes.map(f64::from)),
+        "error" => number(archived.result(version)?.verification.max_rel_error),
         "cycles" => match archived.cycles.get(version) {
             Some(cycles) => Ok(cycles / 1e6),
-            None => Err(format!("no cycles of {version} were counted")),
+            None => Err(FigureError::missing(version, "cycles")),
         },
         // What the clock must have been for the cycles to take the time.
         "clock" => {
             let cycles = of_version(archive, system, "cycles", version)?;
             Ok(1e3 * cycles / time(archived, version)?)
         }
-        "mhz" => number(&clock(archive, version)?["sm_mhz"]),
-        "watts" => number(&clock(archive, version)?["power_w"]),
-        "joules" => number(&clock(archive, version)?["energy_j"]),
-        "parity" => number(&row(archive, "parity", system, Some(version))?["ratio"]),
+        "mhz" => Ok(sustained(archive, version)?.sm_mhz),
+        "watts" => Ok(sustained(archive, version)?.power_w),
+        "joules" => Ok(sustained(archive, version)?.energy_j),
+        "parity" => Ok(parity_of(archive, system, version)?.ratio),
         "paper-time" => paper_time(version),
-        "between-halves" => Ok(number(&halves(archive, version)?["between_halves"])? / 1e9),
+        "between-halves" => Ok(l2_bytes(archive, version)?.between_halves / 1e9),
         "flop" | "tflops" | "pipe" | "fused" | "hbm" | "hbm-time" | "l2" | "intensity" => {
             let profile = archived.profile(version)?;
             Ok(match what {
-                "flop" => profile.flops() / profile.terms as f64,
+                "flop" => profile.flops_per_term(),
                 "tflops" => profile.flops() / time(archived, version)? / 1e9,
-                "pipe" => return number(&profile.fp64_pipe_percent.into()),
+                "pipe" => return number(profile.fp64_pipe_percent),
                 "fused" => 100.0 * profile.fma_ratio(),
                 "hbm" => profile.bytes.hbm / 1e9,
                 "hbm-time" => profile.bytes.hbm / archived.ceilings.hbm * 1e3,
@@ -114,107 +115,108 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
                 _ => profile.flops() / profile.bytes.hbm,
             })
         }
-        _ => Err(format!("no quantity `{what}`")),
+        _ => Err(no_quantity(what, "")),
     }
+}
+
+fn no_quantity(name: &str, of: &'static str) -> FigureError {
+    FigureError::NoName { what: "quantity", name: name.into(), of }
 }
 
 /// Median time of a version in milliseconds.
 fn time(system: &System, version: &str) -> Found<f64> {
-    let median = system.result(version)?["time_s"]["median"].as_f64();
-    Ok(median.ok_or_else(|| format!("{version} has no median time"))? * 1e3)
+    Ok(system.result(version)?.times.median * 1e3)
 }
 
 /// The paper's time on si214 in milliseconds.
 fn paper_time(version: &str) -> Found<f64> {
     let paper = published::paper();
     let row = paper.iter().find(|row| row.version == version);
-    Ok(row.ok_or_else(|| format!("the paper has no {version}"))?.si214_time_s * 1e3)
+    Ok(row.ok_or_else(|| FigureError::missing("the paper", version))?.si214_time_s * 1e3)
+}
+
+/// The clock's record.
+///
+/// # Errors
+/// What is wrong with its file.
+pub fn clock(archive: &Archive) -> Found<Clock> {
+    archive.record("clock", "clock.json")
 }
 
 /// What the sustained run of a version showed.
-fn clock(archive: &Archive, version: &str) -> Found<Value> {
-    of_list(&archive.json("clock", "clock.json")?["versions"], version)
+fn sustained(archive: &Archive, version: &str) -> Found<Sustained> {
+    let found = clock(archive)?.versions.into_iter().find(|row| row.version == version);
+    found.ok_or_else(|| FigureError::missing("the clock's record", version))
 }
 
-/// What L2 moved for a version, and what of it only from one of its halves to the other.
-fn halves(archive: &Archive, version: &str) -> Found<Value> {
-    of_list(&archive.json("clock", "clock.json")?["l2_bytes"], version)
-}
-
-fn of_list(list: &Value, version: &str) -> Found<Value> {
-    let row = list.as_array().and_then(|rows| rows.iter().find(|row| row["version"] == version));
-    row.cloned().ok_or_else(|| format!("the clock's record has no {version}"))
+/// What L2 moved for a version.
+fn l2_bytes(archive: &Archive, version: &str) -> Found<L2Bytes> {
+    let found = clock(archive)?.l2_bytes.into_iter().find(|row| row.version == version);
+    found.ok_or_else(|| FigureError::missing("the clock's record", format!("L2 of {version}")))
 }
 
 /// Cycles that a warp waits for a reason between two instructions. It is selected in one cycle.
 fn stall(system: &System, reason: &str, version: &str) -> Found<f64> {
     let stalls = &system.profile(version)?.stalls;
-    let share = |reason| stalls.get(reason).ok_or_else(|| format!("{version} has no {reason}"));
+    let share = |reason| stalls.get(reason).ok_or_else(|| FigureError::missing(version, reason));
     Ok(share(reason)? / share("selected")?)
 }
 
-/// A row of the comparisons with the yardstick.
-fn row(archive: &Archive, list: &str, system: &str, version: Option<&str>) -> Found<Value> {
-    for record in ["compare", "compare-si510"] {
-        let compared = archive.json(record, &format!("{record}.json"))?;
-        let rows = compared[list].as_array().ok_or(format!("{record} has no {list}"))?;
-        let found = rows
-            .iter()
-            .find(|row| row["system"] == system && version.is_none_or(|id| row["version"] == id));
-        if let Some(row) = found {
-            return Ok(row.clone());
-        }
-    }
-    Err(format!("no comparison of {} on {system}", version.unwrap_or("the best version")))
+/// The comparisons with the yardstick.
+fn comparisons(archive: &Archive) -> Found<Vec<Comparison>> {
+    let of = |record: &&str| archive.record(record, &format!("{record}.json"));
+    ["compare", "compare-si510"].iter().map(of).collect()
+}
+
+/// A version by both sides.
+fn parity_of(archive: &Archive, system: &str, version: &str) -> Found<Parity> {
+    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.parity);
+    let found = rows.find(|row| row.system == system && row.version == version);
+    let none =
+        || FigureError::missing("the archive", format!("comparison of {version} on {system}"));
+    found.ok_or_else(none)
 }
 
 /// A figure of the best version beside the yardstick's v8.
 fn best(archive: &Archive, system: &str, what: &str) -> Found<f64> {
-    let row = row(archive, "best", system, None)?;
-    let (field, unit) = match what {
-        "over-cuda" => ("cuda_v8_over_best", 1.0),
-        "time" => ("best_ms", 1.0),
-        "cuda-time" => ("cuda_v8_ms", 1.0),
-        "error" => ("best_error", 1.0),
-        "v3-error" => ("v3_error", 1.0),
-        "pipe" => ("fp64_pipe_percent", 1.0),
-        "hbm" => ("hbm_bytes", 1e9),
-        _ => return Err(format!("no quantity `{what}` of the best version")),
+    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.best);
+    let found: Option<Best> = rows.find(|row| row.system == system);
+    let of = format!("comparison of the best version on {system}");
+    let row = found.ok_or_else(|| FigureError::missing("the archive", of))?;
+    let value = match what {
+        "over-cuda" => Some(row.cuda_v8_over_best),
+        "time" => Some(row.best_ms),
+        "cuda-time" => Some(row.cuda_v8_ms),
+        "error" => row.best_error,
+        "v3-error" => row.v3_error,
+        "pipe" => row.fp64_pipe_percent,
+        "hbm" => row.hbm_bytes.map(|bytes| bytes / 1e9),
+        _ => return Err(no_quantity(what, " of the best version")),
     };
-    row[field].as_f64().map(|value| value / unit).ok_or_else(|| format!("no {field} is archived"))
+    value.ok_or_else(|| FigureError::missing("the best version", what))
 }
 
 /// Our times over the yardstick's on a system: geometric mean, least, most.
 fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
-    let compared = archive.json("compare", "compare.json")?;
-    let rows = compared["parity"].as_array().ok_or("the comparison has no parity")?;
-    let ratios: Vec<f64> = rows
-        .iter()
-        .filter(|row| row["system"] == system)
-        .filter_map(|row| row["ratio"].as_f64())
-        .collect();
-    if ratios.is_empty() {
-        return Err(format!("no comparison on {system}"));
-    }
+    let compared: Comparison = archive.record("compare", "compare.json")?;
+    let rows = compared.parity.iter().filter(|row| row.system == system);
+    let ratios = Ratios::of(&rows.map(|row| row.ratio).collect::<Vec<_>>());
+    let ratios = ratios.ok_or_else(|| FigureError::missing("the comparison", system))?;
     Ok(match which {
-        "least" => ratios.iter().copied().fold(f64::INFINITY, f64::min),
-        "most" => ratios.iter().copied().fold(0.0, f64::max),
-        _ => f64::exp(ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64),
+        "least" => ratios.least,
+        "most" => ratios.most,
+        _ => ratios.mean,
     })
 }
 
 /// The scaling of problems with a system's poles.
-fn scaling_of(archive: &Archive, system: &str) -> Found<Value> {
+fn scaling_of(archive: &Archive, system: &str) -> Found<Scaling> {
     let poles = if system == "si214-complex" { "complex" } else { "real" };
-    archive.json("scaling", &format!("scaling-{poles}.json"))
+    archive.record("scaling", &format!("scaling-{poles}.json"))
 }
 
 /// Least efficiency along a line of the scaling, in percent.
 fn scaling(archive: &Archive, system: &str, line: &str) -> Found<f64> {
-    let scaling = scaling_of(archive, system)?;
-    let points = scaling["points"].as_array().ok_or("the scaling has no points")?;
-    let on_line = points.iter().filter(|point| point["line"] == line);
-    let least =
-        on_line.filter_map(|p| p["efficiency"].as_f64()).fold(f64::INFINITY, f64::min) * 100.0;
-    if least.is_finite() { Ok(least) } else { Err(format!("the scaling has no line {line}")) }
+    let least = least(&scaling_of(archive, system)?, line).map(|efficiency| 100.0 * efficiency);
+    least.ok_or_else(|| FigureError::missing("the scaling", format!("line {line}")))
 }

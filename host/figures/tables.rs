@@ -1,14 +1,13 @@
 //! Tables by name, as Markdown.
 
-use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions::ALL;
-
 use super::archive::{Archive, System};
-use super::quantities::{of_version, text};
+use super::quantities::{self, of_version, text};
 use crate::analysis::table1;
+use crate::catalogue::{self, order};
+use crate::error::FigureError;
 use crate::render::table::or_dash;
 
-type Found<T> = std::result::Result<T, String>;
+type Found<T> = std::result::Result<T, FigureError>;
 
 /// A table: `versions`, `profiles @SYSTEM V,V-,…` (`v8-` is v8 and all after it) or `clock`.
 ///
@@ -17,12 +16,12 @@ type Found<T> = std::result::Result<T, String>;
 pub fn table(archive: &Archive, name: &str) -> Found<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
     match words[..] {
-        ["versions"] => versions(archive.system("si214")?),
+        ["versions"] => Ok(versions(archive.system("si214")?)),
         ["profiles", system, chosen] if system.starts_with('@') => {
             profiles(archive, &system[1..], chosen)
         }
         ["clock"] => clock(archive),
-        _ => Err("no such table".into()),
+        _ => Err(FigureError::Unknown("table")),
     }
 }
 
@@ -36,20 +35,20 @@ fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> S
 }
 
 /// Every version beside the paper, with links to the sources.
-fn versions(system: &System) -> Found<String> {
+fn versions(system: &System) -> String {
     let mut rows = Vec::new();
-    for row in table1::rows(&system.run)? {
+    for row in table1::rows(&system.run) {
         let id = &row.version;
-        let change = ALL.iter().find(|version| version.id() == id).map(|v| v.version.change);
+        let change = catalogue::find(id).map(|listed| listed.version.change);
         let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
         rows.push(vec![
             format!("[{id}](kernels/src/versions/{id}.rs)"),
             change.unwrap_or("").to_string(),
             text("time", row.time_s * 1e3, None),
-            ratio(row.over_v0),
+            ratio(row.over_baseline),
             or_dash(system.cycles.get(id).map(|cycles| text("cycles", cycles / 1e6, None))),
             or_dash(row.paper_time_s.map(|time| format!("{time:.3}"))),
-            ratio(row.paper_over_v0),
+            ratio(row.paper_over_baseline),
         ]);
     }
     let headings = [
@@ -61,7 +60,7 @@ fn versions(system: &System) -> Found<String> {
         "V100, paper [s]",
         "over v0",
     ];
-    Ok(markdown(&headings, rows))
+    markdown(&headings, rows)
 }
 
 /// What the profiles say of the chosen versions.
@@ -104,25 +103,25 @@ fn profiles(archive: &Archive, system: &str, chosen: &str) -> Found<String> {
 
 /// Versions by a list of ids, `v8-` standing for v8 and all after it.
 fn versions_of(chosen: &str) -> Found<Vec<&'static str>> {
-    let place = |id: &str| ALL.iter().position(|version| version.id() == id);
+    let all = order::all();
     let mut found = Vec::new();
     for word in chosen.split(',') {
         let id = word.trim_end_matches('-');
-        let first = place(id).ok_or_else(|| format!("no version `{id}`"))?;
-        let last = if word.ends_with('-') { ALL.len() } else { first + 1 };
-        found.extend(ALL[first..last].iter().map(|version: &&Gpu| version.id()));
+        let none = || FigureError::NoName { what: "version", name: id.into(), of: "" };
+        let first = order::place(id).ok_or_else(none)?;
+        let last = if word.ends_with('-') { all.len() } else { first + 1 };
+        found.extend(&all[first..last]);
     }
     Ok(found)
 }
 
 /// Clock, power and energy of sustained runs.
 fn clock(archive: &Archive) -> Found<String> {
-    let record = archive.json("clock", "clock.json")?;
-    let rows = record["versions"].as_array().ok_or("the clock's record has no versions")?;
-    let rows = rows.iter().map(|row| {
-        let fields = ["version", "time_ms", "sm_mhz", "power_w", "energy_j", "throttle"];
-        let cell = |field: &str| row[field].as_str().map_or(row[field].to_string(), Into::into);
-        fields.map(cell).to_vec()
+    let rows = quantities::clock(archive)?.versions;
+    let rows = rows.into_iter().map(|row| {
+        let time = format!("{:.1}", row.time_ms);
+        let [mhz, watts, joules] = [row.sm_mhz, row.power_w, row.energy_j].map(|v| v.to_string());
+        vec![row.version, time, mhz, watts, joules, row.throttle]
     });
     let headings =
         ["version", "time [ms]", "SM clock [MHz]", "power [W]", "energy [J]", "held back by"];

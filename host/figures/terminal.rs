@@ -2,11 +2,8 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
-use crate::analysis::table1;
-use crate::experiments::measure::Times;
-use crate::render::table::{or_dash, sigma, table};
+use crate::record::run::Run;
+use crate::render::results::{results_table, system};
 
 /// Pixels of a letter, of a line, and around both.
 const LETTER: f64 = 8.43;
@@ -17,13 +14,9 @@ const MARGIN: usize = 16;
 const PASSED: &str = "passed";
 
 /// An archived run as `gpp` prints it, as SVG.
-///
-/// # Errors
-/// What the run lacks.
-pub fn svg(run: &Value) -> Result<String, String> {
-    let name = run["system"]["name"].as_str().ok_or("the run has no system")?;
-    let command = format!("gpp --version all --system {name}");
-    let lines = lines(run, &command)?;
+pub fn svg(run: &Run) -> String {
+    let command = format!("gpp --version all --system {}", run.system.name);
+    let lines = lines(run, &command);
     let letters = |line: &String| line.chars().count();
     let widest = lines.iter().map(letters).max().unwrap_or(0) as f64 * LETTER;
     let width = widest.ceil() as usize + 2 * MARGIN;
@@ -47,57 +40,18 @@ pub fn svg(run: &Value) -> Result<String, String> {
              lengthAdjust=\"spacingAndGlyphs\">{line}</text>"
         );
     }
-    Ok(svg + "</g></svg>\n")
+    svg + "</g></svg>\n"
 }
 
-fn lines(run: &Value, command: &str) -> Result<Vec<String>, String> {
-    let system = |key: &str| run["system"][key].as_u64().ok_or(format!("the run has no {key}"));
-    let [bands, occupied, igp, ig] = ["nbands", "nvband", "ngpown", "ncouls"].map(system);
-    let (bands, igp, ig) = (bands?, igp?, ig?);
-    let (first, last) = (system("nstart")?, system("nend")?);
-    let terms = (bands * igp * ig * (last + 1 - first)) as f64;
-    let device = |key: &str| run["device"][key].as_str().unwrap_or("–");
-    let mut table = table(&[
-        "version",
-        "median [ms]",
-        "σ",
-        "over v0",
-        "TFLOP/s",
-        "registers",
-        "warps/SM",
-        "rel. error",
-        "outcome",
-    ]);
-    for row in table1::rows(run)? {
-        let result = run["results"]
-            .as_array()
-            .and_then(|all| all.iter().find(|result| result["version"] == row.version.as_str()));
-        let samples = result.and_then(|r| r["time_s"]["samples"].as_array());
-        let times = samples.map(|all| all.iter().filter_map(Value::as_f64).collect::<Vec<_>>());
-        let spread = times.filter(|times| !times.is_empty()).map(|times| sigma(&Times::of(times)));
-        let error = result.and_then(|r| r["verification"]["max_rel_error"].as_f64());
-        table.add_row([
-            row.version,
-            format!("{:.3}", row.time_s * 1e3),
-            or_dash(spread),
-            or_dash(row.over_v0.map(|ratio| format!("{ratio:.2}×"))),
-            format!("{:.4}", row.tflops),
-            or_dash(row.registers),
-            or_dash(row.warps_per_sm),
-            or_dash(error.map(|error| format!("{error:.1e}"))),
-            PASSED.into(),
-        ]);
-    }
+fn lines(run: &Run, command: &str) -> Vec<String> {
+    let device = &run.head.device;
+    let mut table = results_table(&run.results);
+    table.force_no_tty();
     let mut lines = vec![
         format!("$ {command}"),
-        format!(
-            "{}: {bands} bands ({} occupied), {igp} G′, {ig} G, energies {first}–{last}; \
-             {terms:.3e} terms",
-            run["system"]["name"].as_str().unwrap_or("–"),
-            occupied?,
-        ),
-        format!("on {}: {}", device("id"), device("name")),
+        system(&run.system),
+        format!("on {}: {}", device.id, device.name),
     ];
     lines.extend(table.to_string().lines().map(str::to_string));
-    Ok(lines)
+    lines
 }

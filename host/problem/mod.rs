@@ -25,7 +25,7 @@ use num_complex::Complex64;
 use crate::error::{DataError, Error, Result};
 pub use bands::Bands;
 pub use header::Header;
-pub use layout::{Reordered, SharedArrays};
+pub use layout::SharedArrays;
 pub use memory::Extents;
 pub use plan::{BandPlan, OddPoles};
 pub use slab::{Slab, SlabView};
@@ -230,7 +230,8 @@ impl Problem {
 
     /// What the later versions need to know of its bands, found out when it is first asked for.
     pub fn plan(&self) -> &BandPlan {
-        self.plan.get_or_init(|| BandPlan::of(self.bands(), range::poles_of(self.wtilde(), self.eps())))
+        self.plan
+            .get_or_init(|| BandPlan::of(self.bands(), range::poles_of(self.wtilde(), self.eps())))
     }
 
     /// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. Of a

@@ -48,7 +48,7 @@ impl Sums {
     }
 }
 
-/// Complex numbers as `[re, im]` in JSON.
+/// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
 mod pairs {
     use num_complex::Complex64;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -58,7 +58,8 @@ mod pairs {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
-        let pairs = Vec::<[f64; 2]>::deserialize(from)?;
-        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(re, im)).collect())
+        let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
+        let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
+        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
     }
 }

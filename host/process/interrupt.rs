@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use crate::process::output::note;
-use crate::process::progress;
+use crate::process::terminal::{self, note};
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -68,7 +67,7 @@ pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
     })
 }
 
-type Show<T> = dyn Fn(&T, bool) -> anyhow::Result<()> + Send + Sync;
+type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
 
 /// What is done so far, and how it is shown: at the end, or on an interrupt.
 pub struct Kept<T> {
@@ -78,10 +77,10 @@ pub struct Kept<T> {
 }
 
 impl<T: Send + 'static> Kept<T> {
-    /// `show` is told whether everything is done.
+    /// What is kept, and how it is shown.
     pub fn new(
         state: T,
-        show: impl Fn(&T, bool) -> anyhow::Result<()> + Send + Sync + 'static,
+        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
     ) -> Kept<T> {
         let state = Arc::new(Mutex::new(state));
         let show: Arc<Show<T>> = Arc::new(show);
@@ -89,7 +88,7 @@ impl<T: Send + 'static> Kept<T> {
             let (state, show) = (state.clone(), show.clone());
             Box::new(move || {
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Err(error) = show(&state, false) {
+                if let Err(error) = show(&state) {
                     note(format_args!("error: {error:#}"));
                 }
             })
@@ -111,7 +110,7 @@ impl<T: Send + 'static> Kept<T> {
     pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
         drop(self.guard);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = (self.show)(&state, done.is_ok());
+        let shown = (self.show)(&state);
         let done = done.map_err(Into::into)?;
         shown.map(|()| done)
     }
@@ -119,6 +118,9 @@ impl<T: Send + 'static> Kept<T> {
 
 /// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is
 /// caught so that a write beyond the limit of a file's size fails like any other.
+///
+/// # Errors
+/// The system's.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -161,7 +163,7 @@ fn stop() {
     state.stopping = Some(thread::current().id());
     let tasks = std::mem::take(&mut state.tasks);
     drop(state);
-    progress::clear();
+    terminal::clear();
     note("interrupted");
     for (_, task) in tasks.into_iter().rev() {
         // One that panics has said so; the program still has to end.

@@ -5,3 +5,4 @@ pub mod interrupt;
 pub mod output;
 pub mod progress;
 pub mod startup;
+pub mod terminal;

@@ -1,13 +1,11 @@
-//! What the program writes: files that appear whole or not at all, standard output, notes.
+//! What the program writes: files that appear whole or not at all, and standard output.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::process::interrupt;
-use crate::process::progress;
 
 /// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {
@@ -130,9 +128,4 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     } else {
         replace(path, |file| writeln!(file, "{text}"))
     }
-}
-
-/// A line on standard error, past a progress bar; whether it can be written does not matter.
-pub fn note(text: impl Display) {
-    progress::suspended(|| drop(writeln!(io::stderr(), "{text}")));
 }

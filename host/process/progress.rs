@@ -1,16 +1,10 @@
 //! Progress bars for long work, and lines beside them.
 
 use std::fmt::Display;
-use std::sync::{Mutex, PoisonError};
 
-use indicatif::{
-    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, WeakProgressBar,
-};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::process::output::note;
-
-/// The bar on the terminal, for what else is written there.
-static CURRENT: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+use crate::process::terminal::{self, note};
 
 /// Whether long work shows its progress.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +15,9 @@ pub struct Progress {
 
 impl Progress {
     /// A bar of `steps` on standard error, hidden where that is no terminal.
+    ///
+    /// # Panics
+    /// Never: its template is valid.
     pub fn bar(self, what: &str, steps: u64) -> ProgressBar {
         let target =
             if self.shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -37,7 +34,7 @@ impl Progress {
             .with_style(style)
             .with_message(what.to_string());
         if self.shown {
-            *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
+            terminal::shows(&bar);
         }
         bar
     }
@@ -47,24 +44,5 @@ impl Progress {
         if self.shown {
             note(text);
         }
-    }
-}
-
-fn current() -> Option<ProgressBar> {
-    CURRENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
-}
-
-/// Does something while no bar is on the terminal.
-pub fn suspended<T>(what: impl FnOnce() -> T) -> T {
-    match current() {
-        Some(bar) => bar.suspend(what),
-        None => what(),
-    }
-}
-
-/// Takes the bar off the terminal.
-pub fn clear() {
-    if let Some(bar) = current() {
-        bar.finish_and_clear();
     }
 }

@@ -1,5 +1,209 @@
-//! What is recorded of a run: all that is shown reads it.
+//! What is recorded of an experiment: all that is shown reads it, made now or read from a file.
+//!
+//! A record is one JSON object. Fields that do not apply are null, never missing; those that older
+//! records lack are read as null. [`SCHEMA`] is the layout that is written.
 
 pub mod ceilings;
+pub mod clock;
+pub mod comparison;
+pub mod info;
+pub mod profile;
 pub mod provenance;
 pub mod run;
+pub mod scaling;
+pub mod system;
+pub mod times;
+pub mod tuning;
+
+use std::path::Path;
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use crate::devices::DeviceInfo;
+use crate::error::{RecordError, Result};
+use crate::process::output::write_text;
+use provenance::{PROGRAM, Provenance};
+
+/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null.
+pub const SCHEMA: u32 = 2;
+
+/// The first layout; records without a number have it.
+const FIRST: u32 = 1;
+
+fn first() -> u32 {
+    FIRST
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What all records of experiments begin with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// Layout of the record.
+    pub schema: u32,
+    /// The program and its version; null in older records.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// Where the record comes from; null in older records.
+    #[serde(default)]
+    pub provenance: Option<Provenance>,
+    /// False for what an interrupt or an error left.
+    #[serde(default = "yes")]
+    pub complete: bool,
+    /// The device.
+    pub device: DeviceInfo,
+}
+
+impl Head {
+    /// Of an experiment that begins: not complete.
+    pub fn new(device: &DeviceInfo, provenance: Provenance) -> Head {
+        Head {
+            schema: SCHEMA,
+            program: Some(PROGRAM.into()),
+            provenance: Some(provenance),
+            complete: false,
+            device: device.clone(),
+        }
+    }
+}
+
+/// A record that files hold.
+pub trait Record: Serialize + DeserializeOwned {
+    /// Which one.
+    const KIND: Kind;
+}
+
+/// The kinds of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`run::Run`].
+    Run,
+    /// [`profile::Profile`].
+    Profile,
+    /// [`ceilings::Ceilings`].
+    Ceilings,
+    /// [`comparison::Comparison`].
+    Comparison,
+    /// [`scaling::Scaling`].
+    Scaling,
+    /// [`tuning::Tuning`].
+    Tuning,
+    /// [`clock::Clock`].
+    Clock,
+}
+
+impl Kind {
+    /// What such a record is of.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Run => "a run",
+            Kind::Profile => "a profile",
+            Kind::Ceilings => "ceilings",
+            Kind::Comparison => "a comparison",
+            Kind::Scaling => "a scaling",
+            Kind::Tuning => "a tuning",
+            Kind::Clock => "clocks",
+        }
+    }
+}
+
+/// What tells the kinds apart, and the layout.
+#[derive(Deserialize)]
+struct Marks {
+    schema: Option<serde_json::Number>,
+    results: Option<IgnoredAny>,
+    poles: Option<IgnoredAny>,
+    dadd: Option<IgnoredAny>,
+    theoretical: Option<IgnoredAny>,
+    parity: Option<IgnoredAny>,
+    points: Option<IgnoredAny>,
+    l2_bytes: Option<IgnoredAny>,
+}
+
+impl Marks {
+    fn kind(&self) -> Option<Kind> {
+        let of_results = if self.poles.is_some() { Kind::Tuning } else { Kind::Run };
+        let marks = [
+            (&self.dadd, Kind::Profile),
+            (&self.theoretical, Kind::Ceilings),
+            (&self.parity, Kind::Comparison),
+            (&self.points, Kind::Scaling),
+            (&self.l2_bytes, Kind::Clock),
+            (&self.results, of_results),
+        ];
+        marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind)
+    }
+}
+
+/// Reads a record from a file.
+///
+/// # Errors
+/// [`RecordError`]: the file, what was needed of it and what was found.
+pub fn read<R: Record>(path: &Path) -> Result<R> {
+    read_or(path, "")
+}
+
+/// As [`read`]; a file that cannot be read is answered with a remedy.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
+    let text = std::fs::read_to_string(path).map_err(|e| RecordError::Unreadable {
+        path: path.into(),
+        reason: e.to_string(),
+        remedy: if remedy.is_empty() { String::new() } else { format!("; {remedy}") },
+    })?;
+    Ok(parse(&text, path)?)
+}
+
+/// A record from the text of a file.
+///
+/// # Errors
+/// As those of [`read`], but for a file that cannot be read.
+pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, RecordError> {
+    let needed = R::KIND.name();
+    let other = |found| RecordError::OtherKind { path: path.into(), needed, found };
+    let marks: Marks = serde_json::from_str(text).map_err(|e| {
+        if e.is_data() {
+            other("something else")
+        } else {
+            RecordError::NoJson { path: path.into(), reason: e.to_string() }
+        }
+    })?;
+    match marks.kind() {
+        Some(kind) if kind == R::KIND => {}
+        Some(kind) => return Err(other(kind.name())),
+        None => return Err(other("something else")),
+    }
+    if let Some(found) = marks.schema
+        && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
+    {
+        let needed = format!("{FIRST} or {SCHEMA}");
+        return Err(RecordError::Schema { path: path.into(), needed, found: found.to_string() });
+    }
+    let field = |e: serde_json::Error| RecordError::Field {
+        path: path.into(),
+        needed,
+        reason: e.to_string(),
+    };
+    serde_json::from_str(text).map_err(field)
+}
+
+/// The text of a record, as files hold it but for the end of the last line.
+///
+/// # Panics
+/// Never: records are plain values under names.
+pub fn text(record: &impl Serialize) -> String {
+    serde_json::to_string_pretty(record).expect("a record of plain values")
+}
+
+/// Writes a record to a file, or to standard output for `-`.
+///
+/// # Errors
+/// [`crate::Error::Write`].
+pub fn write(path: &Path, record: &impl Serialize) -> Result<()> {
+    write_text(path, &text(record))
+}

@@ -1,9 +1,9 @@
 //! Where a record comes from: when, where and by what it was made.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::times::Repetition;
 use crate::devices::{DeviceInfo, gpu};
-use crate::experiments::measure::Repetition;
 use crate::problem::Origin;
 
 /// The program's commit, where the build knew it; `-dirty` at its end tells of changes.
@@ -22,20 +22,20 @@ pub fn kernels_by() -> Option<String> {
 }
 
 /// Where a record comes from.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// When it was begun, RFC 3339, UTC.
     pub date: String,
     /// The host's name.
     pub host: Option<String>,
     /// [`COMMIT`].
-    pub commit: Option<&'static str>,
+    pub commit: Option<String>,
     /// The compiler of the kernels and its LLVM.
     pub kernels_by: Option<String>,
     /// The file that `GPP_PTX` names in place of the program's own kernels.
     pub ptx: Option<String>,
     /// [`PROGRAM_BY`].
-    pub program_by: Option<&'static str>,
+    pub program_by: Option<String>,
     /// The GPU's driver.
     pub driver: Option<String>,
     /// Seed of a synthetic system.
@@ -55,10 +55,10 @@ impl Provenance {
         Provenance {
             date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
             host: sysinfo::System::host_name().ok(),
-            commit: COMMIT,
+            commit: COMMIT.map(str::to_string),
             kernels_by: kernels_by(),
             ptx: std::env::var("GPP_PTX").ok(),
-            program_by: PROGRAM_BY,
+            program_by: PROGRAM_BY.map(str::to_string),
             driver: device.driver.clone(),
             seed: None,
             input: None,

@@ -1,113 +1,123 @@
-//! The record of a run and its JSON. Fields that do not apply are null, never missing.
+//! The record of a run: versions on one problem and device.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
+use super::provenance::Provenance;
+use super::system::SystemInfo;
+use super::times::{Repetition, Spread, Times};
+use super::{Head, Kind, Record};
 use crate::devices::DeviceInfo;
-use crate::experiments::measure::{Record, Repetition};
-use crate::problem::Problem;
+use crate::problem::{Problem, Sums};
 use crate::process::startup;
-use crate::record::provenance::{PROGRAM, Provenance};
+use crate::reference::verify::{Outcome, Verification};
 
-/// Version of the JSON's layout.
-pub const SCHEMA: u64 = 1;
-
-/// What a record tells of the system.
-#[derive(Clone, Debug, Serialize)]
-pub struct SystemInfo {
-    /// System name or file name.
-    pub name: String,
-    /// Bands.
-    pub nbands: usize,
-    /// Occupied bands.
-    pub nvband: i32,
-    /// G′ vectors.
-    pub ngpown: usize,
-    /// G vectors.
-    pub ncouls: usize,
-    /// First energy.
-    pub nstart: usize,
-    /// Last energy.
-    pub nend: usize,
-    /// Terms of the sum: (n, igp, ig, iw).
-    #[serde(skip)]
-    pub terms: u64,
-}
-
-/// Versions run on one problem and device: all that tables and JSON read.
-#[derive(Clone, Debug)]
+/// Versions run on one problem and device: what `--json` writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The device.
-    pub device: DeviceInfo,
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
+    /// Seconds from the start of the program to its first launch.
+    pub startup_s: Option<f64>,
     /// The problem.
     pub system: SystemInfo,
-    /// Where the record comes from.
-    pub provenance: Provenance,
-    /// What was measured of each version.
-    pub records: Vec<Record>,
+    /// What was measured, in the order in which the versions ran.
+    pub results: Vec<Measurement>,
+}
+
+impl Record for Run {
+    const KIND: Kind = Kind::Run;
 }
 
 impl Run {
     /// A run that begins.
     pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
-        let h = problem.header();
+        let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
-            device: device.clone(),
-            system: SystemInfo {
-                name: problem.name().into(),
-                nbands: h.nbands,
-                nvband: h.nvband,
-                ngpown: h.ngpown,
-                ncouls: h.ncouls,
-                nstart: h.nstart,
-                nend: h.nend,
-                terms: problem.terms(),
-            },
-            provenance: Provenance::now(device).of(problem.origin(), repetition),
-            records: Vec::new(),
+            head: Head::new(device, provenance),
+            startup_s: startup::seconds(),
+            system: SystemInfo::of(problem),
+            results: Vec::new(),
         }
     }
 
-    /// The object that `--json` writes; `complete` is false for what an interrupt or an error left.
-    pub fn document(&self, complete: bool) -> Value {
-        json!({
-            "schema": SCHEMA,
-            "program": PROGRAM,
-            "provenance": self.provenance,
-            "complete": complete,
-            "startup_s": startup::seconds(),
-            "device": self.device,
-            "system": self.system,
-            "results": self.records.iter().map(result).collect::<Vec<_>>(),
-        })
+    /// Takes a version's result in.
+    pub fn push(&mut self, result: Measurement) {
+        self.results.push(result);
+        self.startup_s = startup::seconds();
+    }
+
+    /// Whether every version ran and passed.
+    pub fn passed(&self) -> bool {
+        self.results.iter().all(Measurement::passed)
+    }
+
+    /// The result of a version that passed.
+    pub fn passed_result(&self, version: &str) -> Option<&Measurement> {
+        self.results.iter().find(|result| result.version == version && result.passed())
     }
 }
 
-fn result(record: &Record) -> Value {
-    let pairs = |sums: &[num_complex::Complex64]| -> Vec<[Value; 2]> {
-        sums.iter().map(|z| [json!(z.re), json!(z.im)]).collect()
-    };
-    json!({
-        "version": record.version,
-        "device": record.device,
-        "time_s": record.times,
-        "spread": {
-            "sigma_s": record.times.sigma(),
-            "relative": record.times.relative_spread(),
-            "outliers": record.times.outliers(),
-        },
-        "flops": record.flops,
-        "flops_source": record.flops_source,
-        "tflops": record.tflops(),
-        "registers": record.kernel.registers,
-        "local_bytes": record.kernel.local_bytes,
-        "warps_per_sm": record.kernel.warps_per_sm,
-        "threads_per_block": record.threads_per_block,
-        "blocks": record.blocks,
-        "shape": record.shape,
-        "asx": pairs(&record.sums.asx),
-        "ach": pairs(&record.sums.ach),
-        "deterministic": record.deterministic,
-        "verification": record.verification,
-    })
+/// What was measured of one version on one problem and device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The version's id.
+    pub version: String,
+    /// The device's id.
+    pub device: String,
+    /// Times of the calculation.
+    #[serde(rename = "time_s")]
+    pub times: Times,
+    /// How far they lie apart; null in older records.
+    pub spread: Option<Spread>,
+    /// FP64 operations of the calculation, FMA = 2; null where the version's are not counted.
+    pub flops: Option<f64>,
+    /// Where the operation count comes from, or that there is none.
+    pub flops_source: String,
+    /// Operations by the median time, in 10¹² a second.
+    pub tflops: Option<f64>,
+    /// The symbol of the version's kernel; null in older records.
+    pub kernel: Option<String>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Local memory of a thread in bytes.
+    pub local_bytes: Option<u32>,
+    /// Warps that fit on a multiprocessor.
+    pub warps_per_sm: Option<u32>,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Blocks of a launch.
+    pub blocks: u32,
+    /// The tiles, of versions that have them.
+    pub shape: Option<TileShape>,
+    /// `asx` and `ach` of the last run, starting sums included; parts that are no numbers are null.
+    #[serde(flatten)]
+    pub sums: Sums,
+    /// Whether all runs found the same bits.
+    pub deterministic: bool,
+    /// The comparison with the reference.
+    pub verification: Verification,
+}
+
+impl Measurement {
+    /// How it came out.
+    pub fn outcome(&self) -> Outcome {
+        self.verification.outcome
+    }
+
+    /// Whether it ran and was verified.
+    pub fn passed(&self) -> bool {
+        self.outcome() == Outcome::Passed
+    }
+}
+
+/// The shape of a tiled version's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TileShape {
+    /// `igp` of a thread.
+    pub tile: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Most registers of a thread.
+    pub max_registers: Option<u32>,
 }

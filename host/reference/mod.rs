@@ -12,7 +12,7 @@ use crate::problem::{Origin, Problem, Sums};
 use crate::process::progress::Progress;
 
 /// Where reference sums come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// `asxtempref` and `achtempref` of the input file.
@@ -21,6 +21,8 @@ pub enum Source {
     Golden,
     /// Evaluated now by [`evaluate`].
     Serial,
+    /// v3's, on the same device.
+    Device,
 }
 
 /// Terms that are evaluated in double-double numbers at most: a second on two cores.

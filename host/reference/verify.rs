@@ -10,7 +10,7 @@
 //! that are farther off than that may cancel: then Σ|terms| is evaluated, where that is not too much.
 
 use num_complex::Complex64;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::problem::{Header, Problem, Sums};
 use crate::reference::{Reference, Scale, Source};
@@ -22,7 +22,7 @@ const TERM: f64 = 128.0;
 const RANDOM: f64 = 8.0;
 
 /// How a run came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every output is within the tolerance.
@@ -36,17 +36,18 @@ pub enum Outcome {
 }
 
 /// What errors are relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RelativeTo {
     /// The reference sum.
+    #[default]
     Sum,
     /// Σ|terms|.
     Terms,
 }
 
 /// A comparison and what it found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     /// The verdict.
     pub outcome: Outcome,
@@ -54,7 +55,8 @@ pub struct Verification {
     pub max_rel_error: Option<f64>,
     /// Largest error that passes.
     pub tolerance: f64,
-    /// What both are relative to.
+    /// What both are relative to; of older records, which lack it, the sum.
+    #[serde(default)]
     pub relative_to: RelativeTo,
     /// Where the reference comes from.
     pub reference: Option<Source>,

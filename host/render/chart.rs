@@ -6,9 +6,11 @@ use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
+use crate::analysis::bounds::share_of_peak;
 use crate::analysis::roofline::{LEVELS, Level, Point, points};
-use crate::experiments::profile::Profile;
-use crate::record::ceilings::{Ceilings, share_of_peak};
+use crate::error::ChartError;
+use crate::record::ceilings::Ceilings;
+use crate::record::profile::Profile;
 
 /// Pixels of a chart.
 pub const SIZE: (u32, u32) = (960, 640);
@@ -31,8 +33,8 @@ fn color(level: Level) -> RGBColor {
 /// The chart as SVG; each dot tells its version, intensity and rate where a pointer rests on it.
 ///
 /// # Errors
-/// What the drawing library says.
-pub fn svg(title: &str, profiles: &[&Profile], ceilings: &Ceilings) -> Result<String, String> {
+/// [`ChartError`].
+pub fn svg(title: &str, profiles: &[&Profile], ceilings: &Ceilings) -> Result<String, ChartError> {
     let mut text = String::new();
     let dots = draw(SVGBackend::with_string(&mut text, SIZE), title, profiles, ceilings)?;
     let hover: String = dots
@@ -56,13 +58,13 @@ pub fn svg(title: &str, profiles: &[&Profile], ceilings: &Ceilings) -> Result<St
 /// The chart as a PNG file.
 ///
 /// # Errors
-/// What the drawing library says.
+/// [`ChartError`].
 pub fn png(
     path: &std::path::Path,
     title: &str,
     profiles: &[&Profile],
     ceilings: &Ceilings,
-) -> Result<(), String> {
+) -> Result<(), ChartError> {
     draw(BitMapBackend::new(path, SIZE), title, profiles, ceilings).map(|_| ())
 }
 
@@ -72,19 +74,24 @@ fn draw<DB: DrawingBackend>(
     title: &str,
     profiles: &[&Profile],
     ceilings: &Ceilings,
-) -> Result<Vec<Dot>, String> {
+) -> Result<Vec<Dot>, ChartError> {
     // The same letters in SVG and PNG, whatever fonts the machine has.
     static FONTS: Once = Once::new();
     FONTS.call_once(|| {
         let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     });
     let area = backend.into_drawing_area();
-    let said = |e: DrawingAreaErrorKind<DB::ErrorType>| e.to_string();
+    let said = |e: DrawingAreaErrorKind<DB::ErrorType>| ChartError::Drawing(e.to_string());
     area.fill(&WHITE).map_err(said)?;
 
     let all: Vec<Point> = profiles.iter().flat_map(|profile| points(profile)).collect();
     if let Some(bad) = all.iter().find(|p| !(p.intensity > 0.0 && p.flops_per_s > 0.0)) {
-        return Err(format!("{} has no {} point: {bad:?}", bad.version, bad.level.name()));
+        return Err(ChartError::NoPoint {
+            version: bad.version.clone(),
+            level: bad.level.name(),
+            intensity: bad.intensity,
+            flops_per_s: bad.flops_per_s,
+        });
     }
     let lowest = |of: fn(&Point) -> f64| all.iter().map(of).fold(f64::INFINITY, f64::min);
     let highest = |of: fn(&Point) -> f64| all.iter().map(of).fold(0.0, f64::max);

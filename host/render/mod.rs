@@ -1,6 +1,13 @@
 //! Records and statements as text: shown, not computed.
 
 pub mod chart;
+pub mod charts;
+pub mod comparison;
 pub mod html;
-pub mod parity;
+pub mod kernels;
+pub mod profiles;
+pub mod results;
+pub mod scaling;
 pub mod table;
+pub mod table1;
+pub mod tuning;

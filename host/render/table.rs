@@ -1,17 +1,12 @@
-//! Tables for the terminal.
+//! What tables for the terminal have in common.
 
 use std::fmt::Write;
 
 use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
 };
-use gpp_kernels::kernel::{Entry, Gpu, Kernel};
 
-use crate::analysis::table1::{self, HEADINGS};
-use crate::catalogue::published::Published;
-use crate::devices::KernelInfo;
-use crate::experiments::measure::{Record, Times};
-use crate::experiments::profile::Profile;
+use crate::record::times::Times;
 use crate::reference::verify::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
@@ -99,150 +94,16 @@ pub fn outcome_cell(of: Outcome) -> Cell {
     })
 }
 
-/// Which operation counts rates are by.
-pub fn rated_by(source: &str) -> String {
-    match source.strip_prefix("archived: ") {
-        Some(rest) => format!("TFLOP/s by archived operation counts ({rest})"),
-        None => format!("TFLOP/s by operation counts: {source}"),
-    }
-}
-
 /// The standard deviation of times in percent of their median.
 pub fn sigma(times: &Times) -> String {
-    or_dash(times.sigma().map(|sigma| format!("{:.1} %", 100.0 * sigma / times.median)))
+    or_dash(times.relative_sigma().map(|share| format!("{:.1} %", 100.0 * share)))
 }
 
-/// One line for each record; speed-ups are over v0 where it ran and passed.
-pub fn results(records: &[Record], width: Option<u16>) -> String {
-    let baseline = records
-        .iter()
-        .find(|r| r.version == "v0" && r.verification.outcome == Outcome::Passed)
-        .map(|r| r.times.median);
-    let mut table = table(&[
-        "version",
-        "median [ms]",
-        "σ",
-        "over v0",
-        "TFLOP/s",
-        "registers",
-        "warps/SM",
-        "rel. error",
-        "outcome",
-    ]);
-    for record in records {
-        let over_v0 = baseline.map(|v0| format!("{:.2}×", v0 / record.times.median));
-        let error = record.verification.max_rel_error.map(|error| format!("{error:.1e}"));
-        table.add_row(vec![
-            Cell::new(record.version),
-            Cell::new(format!("{:.3}", record.times.median * 1e3)),
-            Cell::new(sigma(&record.times)),
-            Cell::new(or_dash(over_v0)),
-            Cell::new(format!("{:.4}", record.tflops())),
-            Cell::new(or_dash(record.kernel.registers)),
-            Cell::new(or_dash(record.kernel.warps_per_sm)),
-            Cell::new(or_dash(error)),
-            outcome_cell(record.verification.outcome),
-        ]);
+/// Which operation counts rates are by.
+pub fn rated_by(source: &str) -> String {
+    match source.split_once(": ") {
+        Some(("archived", rest)) => format!("TFLOP/s by archived operation counts ({rest})"),
+        Some(("none", why)) => format!("no TFLOP/s: {why}"),
+        _ => format!("TFLOP/s by operation counts: {source}"),
     }
-    fit(table, &[5, 6, 2, 7, 4], width)
-}
-
-/// One line for each kernel.
-pub fn kernels(kernels: &[(&Gpu, &Kernel, &Entry, KernelInfo)], width: Option<u16>) -> String {
-    let mut table = table(&[
-        "kernel",
-        "energies",
-        "threads",
-        "registers",
-        "local [B]",
-        "shared [B]",
-        "warps/SM",
-        "what it changes",
-    ]);
-    if let Some(column) = table.column_mut(7) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    for (version, kernel, entry, info) in kernels {
-        table.add_row(vec![
-            info.symbol.clone(),
-            entry.energies.to_string(),
-            kernel.threads.to_string(),
-            or_dash(info.registers),
-            or_dash(info.local_bytes),
-            or_dash(info.shared_bytes),
-            or_dash(info.warps_per_sm),
-            version.version.change.to_string(),
-        ]);
-    }
-    fit(table, &[5, 1, 4], width)
-}
-
-/// One line for each profile: what it takes, moves and waits for.
-pub fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
-    let mut table = table(&[
-        "version",
-        "time [ms]",
-        "TFLOP/s",
-        "FLOP/term",
-        "source counts",
-        "FMA",
-        "FP64 busy",
-        "FLOP/B HBM",
-        "L2",
-        "L1",
-        "waits for",
-    ]);
-    for p in profiles {
-        let intensity = |bytes: f64| format!("{:.2}", p.flops() / bytes);
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        table.add_row(vec![
-            p.version.clone(),
-            format!("{:.1}", p.seconds() * 1e3),
-            format!("{:.2}", p.rate() / 1e12),
-            format!("{:.1}", p.flops() / p.terms as f64),
-            or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
-            percent(p.fma_ratio()),
-            or_dash(p.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
-            intensity(p.bytes.hbm),
-            intensity(p.bytes.l2),
-            intensity(p.bytes.l1),
-            or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
-        ]);
-    }
-    fit(table, &[4, 9, 8, 5, 3], width)
-}
-
-/// Instructions in the code of each version's kernel, where it was disassembled.
-pub fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
-    let mut table =
-        table(&["version", "DFMA", "DMUL", "DADD", "DSETP", "MUFU", "instructions", "counted by"]);
-    for p in profiles {
-        let Some(d) = &p.disassembly else { continue };
-        let i = &d.instructions;
-        let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all].map(|n| n.to_string());
-        table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
-    }
-    fit(table, &[4], width)
-}
-
-/// The paper's Table I beside a run.
-pub fn table1(rows: &[table1::Row], width: Option<u16>) -> String {
-    // The system stands above the table.
-    let mut table = table(&HEADINGS.map(|heading| heading.replace("V100 ", "V100\n"))[1..]);
-    for row in rows {
-        table.add_row(&row.cells()[1..]);
-    }
-    fit(table, &[2, 11, 10, 6, 5, 8], width)
-}
-
-/// A published table.
-pub fn published(published: &Published, width: Option<u16>) -> String {
-    let mut table = table(&published.headings);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    for row in &published.rows {
-        table.add_row(row);
-    }
-    fit(table, &[], width)
 }

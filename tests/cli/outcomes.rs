@@ -1,9 +1,11 @@
 //! A device that gives sums on purpose: outcomes and spread.
 
 use crate::common::{self, fixture};
-use gpp::experiments::measure::{Record, Repetition, Times, measure};
-use gpp::kernels::versions::ALL;
+use gpp::experiments::measure::measure;
+use gpp::kernels::registry::VERSIONS;
 use gpp::problem::Sums;
+use gpp::record::run::{Measurement, Run};
+use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
 
 /// A device whose runs give these sums in turn.
@@ -19,8 +21,8 @@ impl gpp::devices::Device for Fake {
 
     fn kernel(
         &self,
-        _: &gpp::kernels::kernel::Kernel,
-        _: &gpp::kernels::kernel::Entry,
+        _: &gpp::kernels::registry::Version,
+        _: &gpp::kernels::registry::Body,
     ) -> gpp::Result<gpp::devices::KernelInfo> {
         Ok(gpp::devices::KernelInfo {
             registers: Some(64),
@@ -48,7 +50,7 @@ impl gpp::devices::Loaded for FakeRun<'_> {
         &self.plan
     }
 
-    fn run(&mut self, _: &gpp::kernels::kernel::Gpu) -> gpp::Result<(Sums, f64)> {
+    fn run(&mut self, _: &gpp::kernels::registry::Version) -> gpp::Result<(Sums, f64)> {
         let value = num_complex::Complex64::from(*self.sums.next().unwrap());
         let part = vec![value; self.nw];
         Ok((Sums { asx: part.clone(), ach: part }, 0.1234567))
@@ -56,7 +58,7 @@ impl gpp::devices::Loaded for FakeRun<'_> {
 }
 
 /// A record of runs that give these sums, against a reference of one.
-pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
+pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Measurement) {
     let problem = fixture("plain");
     let one = vec![num_complex::Complex64::from(1.0); problem.nw()];
     let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
@@ -65,7 +67,7 @@ pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Record) {
     let info = gpp::devices::emulator::Emulator::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
-        ALL[0],
+        VERSIONS[0],
         &fake,
         gpp::devices::Device::load(&fake, &problem).unwrap().as_mut(),
         &problem,
@@ -90,15 +92,15 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
         let passed =
             gpp::cli::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
         assert_eq!(passed, outcome == Outcome::Passed);
-        let table = gpp::render::table::results(std::slice::from_ref(&record), None);
+        let table = gpp::render::results::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
         let info = gpp::devices::emulator::Emulator::new();
         let repetition = Repetition { warmup: 0, repeat: 3 };
         let info = gpp::devices::Device::info(&info);
-        let mut run = gpp::record::run::Run::new(info, &problem, repetition);
-        run.records.push(record);
-        let outcome = &run.document(true)["results"][0]["verification"]["outcome"];
-        assert_eq!(outcome == "nondeterministic", table.contains("BITS DIFFER"));
+        let mut run = Run::new(info, &problem, repetition);
+        run.push(record);
+        let outcome = gpp::record::text(&run).contains("\"outcome\": \"nondeterministic\"");
+        assert_eq!(outcome, table.contains("BITS DIFFER"));
     }
 }
 

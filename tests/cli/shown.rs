@@ -15,13 +15,13 @@ fn help_and_tables_fit_a_narrow_terminal() {
     }
     let records = [measured(&[1.0; 8]).1];
     for width in [80, 60, 40] {
-        let table = gpp::render::table::results(&records, Some(width));
+        let table = gpp::render::results::results(&records, Some(width));
         assert!(table.contains("median"), "{table}");
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
-    let table = gpp::render::table::results(&records, Some(80));
+    let table = gpp::render::results::results(&records, Some(80));
     assert!(table.contains("not shown in this width: registers"), "{table}");
-    let wide = gpp::render::table::results(&records, None);
+    let wide = gpp::render::results::results(&records, None);
     assert!(wide.contains("registers") && !wide.contains("not shown"), "{wide}");
 }
 

@@ -1,4 +1,4 @@
-//! What this GPU can do, measured by our own kernels and computed from its clocks and widths.
+//! What this GPU can do, measured by our own kernels, and the clocks and widths that promise more.
 
 use std::ffi::c_void;
 
@@ -9,8 +9,6 @@ use gpp_kernels::ceilings::{
 use super::Gpu;
 use super::driver::{DeviceAttribute as Attribute, Function, Stream};
 use crate::error::Result;
-use crate::record::ceilings::{Ceilings, Theoretical, fp64_lanes};
-use crate::record::provenance::kernels_by;
 
 /// Blocks of each multiprocessor, enough to fill it.
 const BLOCKS: u32 = 8;
@@ -24,12 +22,35 @@ const MEMORY_BYTES: u64 = 4 << 30;
 /// A tile that any L1 holds.
 const L1_BYTES: u64 = 16 << 10;
 
+/// What was measured, in operations and bytes a second, and what the driver tells of the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// FP64 operations, all of them fused.
+    pub fp64: f64,
+    /// Reads from memory.
+    pub hbm: f64,
+    /// Reads from L2.
+    pub l2: f64,
+    /// Reads from L1.
+    pub l1: f64,
+    /// Compute capability.
+    pub capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Their highest clock.
+    pub hertz: f64,
+    /// The memory's highest clock.
+    pub memory_hertz: f64,
+    /// Bits of the memory's bus.
+    pub bus_bits: f64,
+}
+
 impl Gpu {
-    /// Measures the ceilings.
+    /// Measures the limits.
     ///
     /// # Errors
     /// [`crate::Error::Driver`].
-    pub fn ceilings(&self) -> Result<Ceilings> {
+    pub fn limits(&self) -> Result<Limits> {
         let context = &self.context;
         let multiprocessors = context.attribute(Attribute::MultiprocessorCount)?;
         let l2_bytes = u64::from(context.attribute(Attribute::L2CacheSize)?);
@@ -64,28 +85,13 @@ impl Gpu {
 
         let hertz = 1e3 * f64::from(context.attribute(Attribute::ClockRate)?);
         let memory_hertz = 1e3 * f64::from(context.attribute(Attribute::MemoryClockRate)?);
-        let width = f64::from(context.attribute(Attribute::GlobalMemoryBusWidth)?);
+        let bus_bits = f64::from(context.attribute(Attribute::GlobalMemoryBusWidth)?);
         let capability = (
             context.attribute(Attribute::ComputeCapabilityMajor)?,
             context.attribute(Attribute::ComputeCapabilityMinor)?,
         );
-        let sms = f64::from(multiprocessors);
-        Ok(Ceilings {
-            device: self.info.name.clone(),
-            kernels_by: kernels_by(),
-            fp64: operations / seconds,
-            hbm,
-            l2,
-            l1,
-            theoretical: Theoretical {
-                fp64: fp64_lanes(capability).map(|lanes| 2.0 * lanes * sms * hertz),
-                // Two transfers a clock.
-                hbm: 2.0 * memory_hertz * width / 8.0,
-                l1: 128.0 * sms * hertz,
-                // SMs × 4 B × lanes × clock (rules of thumb for shared memory).
-                shared: 4.0 * 32.0 * sms * hertz,
-            },
-        })
+        let fp64 = operations / seconds;
+        Ok(Limits { fp64, hbm, l2, l1, capability, multiprocessors, hertz, memory_hertz, bus_bits })
     }
 
     /// Seconds of the fastest of some runs, after one that is not timed.

@@ -1,6 +1,6 @@
 //! A GPU, through its driver.
 
-mod ceilings;
+pub mod ceilings;
 pub mod driver;
 mod modules;
 mod placed;

@@ -144,7 +144,8 @@ impl PlacedSlab {
     pub fn want(&mut self, to: Uploads, slab: SlabView, kernel: &Kernel) -> Result<()> {
         let of_layout = &mut self.aqsm_local[kernel.layout as usize];
         if of_layout.is_none() {
-            *of_layout = Some(to.of("aqsm_local", &aqsm_local(slab, to.problem.plan(), kernel.layout))?);
+            *of_layout =
+                Some(to.of("aqsm_local", &aqsm_local(slab, to.problem.plan(), kernel.layout))?);
         }
         let of_poles = &mut self.odd[kernel.poles as usize];
         if kernel.layout == Layout::Planned && of_poles.is_none() {

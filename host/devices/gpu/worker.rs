@@ -77,11 +77,8 @@ impl<'a> OnGpu<'a> {
         self.place(slab)?;
         let (bands, plan) = (self.problem.bands(), self.plan);
         let launch = {
-            let uploads = Uploads {
-                context: &self.gpu.context,
-                stream: &self.stream,
-                problem: self.problem,
-            };
+            let uploads =
+                Uploads { context: &self.gpu.context, stream: &self.stream, problem: self.problem };
             let placed = self.slab.as_mut().expect("placed above");
             let kernel = plan.kernel(gpu);
             self.bands.want(uploads, kernel.layout)?;
@@ -91,8 +88,7 @@ impl<'a> OnGpu<'a> {
         let Launch { kernel, entry, grid } = launch;
 
         let values = bands.nw() * VALUES;
-        let (partials, sums) =
-            (grid.blocks() as usize * values, grid.groups as usize * values);
+        let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
         if self.partials.len() < partials {
             self.partials = self.gpu.context.buffer("partial sums", partials)?;
         }
@@ -188,11 +184,8 @@ impl Worker for OnGpu<'_> {
         }
         // Gone before the next takes its place.
         self.slab = None;
-        let uploads = Uploads {
-            context: &self.gpu.context,
-            stream: &self.stream,
-            problem: self.problem,
-        };
+        let uploads =
+            Uploads { context: &self.gpu.context, stream: &self.stream, problem: self.problem };
         self.slab = Some(PlacedSlab::new(uploads, slab)?);
         Ok(())
     }
@@ -201,8 +194,7 @@ impl Worker for OnGpu<'_> {
         let kernel = self.plan.kernel(gpu);
         let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
         let second = self.gpu.module(reduction::SYMBOL)?;
-        let functions =
-            Functions { kernel: &first, second_stage: &second, symbol: str::to_string };
+        let functions = Functions { kernel: &first, second_stage: &second, symbol: str::to_string };
         self.sum_by(slab, gpu, &functions)
     }
 }

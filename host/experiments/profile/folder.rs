@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::catalogue::order;
 use crate::error::{Error, Result};
-use crate::experiments::profile::{self, Profile};
+use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
+use crate::record::profile::Profile;
+use crate::record::run::Run;
+use crate::record::{self, text};
 
 /// The ceilings' file in a folder of profiles.
 pub const CEILINGS: &str = "ceilings.json";
@@ -27,17 +31,39 @@ pub struct Records {
 
 impl Records {
     /// From `dir` itself, or from the only folder in it that has any.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a folder of none or of several systems;
+    /// [`crate::error::RecordError`].
     pub fn load(dir: &Path) -> Result<Records> {
         let folder = folder(dir)?;
-        let profiles = profile::load(&folder)?;
+        let profiles = load(&folder)?;
         let system = one_system(&folder, &profiles)?;
         let ceilings = ceilings(&folder)?;
         Ok(Records { folder, system, profiles, ceilings })
     }
 
+    /// The run that the profiles were made beside.
+    ///
+    /// # Errors
+    /// [`crate::error::RecordError`]; [`Error::Data`] for a run of another system.
+    pub fn run(&self) -> Result<Run> {
+        let path = self.folder.join(RUN);
+        let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
+        let run: Run = record::read_or(&path, &remedy)?;
+        if run.system.name != self.system {
+            let (of, beside) = (&run.system.name, &self.system);
+            return Err(wrong(
+                &path,
+                format!("is of {of}, the profiles beside it are of {beside}"),
+            ));
+        }
+        Ok(run)
+    }
+
     /// The files that were read, or will be.
     pub fn files(&self) -> Vec<PathBuf> {
-        let profiles = self.profiles.iter().map(|p| profile::path(&self.folder, &p.version));
+        let profiles = self.profiles.iter().map(|p| path(&self.folder, &p.version));
         profiles.chain([CEILINGS, RUN].map(|name| self.folder.join(name))).collect()
     }
 }
@@ -60,11 +86,14 @@ fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
 }
 
 /// Fails where a folder already holds profiles of another system.
+///
+/// # Errors
+/// [`Error::Data`] that names both systems.
 pub fn require_room(folder: &Path, system: &str) -> Result<()> {
     if !has_profiles(folder) {
         return Ok(());
     }
-    match one_system(folder, &profile::load(folder)?)? {
+    match one_system(folder, &load(folder)?)? {
         other if other != system => {
             let what = format!("holds profiles of {other}; name another with --dir for {system}");
             Err(wrong(folder, what))
@@ -94,19 +123,56 @@ fn folder(dir: &Path) -> Result<PathBuf> {
 }
 
 fn has_profiles(folder: &Path) -> bool {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+    !files(folder).is_empty()
+}
+
+/// The files of a folder that are named as profiles.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("profile-") && name.ends_with(".json")
-    })
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
+    files.sort();
+    files
 }
 
 fn ceilings(folder: &Path) -> Result<Ceilings> {
-    let path = folder.join(CEILINGS);
-    let text = std::fs::read_to_string(&path).map_err(|e| {
-        let remedy = "`gpp profile` measures the ceilings on the GPU; copy the file that it wrote \
-                      there beside these profiles";
-        wrong(&path, format!("cannot read: {e}; {remedy}"))
-    })?;
-    serde_json::from_str(&text).map_err(|e| wrong(&path, format!("holds no ceilings: {e}")))
+    let remedy = "`gpp profile` measures the ceilings on the GPU; copy the file that it wrote there \
+                  beside these profiles";
+    record::read_or(&folder.join(CEILINGS), remedy)
+}
+
+/// Where the profile of a version is kept in a folder of profiles.
+pub fn path(folder: &Path, version: &str) -> PathBuf {
+    folder.join(format!("profile-{version}.json"))
+}
+
+/// Writes a profile to its folder.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn store(folder: &Path, profile: &Profile) -> Result<()> {
+    write_text(&path(folder, &profile.version), &text(profile))
+}
+
+/// Reads the profiles of a folder in the versions' order.
+///
+/// # Errors
+/// [`Error::Data`] for a folder without any; [`crate::error::RecordError`] for a file that
+/// is none.
+pub fn load(folder: &Path) -> Result<Vec<Profile>> {
+    let mut profiles: Vec<Profile> =
+        files(folder).iter().map(|path| record::read(path)).collect::<Result<_>>()?;
+    profiles.sort_by_key(|profile| order::place(&profile.version).unwrap_or(usize::MAX));
+    if profiles.is_empty() {
+        let what = if folder.is_dir() {
+            "holds no profile-v*.json; `gpp profile` makes them"
+        } else {
+            "no such folder; `gpp profile` makes it"
+        };
+        return Err(wrong(folder, what.into()));
+    }
+    Ok(profiles)
 }

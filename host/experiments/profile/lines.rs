@@ -1,21 +1,7 @@
 //! Warp samples by source line, from the profiler's source page (`--print-source cuda,sass --csv`).
 
-use serde::{Deserialize, Serialize};
-
-/// Samples of one source line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SourceLine {
-    /// The file, relative to the repository.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// Its text.
-    pub text: String,
-    /// All warp samples.
-    pub samples: u64,
-    /// Those of warps that did not issue.
-    pub not_issued: u64,
-}
+use crate::error::ProfileError;
+use crate::record::profile::SourceLine;
 
 /// Lines of one kernel, over all its launches, most samples first.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +23,7 @@ const COLUMNS: [[&str; 2]; 2] = [
 ///
 /// # Errors
 /// What was needed and what was found.
-pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
+pub fn parse(text: &str) -> Result<Vec<KernelLines>, ProfileError> {
     let mut kernels: Vec<KernelLines> = Vec::new();
     let mut current = 0;
     let mut file = "";
@@ -58,7 +44,8 @@ pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
                     .iter()
                     .find_map(|[all, rest]| Some((from_end(all)?, from_end(rest)?, row.len())));
                 if columns.is_none() {
-                    return Err(format!("the source page has no warp samples: {row:?}"));
+                    let what = format!("the source page has no warp samples: {row:?}");
+                    return Err(ProfileError::Table(what));
                 }
             }
             number => {
@@ -69,7 +56,7 @@ pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
                     continue;
                 };
                 if row.len() < width {
-                    return Err(format!("a row ends early: {row:?}"));
+                    return Err(ProfileError::Table(format!("a row ends early: {row:?}")));
                 }
                 let count = |from_end: usize| {
                     row[row.len() - 1 - from_end].replace([',', '.'], "").parse().unwrap_or(0)
@@ -86,9 +73,8 @@ pub fn parse(text: &str) -> Result<Vec<KernelLines>, String> {
         }
     }
     if kernels.is_empty() {
-        return Err(
-            "no \"Function Name\": is it a source page with --print-source cuda,sass?".into()
-        );
+        let what = "no \"Function Name\": is it a source page with --print-source cuda,sass?";
+        return Err(ProfileError::Table(what.into()));
     }
     for kernel in &mut kernels {
         kernel.lines.sort_by_key(|line| std::cmp::Reverse(line.samples));

@@ -4,10 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::counters;
 use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
-use crate::error::{Error, Result};
+use crate::error::ProfileError;
 use crate::process::interrupt;
+
+type Result<T> = std::result::Result<T, ProfileError>;
 
 /// The profiler, found on the PATH or named.
 pub struct Ncu {
@@ -31,15 +34,9 @@ impl Ncu {
     /// Looks for the profiler.
     ///
     /// # Errors
-    /// [`Error::Profiler`] that says how to get one.
+    /// [`ProfileError::NoProfiler`] that says how to get one.
     pub fn find(program: &Path) -> Result<Ncu> {
-        let missing = |why: String| Error::Profiler {
-            what: format!(
-                "{} cannot be run ({why}): install Nsight Compute, name it with --ncu, or read \
-                 CSV recorded elsewhere with --from",
-                program.display()
-            ),
-        };
+        let missing = |why: String| ProfileError::NoProfiler { program: program.into(), why };
         let output =
             Command::new(program).arg("--version").output().map_err(|e| missing(e.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -55,7 +52,7 @@ impl Ncu {
     /// what it holds.
     ///
     /// # Errors
-    /// [`Error::Profiler`].
+    /// [`ProfileError`].
     pub fn counters(&self, target: &Target, operations: bool) -> Result<(String, Vec<Launch>)> {
         let metrics = metrics::list(operations);
         let mut command = self.on_this_program(
@@ -63,17 +60,17 @@ impl Ncu {
             target,
         )?;
         let text = run(&mut command)?;
-        let launches = metrics::parse(&text).map_err(|what| Error::Profiler { what })?;
+        let launches = counters::parse(&text)?;
         Ok((text, launches))
     }
 
     /// Warp samples of every source line.
     ///
     /// # Errors
-    /// [`Error::Profiler`].
+    /// [`ProfileError`].
     pub fn source_lines(&self, target: &Target) -> Result<Vec<KernelLines>> {
         let (_guard, folder) = interrupt::scratch()
-            .map_err(|e| Error::Profiler { what: format!("no room for its report: {e}") })?;
+            .map_err(|e| ProfileError::NoRoom { what: "its report", why: e.to_string() })?;
         let report = folder.path().join("samples.ncu-rep");
         let report = report.to_string_lossy();
         let samples = "group:smsp__pcsamp_warp_stall_reasons,\
@@ -89,7 +86,7 @@ impl Ncu {
             "cuda,sass",
             "--csv",
         ]))?;
-        lines::parse(&text).map_err(|what| Error::Profiler { what })
+        lines::parse(&text)
     }
 
     fn on_this_program<'a>(
@@ -97,8 +94,10 @@ impl Ncu {
         arguments: impl IntoIterator<Item = &'a str>,
         target: &Target,
     ) -> Result<Command> {
-        let program = std::env::current_exe()
-            .map_err(|e| Error::Profiler { what: format!("cannot find this program: {e}") })?;
+        let program = std::env::current_exe().map_err(|e| ProfileError::Start {
+            program: "this program".into(),
+            why: e.to_string(),
+        })?;
         let mut command = Command::new(&self.program);
         command
             .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_(v|tile|second)"])
@@ -115,22 +114,16 @@ impl Ncu {
 fn run(command: &mut Command) -> Result<String> {
     let output = command
         .output()
-        .map_err(|e| Error::Profiler { what: format!("cannot run {command:?}: {e}") })?;
+        .map_err(|e| ProfileError::Start { program: format!("{command:?}"), why: e.to_string() })?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
     if all.contains("ERR_NVGPUCTRPERM") {
-        return Err(Error::Profiler {
-            what: "the driver does not let this user read the performance counters \
-                   (ERR_NVGPUCTRPERM): run as root, or load the driver's module with \
-                   NVreg_RestrictProfilingToAdminUsers=0"
-                .into(),
-        });
+        return Err(ProfileError::NoPermission);
     }
     if !output.status.success() {
         let last = all.lines().rfind(|line| line.contains("ERROR")).or(all.lines().last());
-        return Err(Error::Profiler {
-            what: format!("{} ({})", last.unwrap_or("it said nothing"), output.status),
-        });
+        let said = last.unwrap_or("it said nothing");
+        return Err(ProfileError::Said(format!("{said} ({})", output.status)));
     }
     Ok(text)
 }

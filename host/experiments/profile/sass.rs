@@ -7,25 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
+use crate::error::ProfileError;
+use crate::process::interrupt;
+use crate::record::profile::{Disassembled, Instructions, Profile};
 
-/// Instructions in the code of one kernel, its subroutines included; each stands there once,
-/// however often it runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Instructions {
-    /// `DFMA`.
-    pub fma: u32,
-    /// `DMUL`.
-    pub mul: u32,
-    /// `DADD`.
-    pub add: u32,
-    /// `DSETP`.
-    pub compare: u32,
-    /// `MUFU`: approximate reciprocals and roots to start from.
-    pub mufu: u32,
-    /// All instructions, padding excluded.
-    pub all: u32,
-}
+type Result<T> = std::result::Result<T, ProfileError>;
 
 /// The disassembly of all kernels.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,12 +27,11 @@ pub struct Disassembly {
 ///
 /// # Errors
 /// Which tool is missing, or what it said.
-pub fn disassemble(ptx: &str, architecture: &str) -> Result<Disassembly, String> {
+pub fn disassemble(ptx: &str, architecture: &str) -> Result<Disassembly> {
     let ptxas = std::env::var_os("GPP_PTXAS").unwrap_or("ptxas".into());
-    let (_guard, folder) =
-        crate::process::interrupt::scratch().map_err(|e| format!("no room for an image: {e}"))?;
+    let (_guard, folder) = interrupt::scratch().map_err(no_room)?;
     let (input, image) = (folder.path().join("gpp.ptx"), folder.path().join("gpp.cubin"));
-    std::fs::write(&input, ptx).map_err(|e| format!("{}: {e}", input.display()))?;
+    std::fs::write(&input, ptx).map_err(no_room)?;
     let mut assemble = Command::new(&ptxas);
     assemble.args(["-arch", architecture, "-o"]).arg(&image).arg(&input);
     run(&mut assemble)?;
@@ -65,15 +50,22 @@ pub fn disassemble(ptx: &str, architecture: &str) -> Result<Disassembly, String>
             Err(why) => tried.push(why),
         }
     }
-    Err(tried.join("; "))
+    Err(ProfileError::NoDisassembler(tried))
 }
 
-fn run(command: &mut Command) -> Result<String, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| format!("{program} cannot be run: {e}"))?;
+fn no_room(error: std::io::Error) -> ProfileError {
+    ProfileError::NoRoom { what: "an image", why: error.to_string() }
+}
+
+fn run(command: &mut Command) -> Result<String> {
+    let program = || command.get_program().to_string_lossy().into_owned();
+    let (start, failed) = (program(), program());
+    let output =
+        command.output().map_err(|e| ProfileError::Start { program: start, why: e.to_string() })?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{program}: {}", errors.lines().next().unwrap_or("failed")));
+        let why = errors.lines().next().unwrap_or("failed").to_string();
+        return Err(ProfileError::Failed { program: failed, why });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -82,7 +74,7 @@ fn run(command: &mut Command) -> Result<String, String> {
 ///
 /// # Errors
 /// That there is no function in it, or one without instructions.
-pub fn parse(text: &str) -> Result<BTreeMap<String, Instructions>, String> {
+pub fn parse(text: &str) -> Result<BTreeMap<String, Instructions>> {
     let mut kernels: BTreeMap<String, Instructions> = BTreeMap::new();
     let mut kernel = None;
     for line in text.lines() {
@@ -91,12 +83,16 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, Instructions>, String> {
         if let Some(name) = line.strip_prefix("Function : ").or_else(label) {
             kernel = Some(kernels.entry(name.trim().to_string()).or_default());
         } else if let (Some(counts), Some(opcode)) = (kernel.as_deref_mut(), opcode(line)) {
-            counts.count(opcode);
+            count(counts, opcode);
         }
     }
     match kernels.iter().find(|(_, counts)| counts.all == 0) {
-        Some((name, _)) => Err(format!("the disassembly has no instruction of `{name}`")),
-        None if kernels.is_empty() => Err("the disassembly has no function".into()),
+        Some((name, _)) => {
+            Err(ProfileError::Table(format!("the disassembly has no instruction of `{name}`")))
+        }
+        None if kernels.is_empty() => {
+            Err(ProfileError::Table("the disassembly has no function".into()))
+        }
         None => Ok(kernels),
     }
 }
@@ -113,20 +109,26 @@ fn opcode(line: &str) -> Option<&str> {
     name.starts_with(|c: char| c.is_ascii_uppercase()).then_some(name)
 }
 
-impl Instructions {
-    fn count(&mut self, opcode: &str) {
-        let of_its_kind = match opcode {
-            "NOP" => return,
-            "DFMA" => Some(&mut self.fma),
-            "DMUL" => Some(&mut self.mul),
-            "DADD" => Some(&mut self.add),
-            "DSETP" => Some(&mut self.compare),
-            "MUFU" => Some(&mut self.mufu),
-            _ => None,
-        };
-        if let Some(count) = of_its_kind {
-            *count += 1;
-        }
-        self.all += 1;
+fn count(counts: &mut Instructions, opcode: &str) {
+    let of_its_kind = match opcode {
+        "NOP" => return,
+        "DFMA" => Some(&mut counts.fma),
+        "DMUL" => Some(&mut counts.mul),
+        "DADD" => Some(&mut counts.add),
+        "DSETP" => Some(&mut counts.compare),
+        "MUFU" => Some(&mut counts.mufu),
+        _ => None,
+    };
+    if let Some(count) = of_its_kind {
+        *count += 1;
+    }
+    counts.all += 1;
+}
+
+impl Disassembly {
+    /// What it says of the kernel that a profile is of.
+    pub fn of(&self, profile: &Profile) -> Option<Disassembled> {
+        let instructions = self.kernels.get(profile.launches.first()?)?.clone();
+        Some(Disassembled { source: self.source.clone(), instructions })
     }
 }

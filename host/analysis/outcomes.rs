@@ -1,0 +1,95 @@
+//! How runs came out, in words.
+
+use crate::record::run::Measurement;
+use crate::reference::Source;
+use crate::reference::verify::{Outcome, RelativeTo};
+
+/// An outcome in words.
+pub fn words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Incorrect => "incorrect",
+        Outcome::NotVerified => "not verified",
+        Outcome::Nondeterministic => "nondeterministic",
+    }
+}
+
+/// Where a reference comes from, in words.
+pub fn reference(source: Option<Source>) -> &'static str {
+    match source {
+        Some(Source::File) => "the sums stored in the input file",
+        Some(Source::Golden) => "golden sums of this system and seed",
+        Some(Source::Serial) => "every term evaluated now, on the host",
+        Some(Source::Device) => "v3 on the same device",
+        None => "none",
+    }
+}
+
+/// What to say of a version that did not pass.
+pub fn failure(result: &Measurement) -> Option<String> {
+    let verification = &result.verification;
+    let version = &result.version;
+    match verification.outcome {
+        Outcome::Passed => None,
+        Outcome::NotVerified => Some(format!(
+            "{version}: not verified: no reference is stored for this input and it has too many \
+             terms to evaluate one now"
+        )),
+        Outcome::Nondeterministic => {
+            Some(format!("{version}: nondeterministic: repeated runs gave different bits"))
+        }
+        Outcome::Incorrect => {
+            let worst = verification.worst.as_ref().map(|(name, value, expected)| {
+                format!("{name} = {value:e}, the reference has {expected:e}")
+            });
+            Some(format!(
+                "{version}: incorrect: {} (tolerance {:.1e} of {})",
+                worst.unwrap_or_default(),
+                verification.tolerance,
+                match verification.relative_to {
+                    RelativeTo::Sum => "it",
+                    RelativeTo::Terms => "the sum of all terms' sizes",
+                }
+            ))
+        }
+    }
+}
+
+/// The reference mini-app's own criterion, where a file's sums are judged: it is absolute, 1e-12.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MiniApp<'a> {
+    /// Whether it holds.
+    pub holds: bool,
+    /// Of these versions.
+    pub versions: Vec<&'a str>,
+    /// The criterion over the largest sum.
+    pub relative: f64,
+}
+
+/// What the reference mini-app would say of these results: of those that it accepts, and of the others.
+pub fn mini_app(results: &[Measurement]) -> Vec<MiniApp<'_>> {
+    let said = |holds: bool| {
+        let judged = |r: &&Measurement| r.verification.reference_app_accepts == Some(holds);
+        let of: Vec<&Measurement> = results.iter().filter(judged).collect();
+        let first = of.first()?;
+        let all = first.sums.asx.iter().chain(&first.sums.ach);
+        let largest = all.map(|z| z.norm()).fold(0.0, f64::max);
+        let versions = of.iter().map(|result| result.version.as_str()).collect();
+        Some(MiniApp { holds, versions, relative: 1e-12 / largest })
+    };
+    [true, false].into_iter().filter_map(said).collect()
+}
+
+/// A warning of times that stand apart.
+pub fn outliers(result: &Measurement) -> Option<String> {
+    let times = &result.times;
+    (times.outliers() > 0).then(|| {
+        format!(
+            "outliers: {} of {}, {:.3}–{:.3} ms; device shared?",
+            times.outliers(),
+            times.samples.len(),
+            times.min * 1e3,
+            times.max * 1e3,
+        )
+    })
+}

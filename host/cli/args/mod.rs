@@ -1,0 +1,85 @@
+//! The arguments of every subcommand, a file for each group of commands.
+
+mod measure;
+mod measuring;
+mod problem;
+mod reading;
+mod stored;
+
+use clap::{Parser, Subcommand};
+
+pub use measuring::{CompareArgs, Format, RunArgs, ScalingArgs, TableArgs, TuneArgs};
+pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
+pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
+pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineArgs};
+
+const AFTER_HELP: &str = "\
+Examples:
+  gpp                                 every version, demo system, best device
+  gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
+  gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
+  gpp list                            versions and systems
+  gpp table -s si214                  the paper's Table I, live
+
+Exit codes:
+  0    ran and verified
+  1    ran, verification failed
+  2    bad usage or bad input
+  3    the device asked for is missing or failed
+  130  interrupted (143 by SIGTERM); what was done by then is printed
+
+GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
+
+/// BerkeleyGW's GPP self-energy kernel in Rust on a GPU, version by version.
+#[derive(Parser)]
+#[command(
+    name = "gpp",
+    version,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP
+)]
+pub struct Cli {
+    /// Print the program's version
+    #[arg(short = 'V', long = "program-version", action = clap::ArgAction::Version)]
+    program_version: Option<bool>,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List the versions and the built-in systems
+    List(ListArgs),
+    /// Print the device, its driver and the kernels
+    Info(InfoArgs),
+    /// Write a built-in system in the reference mini-app's format, reference sums included
+    Generate(GenerateArgs),
+    /// Print the paper's Table I, live, beside its own columns
+    Table(TableArgs),
+    /// Profile versions with ncu and store a record for each
+    Profile(ProfileArgs),
+    /// Draw the rooflines of stored profiles as SVG, PNG and CSV
+    Roofline(RooflineArgs),
+    /// Make one self-contained HTML page of stored profiles
+    Report(ReportArgs),
+    /// Time versions against the yardstick in CUDA C++, alternately on the same arrays
+    Compare(CompareArgs),
+    /// Time the best version in every shape of tiles that has kernels
+    Tune(TuneArgs),
+    /// Time a version against each extent, on systems of its own: it takes no --system or --input
+    Scaling(ScalingArgs),
+    /// Evaluate the golden sums of a built-in system and print them as JSON
+    Golden(GoldenArgs),
+    /// Fill the figures of README and docs in from the archived runs
+    Figures(FiguresArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}

@@ -1,0 +1,91 @@
+//! Arguments of the commands that make and read stored profiles, and of `figures`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::measuring::VERSIONS_HELP;
+use super::problem::ProblemArgs;
+
+/// Where `profile` stores its records, a folder for each system, and the others look for them.
+pub const DEFAULT_FOLDER: &str = "gpp-profile";
+
+/// Arguments of `profile`.
+#[derive(Args)]
+#[command(after_help = "Example: gpp profile -s si214 && gpp roofline && gpp report")]
+pub struct ProfileArgs {
+    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
+    pub version: String,
+
+    /// Which GPU
+    #[arg(short, long, default_value = "gpu", conflicts_with = "from")]
+    pub device: String,
+
+    /// Folder for the records, by default gpp-profile/ and the system's name
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// The profiler
+    #[arg(long, value_name = "PROGRAM", default_value = "ncu", conflicts_with = "from")]
+    pub ncu: PathBuf,
+
+    /// Read counters from CSV that ncu printed elsewhere, raw or details page, instead of running it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub from: Option<PathBuf>,
+
+    /// Take the FP64 operations of each term from the profiles in this folder: to count them takes
+    /// minutes for each version of a large system
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub operations: Option<PathBuf>,
+
+    /// Architecture to disassemble the kernels for, such as sm_90; by default the GPU's
+    #[arg(long, value_name = "SM")]
+    pub architecture: Option<String>,
+
+    /// No warp samples by source line, which take another run
+    #[arg(long, conflicts_with = "from")]
+    pub no_lines: bool,
+
+    /// No tables, no progress and no notes
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+}
+
+/// Arguments of `roofline`.
+#[derive(Args)]
+pub struct RooflineArgs {
+    /// Folder with the records of one system; by default the one in gpp-profile/
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER, value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+
+    /// Folder for the charts; by default that of the records
+    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `report`.
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Folder with the records of one system; by default the one in gpp-profile/
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER, value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+
+    /// The page; by default report.html in the folder of the records
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `figures`.
+#[derive(Args)]
+pub struct FiguresArgs {
+    /// Say what differs and change nothing; exit code 1 where something does
+    #[arg(long)]
+    pub check: bool,
+
+    /// Markdown files, from the repository's root; all that quote the archive, and their pictures,
+    /// where none is named
+    pub files: Vec<String>,
+}

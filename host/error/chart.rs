@@ -1,0 +1,22 @@
+//! What keeps a chart from being drawn.
+
+/// A chart that cannot be drawn.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ChartError {
+    /// The drawing library gave up.
+    #[error("{0}")]
+    Drawing(String),
+
+    /// A dot has no place on a chart with logarithmic axes.
+    #[error("{version} has no {level} point: {intensity} FLOP/byte, {flops_per_s} FLOP/s")]
+    NoPoint {
+        /// The version's id.
+        version: String,
+        /// The level of the memory hierarchy.
+        level: &'static str,
+        /// Operations for each byte.
+        intensity: f64,
+        /// Operations a second.
+        flops_per_s: f64,
+    },
+}

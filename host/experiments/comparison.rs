@@ -1,0 +1,227 @@
+//! Our kernels against the yardstick in CUDA C++, alternately, on the same arrays.
+
+use std::path::PathBuf;
+
+use gpp_kernels::kernel::Gpu as Kernels;
+
+use super::measure::{judged, same_bits};
+use super::profile::aggregate::{Context, aggregate};
+use super::profile::ncu::{Ncu, Target};
+use super::source::Source;
+use crate::catalogue::{self, BackEnd, Listed, best};
+use crate::devices::Device;
+use crate::devices::gpu::Gpu;
+use crate::devices::gpu::yardstick::{OnBoth, Side, Yardstick};
+use crate::engine::total;
+use crate::error::{Error, Result};
+use crate::problem::{Problem, Sums};
+use crate::process::progress::Progress;
+use crate::process::terminal::note;
+use crate::record::Head;
+use crate::record::comparison::{Best, By, ByPoles, Comparison, Failure, Parity};
+use crate::record::profile::Profile;
+use crate::record::provenance::Provenance;
+use crate::record::times::Times;
+use crate::reference::{self, Reference, verify::Outcome};
+
+/// What is compared, and with what.
+#[derive(Clone)]
+pub struct Options {
+    /// Versions that both sides have: see [`both_have`].
+    pub versions: Vec<Listed>,
+    /// The problems.
+    pub sources: Vec<Source>,
+    /// Seed of those that are built-in systems.
+    pub seed: Option<u64>,
+    /// Timed runs of each side.
+    pub repeat: usize,
+    /// The compiler of the yardstick.
+    pub nvcc: PathBuf,
+    /// The profiler, for the counters of the best version.
+    pub ncu: PathBuf,
+}
+
+/// The versions among these that the yardstick has.
+///
+/// # Errors
+/// [`Error::Data`] for one that it lacks, unless `all` were asked for.
+pub fn both_have(versions: Vec<Listed>, names: &str) -> Result<Vec<Listed>> {
+    let (has, lacks): (Vec<_>, Vec<_>) = versions.into_iter().partition(|v| OnBoth::has(v.gpu()));
+    match lacks.first() {
+        Some(lacking) if names != "all" => Err(Error::Data {
+            origin: format!("--version {names}"),
+            what: format!("the yardstick has no {}", lacking.id()),
+        }),
+        _ => Ok(has),
+    }
+}
+
+/// Compares; `each` is called after each version of each problem.
+///
+/// # Errors
+/// [`Error::Compiler`] without nvcc; those of the device and of [`Source::load`].
+///
+/// # Panics
+/// Never: v3 and v8 are versions of the paper.
+pub fn compare(
+    gpu: &Gpu,
+    options: &Options,
+    progress: Progress,
+    mut each: impl FnMut(&Comparison),
+) -> Result<Comparison> {
+    let yardstick = gpu.yardstick(&options.nvcc)?;
+    let ncu = Ncu::find(&options.ncu)
+        .map_err(|why| progress.say(format_args!("no counters: profiler: {why}")))
+        .ok();
+    let repeat = Some(options.repeat);
+    let provenance = Provenance { seed: options.seed, repeat, ..Provenance::now(gpu.info()) };
+    let mut found = Comparison {
+        head: Head::new(gpu.info(), provenance),
+        yardstick: yardstick.compiler.clone(),
+        repeat,
+        parity: Vec::new(),
+        geometric_mean: Default::default(),
+        best: Vec::new(),
+        best_over_cuda_v8: ByPoles::default(),
+        fp64_pipe_percent: None,
+        failures: Vec::new(),
+    };
+    for source in &options.sources {
+        let problem = source.load(progress)?;
+        let mut race = Race::new(gpu, &yardstick, &problem, options.repeat, progress)?;
+        let system = problem.name();
+        let bar = progress.bar(&format!("comparing {system}"), options.versions.len() as u64 + 1);
+        for version in &options.versions {
+            let [rust, cuda] =
+                race.run([Side::Rust, Side::Cuda].map(|side| (side, version.gpu())))?;
+            found.failures.append(&mut race.failures);
+            found.parity.push(Parity {
+                version: version.id().into(),
+                system: system.into(),
+                rust_ms: rust.ms,
+                cuda_ms: cuda.ms,
+                ratio: rust.ms / cuda.ms,
+                rust_error: rust.error,
+                cuda_error: cuda.error,
+            });
+            each(&found);
+            bar.inc(1);
+        }
+        let of_paper = |id| catalogue::find(id).expect("a version of the paper").gpu();
+        let [v3, v8] = ["v3", "v8"].map(of_paper);
+        let fastest = best(BackEnd::Gpu).gpu();
+        let [ours, cuda, v3] =
+            race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)])?;
+        found.failures.append(&mut race.failures);
+        bar.finish_and_clear();
+        let poles = problem.plan().poles().into();
+        drop(race);
+        let counters = ncu.as_ref().and_then(|ncu| counters(ncu, gpu, source, &problem));
+        found.best.push(Best {
+            version: fastest.id().into(),
+            system: system.into(),
+            poles,
+            best_ms: ours.ms,
+            cuda_v8_ms: cuda.ms,
+            cuda_v8_over_best: cuda.ms / ours.ms,
+            best_error: ours.error,
+            v3_error: v3.error,
+            fp64_pipe_percent: counters.as_ref().and_then(|c| c.fp64_pipe_percent),
+            hbm_bytes: counters.map(|c| c.bytes.hbm),
+        });
+        each(&found);
+    }
+    found.head.complete = true;
+    Ok(found)
+}
+
+/// Seconds of a kernel before it is timed.
+const STEADY: f64 = 0.5;
+
+/// Median and error of one competitor.
+struct Timed {
+    ms: f64,
+    error: Option<f64>,
+}
+
+/// Both sides on one problem.
+struct Race<'a> {
+    on: OnBoth<'a>,
+    problem: &'a Problem,
+    reference: Option<Reference>,
+    repeat: usize,
+    failures: Vec<Failure>,
+}
+
+impl<'a> Race<'a> {
+    fn new(
+        gpu: &'a Gpu,
+        yardstick: &'a Yardstick,
+        problem: &'a Problem,
+        repeat: usize,
+        progress: Progress,
+    ) -> Result<Race<'a>> {
+        let reference = reference::of(problem, progress);
+        let on = gpu.both(problem, yardstick)?;
+        Ok(Race { on, problem, reference, repeat, failures: Vec::new() })
+    }
+
+    /// Runs the competitors in turn and verifies the last sums of each. A device at its power limit
+    /// takes some tenths of a second to find the clock for another kernel, so each turn is [`STEADY`]
+    /// seconds of runs and then the timed one.
+    fn run<const N: usize>(&mut self, competitors: [(Side, &Kernels); N]) -> Result<[Timed; N]> {
+        let mut samples = [const { Vec::new() }; N];
+        let mut sums: [Option<Sums>; N] = [const { None }; N];
+        let mut repeats = [true; N];
+        for _ in 0..self.repeat {
+            for (at, (side, version)) in competitors.iter().enumerate() {
+                let mut warm = 0.0;
+                while warm < STEADY {
+                    warm += self.on.sum(*side, version)?.seconds;
+                }
+                let calculated = self.on.sum(*side, version)?;
+                samples[at].push(calculated.seconds);
+                let last = total::of([&calculated], self.problem.nw());
+                repeats[at] &= sums[at].as_ref().is_none_or(|before| same_bits(before, &last));
+                sums[at] = Some(last);
+            }
+        }
+        Ok(std::array::from_fn(|at| {
+            let sums = sums[at].take().expect("at least one is timed");
+            let sums = self.problem.start().plus(&sums);
+            let verification = judged(self.problem, &sums, self.reference.as_ref(), repeats[at]);
+            if verification.outcome != Outcome::Passed {
+                let (side, version) = competitors[at];
+                self.failures.push(Failure {
+                    version: version.id().into(),
+                    system: self.problem.name().into(),
+                    by: match side {
+                        Side::Rust => By::Rust,
+                        Side::Cuda => By::Cuda,
+                    },
+                    outcome: verification.outcome,
+                });
+            }
+            Timed {
+                ms: Times::of(std::mem::take(&mut samples[at])).median * 1e3,
+                error: verification.max_rel_error,
+            }
+        }))
+    }
+}
+
+/// The best version's counters; what fails is said and leaves them out.
+fn counters(ncu: &Ncu, gpu: &Gpu, source: &Source, problem: &Problem) -> Option<Profile> {
+    let target = Target {
+        versions: "best".into(),
+        problem: source.arguments(),
+        device: gpu.info().id.clone(),
+    };
+    let origin = format!("hardware counters, ncu {}", ncu.version);
+    let context = Context::new(problem, origin, Vec::new());
+    ncu.counters(&target, true)
+        .and_then(|(_, launches)| aggregate(&launches, &context))
+        .map_err(|why| note(format_args!("no counters of {}: {why}", problem.name())))
+        .ok()?
+        .pop()
+}

@@ -1,0 +1,41 @@
+//! Sums of built-in systems: those that `data/golden.json` holds, and those that a file is written with.
+
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::problem::systems::{DEFAULT_SEED, System};
+use crate::problem::{Problem, Sums};
+use crate::process::progress::Progress;
+use crate::reference::{self, golden::Golden};
+
+/// Evaluates the sums of these systems.
+///
+/// # Errors
+/// Those of [`Source::load`].
+pub fn golden(systems: &[&'static System], seed: u64, progress: Progress) -> Result<Vec<Golden>> {
+    let of = |&system: &&'static System| {
+        let problem = Source::System(system, seed).load(progress)?;
+        let sums = reference::evaluate(&problem, progress).sums;
+        Ok(Golden { system: system.name.clone(), seed, sums })
+    };
+    systems.iter().map(of).collect()
+}
+
+/// A built-in system and its reference sums, stored or evaluated now.
+///
+/// # Errors
+/// Those of [`Source::load`]; [`Error::Data`] where it has too many terms to evaluate its sums.
+pub fn with_sums(
+    system: &'static System,
+    seed: u64,
+    progress: Progress,
+) -> Result<(Problem, Sums)> {
+    let problem = Source::System(system, seed).load(progress)?;
+    let reference = reference::of(&problem, progress).ok_or_else(|| Error::Data {
+        origin: system.name.clone(),
+        what: format!(
+            "no golden sums for seed {seed}, and too many terms to evaluate them now; golden sums \
+             exist for seed {DEFAULT_SEED}"
+        ),
+    })?;
+    Ok((problem, reference.sums))
+}

@@ -1,0 +1,70 @@
+//! What there is: a device and its kernels, versions and systems.
+
+use gpp_kernels::kernel;
+
+use crate::catalogue::{self, BackEnd, best};
+use crate::devices::Device;
+use crate::devices::gpu::NO_KERNELS;
+use crate::error::Result;
+use crate::problem::systems::SYSTEMS;
+use crate::record::info::{Info, Kernel, Listed, ListedSystem, Listing, SCHEMA};
+use crate::record::provenance::{PROGRAM, Provenance};
+use crate::record::system::Poles;
+
+/// A device and every version's kernels on it.
+///
+/// # Errors
+/// [`crate::Error::Driver`].
+pub fn info(device: &dyn Device) -> Result<Info> {
+    let mut kernels = Vec::new();
+    for listed in catalogue::versions() {
+        let entries = |kernel: &'static kernel::Kernel| {
+            kernel.entries.iter().map(move |entry| (kernel, entry))
+        };
+        for (launch, entry) in listed.gpu().kernels.iter().flat_map(entries) {
+            let kernel = device.kernel(launch, entry)?;
+            kernels.push(Kernel {
+                version: listed.id().into(),
+                change: listed.version.change.into(),
+                symbol: kernel.symbol,
+                energies: entry.energies,
+                threads_per_block: launch.threads,
+                registers: kernel.registers,
+                local_bytes: kernel.local_bytes,
+                shared_bytes: kernel.shared_bytes,
+                warps_per_sm: kernel.warps_per_sm,
+            });
+        }
+    }
+    Ok(Info {
+        schema: SCHEMA,
+        program: PROGRAM.into(),
+        provenance: Provenance::now(device.info()),
+        device: device.info().clone(),
+        no_kernels: NO_KERNELS.map(str::to_string),
+        kernels,
+    })
+}
+
+/// All versions and built-in systems.
+pub fn listing() -> Listing {
+    let versions = catalogue::versions().map(|listed| Listed {
+        id: listed.id().into(),
+        change: listed.version.change.into(),
+        source: listed.version.source.into(),
+        best: listed.id() == best(BackEnd::Gpu).id(),
+    });
+    let systems = SYSTEMS.iter().map(|system| ListedSystem {
+        name: system.name.clone(),
+        nbands: system.nbands,
+        nvband: system.nvband,
+        ngpown: system.ngpown,
+        ncouls: system.ncouls,
+        nstart: system.nstart,
+        nend: system.nend,
+        poles: if system.complex_modes { Poles::Complex } else { Poles::Real },
+        bytes: system.bytes(),
+        note: system.note.clone(),
+    });
+    Listing { schema: SCHEMA, versions: versions.collect(), systems: systems.collect() }
+}

@@ -1,0 +1,150 @@
+//! Launches summed up to one profile for each version.
+
+use std::collections::BTreeMap;
+
+use gpp_kernels::reduction;
+use gpp_kernels::versions;
+
+use super::metrics::{self, Launch};
+use crate::error::ProfileError;
+use crate::problem::Problem;
+use crate::record::SCHEMA;
+use crate::record::profile::{Bytes, Profile};
+
+type Result<T> = std::result::Result<T, ProfileError>;
+
+/// What the launches are of.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The system's name.
+    pub system: String,
+    /// Its terms.
+    pub terms: u64,
+    /// Where the counters come from.
+    pub source: String,
+    /// Profiles whose FP64 operations for each term are taken, where none are counted.
+    pub operations: Vec<Profile>,
+}
+
+impl Context {
+    /// Launches on a problem; operations that are not counted are those of `operations`.
+    pub fn new(problem: &Problem, source: String, operations: Vec<Profile>) -> Context {
+        let source = match operations.first() {
+            Some(other) => {
+                format!("{source}; FP64 operations for each term as of {}", other.system)
+            }
+            None => source,
+        };
+        Context { system: problem.name().into(), terms: problem.terms(), source, operations }
+    }
+}
+
+const SECOND_STAGE_FIRST: &str = "a second stage comes before any version's kernel";
+
+/// Sums launches up to one profile for each version. A second stage belongs to the version before.
+///
+/// # Errors
+/// What is missing or cannot be told.
+pub fn aggregate(launches: &[Launch], context: &Context) -> Result<Vec<Profile>> {
+    let mut groups: Vec<(&'static str, Vec<&Launch>)> = Vec::new();
+    for launch in launches {
+        if launch.kernel == reduction::SYMBOL {
+            let (_, group) = groups.last_mut().ok_or(ProfileError::Launches(SECOND_STAGE_FIRST))?;
+            group.push(launch);
+            continue;
+        }
+        let version = version_of(&launch.kernel)?;
+        match groups.last_mut() {
+            // A calculation ends with its second stage.
+            Some((id, group))
+                if *id == version
+                    && group.last().is_some_and(|last| last.kernel != reduction::SYMBOL) =>
+            {
+                group.push(launch);
+            }
+            _ => groups.push((version, vec![launch])),
+        }
+    }
+    if groups.is_empty() {
+        return Err(ProfileError::Launches("no launch of any version"));
+    }
+    groups.iter().map(|(id, group)| profile(id, group, context)).collect()
+}
+
+/// The version that has a kernel.
+fn version_of(kernel: &str) -> Result<&'static str> {
+    let found = versions::find(kernel).map(|(gpu, ..)| gpu.id());
+    found.ok_or_else(|| ProfileError::UnknownKernel(kernel.into()))
+}
+
+/// Cycles of a multiprocessor by version, a second stage's with those of the version before it.
+///
+/// # Errors
+/// What is missing or cannot be told.
+pub fn cycles(launches: &[Launch]) -> Result<BTreeMap<String, f64>> {
+    let mut cycles = BTreeMap::new();
+    let mut version = None;
+    for launch in launches {
+        if launch.kernel != reduction::SYMBOL {
+            version = Some(version_of(&launch.kernel)?);
+        }
+        let version = version.ok_or(ProfileError::Launches(SECOND_STAGE_FIRST))?;
+        *cycles.entry(version.to_string()).or_insert(0.0) += launch.required(metrics::CYCLES)?;
+    }
+    Ok(cycles)
+}
+
+fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile> {
+    let sum =
+        |name: &str| -> Result<f64> { launches.iter().map(|launch| launch.required(name)).sum() };
+    let duration = sum(metrics::DURATION)?;
+    // Averages over the launches by their time.
+    let average = |name: &str| -> Option<f64> {
+        launches
+            .iter()
+            .map(|launch| Some(launch.get(name)? * launch.get(metrics::DURATION)?))
+            .sum::<Option<f64>>()
+            .map(|total| total / duration)
+    };
+    let waits: BTreeMap<String, f64> = metrics::STALLS
+        .iter()
+        .filter_map(|reason| Some((reason.to_string(), average(&metrics::stall(reason))?)))
+        .collect();
+    let all: f64 = waits.values().sum();
+    let [dadd, dmul, dfma] = if context.operations.is_empty() {
+        [sum(metrics::DADD)?, sum(metrics::DMUL)?, sum(metrics::DFMA)?]
+    } else {
+        let other = context
+            .operations
+            .iter()
+            .find(|profile| profile.version == id)
+            .ok_or_else(|| ProfileError::NoOperations(id.into()))?;
+        let scale = context.terms as f64 / other.terms as f64;
+        [other.dadd, other.dmul, other.dfma].map(|count| count * scale)
+    };
+    Ok(Profile {
+        schema: SCHEMA,
+        version: id.into(),
+        system: context.system.clone(),
+        terms: context.terms,
+        device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
+        source: context.source.clone(),
+        kernels_by: None,
+        time_s: None,
+        duration_s: duration,
+        dadd,
+        dmul,
+        dfma,
+        bytes: Bytes { hbm: sum(metrics::HBM)?, l2: sum(metrics::L2)?, l1: sum(metrics::L1)? },
+        l1_hit_percent: average(metrics::L1_HIT),
+        l2_hit_percent: average(metrics::L2_HIT),
+        fp64_pipe_percent: average(metrics::FP64_PIPE),
+        registers: launches[0].get(metrics::REGISTERS).map(|registers| registers as u32),
+        warps_per_sm: average(metrics::WARPS),
+        stalls: waits.into_iter().map(|(reason, wait)| (reason, wait / all)).collect(),
+        lines: Vec::new(),
+        counted: None,
+        launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
+        disassembly: None,
+    })
+}

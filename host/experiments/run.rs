@@ -1,0 +1,122 @@
+//! Versions on one problem and device: timed, verified, recorded.
+
+use gpp_kernels::kernel::Gpu;
+
+use super::measure::measure;
+use crate::catalogue::tuned::{Overrides, shaped};
+use crate::catalogue::{BackEnd, Listed, best};
+use crate::devices::Device;
+use crate::devices::launch::entry;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::problem::Problem;
+use crate::process::progress::Progress;
+use crate::record::run::Run;
+use crate::record::times::Repetition;
+use crate::reference;
+
+/// What runs, and how often.
+#[derive(Clone)]
+pub struct Options {
+    /// In the order in which they run.
+    pub versions: Vec<Listed>,
+    /// Shapes other than the tuned ones.
+    pub overrides: Overrides,
+    /// How often each version runs.
+    pub repetition: Repetition,
+}
+
+impl Options {
+    /// These versions in the shapes tuned for the device.
+    pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
+        Options { versions: versions.to_vec(), overrides: Overrides::default(), repetition }
+    }
+
+    /// Fails where the flags of a shape change nothing.
+    ///
+    /// # Errors
+    /// [`Error::Data`] that names the flag.
+    pub fn require_effect(&self) -> Result<()> {
+        let given = [
+            ("--tile", self.overrides.tile),
+            ("--warps", self.overrides.warps),
+            ("--registers", self.overrides.registers),
+        ];
+        let tunable = |version: &Listed| !version.gpu().shapes.is_empty();
+        match given.iter().find(|(_, value)| value.is_some()) {
+            Some((flag, _)) if !self.versions.iter().any(tunable) => Err(Error::Data {
+                origin: (*flag).into(),
+                what: format!("has no effect without --version {}", best(BackEnd::Gpu).id()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails where a flag means nothing to the device.
+    ///
+    /// # Errors
+    /// [`Error::Data`] that names the flag.
+    pub fn require_effect_on(&self, device: &dyn Device) -> Result<()> {
+        if device.back_end() == BackEnd::Cpu && self.overrides.registers.is_some() {
+            let what = "has no effect on a CPU".into();
+            return Err(Error::Data { origin: "--registers".into(), what });
+        }
+        Ok(())
+    }
+}
+
+/// Runs the versions of `options` on `device`; `each` is called when the run begins and after each
+/// version.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a shape without kernels; [`Error::Data`] for one without effect; those
+/// of the device.
+pub fn run(
+    device: &dyn Device,
+    problem: &Problem,
+    options: &Options,
+    progress: Progress,
+    mut each: impl FnMut(&Run),
+) -> Result<Run> {
+    let Options { versions, overrides, repetition } = options;
+    let (plan, name) = (problem.plan(), &device.info().name);
+    let shaped = |version: &Listed| shaped(version.gpu(), name, plan.poles(), *overrides);
+    let versions: Vec<&'static Gpu> = versions.iter().map(shaped).collect::<Result<_>>()?;
+    let mut run = Run::new(device.info(), problem, *repetition);
+    each(&run);
+    let reference = reference::of(problem, progress);
+    let mut engine = Engine::whole(device, problem)?;
+    let is_replaced = |gpu: &&Gpu| plan.running(gpu).id() != gpu.id();
+    if *overrides != Overrides::default() && versions.iter().any(is_replaced) {
+        let what =
+            "have no effect: the constant memory does not hold the energies, so the kernels \
+                    of another version run"
+                .into();
+        return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
+    }
+    let runs = repetition.warmup + repetition.repeat;
+    let bar = progress.bar("running", (versions.len() * runs) as u64);
+    for (at, &version) in versions.iter().enumerate() {
+        let next = versions.get(at + 1).map(|next| plan.kernel(next));
+        let mut left = runs;
+        // Loads of kernels go beside a last run, never between timed ones.
+        let prepare = |left: usize| {
+            if let (1, Some(next)) = (left, next) {
+                device.prepare(next, entry(next, problem.nw()));
+            }
+        };
+        prepare(left);
+        bar.set_message(format!("{} on {}", version.id(), device.info().id));
+        let reference = reference.as_ref();
+        let result = measure(version, device, &mut engine, reference, *repetition, || {
+            bar.inc(1);
+            left -= 1;
+            prepare(left);
+        })?;
+        run.push(result);
+        each(&run);
+    }
+    bar.finish_and_clear();
+    run.head.complete = true;
+    Ok(run)
+}

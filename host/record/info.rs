@@ -1,0 +1,100 @@
+//! What `gpp info --json` and `gpp list --json` print: what there is, not what was measured.
+
+use serde::{Deserialize, Serialize};
+
+use super::provenance::Provenance;
+use super::system::Poles;
+use crate::devices::DeviceInfo;
+
+/// Layout of these documents.
+pub const SCHEMA: u32 = 1;
+
+/// A device and its kernels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The program and its version.
+    pub program: String,
+    /// Where the document comes from.
+    pub provenance: Provenance,
+    /// The device.
+    pub device: DeviceInfo,
+    /// Why there are no kernels for a GPU in this build, where there are none.
+    pub no_kernels: Option<String>,
+    /// Every kernel of every version.
+    pub kernels: Vec<Kernel>,
+}
+
+/// One kernel on a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The version's id.
+    pub version: String,
+    /// What the version changes.
+    #[serde(skip)]
+    pub change: String,
+    /// The kernel's symbol.
+    pub symbol: String,
+    /// Energies that a launch sums.
+    pub energies: u32,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Local memory of a thread in bytes.
+    pub local_bytes: Option<u32>,
+    /// Static shared memory of a block in bytes.
+    pub shared_bytes: Option<u32>,
+    /// Warps that fit on a multiprocessor.
+    pub warps_per_sm: Option<u32>,
+}
+
+/// Versions and built-in systems.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// All versions.
+    pub versions: Vec<Listed>,
+    /// All built-in systems.
+    pub systems: Vec<ListedSystem>,
+}
+
+/// A version in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The version's id.
+    pub id: String,
+    /// What it changes from the one before.
+    pub change: String,
+    /// Where that is described.
+    pub source: String,
+    /// Whether `--version best` is this one.
+    pub best: bool,
+}
+
+/// A built-in system in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedSystem {
+    /// The system's name.
+    pub name: String,
+    /// Bands.
+    pub nbands: usize,
+    /// Occupied bands.
+    pub nvband: usize,
+    /// G′ vectors.
+    pub ngpown: usize,
+    /// G vectors.
+    pub ncouls: usize,
+    /// First energy, from 1.
+    pub nstart: usize,
+    /// Last energy.
+    pub nend: usize,
+    /// Its poles.
+    pub poles: Poles,
+    /// Bytes of its arrays.
+    pub bytes: u64,
+    /// Where its extents come from.
+    pub note: String,
+}

@@ -1,0 +1,186 @@
+//! What a profiler measured of each version: one record, aggregated over its launches.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Record};
+
+/// One version's profile on one system and device, all launches of a calculation together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Layout of the record.
+    pub schema: u32,
+    /// The version's id.
+    pub version: String,
+    /// The system's name.
+    pub system: String,
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub terms: u64,
+    /// The device's name.
+    pub device: String,
+    /// Where the counters come from.
+    pub source: String,
+    /// The compiler of the kernels and its LLVM, where it is known.
+    pub kernels_by: Option<String>,
+    /// Median time of the calculation by events, without a profiler; `None` where it was not run.
+    pub time_s: Option<f64>,
+    /// Sum of the launches' durations under the profiler.
+    pub duration_s: f64,
+    /// FP64 instructions counted by the hardware, each on one number.
+    pub dadd: f64,
+    /// Multiplications.
+    pub dmul: f64,
+    /// Fused operations.
+    pub dfma: f64,
+    /// Bytes moved at each level.
+    pub bytes: Bytes,
+    /// Hit rate of L1 in percent, over the launches by time.
+    pub l1_hit_percent: Option<f64>,
+    /// Hit rate of L2 in percent.
+    pub l2_hit_percent: Option<f64>,
+    /// Share of the time in which the FP64 pipe was busy, in percent.
+    pub fp64_pipe_percent: Option<f64>,
+    /// Registers of a thread of the version's kernel.
+    pub registers: Option<u32>,
+    /// Warps active on a multiprocessor, on average.
+    pub warps_per_sm: Option<f64>,
+    /// Why warps waited: share of the cycles between two instructions of a warp, by reason.
+    pub stalls: BTreeMap<String, f64>,
+    /// Warp samples by source line, where they were taken; most first.
+    pub lines: Vec<SourceLine>,
+    /// Operations counted by running the source.
+    pub counted: Option<PerTerm>,
+    /// Kernels launched, in their order.
+    pub launches: Vec<String>,
+    /// Instructions in the code of the version's kernel and how they were counted.
+    pub disassembly: Option<Disassembled>,
+}
+
+/// Instructions of one kernel, and the tools and architecture behind them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Disassembled {
+    /// The tools and the architecture.
+    pub source: String,
+    /// The counts.
+    #[serde(flatten)]
+    pub instructions: Instructions,
+}
+
+/// Bytes moved between two levels and the next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// Memory.
+    pub hbm: f64,
+    /// L2.
+    pub l2: f64,
+    /// L1.
+    pub l1: f64,
+}
+
+impl Record for Profile {
+    const KIND: Kind = Kind::Profile;
+}
+
+impl Profile {
+    /// FP64 operations, a fused one counting two.
+    pub fn flops(&self) -> f64 {
+        self.dadd + self.dmul + 2.0 * self.dfma
+    }
+
+    /// [`Profile::flops`] of a term.
+    pub fn flops_per_term(&self) -> f64 {
+        self.flops() / self.terms as f64
+    }
+
+    /// Share of fused operations among FP64 arithmetic instructions.
+    pub fn fma_ratio(&self) -> f64 {
+        self.dfma / (self.dadd + self.dmul + self.dfma)
+    }
+
+    /// The time to rate by: without the profiler where there is one.
+    pub fn seconds(&self) -> f64 {
+        self.time_s.unwrap_or(self.duration_s)
+    }
+
+    /// Operations a second.
+    pub fn rate(&self) -> f64 {
+        self.flops() / self.seconds()
+    }
+
+    /// The reason that warps waited for most, and its share. A warp not selected waits for nothing:
+    /// another issued in its place.
+    pub fn main_stall(&self) -> Option<(&str, f64)> {
+        self.stalls
+            .iter()
+            .filter(|(reason, _)| !["selected", "not_selected"].contains(&reason.as_str()))
+            .max_by(|a, b| a.1.total_cmp(b.1))
+            .map(|(reason, share)| (reason.as_str(), *share))
+    }
+}
+
+/// Instructions in the code of one kernel, its subroutines included; each stands there once,
+/// however often it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// `DFMA`.
+    pub fma: u32,
+    /// `DMUL`.
+    pub mul: u32,
+    /// `DADD`.
+    pub add: u32,
+    /// `DSETP`.
+    pub compare: u32,
+    /// `MUFU`: approximate reciprocals and roots to start from.
+    pub mufu: u32,
+    /// All instructions, padding excluded.
+    pub all: u32,
+}
+
+/// Samples of one source line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// The file, relative to the repository.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Its text.
+    pub text: String,
+    /// All warp samples.
+    pub samples: u64,
+    /// Those of warps that did not issue.
+    pub not_issued: u64,
+}
+
+/// Operations for each term (n, igp, ig, iw), each on one number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PerTerm {
+    /// Additions and subtractions.
+    pub add: f64,
+    /// Multiplications.
+    pub mul: f64,
+    /// Additions of a product, fused.
+    pub fma: f64,
+    /// Divisions.
+    pub div: f64,
+    /// Reciprocals.
+    pub rcp: f64,
+    /// Square roots.
+    pub sqrt: f64,
+    /// Comparisons.
+    pub compare: f64,
+    /// Terms that were counted.
+    pub terms: u64,
+}
+
+impl PerTerm {
+    /// Floating-point operations of a term: a fused one is two, a division, reciprocal or root one.
+    pub fn flops(&self) -> f64 {
+        self.add + self.mul + 2.0 * self.fma + self.div + self.rcp + self.sqrt
+    }
+
+    /// Share of fused operations among additions, multiplications and fused ones.
+    pub fn fma_ratio(&self) -> f64 {
+        self.fma / (self.add + self.mul + self.fma)
+    }
+}

@@ -1,0 +1,85 @@
+//! What a record tells of its problem.
+
+use gpp_kernels::plan;
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Problem;
+
+/// Extents of a problem: a built-in system or a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemInfo {
+    /// System name or file name.
+    pub name: String,
+    /// Bands.
+    pub nbands: usize,
+    /// Occupied bands.
+    pub nvband: i32,
+    /// G′ vectors.
+    pub ngpown: usize,
+    /// G vectors.
+    pub ncouls: usize,
+    /// First energy, from 1.
+    pub nstart: usize,
+    /// Last energy.
+    pub nend: usize,
+}
+
+impl SystemInfo {
+    /// Of a problem.
+    pub fn of(problem: &Problem) -> SystemInfo {
+        let h = problem.header();
+        SystemInfo {
+            name: problem.name().into(),
+            nbands: h.nbands,
+            nvband: h.nvband,
+            ngpown: h.ngpown,
+            ncouls: h.ncouls,
+            nstart: h.nstart,
+            nend: h.nend,
+        }
+    }
+
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        let energies = (self.nend + 1).saturating_sub(self.nstart);
+        [self.nbands, self.ngpown, self.ncouls, energies].map(|n| n as u64).iter().product()
+    }
+}
+
+/// The poles of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Poles {
+    /// Real, but for a few.
+    Real,
+    /// Of any kind.
+    #[serde(alias = "any")]
+    Complex,
+}
+
+impl Poles {
+    /// As in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Poles::Real => "real",
+            Poles::Complex => "complex",
+        }
+    }
+
+    /// As `data/tuned.json` has the kernels for them.
+    pub fn kernels(self) -> &'static str {
+        match self {
+            Poles::Real => "real",
+            Poles::Complex => "any",
+        }
+    }
+}
+
+impl From<plan::Poles> for Poles {
+    fn from(poles: plan::Poles) -> Poles {
+        match poles {
+            plan::Poles::Real => Poles::Real,
+            plan::Poles::Any => Poles::Complex,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Times of a calculation and how often it runs.
+
+use serde::{Deserialize, Serialize};
+
+/// How often a version runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    /// Runs that are not timed.
+    pub warmup: usize,
+    /// Runs that are.
+    pub repeat: usize,
+}
+
+/// Times of the whole calculation in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Middle of the sorted samples.
+    pub median: f64,
+    /// Shortest.
+    pub min: f64,
+    /// Longest.
+    pub max: f64,
+    /// All, in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Times {
+    /// From at least one sample.
+    pub fn of(samples: Vec<f64>) -> Times {
+        let mut sorted = samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        Times {
+            median: f64::midpoint(low, high),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+            samples,
+        }
+    }
+
+    /// Standard deviation of at least two samples.
+    pub fn sigma(&self) -> Option<f64> {
+        let count = self.samples.len() as f64;
+        let mean = self.samples.iter().sum::<f64>() / count;
+        let squares: f64 = self.samples.iter().map(|t| (t - mean) * (t - mean)).sum();
+        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+    }
+
+    /// [`Times::sigma`] over the median.
+    pub fn relative_sigma(&self) -> Option<f64> {
+        self.sigma().map(|sigma| sigma / self.median)
+    }
+
+    /// From the shortest to the longest, over the median.
+    pub fn relative_spread(&self) -> f64 {
+        (self.max - self.min) / self.median
+    }
+
+    /// Samples that stand apart: off the median by more than ten times the median deviation, and by
+    /// more than a tenth of the median and 0.1 ms.
+    pub fn outliers(&self) -> usize {
+        let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
+        let mut sorted = off.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
+        off.iter().filter(|&&off| off > limit).count()
+    }
+
+    /// What a record tells of them besides.
+    pub fn spread(&self) -> Spread {
+        let relative = self.relative_spread();
+        Spread {
+            sigma_s: self.sigma(),
+            relative: relative.is_finite().then_some(relative),
+            outliers: self.outliers(),
+        }
+    }
+}
+
+/// How far times lie apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// [`Times::sigma`].
+    pub sigma_s: Option<f64>,
+    /// [`Times::relative_spread`]; null where the median is zero.
+    pub relative: Option<f64>,
+    /// [`Times::outliers`].
+    pub outliers: usize,
+}

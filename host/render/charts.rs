@@ -1,0 +1,49 @@
+//! All rooflines of some profiles and their points, as files in a folder.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::chart;
+use crate::analysis::roofline::{FIGURES, points};
+use crate::error::{Error, Result};
+use crate::process::interrupt;
+use crate::process::output::replace;
+use crate::record::ceilings::Ceilings;
+use crate::record::profile::Profile;
+
+/// Writes each figure as SVG and PNG, and all points as CSV.
+///
+/// # Errors
+/// [`Error::Write`], also for a chart that cannot be drawn.
+pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
+    let failed = |path: &Path, reason: String| Error::Write { path: path.into(), reason };
+    std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
+    replace(&folder.join("roofline.csv"), |file| csv(file, profiles))?;
+
+    // The drawing library writes pictures to a name of its own.
+    let (_guard, scratch) = interrupt::scratch().map_err(|e| failed(folder, e.to_string()))?;
+    for figure in FIGURES {
+        let shown = figure.of(profiles);
+        if shown.is_empty() {
+            continue;
+        }
+        let path = folder.join(figure.name);
+        let title = figure.title(&shown);
+        let svg = chart::svg(&title, &shown, ceilings).map_err(|e| failed(&path, e.to_string()))?;
+        replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
+        let drawn = scratch.path().join("chart.png");
+        chart::png(&drawn, &title, &shown, ceilings).map_err(|e| failed(&path, e.to_string()))?;
+        let picture = std::fs::read(&drawn).map_err(|e| failed(&path, e.to_string()))?;
+        replace(&path.with_extension("png"), |file| file.write_all(&picture))?;
+    }
+    Ok(())
+}
+
+/// The points of all profiles.
+fn csv(to: &mut dyn Write, profiles: &[Profile]) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    for point in profiles.iter().flat_map(points) {
+        csv.serialize(point)?;
+    }
+    csv.flush()
+}

@@ -1,0 +1,69 @@
+//! Profiles for the terminal.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::table::{fit, or_dash, table, terminal};
+use crate::analysis::roofline::points;
+use crate::record::profile::Profile;
+
+/// One line for each profile: what it takes, moves and waits for.
+fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
+    let mut table = table(&[
+        "version",
+        "time [ms]",
+        "TFLOP/s",
+        "FLOP/term",
+        "source counts",
+        "FMA",
+        "FP64 busy",
+        "FLOP/B HBM",
+        "L2",
+        "L1",
+        "waits for",
+    ]);
+    for p in profiles {
+        let [hbm, l2, l1] = points(p).map(|point| format!("{:.2}", point.intensity));
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        table.add_row(vec![
+            p.version.clone(),
+            format!("{:.1}", p.seconds() * 1e3),
+            format!("{:.2}", p.rate() / 1e12),
+            format!("{:.1}", p.flops_per_term()),
+            or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
+            percent(p.fma_ratio()),
+            or_dash(p.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
+            hbm,
+            l2,
+            l1,
+            or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
+        ]);
+    }
+    fit(table, &[4, 9, 8, 5, 3], width)
+}
+
+/// Instructions in the code of each version's kernel, where it was disassembled.
+fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
+    let mut table =
+        table(&["version", "DFMA", "DMUL", "DADD", "DSETP", "MUFU", "instructions", "counted by"]);
+    for p in profiles {
+        let Some(d) = &p.disassembly else { continue };
+        let i = &d.instructions;
+        let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all].map(|n| n.to_string());
+        table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
+    }
+    fit(table, &[4], width)
+}
+
+/// Profiles and the folder that they were stored in.
+///
+/// # Errors
+/// Those of `to`.
+pub fn stored(to: &mut dyn Write, made: &[Profile], folder: &Path) -> io::Result<()> {
+    let width = terminal();
+    writeln!(to, "{}", profiles(made, width))?;
+    if made.iter().any(|profile| profile.disassembly.is_some()) {
+        writeln!(to, "{}", instructions(made, width))?;
+    }
+    writeln!(to, "{} profiles in {}", made.len(), folder.display())
+}

@@ -1,0 +1,97 @@
+//! A run for the terminal.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, Table};
+
+use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
+use crate::analysis::outcomes::{mini_app, outliers, reference};
+use crate::analysis::speed_ups::over_baseline;
+use crate::record::run::{Measurement, Run};
+use crate::record::system::SystemInfo;
+
+/// A finished version in a line, with a warning of times that stand apart.
+pub fn line(result: &Measurement) -> String {
+    let (ms, outcome) = (result.times.median * 1e3, outcome(result.outcome()));
+    let warning = outliers(result).map_or(String::new(), |warning| format!("; {warning}"));
+    format!("{:<4} {ms:>12.3} ms  {outcome}{warning}", result.version)
+}
+
+/// The problem in a line.
+pub fn system(s: &SystemInfo) -> String {
+    format!(
+        "{}: {} bands ({} occupied), {} G′, {} G, energies {}–{}; {:.3e} terms",
+        s.name,
+        s.nbands,
+        s.nvband,
+        s.ngpown,
+        s.ncouls,
+        s.nstart,
+        s.nend,
+        s.terms() as f64,
+    )
+}
+
+/// One line for each result; speed-ups are over the baseline where it ran and passed.
+pub fn results(results: &[Measurement], width: Option<u16>) -> String {
+    fit(results_table(results), &[5, 6, 2, 7, 4], width)
+}
+
+/// The table of [`results`].
+pub fn results_table(results: &[Measurement]) -> Table {
+    let (baseline, over) = over_baseline(results);
+    let mut table = table(&[
+        "version",
+        "median [ms]",
+        "σ",
+        &format!("over {baseline}"),
+        "TFLOP/s",
+        "registers",
+        "warps/SM",
+        "rel. error",
+        "outcome",
+    ]);
+    for (result, over) in results.iter().zip(over) {
+        let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
+        table.add_row(vec![
+            Cell::new(&result.version),
+            Cell::new(format!("{:.3}", result.times.median * 1e3)),
+            Cell::new(sigma(&result.times)),
+            Cell::new(or_dash(over.map(|ratio| format!("{ratio:.2}×")))),
+            Cell::new(or_dash(result.tflops.map(|rate| format!("{rate:.4}")))),
+            Cell::new(or_dash(result.registers)),
+            Cell::new(or_dash(result.warps_per_sm)),
+            Cell::new(or_dash(error)),
+            outcome_cell(result.outcome()),
+        ]);
+    }
+    table
+}
+
+/// A run: what it was of, its table, and the last version's sums.
+///
+/// # Errors
+/// Those of `to`.
+pub fn run(to: &mut dyn Write, run: &Run) -> io::Result<()> {
+    let device = &run.head.device;
+    writeln!(to, "{}", system(&run.system))?;
+    writeln!(to, "on {}: {}", device.id, device.name)?;
+    writeln!(to, "{}", results(&run.results, terminal()))?;
+    let Some(last) = run.results.last() else { return Ok(()) };
+    for (name, z) in last.sums.named(run.system.nstart) {
+        writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;
+    }
+    writeln!(to, "reference: {}", reference(last.verification.reference))?;
+    writeln!(to, "{}", rated_by(&last.flops_source))?;
+    for said in mini_app(&run.results) {
+        let holds = if said.holds { "holds" } else { "does not hold" };
+        writeln!(
+            to,
+            "{}: the reference mini-app's criterion {holds}: it is absolute, 1e-12, {:.1e} of the \
+             largest sum",
+            said.versions.join(", "),
+            said.relative
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Statements about records: those that the archive holds are found again, and what did not pass or
+//! did not end is never the best.
+
+mod common;
+
+use common::repository;
+use gpp::analysis::changes::{changed, changed_before};
+use gpp::analysis::speed_ups::over_baseline;
+use gpp::analysis::{outcomes, parity, scaling, tuning};
+use gpp::catalogue::order;
+use gpp::experiments::profile::folder;
+use gpp::record::comparison::{ByPoles, Comparison};
+use gpp::record::run::{Run, TileShape};
+use gpp::record::scaling::Scaling;
+use gpp::record::system::Poles;
+use gpp::record::times::Times;
+use gpp::record::tuning::{Trial, Tuning};
+use gpp::record::{self, Record};
+use gpp::reference::verify::Outcome;
+
+fn archived<R: Record>(file: &str) -> R {
+    record::read(&repository(&format!("data/runs/h200-2026-11-21-2/{file}"))).unwrap()
+}
+
+#[test]
+fn means_and_the_best_version_are_the_archived_ones() {
+    let found: Comparison = archived("compare.json");
+    let bare = Comparison {
+        geometric_mean: Default::default(),
+        best_over_cuda_v8: ByPoles::default(),
+        fp64_pipe_percent: None,
+        ..found.clone()
+    };
+    assert_ne!(bare, found);
+    let rated = parity::rated(&bare);
+    assert_eq!(rated.best_over_cuda_v8, found.best_over_cuda_v8);
+    assert_eq!(rated.fp64_pipe_percent, found.fp64_pipe_percent);
+    assert_eq!(rated.geometric_mean.len(), 2);
+    for (system, mean) in &found.geometric_mean {
+        assert!((rated.geometric_mean[system] / mean - 1.0).abs() <= 1e-14, "{system}");
+    }
+    assert_eq!(parity::Ratios::of(&[]), None);
+}
+
+#[test]
+fn efficiencies_are_the_archived_ones() {
+    let found: Scaling = archived("scaling-real.json");
+    let mut bare = found.clone();
+    bare.points.iter_mut().for_each(|point| point.efficiency = None);
+    assert_eq!(scaling::rated(&bare), found);
+    for line in ["nbands", "ngpown", "ncouls", "nw", "all"] {
+        let least = scaling::least(&found, line).unwrap();
+        assert!(0.0 < least && least <= 1.0, "{line}: {least}");
+    }
+    assert_eq!((scaling::least(&bare, "all"), scaling::least(&found, "none")), (None, None));
+}
+
+#[test]
+fn the_fastest_shape_has_passed_and_all_were_tried() {
+    let Run { head, .. } = archived::<Run>("si214/run.json");
+    let trial = |tile, seconds, outcome| Trial {
+        shape: TileShape { tile, warps: 8, max_registers: Some(96) },
+        times: Times::of(vec![seconds]),
+        registers: None,
+        local_bytes: None,
+        warps_per_sm: None,
+        outcome,
+    };
+    let mut tried = Tuning {
+        head,
+        system: "si214".into(),
+        version: "v13".into(),
+        poles: Poles::Complex,
+        shapes: Some(4),
+        tried: Some(4),
+        results: vec![
+            trial(1, 3.0, Outcome::Passed),
+            trial(2, 1.0, Outcome::Incorrect),
+            trial(3, 1.5, Outcome::Nondeterministic),
+            trial(4, 2.0, Outcome::Passed),
+        ],
+        best: None,
+    };
+    let ranked = tuning::ranked(&tried);
+    let tiles: Vec<u32> = ranked.results.iter().map(|trial| trial.shape.tile).collect();
+    assert_eq!(tiles, [2, 3, 4, 1]);
+    let best = ranked.best.clone().unwrap();
+    assert_eq!((best.tile, best.poles.as_str(), best.device.as_str()), (4, "any", "NVIDIA H200"));
+    assert!(!ranked.passed());
+    let text = record::text(&ranked);
+    let again: Tuning = record::parse(&text, "tuning.json".as_ref()).unwrap();
+    assert_eq!(again, ranked);
+    tried.head.complete = false;
+    assert_eq!(tuning::ranked(&tried).best, None);
+}
+
+#[test]
+fn steps_are_from_the_version_before_or_say_from_which() {
+    let profiles = |system: &str| {
+        let path = format!("data/runs/h200-2026-11-21-2/{system}");
+        folder::load(&repository(&path)).unwrap()
+    };
+    let all = profiles("si214");
+    let of = |id: &str| all.iter().find(|profile| profile.version == id).unwrap();
+    assert_eq!(changed_before(of("v0"), &all), None);
+    assert_eq!(changed_before(of("v9"), &all), Some(changed(of("v8"), of("v9"))));
+    assert!(changed(of("v0"), of("v1")).contains("operations -35 %"));
+    assert_eq!(changed(of("v3"), of("v3")), "nothing by 2 % or more");
+    // v4 to v7 have no profile here.
+    let few = profiles("si214-complex");
+    let v8 = few.iter().find(|profile| profile.version == "v8").unwrap();
+    assert!(changed_before(v8, &few).unwrap().starts_with("from v3: time "));
+}
+
+#[test]
+fn speed_ups_are_over_the_first_of_the_journey_that_passed() {
+    assert_eq!((order::before("v9"), order::before("v0")), (Some("v8"), None));
+    let mut results = archived::<Run>("si214/run.json").results;
+    let (baseline, over) = over_baseline(&results);
+    assert_eq!((baseline, over[0]), ("v0", Some(1.0)));
+    assert!(over.iter().all(|over| over.is_some_and(|over| over >= 1.0)));
+    results[0].verification.outcome = Outcome::Nondeterministic;
+    assert!(over_baseline(&results).1.iter().all(Option::is_none));
+    assert!(outcomes::failure(&results[0]).unwrap().contains("gave different bits"));
+    assert_eq!(outcomes::failure(&results[1]), None);
+    assert_eq!(over_baseline(&results[9..]).0, "v9");
+}

@@ -1,0 +1,120 @@
+//! Every archived record is read as its type, and reads the same once it is written anew; what is no
+//! such record says so.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::repository;
+use gpp::record::ceilings::Ceilings;
+use gpp::record::clock::Clock;
+use gpp::record::comparison::Comparison;
+use gpp::record::profile::Profile;
+use gpp::record::run::Run;
+use gpp::record::scaling::Scaling;
+use gpp::record::tuning::Tuning;
+use gpp::record::{self, Record};
+
+/// JSON files below a folder.
+fn json(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
+    files.chain(folders.iter().flat_map(|folder| json(folder))).collect()
+}
+
+/// Reads a record, writes it and reads it again.
+fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
+    let read: R = record::read(path).unwrap();
+    let written = record::text(&read);
+    assert_eq!(record::parse::<R>(&written, path).unwrap(), read, "{}", path.display());
+    read
+}
+
+#[test]
+fn every_archived_record_is_read_and_written() {
+    let mut kinds = [0; 6];
+    for path in json(&repository("data/runs")) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        let kind = match name.split(['-', '.']).next().unwrap() {
+            "run" => {
+                let run: Run = both_ways(&path);
+                assert!(run.passed() && !run.results.is_empty());
+                0
+            }
+            "profile" => {
+                let profile: Profile = both_ways(&path);
+                assert_eq!(name, format!("profile-{}.json", profile.version));
+                1
+            }
+            "ceilings" => {
+                assert!(both_ways::<Ceilings>(&path).fp64 > 1e12);
+                2
+            }
+            "compare" => {
+                assert!(!both_ways::<Comparison>(&path).best.is_empty());
+                3
+            }
+            "scaling" => {
+                assert!(both_ways::<Scaling>(&path).passed());
+                4
+            }
+            "clock" => {
+                assert!(!both_ways::<Clock>(&path).versions.is_empty());
+                5
+            }
+            // The map of the texts' figures, which is no record.
+            "figures" => continue,
+            _ => panic!("{}: of no known kind", path.display()),
+        };
+        kinds[kind] += 1;
+    }
+    assert!(kinds.iter().all(|&count| count > 0), "{kinds:?}");
+}
+
+#[test]
+fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
+    let path = repository("data/runs/h200-2026-11-21/si214/run.json");
+    let mut run: Run = record::read(&path).unwrap();
+    let result = &mut run.results[0];
+    assert_eq!((result.spread, &result.kernel, run.startup_s), (None, &None, None));
+    (result.flops, result.tflops) = (None, None);
+    result.sums.asx[0].re = f64::NAN;
+    let text = record::text(&run);
+    for field in ["flops", "tflops", "spread", "kernel", "startup_s", "shape"] {
+        assert!(text.contains(&format!("\"{field}\": null")), "{field}");
+    }
+    let again: Run = record::parse(&text, &path).unwrap();
+    assert_eq!((again.results[0].flops, again.results[0].tflops), (None, None));
+    assert!(again.results[0].sums.asx[0].re.is_nan());
+    assert_eq!(record::text(&again), text);
+}
+
+#[test]
+fn what_is_no_such_record_says_what_it_is() {
+    let path = repository("data/runs/h200-2026-11-21/compare.json");
+    let said = |error: gpp::Error| {
+        assert_eq!(error.exit_code(), 2);
+        error.to_string()
+    };
+    for (error, found) in [
+        (said(record::read::<Run>(&path).unwrap_err()), "a run, it holds a comparison"),
+        (said(record::read::<Tuning>(&path).unwrap_err()), "a tuning, it holds a comparison"),
+        (
+            said(record::read::<Run>(&repository("data/systems.json")).unwrap_err()),
+            "something else",
+        ),
+        (said(record::read::<Run>(&repository("README.md")).unwrap_err()), "is no JSON"),
+        (said(record::read::<Run>(&repository("no.json")).unwrap_err()), "cannot read: No such"),
+    ] {
+        assert!(error.contains(found), "{error}");
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let parsed = |text: String| record::parse::<Comparison>(&text, &path).unwrap_err().to_string();
+    let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
+    assert!(schema("3").ends_with("needs schema 1 or 2, has 3"));
+    assert!(schema("1.5").ends_with("needs schema 1 or 2, has 1.5"));
+    let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
+    assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
+}
