@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use gpp::catalogue;
 use gpp::devices::{Device, emulator::Emulator, gpu::Gpu};
-use gpp::kernels::versions::ALL;
+use gpp::engine::Engine;
 use gpp::problem::{synthesis, systems};
 use gpp::process::progress::Progress;
 use gpp::reference;
@@ -22,18 +23,19 @@ fn versions(criterion: &mut Criterion) {
         Err(error) => eprintln!("no GPU benches: {error}"),
     }
     for device in &devices {
-        let mut loaded = device.load(&problem).unwrap();
+        let mut engine = Engine::whole(device.as_ref(), &problem).unwrap();
         let mut group = criterion.benchmark_group(format!("demo on {}", device.info().id));
         group.throughput(Throughput::Elements(problem.terms()));
         group.sample_size(10).measurement_time(Duration::from_secs(5));
-        for version in ALL {
+        for version in catalogue::versions() {
             // What is timed is what was verified.
-            let (sums, _) = loaded.run(version).unwrap();
-            let outcome = verify(&problem, &problem.start.plus(&sums), reference.as_ref()).outcome;
+            let sums = engine.run(version.gpu()).unwrap().sums;
+            let outcome =
+                verify(&problem, &problem.start().plus(&sums), reference.as_ref()).outcome;
             assert_eq!(outcome, Outcome::Passed, "{}", version.id());
             group.bench_function(version.id(), |bencher| {
                 bencher.iter_custom(|runs| {
-                    let seconds = (0..runs).map(|_| loaded.run(version).unwrap().1);
+                    let seconds = (0..runs).map(|_| engine.run(version.gpu()).unwrap().seconds);
                     Duration::from_secs_f64(seconds.sum())
                 });
             });

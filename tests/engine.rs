@@ -8,15 +8,15 @@ use gpp::catalogue::{self, Listed};
 use gpp::devices::emulator::Emulator;
 use gpp::devices::{Device, SlabSums, Worker};
 use gpp::engine::Engine;
-use gpp::kernels::version::Gpu;
-use gpp::problem::{BandPlan, Problem, SlabView, Sums};
+use gpp::kernels::kernel::Gpu;
+use gpp::problem::{Problem, SlabView, Sums};
 use gpp::reference::{self, verify};
 
 /// The sums of slabs of so many `igp` on so many workers.
 fn summed(problem: &Problem, listed: Listed, igp: usize, workers: usize) -> gpp::Result<Sums> {
-    let (device, plan) = (Emulator::new(), problem.plan());
-    let workers = (0..workers).map(|_| device.worker(problem, &plan)).collect::<Result<_, _>>()?;
-    let mut engine = Engine::new(problem, &plan, igp, workers)?;
+    let device = Emulator::new();
+    let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_, _>>()?;
+    let mut engine = Engine::new(problem, igp, workers)?;
     let first = engine.run(listed.gpu())?;
     let again = engine.run(listed.gpu())?;
     assert!(same_bits(&first.sums, &again.sums), "{}: two runs differ", listed.id());
@@ -29,8 +29,7 @@ fn same_bits(a: &Sums, b: &Sums) -> bool {
 
 /// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.
 fn group(problem: &Problem, listed: Listed) -> Option<usize> {
-    let plan = problem.plan();
-    let kernel = plan.running(listed.gpu()).kernel(plan.poles);
+    let kernel = problem.plan().kernel(listed.gpu());
     kernel.igp_of_group().map(|igp| igp as usize)
 }
 
@@ -90,12 +89,26 @@ fn slabs_that_part_a_group_are_refused() {
     let best = catalogue::best(catalogue::BackEnd::Cpu);
     let error = summed(problem, best, group(problem, best).unwrap() + 1, 1).unwrap_err();
     assert!(error.to_string().contains("slabs of whole groups"), "{error}");
-    let plan = problem.plan();
     for (igp, workers) in [(0, 1), (16, 0)] {
         let device = Emulator::new();
-        let workers = (0..workers).map(|_| device.worker(problem, &plan).unwrap()).collect();
-        assert!(Engine::new(problem, &plan, igp, workers).is_err());
+        let workers = (0..workers).map(|_| device.worker(problem).unwrap()).collect();
+        assert!(Engine::new(problem, igp, workers).is_err());
     }
+}
+
+#[test]
+fn what_a_kernel_cannot_count_is_refused_by_name() {
+    let ngpown = 1 << 19;
+    let made = Make { nbands: 1, ngpown, ncouls: 1, nw: 1, kind: Kind::First, seed: 1 };
+    let problem = make(made);
+    let v6 = catalogue::find("v6").unwrap();
+    let text = summed(&problem, v6, ngpown, 1).unwrap_err().to_string();
+    assert!(
+        text.starts_with("v6 on ") && text.contains("iterations of the collapsed loops"),
+        "{text}"
+    );
+    // A slab is small enough.
+    summed(&problem, v6, ngpown / 2, 1).unwrap();
 }
 
 /// A worker that fails at one of the slabs.
@@ -121,13 +134,12 @@ impl Worker for Failing<'_> {
 #[test]
 fn a_worker_that_fails_ends_the_run() {
     let problem = &problems()[0];
-    let plan: BandPlan = problem.plan();
     let device = Emulator::new();
     for at in [0, 30, 84] {
         let workers: Vec<Box<dyn Worker>> = (0..3)
-            .map(|_| Box::new(Failing { worker: device.worker(problem, &plan).unwrap(), at }) as _)
+            .map(|_| Box::new(Failing { worker: device.worker(problem).unwrap(), at }) as _)
             .collect();
-        let mut engine = Engine::new(problem, &plan, 16, workers).unwrap();
+        let mut engine = Engine::new(problem, 16, workers).unwrap();
         let error = engine.run(catalogue::find("v9").unwrap().gpu()).unwrap_err();
         assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
     }

@@ -8,21 +8,23 @@ use std::sync::LazyLock;
 use common::families::{FAMILIES, family};
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
 use gpp::Error;
-use gpp::catalogue::BEST;
 use gpp::catalogue::tuned::with;
+use gpp::catalogue::{BackEnd, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::experiments::measure::{entry, same_bits};
+use gpp::devices::launch::entry;
+use gpp::engine::{Calculation, Engine};
+use gpp::experiments::measure::same_bits;
 use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{Problem, file, synthesis, systems};
+use gpp::problem::{Problem, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // A context is bound to its thread, and one at a time is enough for one GPU.
+    // One at a time is enough for one GPU.
     arguments.test_threads = Some(1);
     let missing = match Gpu::open(0) {
         Ok(_) => None,
@@ -33,7 +35,8 @@ fn main() {
         println!("skipped on this machine: {why}");
     }
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
-    let shapes = BEST.shapes.iter().enumerate().map(|(at, kernel)| {
+    let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
+    let shapes = best(BackEnd::Gpu).gpu().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
     });
@@ -41,7 +44,7 @@ fn main() {
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
-        .chain([ahead])
+        .chain([ahead, slabs])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -56,7 +59,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     }
     for name in HARD {
         let stored = file::read(&hard_path(name), QUIET).unwrap();
-        problems.push(Problem { stored: None, ..stored.clone() });
+        problems.push(stored.clone().without_stored());
         problems.push(stored);
     }
     let seeds: u64 = std::env::var("GPP_SEEDS").map_or(40, |n| n.parse().unwrap());
@@ -70,7 +73,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
             let reference = reference::of(&problem, QUIET).expect("small problems have one");
             (problem, reference)
         })
-        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name))
+        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
         .collect()
 });
 
@@ -86,17 +89,17 @@ fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
 /// Every candidate of the best version, for every number of energies and two caps.
 fn shape_on_gpu(at: usize) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let kernel = &BEST.shapes[at];
+    let kernel = &best(BackEnd::Gpu).gpu().shapes[at];
     for kind in [Kind::Mixed, Kind::Real] {
         for nw in 1..=3 {
             let problem =
                 make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
-            if problem.plan().poles != kernel.poles {
+            if problem.plan().poles() != kernel.poles {
                 continue;
             }
             let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
             for cap in [96, 128] {
-                let version = with(BEST, kernel, Some(cap));
+                let version = with(best(BackEnd::Gpu).gpu(), kernel, Some(cap));
                 check(&gpu, version, &problem, &reference)?;
             }
         }
@@ -109,17 +112,56 @@ fn loaded_ahead() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
     let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
-    let mut loaded = gpu.load(&problem)?;
+    let mut engine = Engine::whole(&gpu, &problem)?;
     for (at, version) in ALL.iter().enumerate() {
-        loaded.run(version)?;
+        engine.run(version)?;
         if let Some(next) = ALL.get(at + 1) {
-            let kernel = loaded.plan().kernel(next);
-            gpu.prepare(kernel, entry(kernel, &problem));
+            let kernel = problem.plan().kernel(next);
+            gpu.prepare(kernel, entry(kernel, problem.nw()));
         }
-        let (sums, _) = loaded.run(version)?;
-        let verification = verify(&problem, &problem.start.plus(&sums), Some(&reference));
+        let sums = engine.run(version)?.sums;
+        let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
         if verification.outcome != Outcome::Passed {
             return Err(format!("{}: {verification:?}", version.id()).into());
+        }
+    }
+    Ok(())
+}
+
+/// The sums of slabs of so many `igp`, each worker on a thread of its own with a stream of its own.
+fn summed(
+    gpu: &Gpu,
+    problem: &Problem,
+    version: &kernel::Gpu,
+    igp: usize,
+    workers: usize,
+) -> gpp::Result<Sums> {
+    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::Result<_>>()?;
+    let mut engine = Engine::new(problem, igp, workers)?;
+    engine.run(version)?;
+    Ok(engine.run(version)?.sums)
+}
+
+/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
+/// same slabs.
+fn slabs_on_gpu() -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 };
+        let problem = make(made);
+        let ngpown = problem.header().ngpown;
+        for version in ALL {
+            let group = problem.plan().kernel(version).igp_of_group().map(|igp| igp as usize);
+            for (groups, workers) in [(1, 1), (1, 4), (3, 2), (5, 3)] {
+                let igp = groups * group.unwrap_or(16);
+                let alone = group.map_or(igp, |_| ngpown);
+                let whole = summed(&gpu, &problem, version, alone, 1)?;
+                let parted = summed(&gpu, &problem, version, igp, workers)?;
+                if !same_bits(&whole, &parted) {
+                    let what = format!("{}: {igp} igp on {workers} workers", version.id());
+                    return Err(format!("{what}: {whole:?} {parted:?}").into());
+                }
+            }
         }
     }
     Ok(())
@@ -131,15 +173,14 @@ fn check(
     problem: &Problem,
     reference: &Reference,
 ) -> Result<(), String> {
-    let failed = |what: String| format!("{}: {what}", problem.name);
+    let failed = |what: String| format!("{}: {what}", problem.name());
     let run = || -> gpp::Result<_> {
-        let mut loaded = gpu.load(problem)?;
-        let (sums, seconds) = loaded.run(version)?;
-        let (again, _) = loaded.run(version)?;
-        Ok((sums, again, seconds))
+        let mut engine = Engine::whole(gpu, problem)?;
+        let Calculation { sums, seconds, .. } = engine.run(version)?;
+        Ok((sums, engine.run(version)?.sums, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
-    let verification = verify(problem, &problem.start.plus(&sums), Some(reference));
+    let verification = verify(problem, &problem.start().plus(&sums), Some(reference));
     if verification.outcome != Outcome::Passed {
         return Err(failed(format!("{verification:?}")));
     }

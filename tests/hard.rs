@@ -7,10 +7,10 @@ use std::fs;
 
 use common::families::{FAMILIES, family};
 use common::{HARD, QUIET, hard_path, repository};
-use gpp::devices::Device;
+use gpp::catalogue;
 use gpp::devices::emulator::Emulator;
+use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
-use gpp::kernels::versions::ALL;
 use gpp::problem::{Problem, file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source};
@@ -19,13 +19,13 @@ use num_complex::Complex64;
 /// What is wrong with any version on a problem, by its reference.
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
     let device = Emulator::new();
-    let mut loaded = device.load(problem).unwrap();
+    let mut engine = Engine::whole(&device, problem).unwrap();
     let mut all = Vec::new();
-    for version in ALL {
-        let (sums, _) = loaded.run(version).unwrap();
-        let (again, _) = loaded.run(version).unwrap();
-        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name);
-        let found = verify(problem, &problem.start.plus(&sums), Some(reference));
+    for version in catalogue::versions() {
+        let sums = engine.run(version.gpu()).unwrap().sums;
+        let again = engine.run(version.gpu()).unwrap().sums;
+        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
+        let found = verify(problem, &problem.start().plus(&sums), Some(reference));
         if found.outcome != Outcome::Passed {
             let (error, tolerance) = (found.max_rel_error, found.tolerance);
             let worst = found.worst;
@@ -37,16 +37,16 @@ fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
 
 fn assert_passes(problem: &Problem, reference: &Reference) {
     let failures = failures(problem, reference);
-    assert!(failures.is_empty(), "{}:\n{}", problem.name, failures.join("\n"));
+    assert!(failures.is_empty(), "{}:\n{}", problem.name(), failures.join("\n"));
 }
 
 #[test]
 fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
     for name in HARD {
-        let mut problem = file::read(&hard_path(name), QUIET).unwrap();
-        let stored = problem.stored.clone().expect("quadruple precision");
+        let problem = file::read(&hard_path(name), QUIET).unwrap();
+        let stored = problem.stored().cloned().expect("quadruple precision");
         assert_passes(&problem, &reference::of(&problem, QUIET).unwrap());
-        problem.stored = None;
+        let problem = problem.without_stored();
         let evaluated = reference::of(&problem, QUIET).unwrap();
         assert_eq!(evaluated.source, Source::Serial, "{name}");
         assert_passes(&problem, &evaluated);
@@ -102,9 +102,9 @@ fn what_means_nothing_is_refused_by_name() {
 #[test]
 fn wrong_sums_of_hard_files_do_not_pass() {
     for name in HARD {
-        let mut problem = file::read(&hard_path(name), QUIET).unwrap();
+        let problem = file::read(&hard_path(name), QUIET).unwrap();
         let stored = reference::of(&problem, QUIET).unwrap();
-        problem.stored = None;
+        let problem = problem.without_stored();
         let evaluated = reference::of(&problem, QUIET).unwrap();
         let scale = evaluated.scale().unwrap();
         let tolerance = verify(&problem, &evaluated.sums, Some(&evaluated)).tolerance;
@@ -141,7 +141,7 @@ fn families_pass() {
             let problem = family(kind, seed);
             let reference = reference::of(&problem, QUIET).unwrap();
             let is_finite = |(_, z): (String, Complex64)| z.re.is_finite() && z.im.is_finite();
-            assert!(reference.sums.named(1).all(is_finite), "{}", problem.name);
+            assert!(reference.sums.named(1).all(is_finite), "{}", problem.name());
             assert_eq!(
                 verify(&problem, &reference.sums, Some(&reference)).relative_to,
                 RelativeTo::Terms
@@ -149,7 +149,7 @@ fn families_pass() {
             checked += 1;
             let failures = failures(&problem, &reference);
             if !failures.is_empty() {
-                failed.push(format!("{}:\n{}", problem.name, failures.join("\n")));
+                failed.push(format!("{}:\n{}", problem.name(), failures.join("\n")));
             }
         }
     }

@@ -6,15 +6,17 @@ use std::collections::VecDeque;
 
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
-use gpp::devices::{Device, DeviceInfo, KernelInfo, Loaded};
+use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
+use gpp::engine::Engine;
 use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::measure;
-use gpp::kernels::arrays;
-use gpp::kernels::registry::{Body, VERSIONS, Version};
-use gpp::kernels::target::WARP;
-use gpp::kernels::tiles::Place;
-use gpp::kernels::tiles::staging::{Array, Stage};
-use gpp::problem::{Planned, Problem, Sums};
+use gpp::kernels::intrinsics::WARP;
+use gpp::kernels::kernel::{Entry, Gpu, Kernel};
+use gpp::kernels::layout;
+use gpp::kernels::staging::{Array, Stage};
+use gpp::kernels::tiling::Place;
+use gpp::kernels::versions::ALL;
+use gpp::problem::{Problem, SlabView, Sums};
 use gpp::record::run::Measurement;
 use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
@@ -23,7 +25,6 @@ use gpp::reference::{self, Reference};
 /// What the next runs do: a factor of the right sums and seconds, or a failure.
 struct Scripted {
     info: DeviceInfo,
-    plan: Planned,
     right: Sums,
     script: VecDeque<Option<(f64, f64)>>,
 }
@@ -33,34 +34,36 @@ impl Device for Scripted {
         &self.info
     }
 
-    fn kernel(&self, _: &Version, body: &Body) -> gpp::Result<KernelInfo> {
-        Ok(KernelInfo { symbol: body.symbol.into(), registers: Some(77), ..KernelInfo::default() })
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+        Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn load<'a>(&'a self, _: &'a Problem) -> gpp::Result<Box<dyn Loaded + 'a>> {
-        unreachable!("the script is loaded")
+    fn worker<'a>(&'a self, _: &'a Problem) -> gpp::Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(Script { right: &self.right, script: self.script.clone() }))
     }
 }
 
-/// The script as a problem on the device.
+/// A worker that does what the script says.
 struct Script<'a> {
-    plan: &'a Planned,
     right: &'a Sums,
     script: VecDeque<Option<(f64, f64)>>,
 }
 
-impl Loaded for Script<'_> {
-    fn plan(&self) -> &Planned {
-        self.plan
+impl Worker for Script<'_> {
+    fn place(&mut self, _: SlabView<'_>) -> gpp::Result<()> {
+        Ok(())
     }
 
-    fn run(&mut self, version: &Version) -> gpp::Result<(Sums, f64)> {
+    fn sum(&mut self, _: SlabView<'_>, version: &Gpu) -> gpp::Result<SlabSums> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
-        let failed = || Error::Driver { operation: format!("run of {}", version.id), reason: lost };
+        let failed =
+            || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };
         let (factor, seconds) =
             self.script.pop_front().expect("no more runs").ok_or_else(failed)?;
-        let scaled = |sums: &[num_complex::Complex64]| sums.iter().map(|z| z * factor).collect();
-        Ok((Sums { asx: scaled(&self.right.asx), ach: scaled(&self.right.ach) }, seconds))
+        let energies = self.right.asx.iter().zip(&self.right.ach);
+        let values = energies.flat_map(|(asx, ach)| [asx.re, asx.im, ach.re, ach.im]);
+        let values = values.map(|value| value * factor).collect();
+        Ok(SlabSums { values, groups: 1, seconds, blocks: 4 })
     }
 }
 
@@ -82,18 +85,14 @@ fn measured(
             clock_mhz: None,
             memory_bytes: 0,
         },
-        plan: problem.plan(),
         right: reference.sums.clone(),
         script: script.iter().copied().collect(),
     };
-    let mut loaded =
-        Script { plan: &device.plan, right: &device.right, script: device.script.clone() };
     let mut told = 0;
     let record = measure(
-        VERSIONS[8],
+        ALL[8],
         &device,
-        &mut loaded,
-        &problem,
+        &mut Engine::whole(&device, &problem).unwrap(),
         Some(&reference),
         Repetition { warmup, repeat: script.len() - warmup },
         || told += 1,
@@ -112,7 +111,7 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!((record.version.as_str(), record.device.as_str()), ("v8", "gpu:7"));
     assert_eq!(record.registers, Some(77));
     assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), 512));
-    let flops = VERSIONS[8].flops_per_term * problem.terms() as f64;
+    let flops = ALL[8].kernels[0].flops_per_term.unwrap() * problem.terms() as f64;
     assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
     assert_eq!(record.sums, reference.sums);
     assert_eq!(record.verification.outcome, Outcome::Passed);
@@ -172,9 +171,9 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                 ig: column * WARP + thread % WARP,
                 igp: (group * warps + thread / WARP) * tile,
             };
-            let mut filled = vec![None; Stage::<T, W, E>::LENGTH as usize];
+            let mut filled = vec![None; Stage::<T, W>::LENGTH as usize];
             for thread in 0..threads {
-                for share in Stage::<T, W, E>::shares(thread, place(thread), ngpown, ncouls) {
+                for share in Stage::<T, W>::shares(thread, place(thread), ngpown, ncouls, E > 0) {
                     let element = Some((share.array, share.element(first, nbands)));
                     let slot = &mut filled[share.slot as usize];
                     assert!(slot.is_none() || *slot == element, "two threads, one slot");
@@ -185,18 +184,18 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                 let Place { ig, igp } = place(thread);
                 for row in 0..warps.min(nbands - first) {
                     let n = first + row;
-                    let at = |slot: u32| filled[(row * Stage::<T, W, E>::ROW + slot) as usize];
+                    let at = |slot: u32| filled[(row * Stage::<T, W>::BAND + slot) as usize];
                     let ig = ig.min(ncouls - 1);
                     let aqsn = Some((Array::Aqsn, n * ncouls + ig));
-                    assert_eq!(at(Stage::<T, W, E>::aqsn(thread)), aqsn);
+                    assert_eq!(at(Stage::<T, W>::aqsn(thread)), aqsn);
                     for t in 0..T {
-                        let element = n * arrays::Planned::rows(ngpown) + igp + t as u32;
+                        let element = n * layout::Planned::rows(ngpown) + igp + t as u32;
                         let aqsm = Some((Array::AqsmLocal, element));
-                        assert_eq!(at(Stage::<T, W, E>::aqsm_local(thread, t)), aqsm);
+                        assert_eq!(at(Stage::<T, W>::aqsm_local(thread, t)), aqsm);
                     }
                     for pair in 0..E / 2 {
                         let wx = Some((Array::Wx, n * 2 + pair as u32));
-                        assert_eq!(at(Stage::<T, W, E>::wx(pair)), wx);
+                        assert_eq!(at(Stage::<T, W>::wx(pair)), wx);
                     }
                 }
             }

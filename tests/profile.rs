@@ -9,7 +9,7 @@ use gpp::error::ProfileError;
 use gpp::experiments::counting;
 use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
 use gpp::experiments::profile::{counters, lines, metrics, sass};
-use gpp::kernels::registry::VERSIONS;
+use gpp::kernels::versions::ALL;
 use gpp::record::profile::Profile;
 
 fn recorded(name: &str) -> String {
@@ -162,11 +162,10 @@ fn the_papers_own_numbers() {
 #[test]
 fn operations_of_one_term_by_hand() {
     let count = |id: &str, kind: Kind| {
-        let version = VERSIONS.iter().find(|v| v.id == id).unwrap();
+        let version = ALL.iter().find(|v| v.id() == id).unwrap();
         let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind, seed: 3 };
-        let mut problem = make(made);
         // No cutoff: w > 0.
-        problem.wx[0] = 1.0;
+        let problem = common::changed(make(made), |_, wx, _| wx[0] = 1.0).unwrap();
         counting::count(version, &problem).unwrap()
     };
     // M, ω̃² and Ω²: three complex products, each 2 mul and 2 FMA.
@@ -201,9 +200,9 @@ fn counts_of_a_sample_are_those_of_the_whole() {
     let system = gpp::problem::systems::find("demo").unwrap();
     let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
     let made = Make { nbands: 96, ngpown: 40, ncouls: 300, nw: 2, kind: Kind::First, seed: 1 };
-    let (sampled, whole) = (counting::count(VERSIONS[8], &problem).unwrap(), make(made));
+    let (sampled, whole) = (counting::count(ALL[8], &problem).unwrap(), make(made));
     assert!(sampled.terms < problem.terms());
-    let whole = counting::count(VERSIONS[8], &whole).unwrap();
+    let whole = counting::count(ALL[8], &whole).unwrap();
     // Nearly all terms take the first branch, and what a thread does once for its bands is spread
     // over as many.
     assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");

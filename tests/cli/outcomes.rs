@@ -1,9 +1,11 @@
 //! A device that gives sums on purpose: outcomes and spread.
 
 use crate::common::{self, fixture};
+use gpp::devices::{SlabSums, Worker};
+use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
-use gpp::kernels::registry::VERSIONS;
-use gpp::problem::Sums;
+use gpp::kernels::versions::ALL;
+use gpp::problem::{SlabView, Sums};
 use gpp::record::run::{Measurement, Run};
 use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
@@ -21,8 +23,8 @@ impl gpp::devices::Device for Fake {
 
     fn kernel(
         &self,
-        _: &gpp::kernels::registry::Version,
-        _: &gpp::kernels::registry::Body,
+        _: &gpp::kernels::kernel::Kernel,
+        _: &gpp::kernels::kernel::Entry,
     ) -> gpp::Result<gpp::devices::KernelInfo> {
         Ok(gpp::devices::KernelInfo {
             registers: Some(64),
@@ -31,29 +33,28 @@ impl gpp::devices::Device for Fake {
         })
     }
 
-    fn load<'a>(
+    fn worker<'a>(
         &'a self,
         problem: &'a gpp::problem::Problem,
-    ) -> gpp::Result<Box<dyn gpp::devices::Loaded + 'a>> {
-        Ok(Box::new(FakeRun { plan: problem.plan(), nw: problem.nw(), sums: self.sums.iter() }))
+    ) -> gpp::Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(FakeWorker { nw: problem.nw(), sums: self.sums.iter() }))
     }
 }
 
-struct FakeRun<'a> {
-    plan: gpp::problem::Planned,
+struct FakeWorker<'a> {
     nw: usize,
     sums: std::slice::Iter<'a, f64>,
 }
 
-impl gpp::devices::Loaded for FakeRun<'_> {
-    fn plan(&self) -> &gpp::problem::Planned {
-        &self.plan
+impl Worker for FakeWorker<'_> {
+    fn place(&mut self, _: SlabView<'_>) -> gpp::Result<()> {
+        Ok(())
     }
 
-    fn run(&mut self, _: &gpp::kernels::registry::Version) -> gpp::Result<(Sums, f64)> {
-        let value = num_complex::Complex64::from(*self.sums.next().unwrap());
-        let part = vec![value; self.nw];
-        Ok((Sums { asx: part.clone(), ach: part }, 0.1234567))
+    fn sum(&mut self, _: SlabView<'_>, _: &gpp::kernels::kernel::Gpu) -> gpp::Result<SlabSums> {
+        let value = *self.sums.next().unwrap();
+        let values = [value, 0.0, value, 0.0].repeat(self.nw);
+        Ok(SlabSums { values, groups: 1, seconds: 0.1234567, blocks: 1 })
     }
 }
 
@@ -61,16 +62,15 @@ impl gpp::devices::Loaded for FakeRun<'_> {
 pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Measurement) {
     let problem = fixture("plain");
     let one = vec![num_complex::Complex64::from(1.0); problem.nw()];
-    let sums_of_one = problem.start.plus(&Sums { asx: one.clone(), ach: one });
+    let sums_of_one = problem.start().plus(&Sums { asx: one.clone(), ach: one });
     let golden = gpp::reference::Source::Golden;
     let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
     let info = gpp::devices::emulator::Emulator::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
-        VERSIONS[0],
+        ALL[0],
         &fake,
-        gpp::devices::Device::load(&fake, &problem).unwrap().as_mut(),
-        &problem,
+        &mut Engine::whole(&fake, &problem).unwrap(),
         Some(&reference),
         Repetition { warmup: 0, repeat: sums.len() },
         || (),

@@ -61,7 +61,7 @@ fn an_input_file_is_verified_by_its_own_sums() {
     for name in FIXTURES {
         let path = fixture_path(name);
         let document = json(&["--version", "v0,v8", "--input", path.to_str().unwrap()]);
-        let stored = fixture(name).stored.unwrap();
+        let stored = fixture(name).stored().cloned().unwrap();
         for result in document["results"].as_array().unwrap() {
             assert_eq!(result["verification"]["reference"], "file");
             assert_eq!(result["asx"].as_array().unwrap().len(), stored.asx.len());

@@ -1,0 +1,188 @@
+//! The lists of versions, kernels and shapes, and the grids that kernels are launched in.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{Kind, Make, QUIET, make};
+use gpp::catalogue::{BackEnd, best, tuned};
+use gpp::devices::emulator::Emulator;
+use gpp::engine::Engine;
+use gpp::kernels::grid::{Collapsed, Thread};
+use gpp::kernels::kernel::{Extents, Kernel, Loops};
+use gpp::kernels::layout::Layout;
+use gpp::kernels::plan::Poles;
+use gpp::kernels::table::{EnergiesFrom, Table};
+use gpp::kernels::versions::{self, ALL, PAPER, PAST};
+use gpp::reference;
+use gpp::reference::verify::{Outcome, verify};
+use proptest::prelude::*;
+
+#[test]
+fn lists_are_complete_and_without_duplicates() {
+    let ids: HashSet<_> = ALL.iter().map(|v| v.id()).collect();
+    let kernels = || ALL.iter().flat_map(|v| v.all_kernels());
+    let entries = || kernels().flat_map(|kernel| kernel.entries);
+    let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
+    assert_eq!(ids.len(), ALL.len());
+    assert_eq!(symbols.len(), entries().count());
+    assert_eq!(ALL.len(), PAPER.len() + PAST.len());
+    for version in ALL {
+        let what = version.version;
+        assert!(!what.change.is_empty() && !what.source.is_empty());
+        for poles in [Poles::Any, Poles::Real] {
+            assert!(version.kernel(poles).poles.admits(poles), "{}", what.id);
+        }
+        let reads_constants =
+            |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let needs = version.all_kernels().any(reads_constants);
+        assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
+        if let Some(other) = version.beyond {
+            assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT), *version));
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT + 1), other));
+        }
+    }
+    for kernel in kernels() {
+        assert_eq!(kernel.threads % 32, 0);
+        assert!(kernel.threads <= 512);
+        for nw in 1..=3 {
+            let entry = kernel.entry(nw).unwrap();
+            assert_eq!(kernel.launches(nw).len() * entry.energies as usize, nw, "{}", entry.symbol);
+        }
+        for entry in kernel.entries {
+            let (version, of, found) = versions::find(entry.symbol).unwrap();
+            assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
+            assert!(entry.symbol.starts_with(&format!("gpp_{}", version.id())));
+        }
+    }
+    assert!(versions::find("gpp_v").is_none());
+}
+
+/// Every block of a tiled grid has a slot of its own, those of a group stand together, and a group's
+/// pairs are all summed once.
+#[test]
+fn slots_and_groups() {
+    for kernel in ALL.iter().flat_map(|v| v.all_kernels()) {
+        let Loops::Tiled(shape) = kernel.loops else { continue };
+        for (ngpown, ncouls, odd_of_each) in [(1, 1, 0), (53, 70, 3), (96, 64, 40), (97, 65, 1)] {
+            let odd_begins: Vec<u32> = (0..=ngpown).map(|igp| igp * odd_of_each).collect();
+            let extents = Extents { nbands: 9, ngpown, ncouls, nw: 2, odd_begins: &odd_begins };
+            assert_eq!(kernel.exceeded(&extents), None);
+            let grid = kernel.grid(&extents);
+            assert_eq!(grid.groups, ngpown.div_ceil(shape.igp()));
+            let slots: HashSet<u32> = (0..grid.blocks()).map(|block| grid.slot(block)).collect();
+            assert_eq!(slots.len() as u32, grid.blocks());
+            for block in 0..grid.blocks() {
+                let (group, number) = grid.place(block);
+                let slot = grid.slot(block);
+                assert_eq!(slot / grid.per_group(), group);
+                // Tiles first, so that more odd blocks leave their places as they are.
+                let first = if grid.is_odd(block) { grid.ig_blocks } else { 0 };
+                assert_eq!(slot % grid.per_group(), first + number);
+            }
+            let most = odd_of_each * shape.igp().min(ngpown);
+            assert_eq!(grid.odd_blocks, most.div_ceil(shape.threads()));
+        }
+    }
+}
+
+#[test]
+fn extents_that_wrap_are_found() {
+    let extents = Extents { nbands: 10, ngpown: 1 << 19, ncouls: 100, nw: 2, odd_begins: &[] };
+    for version in ALL {
+        let kernel = version.kernel(Poles::Real);
+        let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+        let wraps = matches!(kernel.loops, Loops::Blocked { .. });
+        assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
+        let less = Extents { ngpown: (1 << 19) - 1, ..extents };
+        assert_eq!(kernel.exceeded(&less), None);
+        // 48 · 2¹⁵ igp are fewer than 2³² elements for 2730 bands, padding included; one more is not.
+        let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };
+        if kernel.layout == Layout::Planned {
+            assert_eq!(kernel.exceeded(&padded(48 << 15)), None);
+            let found = kernel.exceeded(&padded((48 << 15) + 1)).unwrap();
+            assert_eq!(found.what, "elements of aqsm_local");
+        }
+        let larger = Extents { ncouls: 1 << 13, ..extents };
+        assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
+    }
+}
+
+#[test]
+fn every_shape_of_tiles() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        for nw in 1..=3 {
+            let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
+            let problem = make(made);
+            let device = Emulator::new();
+            let mut engine = Engine::whole(&device, &problem).unwrap();
+            let reference = reference::of(&problem, QUIET).unwrap();
+            let poles = problem.plan().poles();
+            assert_eq!(poles == Poles::Real, kind == Kind::Real);
+            let tunable = best(BackEnd::Gpu).gpu();
+            for kernel in tuned::shapes(tunable, poles) {
+                let version = tuned::with(tunable, kernel, Some(96));
+                let sums = engine.run(version).unwrap().sums;
+                let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
+                let shape = kernel.loops;
+                assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tuned_shapes_have_kernels() {
+    use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
+    assert!(!TUNED.is_empty());
+    for tuned in TUNED.iter() {
+        let poles = if tuned.poles == "real" { Poles::Real } else { Poles::Any };
+        assert_eq!(tuned.poles, gpp::catalogue::tuned::name(poles));
+        shaped(best(BackEnd::Gpu).gpu(), &tuned.device, poles, Overrides::default()).unwrap();
+    }
+    let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
+    let version = shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, wider).unwrap();
+    assert_eq!(
+        (version.kernel(Poles::Real).threads, version.id()),
+        (512, best(BackEnd::Gpu).gpu().id())
+    );
+    let none = Overrides { tile: Some(9), ..Overrides::default() };
+    assert!(shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, none).is_err());
+    // Other versions have the shape that they are about.
+    assert_eq!(shaped(ALL[8], "any", Poles::Real, none).unwrap().id(), "v8");
+}
+
+proptest! {
+    /// The threads of a grid go through every index of three collapsed loops exactly once.
+    #[test]
+    fn collapsed_loops_visit_everything_once(
+        outer in 1u32..9, middle in 1u32..9, inner in 1u32..40, count in 1u32..200,
+    ) {
+        let mut seen = vec![0; (outer * middle * inner) as usize];
+        for index in 0..count {
+            let stride = Collapsed::split(count, middle, inner);
+            let mut at = Collapsed::split(index, middle, inner);
+            while at.outer < outer {
+                prop_assert!(at.middle < middle && at.inner < inner);
+                seen[((at.outer * middle + at.middle) * inner + at.inner) as usize] += 1;
+                at = at.advance(stride, middle, inner);
+            }
+        }
+        prop_assert!(seen.iter().all(|&times| times == 1));
+    }
+
+    /// So do strided shares, also where the next index would not fit 32 bits.
+    #[test]
+    fn strided_shares_visit_everything_once(items in 1u32..1000, count in 1u32..1000) {
+        let mut seen = vec![0; items as usize];
+        for index in 0..count {
+            for at in Thread::of(0, index, 1, count).strided(items) {
+                seen[at as usize] += 1;
+            }
+        }
+        prop_assert!(seen.iter().all(|&times| times == 1));
+        let last = Thread::of(0, u32::MAX - 5, 1, 33_553_920);
+        prop_assert_eq!(last.strided(u32::MAX).count(), 1);
+    }
+}
