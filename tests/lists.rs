@@ -97,11 +97,11 @@ fn extents_that_wrap_are_found() {
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
         let less = Extents { ngpown: (1 << 19) - 1, ..extents };
         assert_eq!(kernel.exceeded(&less), None);
-        // 48 · 2¹⁵ igp are fewer than 2³² elements for 2730 bands, padding included; one more is not.
+        // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
         let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };
         if kernel.layout == Layout::Planned {
-            assert_eq!(kernel.exceeded(&padded(48 << 15)), None);
-            let found = kernel.exceeded(&padded((48 << 15) + 1)).unwrap();
+            assert_eq!(kernel.exceeded(&padded(48 * 32776)), None);
+            let found = kernel.exceeded(&padded(48 * 32776 + 1)).unwrap();
             assert_eq!(found.what, "elements of aqsm_local");
         }
         let larger = Extents { ncouls: 1 << 13, ..extents };

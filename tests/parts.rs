@@ -8,7 +8,7 @@ use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::problem::layout::{BandArrays, aqsm_local};
-use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, Source, systems};
 use num_complex::Complex64;
