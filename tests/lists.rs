@@ -9,6 +9,7 @@ use gpp::catalogue::{BackEnd, best, tuned};
 use gpp::devices::emulator::Emulator;
 use gpp::engine::Engine;
 use gpp::kernels::grid::{Collapsed, Thread};
+use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::kernel::{Extents, Kernel, Loops};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
@@ -82,7 +83,7 @@ fn slots_and_groups() {
                 assert_eq!(slot % grid.per_group(), first + number);
             }
             let most = odd_of_each * shape.igp().min(ngpown);
-            assert_eq!(grid.odd_blocks, most.div_ceil(shape.threads()));
+            assert_eq!(grid.odd_blocks, most.div_ceil(WARP));
         }
     }
 }

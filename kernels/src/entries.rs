@@ -57,6 +57,30 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
+/// The kernels of a fraction in other shapes of tiles, `Fraction as KERNEL, tile x warps: symbols` for
+/// one, two and three energies: no cap on registers, which is given when they are loaded, and the
+/// counts of the kernel named.
+macro_rules! shapes {
+    ($term:path: $($fraction:ident as $kernel:ident, $tile:literal x $warps:literal:
+     $one:ident, $two:ident, $three:ident;)+) => {
+        &[$(
+            $crate::kernel::Kernel {
+                flops_per_term: $kernel.flops_per_term,
+                ..$crate::kernel::Kernel::tiled::<$fraction>(
+                    $crate::tiling::Shape { tile: $tile, warps: $warps },
+                    $crate::entries::entries!(
+                        tiled $fraction, $crate::tiling::Shape { tile: $tile, warps: $warps }, $term:
+                        $one = 1,
+                        $two = 2,
+                        $three = 3,
+                    ),
+                )
+            },
+        )+]
+    };
+}
+pub(crate) use shapes;
+
 /// What an entry of the paper's arguments runs; each block has its own slot.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! paper {
@@ -76,8 +100,8 @@ macro_rules! planned {
     (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
         let arrays = $arguments.arrays(core::ptr::null());
         let thread = $crate::grid::Thread::calling();
-        let slot = $shape.grid_of(&arrays).slot(thread.block);
         let sums = $body::<f64, $nw>(&arrays, $arguments.iw, thread);
+        let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::settle_index(thread.block));
         $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
     }};
 }

@@ -53,6 +53,9 @@ impl Gpu {
     }
 
     /// The kernel for problems of these poles, the most special of those that sum them.
+    ///
+    /// # Panics
+    /// Never: a test finds a kernel of every version for any poles.
     pub fn kernel(&self, poles: Poles) -> &Kernel {
         let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
@@ -249,7 +252,7 @@ impl Kernel {
             Loops::Collapse2 => igp * ig,
             Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
             Loops::Tiled(shape) => {
-                let Grid { groups, ig_blocks, odd_blocks, threads } =
+                let Grid { groups, ig_blocks, odd_blocks, threads, .. } =
                     shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
                 u64::from(groups)
                     * (u64::from(ig_blocks) + u64::from(odd_blocks))

@@ -5,7 +5,7 @@
 //! what they read of `aqsn` is found near by.
 //!
 //! The `igp` of a block are a *group*; blocks of the same `igp` are of the same group, and so are the
-//! blocks, first in the grid, that sum the odd pairs ([`crate::plan`]) of these `igp`. A sum is kept
+//! blocks that sum the odd pairs ([`crate::plan`]) of these `igp`. A sum is kept
 //! for each group, of nothing but its own data, and in an order that depends on nothing else: it has the
 //! same bits in whatever slab of whole groups it stands.
 
@@ -15,6 +15,10 @@ use crate::arrays::Arrays;
 use crate::grid::{Thread, split};
 use crate::intrinsics::WARP;
 use crate::real::Real;
+
+/// Blocks that sum odd pairs, or tiles, in a row while there are both: about as many as a GPU has
+/// multiprocessors, which are given blocks in turn.
+const RUN: u32 = 128;
 
 /// The blocks of a launch and the groups that their sums are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +31,14 @@ pub struct Grid {
     pub ig_blocks: u32,
     /// Blocks of each group that sum odd pairs.
     pub odd_blocks: u32,
+    /// Whether blocks of odd pairs take turns with those of tiles, or come first.
+    pub take_turns: bool,
 }
 
 impl Grid {
     /// A grid whose blocks are of one group, the slab.
     pub const fn ungrouped(blocks: u32, threads: u32) -> Grid {
-        Grid { threads, groups: 1, ig_blocks: blocks, odd_blocks: 0 }
+        Grid { threads, groups: 1, ig_blocks: blocks, odd_blocks: 0, take_turns: false }
     }
 
     /// Blocks of each group.
@@ -47,21 +53,35 @@ impl Grid {
         self.groups * self.per_group()
     }
 
-    /// Whether a block sums odd pairs, one a thread, and no tile. Of the block's number itself: of one
-    /// divided out of it or of the thread's the compiler would not know that all threads of a block
-    /// go the same way.
+    /// Whether a block sums odd pairs and no tile. Of the block's number itself, without a division: the
+    /// compiler would not know that all threads of a block go the same way.
     #[inline(always)]
     pub const fn is_odd(self, block: u32) -> bool {
-        block < self.odd_blocks * self.groups
+        self.turn(block).0
+    }
+
+    /// Whether a block sums odd pairs, and its number among those that do as it does. Where they take
+    /// turns, [`RUN`]s of both do, so that multiprocessors hold some of each.
+    #[inline(always)]
+    const fn turn(self, block: u32) -> (bool, u32) {
+        let (odd, tiles) = (self.odd_blocks * self.groups, self.ig_blocks * self.groups);
+        let mixed = match self.take_turns {
+            true => (if odd < tiles { odd } else { tiles }) / RUN * RUN,
+            false => 0,
+        };
+        if block < 2 * mixed {
+            return (block % (2 * RUN) < RUN, block / (2 * RUN) * RUN + block % RUN);
+        }
+        let rest = block - mixed;
+        if rest < odd { (true, rest) } else { (false, rest - odd + mixed) }
     }
 
     /// Group of a block and, within it, the number among those that sum odd pairs or among those that
     /// sum tiles.
     #[inline(always)]
     pub fn place(self, block: u32) -> (u32, u32) {
-        let first = if self.is_odd(block) { 0 } else { self.odd_blocks };
-        let (round, group) = split(block, self.groups);
-        (group, round - first)
+        let (number, group) = split(self.turn(block).1, self.groups);
+        (group, number)
     }
 
     /// Where a block's sum is kept among those of all blocks, `(per_group, groups)`: those of tiles by
@@ -84,7 +104,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Threads of a block, and pairs of a block that sums odd ones.
+    /// Threads of a block.
     pub const fn threads(self) -> u32 {
         self.warps * WARP
     }
@@ -94,7 +114,7 @@ impl Shape {
         self.warps * self.tile
     }
 
-    /// Blocks that each group needs for its odd pairs, as many as that with most of them;
+    /// Blocks that each group needs for its odd pairs, one a lane, as many as that with most of them;
     /// `odd_begins` as in [`crate::plan::Plan`].
     pub fn odd_blocks(self, odd_begins: &[u32]) -> u32 {
         let last = odd_begins.len().saturating_sub(1);
@@ -103,7 +123,7 @@ impl Shape {
             let end = last.min(begin + self.igp() as usize);
             odd_begins[end] - odd_begins[begin]
         });
-        pairs.max().unwrap_or(0).div_ceil(self.threads())
+        pairs.max().unwrap_or(0).div_ceil(WARP)
     }
 
     /// The grid for a slab.
@@ -114,6 +134,8 @@ impl Shape {
             groups: ngpown.div_ceil(self.igp()),
             ig_blocks: ncouls.div_ceil(WARP),
             odd_blocks,
+            // Odd pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
+            take_turns: self.tile > 1,
         }
     }
 
@@ -126,13 +148,13 @@ impl Shape {
     /// Where the tile of a thread begins, in a block that sums tiles.
     #[inline(always)]
     pub fn place(self, a: &Arrays, thread: Thread) -> Place {
-        let grid = self.grid_of(a);
-        let (ig_block, group) = split(thread.block - grid.odd_blocks * grid.groups, grid.groups);
+        let (group, ig_block) = self.grid_of(a).place(thread.block);
         let (warp, lane) = (thread.lane / WARP, thread.lane % WARP);
         Place { ig: ig_block * WARP + lane, igp: (group * self.warps + warp) * self.tile }
     }
 
-    /// `igp` and `ig` of the odd pair of a thread, in a block that sums odd pairs.
+    /// `igp` and `ig` of the odd pair of a thread, in a block that sums odd pairs: the same ones in each
+    /// warp, which has its share of the bands.
     ///
     /// # Safety
     /// The [launch contract](crate::contract).
@@ -144,7 +166,7 @@ impl Shape {
         // SAFETY: the launch contract: offsets of all igp and their end, pairs up to the last offset.
         unsafe {
             let begin = *a.plan.odd_begins.add(first as usize);
-            let at = begin + number * self.threads() + thread.lane;
+            let at = begin + number * WARP + thread.lane % WARP;
             let ours = at < *a.plan.odd_begins.add(last as usize);
             ours.then(|| split(*a.plan.odd_pairs.add(at as usize), a.ncouls))
         }

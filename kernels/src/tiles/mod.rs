@@ -26,6 +26,7 @@ use num_complex::Complex;
 use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each};
+use crate::intrinsics::WARP;
 use crate::layout::Planned;
 use crate::plan::Poles;
 use crate::real::Real;
@@ -52,7 +53,7 @@ pub trait Fraction {
     ) -> Sums<R, NW>;
 }
 
-/// One thread's sums: a tile by `F`, or an odd pair by the definition as `term` writes it.
+/// One thread's sums: a tile by `F`, or its share of an odd pair by the definition as `term` writes it.
 ///
 /// # Safety
 /// The [launch contract](crate::contract), for tiles of `T` in blocks of `W` warps.
@@ -67,7 +68,7 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     unsafe {
         if shape.grid_of(a).is_odd(thread.block) {
             return match shape.odd_pair(a, thread) {
-                Some((igp, ig)) => odd_pair(a, ig, igp, term),
+                Some((igp, ig)) => odd_pair::<_, NW, W>(a, ig, igp, thread.lane / WARP, term),
                 None => Sums::zero(),
             };
         }
@@ -75,15 +76,17 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     }
 }
 
-/// A pair by the definition, all bands.
+/// A warp's share of a pair, by the definition: every `W`th band. A group has few odd pairs; with all
+/// bands in one thread the last of them would be waited for.
 ///
 /// # Safety
 /// The [launch contract](crate::contract), the pair in range, `NW = nw`.
 #[inline(always)]
-unsafe fn odd_pair<R: Real, const NW: usize>(
+unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,
+    warp: u32,
     term: impl TermFn<R>,
 ) -> Sums<R, NW> {
     let mut sums = Sums::zero();
@@ -91,13 +94,15 @@ unsafe fn odd_pair<R: Real, const NW: usize>(
     unsafe {
         let pair = Pair::load(a, ig, igp);
         let vcoul = a.vcoul_loc(igp);
-        for n in 0..a.nbands {
+        let mut n = warp;
+        while n < a.nbands {
             let matngmatmgp = a.matngmatmgp::<R, Planned>(ig, igp, n);
             let occ = a.occ(n);
             each::<NW>(|e| {
                 let w = a.wx::<R, Planned>(e as u32, n);
                 sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
             });
+            n += W as u32;
         }
     }
     sums

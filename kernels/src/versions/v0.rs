@@ -8,24 +8,21 @@
 use num_complex::Complex;
 
 use crate::arrays::{Arrays, Limits};
+use crate::entries::entries;
 use crate::formula::{
     Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each};
-use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Layout, Order, Original};
-use crate::sums::Sums;
-use crate::plan::Poles;
-use crate::table::EnergiesFrom;
 use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
+use crate::layout::{Layout, Order, Original};
+use crate::plan::Poles;
+use crate::real::Real;
+use crate::sums::Sums;
+use crate::table::EnergiesFrom;
 
 /// What v0 is.
-pub static VERSION: Version = Version {
-    id: "v0",
-    change: "baseline: collapse(3) over n, igp, ig",
-    source: "paper III, v0",
-};
+pub static VERSION: Version =
+    Version { id: "v0", change: "baseline: collapse(3) over n, igp, ig", source: "paper III, v0" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

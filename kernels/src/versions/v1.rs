@@ -6,23 +6,20 @@
 
 use super::v0::{self, abs, collapse3};
 use crate::arrays::{Arrays, Limits};
+use crate::entries::entries;
 use crate::formula::{
     Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::Thread;
+use crate::kernel::{Gpu, Kernel, Version};
+use crate::layout::Original;
 use crate::quotient::reciprocal;
 use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Original};
 use crate::sums::Sums;
-use crate::kernel::{Gpu, Kernel, Version};
 
 /// What v1 is.
-pub static VERSION: Version = Version {
-    id: "v1",
-    change: "reciprocals for divisions",
-    source: "paper III, v1",
-};
+pub static VERSION: Version =
+    Version { id: "v1", change: "reciprocals for divisions", source: "paper III, v1" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

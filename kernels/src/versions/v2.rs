@@ -5,24 +5,21 @@
 
 use super::v0::{abs, collapse3};
 use super::v1;
-use crate::quotient::reciprocal;
 use crate::arrays::{Arrays, Limits};
+use crate::entries::entries;
 use crate::formula::{
     Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
 };
 use crate::grid::Thread;
-use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Original};
-use crate::sums::Sums;
 use crate::kernel::{Gpu, Kernel, Version};
+use crate::layout::Original;
+use crate::quotient::reciprocal;
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// What v2 is.
-pub static VERSION: Version = Version {
-    id: "v2",
-    change: "zero first, then a two-way branch",
-    source: "paper III, v2",
-};
+pub static VERSION: Version =
+    Version { id: "v2", change: "zero first, then a two-way branch", source: "paper III, v2" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

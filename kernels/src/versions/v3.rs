@@ -7,20 +7,17 @@
 use super::v0::collapse3;
 use super::v2::{self, uncut_term};
 use crate::arrays::{Arrays, Limits};
+use crate::entries::entries;
 use crate::formula::{Pair, Term, is_cut_off};
 use crate::grid::Thread;
-use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Original};
-use crate::sums::Sums;
 use crate::kernel::{Gpu, Kernel, Version};
+use crate::layout::Original;
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// What v3 is.
-pub static VERSION: Version = Version {
-    id: "v3",
-    change: "squares for absolute values",
-    source: "paper III, v3",
-};
+pub static VERSION: Version =
+    Version { id: "v3", change: "squares for absolute values", source: "paper III, v3" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

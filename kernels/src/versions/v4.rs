@@ -7,13 +7,13 @@
 
 use super::v3::{self, term};
 use crate::arrays::Arrays;
+use crate::entries::entries;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each, split};
-use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Order, Original};
-use crate::sums::Sums;
 use crate::kernel::{Gpu, Kernel, Loops, Version};
+use crate::layout::{Order, Original};
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// What v4 is.
 pub static VERSION: Version = Version {

@@ -6,19 +6,16 @@
 use super::v3::term;
 use super::v4::{self, collapse2};
 use crate::arrays::Arrays;
-use crate::grid::Thread;
-use crate::real::Real;
 use crate::entries::entries;
-use crate::layout::{Original};
-use crate::sums::Sums;
+use crate::grid::Thread;
 use crate::kernel::{Energies, Gpu, Kernel, Version};
+use crate::layout::Original;
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// What v5 is.
-pub static VERSION: Version = Version {
-    id: "v5",
-    change: "one launch for each energy",
-    source: "paper III, v5",
-};
+pub static VERSION: Version =
+    Version { id: "v5", change: "one launch for each energy", source: "paper III, v5" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

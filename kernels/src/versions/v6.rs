@@ -8,14 +8,14 @@
 use super::v3::term;
 use super::v5;
 use crate::arrays::Arrays;
+use crate::entries::entries;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each, split};
-use crate::real::Real;
-use crate::entries::entries;
-use crate::layout::{Order, Original};
-use crate::sums::Sums;
-use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::intrinsics::settle_index;
+use crate::kernel::{Gpu, Kernel, Loops, Version};
+use crate::layout::{Order, Original};
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// Band blocks, the stride of the band loop.
 pub const N_BLK: u32 = 64;

@@ -6,19 +6,16 @@
 use super::v3::term;
 use super::v6::{self, blocked};
 use crate::arrays::Arrays;
-use crate::grid::Thread;
-use crate::real::Real;
 use crate::entries::entries;
-use crate::layout::{Layout, Swapped};
-use crate::sums::Sums;
+use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
+use crate::layout::{Layout, Swapped};
+use crate::real::Real;
+use crate::sums::Sums;
 
 /// What v7 is.
-pub static VERSION: Version = Version {
-    id: "v7",
-    change: "wx(n,iw) and aqsm_local(n,igp)",
-    source: "paper III, v7",
-};
+pub static VERSION: Version =
+    Version { id: "v7", change: "wx(n,iw) and aqsm_local(n,igp)", source: "paper III, v7" };
 
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };

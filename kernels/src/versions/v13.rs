@@ -6,11 +6,9 @@
 //! for all bands: where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
 //! reciprocal ([`crate::tiles::paired_reciprocal`]), and no test for the branch is needed.
 
-mod shapes;
-
 use super::v3::term;
 use super::v12;
-use crate::entries::entries;
+use crate::entries::{entries, shapes};
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::tiles::bands::Staged;
 use crate::tiles::energies::FromConstant;
@@ -29,12 +27,8 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu {
-    version: &VERSION,
-    kernels: &[REAL, ANY],
-    beyond: Some(&v12::GPU),
-    shapes: shapes::SHAPES,
-};
+pub static GPU: Gpu =
+    Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: Some(&v12::GPU), shapes: SHAPES };
 
 type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
 
@@ -71,3 +65,18 @@ pub const ANY: Kernel = Kernel {
         ),
     )
 };
+
+/// Other shapes of tiles, for `gpp tune` and for devices where one is faster.
+const SHAPES: &[Kernel] = shapes!(
+    term:
+    Real as REAL, 1 x 8: gpp_v13_real_1_8_nw1, gpp_v13_real_1_8_nw2, gpp_v13_real_1_8_nw3;
+    Real as REAL, 1 x 16: gpp_v13_real_1_16_nw1, gpp_v13_real_1_16_nw2, gpp_v13_real_1_16_nw3;
+    Real as REAL, 2 x 4: gpp_v13_real_2_4_nw1, gpp_v13_real_2_4_nw2, gpp_v13_real_2_4_nw3;
+    Real as REAL, 2 x 8: gpp_v13_real_2_8_nw1, gpp_v13_real_2_8_nw2, gpp_v13_real_2_8_nw3;
+    Real as REAL, 3 x 4: gpp_v13_real_3_4_nw1, gpp_v13_real_3_4_nw2, gpp_v13_real_3_4_nw3;
+    Real as REAL, 3 x 8: gpp_v13_real_3_8_nw1, gpp_v13_real_3_8_nw2, gpp_v13_real_3_8_nw3;
+    Any as ANY, 1 x 4: gpp_v13_any_1_4_nw1, gpp_v13_any_1_4_nw2, gpp_v13_any_1_4_nw3;
+    Any as ANY, 1 x 8: gpp_v13_any_1_8_nw1, gpp_v13_any_1_8_nw2, gpp_v13_any_1_8_nw3;
+    Any as ANY, 1 x 16: gpp_v13_any_1_16_nw1, gpp_v13_any_1_16_nw2, gpp_v13_any_1_16_nw3;
+    Any as ANY, 2 x 8: gpp_v13_any_2_8_nw1, gpp_v13_any_2_8_nw2, gpp_v13_any_2_8_nw3;
+);
