@@ -62,6 +62,7 @@ pub struct PlacedBands {
 impl PlacedBands {
     /// Uploads what a layout lacks.
     pub fn want(&mut self, to: Uploads, layout: Layout) -> Result<()> {
+        #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
         fn there<T: Pod>(
             to: Uploads,
             what: &'static str,
