@@ -2,11 +2,13 @@
 
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::versions::{PAPER, PAST};
+use serde::{Deserialize, Serialize};
 
 use super::{Listed, find};
 
 /// What runs kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BackEnd {
     /// A GPU.
     Gpu,
