@@ -88,7 +88,7 @@ pub struct ListedJourney {
     pub source: String,
     /// The ids of its versions, in order.
     pub versions: Vec<String>,
-    /// The version that all are compared with.
+    /// The version that speed-ups are over in a run that begins with this journey.
     pub baseline: String,
     /// The journey that it goes on from.
     pub continues: Option<String>,
