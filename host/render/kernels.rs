@@ -6,7 +6,7 @@ use comfy_table::CellAlignment;
 
 use super::table::{fit, or_dash, table, terminal};
 use crate::catalogue::BackEnd;
-use crate::record::info::{Info, Kernel, ListedJourney, Listing};
+use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing};
 
 /// The device, the program and the kernels.
 ///
@@ -109,7 +109,20 @@ pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
     }
     writeln!(to, "{}", fit(versions, &[2], terminal()))?;
     writeln!(to, "{}", journeys(&listing.journeys, terminal()))?;
+    if let Some(last) = listing.journeys.last() {
+        let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
+        let best: Vec<String> = last.best.iter().map(on).collect();
+        writeln!(to, "--version best is {}", best.join(", "))?;
+    }
     writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
+}
+
+/// A back end as in texts.
+fn name(back_end: BackEnd) -> &'static str {
+    match back_end {
+        BackEnd::Gpu => "GPU",
+        BackEnd::Cpu => "CPU",
+    }
 }
 
 /// The fastest version of each journey on each back end, one a line.
@@ -123,10 +136,7 @@ fn journeys(journeys: &[ListedJourney], width: Option<u16>) -> String {
     }
     for journey in journeys {
         for best in &journey.best {
-            let back_end = match best.back_end {
-                BackEnd::Gpu => "GPU",
-                BackEnd::Cpu => "CPU",
-            };
+            let back_end = name(best.back_end);
             let ListedJourney { id, source, baseline, .. } = journey;
             table.add_row([id, source, baseline, back_end, &best.version, &best.condition]);
         }
