@@ -9,6 +9,7 @@ use gpp::analysis::speed_ups::over_baseline;
 use gpp::analysis::{outcomes, parity, scaling, tuning};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
+use gpp::kernels::plan;
 use gpp::record::comparison::{ByPoles, Comparison};
 use gpp::record::run::{Run, TileShape};
 use gpp::record::scaling::Scaling;
@@ -85,7 +86,8 @@ fn the_fastest_shape_has_passed_and_all_were_tried() {
     let tiles: Vec<u32> = ranked.results.iter().map(|trial| trial.shape.tile).collect();
     assert_eq!(tiles, [2, 3, 4, 1]);
     let best = ranked.best.clone().unwrap();
-    assert_eq!((best.tile, best.poles.as_str(), best.device.as_str()), (4, "any", "NVIDIA H200"));
+    assert_eq!((best.tile, best.poles, best.device.as_str()), (4, plan::Poles::Any, "NVIDIA H200"));
+    assert_eq!(best.version, tried.version);
     assert!(!ranked.passed());
     let text = record::text(&ranked);
     let again: Tuning = record::parse(&text, "tuning.json".as_ref()).unwrap();

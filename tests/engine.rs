@@ -144,3 +144,14 @@ fn a_worker_that_fails_ends_the_run() {
         assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
     }
 }
+
+#[test]
+#[should_panic(expected = "the slab is of the problem")]
+fn a_slab_of_another_problem_is_no_work() {
+    let [one, other] = [70, 71].map(|ncouls| {
+        make(Make { nbands: 19, ngpown: 16, ncouls, nw: 2, kind: Kind::Mixed, seed: 12 })
+    });
+    let device = Emulator::new();
+    let mut worker = device.worker(&one).unwrap();
+    let _ = worker.sum(other.slab(), catalogue::find("v3").unwrap().gpu());
+}

@@ -138,9 +138,12 @@ fn tuned_shapes_have_kernels() {
     use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
     assert!(!TUNED.is_empty());
     for tuned in TUNED.iter() {
-        let poles = if tuned.poles == "real" { Poles::Real } else { Poles::Any };
-        assert_eq!(tuned.poles, gpp::catalogue::tuned::name(poles));
-        shaped(best(BackEnd::Gpu).gpu(), &tuned.device, poles, Overrides::default()).unwrap();
+        let version = gpp::catalogue::find(&tuned.version).unwrap().gpu();
+        let shaped = shaped(version, &tuned.device, tuned.poles, Overrides::default()).unwrap();
+        let kernel = shaped.kernel(tuned.poles);
+        let found = tuned::shape(kernel).map(|shape| (shape.tile, shape.warps));
+        assert_eq!(found, Some((tuned.tile, tuned.warps)));
+        assert_eq!(kernel.max_registers, tuned.max_registers);
     }
     let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
     let version = shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, wider).unwrap();

@@ -104,7 +104,7 @@ fn lines() -> Result<(), Failed> {
         let [file, folder] =
             [".rs", "/"].map(|end| format!("./kernels/src/versions/{}{end}", version.id()));
         let is_own = |at: &&str| **at == file || at.starts_with(&folder);
-        if changes_lines && !all.iter().any(|at| is_own(at)) {
+        if changes_lines && !all.iter().any(&is_own) {
             return Err(format!("no instruction is shown at {file}").into());
         }
         for kernel in version.all_kernels().filter(|k| matches!(k.loops, Loops::Tiled(_))) {

@@ -20,7 +20,8 @@ pub fn ranked(tuning: &Tuning) -> Tuning {
 fn tuned(tuning: &Tuning, shape: TileShape) -> Tuned {
     Tuned {
         device: tuning.head.device.name.clone(),
-        poles: tuning.poles.kernels().into(),
+        version: tuning.version.clone(),
+        poles: tuning.poles.into(),
         tile: shape.tile,
         warps: shape.warps,
         max_registers: shape.max_registers,

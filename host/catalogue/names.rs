@@ -5,8 +5,11 @@ use super::{Listed, order, versions as all};
 use crate::error::{Error, Result};
 
 /// The versions that ids, ranges (`v0-v8`), `best` and `all` with commas between them name, each
-/// once, in the order named.
-pub fn versions(names: &str) -> Result<Vec<Listed>> {
+/// once, in the order named; `best` is the one on this back end.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a version that is none, [`Error::Data`] for a range that is none.
+pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
         if let Some((first, last)) = name.split_once("..") {
@@ -14,11 +17,11 @@ pub fn versions(names: &str) -> Result<Vec<Listed>> {
             let what = format!("ranges are written with a hyphen: {range}");
             return Err(Error::Data { origin: format!("--version {name}"), what });
         }
-        let range = match (place(name), name.split_once('-')) {
+        let range = match (place(name, back_end), name.split_once('-')) {
             _ if name == "all" => 0..=all().count() - 1,
             (Some(at), _) => at..=at,
             (None, Some((first, last))) => {
-                let (from, to) = (one(first)?, one(last)?);
+                let (from, to) = (one(first, back_end)?, one(last, back_end)?);
                 if from > to {
                     let what = format!(
                         "the range runs backwards, {first} comes after {last}: write {last}-{first}"
@@ -28,7 +31,7 @@ pub fn versions(names: &str) -> Result<Vec<Listed>> {
                 from..=to
             }
             (None, None) => {
-                let at = one(name)?;
+                let at = one(name, back_end)?;
                 at..=at
             }
         };
@@ -42,8 +45,11 @@ pub fn versions(names: &str) -> Result<Vec<Listed>> {
 }
 
 /// The one version that a name is of.
-pub fn single(flag: &str, names: &str) -> Result<Listed> {
-    match versions(names)?[..] {
+///
+/// # Errors
+/// As [`versions`]; [`Error::Data`] that names the flag where there are several.
+pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
+    match versions(names, back_end)?[..] {
         [version] => Ok(version),
         ref several => Err(Error::Data {
             origin: format!("{flag} {names}"),
@@ -52,13 +58,13 @@ pub fn single(flag: &str, names: &str) -> Result<Listed> {
     }
 }
 
-fn place(name: &str) -> Option<usize> {
-    order::place(if name == "best" { best(BackEnd::Gpu).id() } else { name })
+fn place(name: &str, back_end: BackEnd) -> Option<usize> {
+    order::place(if name == "best" { best(back_end).id() } else { name })
 }
 
-fn one(name: &str) -> Result<usize> {
+fn one(name: &str, back_end: BackEnd) -> Result<usize> {
     let known = order::all().into_iter().chain(["best", "all"]);
-    place(name).ok_or_else(|| Error::unknown("version", name, known))
+    place(name, back_end).ok_or_else(|| Error::unknown("version", name, known))
 }
 
 #[cfg(test)]
@@ -68,17 +74,20 @@ mod tests {
     #[test]
     fn ids_ranges_best_and_all() {
         let ids = |names: &str| -> Vec<&str> {
-            versions(names).unwrap().iter().map(|version| version.id()).collect()
+            versions(names, BackEnd::Gpu).unwrap().iter().map(|version| version.id()).collect()
         };
         assert_eq!(ids("v3"), ["v3"]);
         assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
         assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
         assert_eq!(ids("v0,all").len(), all().count());
-        assert_eq!(ids("best"), [best(BackEnd::Gpu).id()]);
+        for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
+            let named = single("--version", "best", back_end).unwrap();
+            assert_eq!(named.id(), best(back_end).id());
+        }
         assert_eq!(ids("v0-best").len(), all().count());
         for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8"] {
-            assert!(versions(wrong).is_err(), "{wrong}");
+            assert!(versions(wrong, BackEnd::Gpu).is_err(), "{wrong}");
         }
-        assert!(single("--version", "v0,v1").is_err());
+        assert!(single("--version", "v0,v1", BackEnd::Gpu).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The shape of the best version's tiles: what was measured fastest on a device, or what is asked for.
+//! The shape of a version's tiles: what was measured fastest on a device, or what is asked for.
 
 use std::sync::LazyLock;
 
@@ -14,14 +14,25 @@ use crate::error::{Error, Result};
 pub struct Tuned {
     /// The device's name.
     pub device: String,
-    /// `real` or `any`.
-    pub poles: String,
+    /// The version's id.
+    pub version: String,
+    /// The poles that its kernel takes.
+    #[serde(with = "PolesInFile")]
+    pub poles: Poles,
     /// `igp` of a thread.
     pub tile: u32,
     /// Warps of a block.
     pub warps: u32,
     /// Most registers of a thread.
     pub max_registers: Option<u32>,
+}
+
+/// [`Poles`] as `data/tuned.json` has them.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Poles", rename_all = "lowercase")]
+enum PolesInFile {
+    Any,
+    Real,
 }
 
 /// Shapes measured by `gpp tune`.
@@ -33,25 +44,17 @@ pub static TUNED: LazyLock<Vec<Tuned>> = LazyLock::new(|| {
 /// What a user asks for instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Overrides {
-    /// G′ of a thread in the best version, instead of the tuned number
+    /// G′ of a thread in a version that has other shapes, instead of the tuned number
     #[arg(long, value_name = "N")]
     pub tile: Option<u32>,
 
-    /// Warps of a block in the best version
+    /// Warps of a block in such a version
     #[arg(long, value_name = "N")]
     pub warps: Option<u32>,
 
-    /// Most registers of a thread in the best version
+    /// Most registers of a thread in such a version
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=255))]
     pub registers: Option<u32>,
-}
-
-/// The name of poles in `data/tuned.json`.
-pub fn name(poles: Poles) -> &'static str {
-    match poles {
-        Poles::Real => "real",
-        Poles::Any => "any",
-    }
 }
 
 /// The shapes of a version's kernels for these poles.
@@ -89,7 +92,10 @@ pub fn shaped(
     let Some(own) = shape(version.kernel(poles)).filter(|_| !version.shapes.is_empty()) else {
         return Ok(version);
     };
-    let tuned = TUNED.iter().find(|t| t.device == device && t.poles == name(poles));
+    let is_for = |tuned: &&Tuned| {
+        (&*tuned.device, &*tuned.version, tuned.poles) == (device, version.id(), poles)
+    };
+    let tuned = TUNED.iter().find(is_for);
     let (picked, registers) = tuned.map_or((own, max_registers), |tuned| {
         (Shape { tile: tuned.tile, warps: tuned.warps }, tuned.max_registers)
     });

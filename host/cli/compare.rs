@@ -6,6 +6,7 @@ use super::args::{CompareArgs, PAPER_SYSTEM};
 use super::keep::keep;
 use super::run::code;
 use crate::analysis::parity::rated;
+use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::devices::Choice;
 use crate::devices::gpu::Gpu;
@@ -20,7 +21,7 @@ use crate::render::comparison as render;
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
-    let versions = both_have(versions(&args.version)?, &args.version)?;
+    let versions = both_have(versions(&args.version, BackEnd::Gpu)?, &args.version)?;
     let mut sources = args.problems.named()?;
     if sources.is_empty() {
         for system in [PAPER_SYSTEM, "si214-complex"] {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::args::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs};
 use super::run::{exit_code, say_last};
+use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::experiments::profile::folder::{CEILINGS, RUN};
 use crate::experiments::profile::{self, Counters, Options, Profiled};
@@ -14,7 +15,7 @@ use crate::render::profiles::stored;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(&args.version)?;
+    let versions = versions(&args.version, BackEnd::Gpu)?;
     if let Some(folder) = &args.dir {
         output::require_name("--dir", folder, "folder")?;
     }

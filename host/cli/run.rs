@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::args::{RunArgs, SMALL_SYSTEM};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
+use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::experiments::run::{self, Options};
 use crate::process::output;
@@ -16,20 +17,25 @@ use crate::render::results;
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
-    // Whatever can fail at once fails before the problem is made.
-    let versions = versions(&args.version)?;
-    let overrides = args.overrides;
-    let options = Options { overrides, ..Options::new(&versions, args.measure.repetition()) };
-    options.require_effect()?;
+    let options = |back_end: BackEnd| -> crate::Result<Options> {
+        let versions = versions(&args.version, back_end)?;
+        let overrides = args.overrides;
+        let options = Options { overrides, ..Options::new(&versions, args.measure.repetition()) };
+        options.require_effect()?;
+        Ok(options)
+    };
+    // Whatever can fail at once fails before the problem is made and the device opened.
+    options(BackEnd::Gpu)?;
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     if let Some(path) = &output.json {
         output::check(path, source.file().as_slice())?;
     }
     let device = super::device(&args.measure.device, progress)?;
+    let options = options(device.back_end())?;
     options.require_effect_on(device.as_ref())?;
     let problem = source.load(progress)?;
 
-    let count = versions.len();
+    let count = options.versions.len();
     let show = move |run: &Run| {
         if !run.head.complete && !output.quiet {
             note(format_args!("{} of {count} versions ran", run.results.len()));

@@ -6,6 +6,7 @@ use super::args::ScalingArgs;
 use super::keep::keep;
 use super::run::code;
 use crate::analysis::scaling::rated;
+use crate::catalogue::BackEnd;
 use crate::catalogue::names::single;
 use crate::experiments::scaling::{self, Options};
 use crate::process::output;
@@ -15,14 +16,16 @@ use crate::render::scaling as render;
 pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
-    let version = single("--version", &args.version)?;
+    // Whatever can fail at once fails before the device is opened.
+    single("--version", &args.version, BackEnd::Gpu)?;
     if let Some(path) = &output.json {
         output::check(path, &[])?;
     }
     let device = super::device(&args.device, progress)?;
-    if device.info().id == "cpu" && !args.quick {
+    if device.back_end() == BackEnd::Cpu && !args.quick {
         progress.say("note: all points take hours on a CPU; --quick runs the smallest");
     }
+    let version = single("--version", &args.version, device.back_end())?;
     let ScalingArgs { complex, quick, seed, repeat, .. } = *args;
     let options = Options { version, complex, quick, seed, repeat };
 

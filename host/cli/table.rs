@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::args::{Format, TableArgs, default_for};
 use super::run::{exit_code, say_last};
 use crate::analysis::table1::{self, Section, section};
+use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::experiments::run::{self, Options};
 use crate::process::interrupt::Kept;
@@ -34,9 +35,11 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
 
 fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(&args.version)?;
+    // Whatever can fail at once fails before the device is opened.
+    versions(&args.version, BackEnd::Gpu)?;
     let mut sources = args.problems.named()?;
     let device = super::device(&args.measure.device, progress)?;
+    let versions = versions(&args.version, device.back_end())?;
     if sources.is_empty() {
         let name = default_for(device.info(), false, progress);
         sources.push(args.problems.default_system(name)?);

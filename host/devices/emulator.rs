@@ -11,8 +11,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::launch::Launch;
-use super::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
-use crate::catalogue::BackEnd;
+use super::{Device, DeviceInfo, HOST, KernelInfo, SlabSums, Worker};
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local};
 use crate::problem::{OddPoles, Problem, SlabView};
@@ -37,7 +36,7 @@ impl Emulator {
             .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
         Emulator {
             info: DeviceInfo {
-                id: "cpu".into(),
+                id: HOST.into(),
                 name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
                 driver: None,
                 compute_capability: None,
@@ -58,10 +57,6 @@ impl Default for Emulator {
 impl Device for Emulator {
     fn info(&self) -> &DeviceInfo {
         &self.info
-    }
-
-    fn back_end(&self) -> BackEnd {
-        BackEnd::Cpu
     }
 
     fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {

@@ -24,7 +24,7 @@ impl<'a> Launch<'a> {
     /// [`Error::Problem`] where an extent is too large for the kernel.
     ///
     /// # Panics
-    /// Where odd poles are needed and not given.
+    /// Where odd poles are needed and not given, and where the slab is of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Problem,
@@ -32,13 +32,20 @@ impl<'a> Launch<'a> {
         odd: Option<&OddPoles>,
     ) -> Result<Launch<'a>> {
         let kernel = problem.plan().kernel(gpu);
-        let nw = problem.nw();
+        let (header, nw) = (problem.header(), problem.nw());
+        // Neither kernel nor driver would notice.
+        assert!(
+            slab.igp().end <= header.ngpown
+                && slab.ncouls() == header.ncouls
+                && slab.aqsm_local().columns().count() == header.nbands,
+            "the slab is of the problem"
+        );
         let odd_begins = match kernel.layout {
             Layout::Planned => odd.expect("the plan has two parts").begins(),
             _ => &[],
         };
         let extents = Extents {
-            nbands: problem.header().nbands as u32,
+            nbands: header.nbands as u32,
             ngpown: slab.len() as u32,
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,

@@ -21,7 +21,7 @@ pub trait Device: Sync {
 
     /// What it runs kernels as.
     fn back_end(&self) -> BackEnd {
-        BackEnd::Gpu
+        self.info().back_end()
     }
 
     /// What is known of one of a kernel's entries here.
@@ -78,6 +78,9 @@ impl SlabSums {
     }
 }
 
+/// The id of the host.
+const HOST: &str = "cpu";
+
 /// What is known of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
@@ -95,6 +98,13 @@ pub struct DeviceInfo {
     pub clock_mhz: Option<u32>,
     /// Memory in bytes.
     pub memory_bytes: u64,
+}
+
+impl DeviceInfo {
+    /// What the device runs kernels as.
+    pub fn back_end(&self) -> BackEnd {
+        if self.id == HOST { BackEnd::Cpu } else { BackEnd::Gpu }
+    }
 }
 
 /// What is known of one kernel on one device; `None` where it does not apply.
@@ -128,7 +138,7 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Choice> {
         let unknown = || {
-            let mut error = Error::unknown("device", text, ["auto", "gpu", "gpu:N", "cpu"]);
+            let mut error = Error::unknown("device", text, ["auto", "gpu", "gpu:N", HOST]);
             let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
             if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
                 && gpu.parse::<Choice>().is_ok()
@@ -140,7 +150,7 @@ impl FromStr for Choice {
         match text.split_once(':') {
             None if text == "auto" => Ok(Choice::Auto),
             None if text == "gpu" => Ok(Choice::Gpu(0)),
-            None if text == "cpu" => Ok(Choice::Cpu),
+            None if text == HOST => Ok(Choice::Cpu),
             Some(("gpu", index)) => index.parse().map(Choice::Gpu).map_err(|_| unknown()),
             _ => Err(unknown()),
         }
@@ -152,7 +162,7 @@ impl fmt::Display for Choice {
         match self {
             Choice::Auto => f.write_str("auto"),
             Choice::Gpu(index) => write!(f, "gpu:{index}"),
-            Choice::Cpu => f.write_str("cpu"),
+            Choice::Cpu => f.write_str(HOST),
         }
     }
 }

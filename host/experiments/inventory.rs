@@ -2,12 +2,14 @@
 
 use gpp_kernels::kernel;
 
-use crate::catalogue::{self, BackEnd, best};
+use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, best};
 use crate::devices::Device;
 use crate::devices::gpu::NO_KERNELS;
 use crate::error::Result;
 use crate::problem::systems::SYSTEMS;
-use crate::record::info::{Info, Kernel, Listed, ListedSystem, Listing, SCHEMA};
+use crate::record::info::{
+    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, SCHEMA,
+};
 use crate::record::provenance::{PROGRAM, Provenance};
 use crate::record::system::Poles;
 
@@ -46,7 +48,7 @@ pub fn info(device: &dyn Device) -> Result<Info> {
     })
 }
 
-/// All versions and built-in systems.
+/// All versions, journeys and built-in systems.
 pub fn listing() -> Listing {
     let versions = catalogue::versions().map(|listed| Listed {
         id: listed.id().into(),
@@ -66,5 +68,27 @@ pub fn listing() -> Listing {
         bytes: system.bytes(),
         note: system.note.clone(),
     });
-    Listing { schema: SCHEMA, versions: versions.collect(), systems: systems.collect() }
+    Listing {
+        schema: SCHEMA,
+        versions: versions.collect(),
+        journeys: JOURNEYS.iter().map(journey).collect(),
+        systems: systems.collect(),
+    }
+}
+
+fn journey(journey: &Journey) -> ListedJourney {
+    let best = journey.best.iter().map(|best| ListedBest {
+        back_end: best.back_end,
+        version: best.version.into(),
+        condition: best.condition.into(),
+    });
+    ListedJourney {
+        id: journey.id.into(),
+        title: journey.title.into(),
+        source: journey.source.into(),
+        versions: journey.versions.iter().map(|gpu| gpu.id().into()).collect(),
+        baseline: journey.baseline.into(),
+        continues: journey.continues.map(str::to_string),
+        best: best.collect(),
+    }
 }

@@ -4,7 +4,7 @@ use gpp_kernels::kernel::Gpu;
 
 use super::measure::measure;
 use crate::catalogue::tuned::{Overrides, shaped};
-use crate::catalogue::{BackEnd, Listed, best};
+use crate::catalogue::{self, BackEnd, Listed};
 use crate::devices::Device;
 use crate::devices::launch::entry;
 use crate::engine::Engine;
@@ -43,10 +43,12 @@ impl Options {
             ("--registers", self.overrides.registers),
         ];
         let tunable = |version: &Listed| !version.gpu().shapes.is_empty();
+        let known = catalogue::versions().filter(tunable).map(|version| version.id());
+        let known: Vec<&str> = known.collect();
         match given.iter().find(|(_, value)| value.is_some()) {
             Some((flag, _)) if !self.versions.iter().any(tunable) => Err(Error::Data {
                 origin: (*flag).into(),
-                what: format!("has no effect without --version {}", best(BackEnd::Gpu).id()),
+                what: format!("has no effect without --version {}", known.join(" or ")),
             }),
             _ => Ok(()),
         }

@@ -183,6 +183,9 @@ impl Problem {
     }
 
     /// Matrix elements of G′, `(ngpown, nbands)`.
+    ///
+    /// # Panics
+    /// Never: the problem's slab is all igp.
     pub fn aqsm_local(&self) -> &[Complex64] {
         self.slab().aqsm_local().whole().expect("the slab is all igp")
     }

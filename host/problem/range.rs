@@ -8,7 +8,6 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::bands::Bands;
 use super::header::Header;
 use super::memory::Array;
 use crate::error::{DataError, Energy, Pole};
@@ -93,13 +92,14 @@ pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     }
 }
 
-/// Fails at the first of a slab's poles that is too large, or whose term has no bound.
+/// Fails at the first of a slab's poles that is too large, or whose term has no bound beside one of
+/// the energies `wx(nw, nbands)`.
 pub(super) fn check_poles(
-    bands: &Bands,
+    header: &Header,
+    wx: &[f64],
     wtilde: &[Complex64],
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    let (header, wx) = (bands.header(), bands.wx());
     let pole = |at: usize| {
         let (ig, igp) = place(at);
         Pole { ig, igp, wtilde: wtilde[at] }

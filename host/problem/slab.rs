@@ -50,7 +50,7 @@ impl Slab {
         range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
         range::check_factors(&EPS, &eps, pair)?;
         range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
-        range::check_poles(bands, &wtilde, pair)?;
+        range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
         range::resolve_factors(&mut eps);
         range::resolve_factors(&mut aqsm_local);
         range::resolve_poles(&mut wtilde, bands.wx());

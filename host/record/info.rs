@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::provenance::Provenance;
 use super::system::Poles;
+use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
 
 /// Layout of these documents.
@@ -50,13 +51,15 @@ pub struct Kernel {
     pub warps_per_sm: Option<u32>,
 }
 
-/// Versions and built-in systems.
+/// Versions, journeys and built-in systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// [`SCHEMA`].
     pub schema: u32,
     /// All versions.
     pub versions: Vec<Listed>,
+    /// All journeys.
+    pub journeys: Vec<ListedJourney>,
     /// All built-in systems.
     pub systems: Vec<ListedSystem>,
 }
@@ -70,8 +73,38 @@ pub struct Listed {
     pub change: String,
     /// Where that is described.
     pub source: String,
-    /// Whether `--version best` is this one.
+    /// Whether `--version best` is this one on a GPU.
     pub best: bool,
+}
+
+/// A journey in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedJourney {
+    /// Its name.
+    pub id: String,
+    /// What it is.
+    pub title: String,
+    /// Where it is told.
+    pub source: String,
+    /// The ids of its versions, in order.
+    pub versions: Vec<String>,
+    /// The version that speed-ups are over in a run that begins with this journey.
+    pub baseline: String,
+    /// The journey that it goes on from.
+    pub continues: Option<String>,
+    /// Its fastest version on each back end; `--version best` is that of the last journey.
+    pub best: Vec<ListedBest>,
+}
+
+/// The fastest version of a journey on one back end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedBest {
+    /// Where.
+    pub back_end: BackEnd,
+    /// The version's id.
+    pub version: String,
+    /// What it was measured on, and where it does not hold.
+    pub condition: String,
 }
 
 /// A built-in system in a list.

@@ -65,14 +65,6 @@ impl Poles {
             Poles::Complex => "complex",
         }
     }
-
-    /// As `data/tuned.json` has the kernels for them.
-    pub fn kernels(self) -> &'static str {
-        match self {
-            Poles::Real => "real",
-            Poles::Complex => "any",
-        }
-    }
 }
 
 impl From<plan::Poles> for Poles {
@@ -80,6 +72,15 @@ impl From<plan::Poles> for Poles {
         match poles {
             plan::Poles::Real => Poles::Real,
             plan::Poles::Any => Poles::Complex,
+        }
+    }
+}
+
+impl From<Poles> for plan::Poles {
+    fn from(poles: Poles) -> plan::Poles {
+        match poles {
+            Poles::Real => plan::Poles::Real,
+            Poles::Complex => plan::Poles::Any,
         }
     }
 }

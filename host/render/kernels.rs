@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use comfy_table::CellAlignment;
 
 use super::table::{fit, or_dash, table, terminal};
-use crate::record::info::{Info, Kernel, Listing};
+use crate::catalogue::BackEnd;
+use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing};
 
 /// The device, the program and the kernels.
 ///
@@ -14,7 +15,10 @@ use crate::record::info::{Info, Kernel, Listing};
 pub fn info(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
-    let units = if device.id == "cpu" { "threads" } else { "multiprocessors" };
+    let units = match device.back_end() {
+        BackEnd::Cpu => "threads",
+        BackEnd::Gpu => "multiprocessors",
+    };
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
         ("device", Some(format!("{}: {}", device.id, device.name))),
@@ -104,8 +108,38 @@ pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
         ]);
     }
     writeln!(to, "{}", fit(versions, &[2], terminal()))?;
-    for best in listing.versions.iter().filter(|version| version.best) {
-        writeln!(to, "best is {}", best.id)?;
+    writeln!(to, "{}", journeys(&listing.journeys, terminal()))?;
+    if let Some(last) = listing.journeys.last() {
+        let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
+        let best: Vec<String> = last.best.iter().map(on).collect();
+        writeln!(to, "--version best is {}", best.join(", "))?;
     }
     writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
+}
+
+/// A back end as in texts.
+fn name(back_end: BackEnd) -> &'static str {
+    match back_end {
+        BackEnd::Gpu => "GPU",
+        BackEnd::Cpu => "CPU",
+    }
+}
+
+/// The fastest version of each journey on each back end, one a line.
+fn journeys(journeys: &[ListedJourney], width: Option<u16>) -> String {
+    let headings = ["journey", "where it is told", "baseline", "back end", "best", "measured"];
+    let mut table = table(&headings);
+    for at in [1, 3, 5] {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    for journey in journeys {
+        for best in &journey.best {
+            let back_end = name(best.back_end);
+            let ListedJourney { id, source, baseline, .. } = journey;
+            table.add_row([id, source, baseline, back_end, &best.version, &best.condition]);
+        }
+    }
+    fit(table, &[1], width)
 }

@@ -1,6 +1,7 @@
 //! Devices that are not there or not fit for what is asked.
 
 use crate::gpp;
+use gpp::catalogue::{BackEnd, JOURNEYS, best};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -56,4 +57,34 @@ fn commands_for_a_gpu_take_a_small_system_on_a_cpu() {
         .success()
         .stdout(contains("demo on cpu").and(contains("V100").or(contains(" 0.00 ")).not()))
         .stderr(contains("note: system demo; si214 takes hours on a CPU"));
+}
+
+#[test]
+fn the_best_version_is_told_for_each_back_end() {
+    let output = gpp().args(["list", "--json"]).assert().success();
+    let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let journeys = listing["journeys"].as_array().unwrap();
+    assert_eq!(journeys.len(), JOURNEYS.len());
+    for (listed, journey) in journeys.iter().zip(&JOURNEYS) {
+        assert_eq!(
+            (&listed["id"], &listed["source"]),
+            (&journey.id.into(), &journey.source.into())
+        );
+        assert_eq!(listed["versions"][0], journey.versions[0].id());
+        assert_eq!(listed["baseline"], journey.baseline);
+        for (at, back_end) in ["gpu", "cpu"].into_iter().enumerate() {
+            let (told, known) = (&listed["best"][at], journey.best[at]);
+            assert_eq!(told["back_end"], back_end);
+            assert_eq!(told["version"], known.version);
+            assert_eq!(told["condition"], known.condition);
+        }
+    }
+    let text = gpp().arg("list").assert().success();
+    let conditions = JOURNEYS.iter().flat_map(|journey| journey.best).map(|best| best.condition);
+    conditions.fold(text, |text, condition| text.stdout(contains(condition)));
+
+    let small = ["--system", "tiny", "--repeat", "1", "--warmup", "0", "--json", "-"];
+    let ran = gpp().args(["-v", "best", "-d", "cpu"]).args(small).assert().success();
+    let record: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
+    assert_eq!(record["results"][0]["version"], best(BackEnd::Cpu).id());
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
 use crate::error::Result;
 use crate::experiments::source::Source;
@@ -93,7 +94,7 @@ impl ProblemsArgs {
 
 /// The system to run where none is named.
 pub fn default_for(device: &DeviceInfo, named: bool, progress: Progress) -> &'static str {
-    if device.id != "cpu" {
+    if device.back_end() == BackEnd::Gpu {
         return PAPER_SYSTEM;
     }
     if !named {

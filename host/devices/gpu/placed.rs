@@ -14,7 +14,7 @@ use num_complex::Complex64;
 use super::driver::{Buffer, Context, Stream};
 use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, aqsm_local};
-use crate::problem::memory::Extents;
+use crate::problem::memory::{Extents, Of};
 use crate::problem::{OddPoles, Problem, SlabView};
 
 /// Where uploads go, and what of.
@@ -62,6 +62,7 @@ pub struct PlacedBands {
 impl PlacedBands {
     /// Uploads what a layout lacks.
     pub fn want(&mut self, to: Uploads, layout: Layout) -> Result<()> {
+        #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
         fn there<T: Pod>(
             to: Uploads,
             what: &'static str,
@@ -88,6 +89,11 @@ impl PlacedBands {
             occ: there(to, "occ", arrays.occ(), &mut self.occ)?,
         });
         Ok(())
+    }
+
+    /// Whether there are none in any layout.
+    fn is_empty(&self) -> bool {
+        self.by_layout.iter().all(Option::is_none)
     }
 
     /// The arrays in a layout.
@@ -122,11 +128,12 @@ impl PlacedSlab {
     /// Uploads what all layouts have in common.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the slab and its bands, in one layout, do not fit;
-    /// [`Error::Driver`].
-    pub fn new(to: Uploads, slab: SlabView) -> Result<PlacedSlab> {
+    /// [`Error::Memory`] where the slab, in one layout, does not fit with the bands, which may be there
+    /// already; [`Error::Driver`].
+    pub fn new(to: Uploads, bands: &PlacedBands, slab: SlabView) -> Result<PlacedSlab> {
         let extents = Extents { ngpown: slab.len(), ..to.problem.bands().extents() };
-        to.require("arrays", extents.bytes())?;
+        let needed = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+        to.require("arrays", needed)?;
         Ok(PlacedSlab {
             igp: slab.igp(),
             wtilde: to.of("wtilde", slab.wtilde())?,

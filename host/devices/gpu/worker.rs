@@ -186,7 +186,7 @@ impl Worker for OnGpu<'_> {
         self.slab = None;
         let uploads =
             Uploads { context: &self.gpu.context, stream: &self.stream, problem: self.problem };
-        self.slab = Some(PlacedSlab::new(uploads, slab)?);
+        self.slab = Some(PlacedSlab::new(uploads, &self.bands, slab)?);
         Ok(())
     }
 

@@ -4,8 +4,8 @@
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
+use super::branches::near2;
 use super::energies::Energies;
-use super::regular::near2;
 
 /// Relative room around the cutoff, far more than any version's rounding.
 const ROOM: f64 = 1.0 / (1u64 << 40) as f64;

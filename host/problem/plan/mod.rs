@@ -1,6 +1,7 @@
 //! The plan that the later versions follow, in two parts: one of the bands, made once for a problem, and the
 //! odd poles of a slab, found for the kernels that take given poles; see [`gpp_kernels::plan`].
 
+mod branches;
 mod cutoff;
 mod energies;
 mod odd;

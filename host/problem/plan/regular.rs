@@ -10,6 +10,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
+use super::branches::near2;
 use super::cutoff::Cutoff;
 use super::energies::Energies;
 
@@ -90,11 +91,6 @@ impl Regular {
         let any = |low: f64, high: f64| !self.energies.within(low - room, high + room).is_empty();
         any(pole.re + least, pole.re + most) || any(pole.re - most, pole.re - least)
     }
-}
-
-/// Largest `|w − ω̃|²` of the second branch.
-pub fn near2(limits: Limits, pole: Complex64) -> f64 {
-    limits.limittwo.max(pole.norm_sqr() / limits.limitone)
 }
 
 /// Two numbers that differ by this part of themselves have different upper words; with room for

@@ -126,6 +126,9 @@ impl<T> Transfer<T> {
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver), also of what failed before in the stream.
+    ///
+    /// # Panics
+    /// Never: it takes the transfer, which holds the memory until then.
     pub fn wait(mut self) -> Result<Pinned<T>> {
         let pinned = self.pinned.take().expect("taken here only");
         self.done.wait(pinned.what)?;
