@@ -35,6 +35,7 @@ fn main() {
         println!("skipped on this machine: {why}");
     }
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
+    let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
     let shapes = best(BackEnd::Gpu).gpu().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
@@ -44,7 +45,7 @@ fn main() {
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
-        .chain([ahead, slabs])
+        .chain([ahead, slabs, at_once])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -162,6 +163,35 @@ fn slabs_on_gpu() -> Result<(), Failed> {
                     return Err(format!("{what}: {whole:?} {parted:?}").into());
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Two problems at the same time on one GPU, each with its own energies in the same constant memory.
+fn problems_at_once_on_gpu() -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    let problems = [3, 4].map(|seed| {
+        let kind = Kind::Real;
+        make(Make { nbands: 131, ngpown: 53, ncouls: 170, nw: 2, kind, seed })
+    });
+    let best = best(BackEnd::Gpu).gpu();
+    let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(best)?.sums);
+    let expected = problems.each_ref().map(alone);
+    let again = std::thread::scope(|scope| {
+        let threads = problems.each_ref().map(|problem| {
+            scope.spawn(|| -> gpp::Result<Vec<Sums>> {
+                let mut engine = Engine::whole(&gpu, problem)?;
+                (0..50).map(|_| Ok(engine.run(best)?.sums)).collect()
+            })
+        });
+        threads.map(|thread| thread.join().expect("no run panics"))
+    });
+    for (expected, again) in expected.into_iter().zip(again) {
+        let expected: gpp::Result<Sums> = expected;
+        let expected = expected?;
+        if let Some(other) = again?.iter().find(|sums| !same_bits(sums, &expected)) {
+            return Err(format!("{other:?}, alone {expected:?}").into());
         }
     }
     Ok(())

@@ -59,7 +59,7 @@ impl Gpu {
         let sink = context.buffer::<f64>("sink of the ceilings", 1)?;
 
         let fma = self.module(FMA_SYMBOL)?;
-        let fma = fma.function(FMA_SYMBOL)?;
+        let fma = fma.module.function(FMA_SYMBOL)?;
         // The chains stay finite: |factor| < 1.
         let arguments = FmaArguments { factor: 0.5, term: 1.0, sink: sink.pointer() };
         let seconds = self.fastest(&fma, &stream, blocks, &arguments.pointers())?;
@@ -71,7 +71,8 @@ impl Gpu {
         memory.clear(&stream)?;
         let [shared, tile] = READ_SYMBOLS.map(|symbol| self.module(symbol));
         let (shared, tile) = (shared?, tile?);
-        let (shared, tile) = (shared.function(READ_SYMBOLS[0])?, tile.function(READ_SYMBOLS[1])?);
+        let (shared, tile) =
+            (shared.module.function(READ_SYMBOLS[0])?, tile.module.function(READ_SYMBOLS[1])?);
         let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
             let (buffer, count) = (memory.pointer().cast(), (bytes / 16) as u32);
             let arguments = ReadArguments { buffer, count, passes, sink: sink.pointer() };

@@ -16,8 +16,8 @@ use gpp_kernels::kernel::{Entry, Kernel};
 use super::{Device, DeviceInfo, KernelInfo, Worker};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
-use driver::{Context, DeviceAttribute, FunctionAttribute, Module, driver_version};
-use modules::Modules;
+use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
+use modules::{Loaded, Modules};
 use ptx::Ptx;
 use worker::OnGpu;
 
@@ -88,12 +88,12 @@ impl Gpu {
     }
 
     /// The module of a kernel that has no cap but the build's.
-    fn module(&self, symbol: &str) -> Result<Arc<Module>> {
+    fn module(&self, symbol: &str) -> Result<Arc<Loaded>> {
         self.modules.get(symbol, None)
     }
 
     /// The module of one of a kernel's entries.
-    fn module_of(&self, kernel: &Kernel, entry: &Entry) -> Result<Arc<Module>> {
+    fn module_of(&self, kernel: &Kernel, entry: &Entry) -> Result<Arc<Loaded>> {
         self.modules.get(entry.symbol, kernel.max_registers)
     }
 }
@@ -105,7 +105,7 @@ impl Device for Gpu {
 
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo> {
         let module = self.module_of(kernel, entry)?;
-        let function = module.function(entry.symbol)?;
+        let function = module.module.function(entry.symbol)?;
         let threads = kernel.threads;
         let attribute = |attribute| function.attribute(attribute).map(Some);
         let blocks = function.blocks_per_multiprocessor(threads)?;

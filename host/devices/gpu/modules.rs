@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 
 use super::driver::{Context, Module};
@@ -11,6 +11,50 @@ use crate::error::{DriverError, Error, Result};
 
 /// A kernel's symbol and the cap on its registers.
 type Key = (String, Option<u32>);
+
+/// A module of one kernel, with what its variable in constant memory holds.
+pub struct Loaded {
+    /// The module.
+    pub module: Module,
+    /// The energies in its table.
+    pub table: Table,
+}
+
+impl From<Module> for Loaded {
+    fn from(module: Module) -> Loaded {
+        Loaded { module, table: Table::default() }
+    }
+}
+
+/// The energies in a module's constant memory; none at first. Workers share the module, of whatever
+/// problems they are: a kernel reads the table while it is held, and it is filled while nobody holds it.
+#[derive(Default)]
+pub struct Table(RwLock<Vec<f64>>);
+
+impl Table {
+    /// The table with these energies in it, put there by `fill` where it has others.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub fn holding(
+        &self,
+        wx: &[f64],
+        fill: impl Fn() -> Result<()>,
+    ) -> Result<RwLockReadGuard<'_, Vec<f64>>> {
+        loop {
+            let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            if held[..] == *wx {
+                return Ok(held);
+            }
+            drop(held);
+            let mut own = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            // Whatever comes of it, the others are gone.
+            own.clear();
+            fill()?;
+            own.extend_from_slice(wx);
+        }
+    }
+}
 
 /// The modules of one GPU, which threads may share: each is loaded once.
 pub struct Modules {
@@ -21,7 +65,7 @@ pub struct Modules {
 
 #[derive(Default)]
 struct State {
-    loaded: HashMap<Key, Arc<Module>>,
+    loaded: HashMap<Key, Arc<Loaded>>,
     ahead: Ahead,
 }
 
@@ -44,13 +88,13 @@ impl Modules {
     ///
     /// # Errors
     /// [`Error::Driver`] where the PTX has no such kernel or the driver refuses it.
-    pub fn get(&self, symbol: &str, most_registers: Option<u32>) -> Result<Arc<Module>> {
+    pub fn get(&self, symbol: &str, most_registers: Option<u32>) -> Result<Arc<Loaded>> {
         let mut state = self.finished();
         let key = (symbol.to_string(), most_registers);
         if let Some(module) = state.loaded.get(&key) {
             return Ok(module.clone());
         }
-        let module = Arc::new(self.context.module(&self.text(&key)?)?);
+        let module = Arc::new(Loaded::from(self.context.module(&self.text(&key)?)?));
         state.loaded.insert(key, module.clone());
         Ok(module)
     }
@@ -94,7 +138,7 @@ impl Modules {
             Ahead::Loading(key, load) => {
                 // What failed is tried again by whoever asks for it, who gets the error.
                 if let Ok(Ok(module)) = load.join() {
-                    state.loaded.insert(key, module.into());
+                    state.loaded.insert(key, Arc::new(module.into()));
                 }
             }
             other => state.ahead = other,
@@ -119,5 +163,30 @@ impl Drop for Modules {
     fn drop(&mut self) {
         // The driver does not take it well when the process ends under a thread of its.
         self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_table_is_filled_where_it_has_other_energies() {
+        let (table, filled) = (Table::default(), Cell::new(0));
+        let hold = |wx: &[f64]| {
+            let held = table.holding(wx, || {
+                filled.set(filled.get() + 1);
+                Ok(())
+            });
+            assert_eq!(held.unwrap()[..], *wx);
+        };
+        [&[1.0, 2.0][..], &[1.0, 2.0], &[1.0], &[1.0, 2.0]].map(hold);
+        assert_eq!(filled.get(), 3);
+        let no_gpu = || Err(Error::NoGpu { why: "lost".into() });
+        assert!(table.holding(&[3.0], no_gpu).is_err());
+        hold(&[1.0, 2.0]);
+        assert_eq!(filled.get(), 4);
     }
 }

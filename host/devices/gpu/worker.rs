@@ -12,6 +12,7 @@ use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
 use super::driver::{Buffer, Event, Module, Stream};
+use super::modules::Table;
 use super::placed::{PlacedBands, PlacedSlab, Uploads};
 use crate::devices::launch::{Launch, entry};
 use crate::devices::{SlabSums, Worker};
@@ -37,7 +38,9 @@ pub struct OnGpu<'a> {
 pub struct Functions<'m> {
     /// The module of the version's kernel.
     pub kernel: &'m Module,
-    /// That of the second stage.
+    /// Its table of energies, for kernels that read one.
+    pub table: Option<&'m Table>,
+    /// The module of the second stage.
     pub second_stage: &'m Module,
     /// The name there of one of our symbols.
     pub symbol: fn(&str) -> String,
@@ -102,9 +105,13 @@ impl<'a> OnGpu<'a> {
         // What a kernel fails to write is NaN, which no comparison passes.
         self.partials.poison(stream)?;
         self.sums.poison(stream)?;
-        if kernel.energies_from == EnergiesFrom::ConstantMemory {
-            function.set(table::SYMBOL, plan.table().wx(), stream)?;
-        }
+        // Held until the kernels are done: nobody fills the table with others meanwhile.
+        let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let held = functions.table.filter(|_| reads).map(|table| {
+            let wx = plan.table().wx();
+            table.holding(wx, || function.set(table::SYMBOL, wx, stream))
+        });
+        let _held = held.transpose()?;
         let second = SecondStageArguments {
             partials: self.partials.pointer(),
             count: grid.per_group(),
@@ -113,29 +120,34 @@ impl<'a> OnGpu<'a> {
 
         self.gpu.modules.finish();
         startup::launched();
-        self.begin.record(stream)?;
-        for iw in kernel.launches(bands.nw()) {
-            let launch = |arguments: &[*const c_void]| {
-                // SAFETY: the launch contract. Bands and slab checked their arrays, which were
-                // uploaded whole in the kernel's layout with the plan for its poles; nobody writes
-                // them, and only this stream the partial sums. `Launch::of` looked at the extents.
-                unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
-            };
-            match kernel.layout {
-                Layout::Planned => {
-                    launch(&self.planned_arguments(kernel, iw).pointers())?;
+        let launched = || -> Result<f64> {
+            self.begin.record(stream)?;
+            for iw in kernel.launches(bands.nw()) {
+                let launch = |arguments: &[*const c_void]| {
+                    // SAFETY: the launch contract. Bands and slab checked their arrays, which were
+                    // uploaded whole in the kernel's layout with the plan for its poles; nobody writes
+                    // them, and only this stream the partial sums; the table is held. `Launch::of` looked
+                    // at the extents. The arguments are those of the entry, whose module is of this context.
+                    unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
+                };
+                match kernel.layout {
+                    Layout::Planned => {
+                        launch(&self.planned_arguments(kernel, iw).pointers())?;
+                    }
+                    _ => launch(&self.paper_arguments(kernel.layout, iw).pointers())?,
                 }
-                _ => launch(&self.paper_arguments(kernel.layout, iw).pointers())?,
             }
-        }
-        // SAFETY: the launch contract: one block for each value of each group, of which the launches
-        // before store `count` partial sums; `sums` holds as many.
-        unsafe {
-            second_stage.launch(stream, sums as u32, reduction::THREADS, &second.pointers())?;
-        }
-        self.end.record(stream)?;
-        self.gpu.modules.begin();
-        let seconds = self.end.seconds_since(&self.begin, gpu.id())?;
+            // SAFETY: the launch contract: one block for each value of each group, of which the launches
+            // before store `count` partial sums; `sums` holds as many.
+            unsafe {
+                second_stage.launch(stream, sums as u32, reduction::THREADS, &second.pointers())?;
+            }
+            self.end.record(stream)?;
+            self.gpu.modules.begin();
+            self.end.seconds_since(&self.begin, gpu.id())
+        };
+        // Whatever failed, nothing that was launched runs on when the table is let go.
+        let seconds = launched().inspect_err(|_| _ = stream.synchronize())?;
         let values = self.sums.download(sums, stream)?;
         Ok(SlabSums { values, groups: grid.groups as usize, seconds, blocks: grid.blocks() })
     }
@@ -194,7 +206,12 @@ impl Worker for OnGpu<'_> {
         let kernel = self.plan.kernel(gpu);
         let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
         let second = self.gpu.module(reduction::SYMBOL)?;
-        let functions = Functions { kernel: &first, second_stage: &second, symbol: str::to_string };
+        let functions = Functions {
+            kernel: &first.module,
+            table: Some(&first.table),
+            second_stage: &second.module,
+            symbol: str::to_string,
+        };
         self.sum_by(slab, gpu, &functions)
     }
 }

@@ -20,6 +20,8 @@ const SOURCE: &str = include_str!("../../../benches/cuda/gpp.cu");
 /// The yardstick's kernels, loaded.
 pub struct Yardstick {
     module: Module,
+    /// The GPU that they are on.
+    device: String,
     /// What nvcc says of its version.
     pub compiler: String,
 }
@@ -70,18 +72,22 @@ impl Gpu {
         let image = std::fs::read(&image).map_err(|e| failed(format!("nvcc wrote none: {e}")))?;
         // SAFETY: a cubin that nvcc wrote whole.
         let module = unsafe { self.context.image(&image)? };
-        Ok(Yardstick { module, compiler: format!("nvcc {release}") })
+        Ok(Yardstick { module, device: self.info.id.clone(), compiler: format!("nvcc {release}") })
     }
 
     /// Someone to sum a problem by either side.
     ///
     /// # Errors
     /// As [`Device::worker`].
+    ///
+    /// # Panics
+    /// For a yardstick on another GPU.
     pub fn both<'a>(
         &'a self,
         problem: &'a Problem,
         yardstick: &'a Yardstick,
     ) -> Result<OnBoth<'a>> {
+        assert_eq!(yardstick.device, self.info.id, "the yardstick is on this GPU");
         Ok(OnBoth { problem, worker: OnGpu::new(self, problem)?, yardstick })
     }
 }
@@ -114,7 +120,8 @@ impl OnBoth<'_> {
             Side::Rust => self.worker.sum(slab, version),
             Side::Cuda => {
                 let module = &self.yardstick.module;
-                let functions = Functions { kernel: module, second_stage: module, symbol: name };
+                let functions =
+                    Functions { kernel: module, table: None, second_stage: module, symbol: name };
                 self.worker.sum_by(slab, version, &functions)
             }
         }

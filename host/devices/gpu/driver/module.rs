@@ -123,7 +123,7 @@ impl<'m> Function<'m> {
     }
 
     /// Fills the first elements of a variable of the kernel's module, once all work before in
-    /// `stream` is done, and waits for it.
+    /// `stream` is done, and waits for it. No kernel that reads it may run meanwhile in another stream.
     ///
     /// # Errors
     /// [`Error::Driver`], also for a variable that is too small.
