@@ -182,7 +182,9 @@ mod tests {
             });
             assert_eq!(held.unwrap()[..], *wx);
         };
-        [&[1.0, 2.0][..], &[1.0, 2.0], &[1.0], &[1.0, 2.0]].map(hold);
+        for wx in [&[1.0, 2.0][..], &[1.0, 2.0], &[1.0], &[1.0, 2.0]] {
+            hold(wx);
+        }
         assert_eq!(filled.get(), 3);
         let no_gpu = || Err(Error::NoGpu { why: "lost".into() });
         assert!(table.holding(&[3.0], no_gpu).is_err());
