@@ -32,7 +32,8 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums.
     pub sums: Sums,
-    /// Seconds, data in place: of the worker that took longest.
+    /// Seconds, data in place: of the worker that took longest. Workers on one device have its time
+    /// between them.
     pub seconds: f64,
     /// Blocks of a launch, for the first slab.
     pub blocks: u32,

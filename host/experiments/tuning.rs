@@ -8,7 +8,7 @@ use crate::catalogue::{BackEnd, best};
 use crate::devices::Device;
 use crate::devices::launch::entry;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::process::progress::Progress;
 use crate::record::Head;
@@ -29,7 +29,7 @@ fn caps(device: &dyn Device) -> Vec<Option<u32>> {
 /// Runs the best version in every shape; `each` is called after each.
 ///
 /// # Errors
-/// Those of the device.
+/// [`Error::Data`] where it has no other; those of the device.
 pub fn tune(
     device: &dyn Device,
     problem: &Problem,
@@ -43,6 +43,10 @@ pub fn tune(
     let mut engine = Engine::whole(device, problem)?;
     let poles = problem.plan().poles();
     let kernels: Vec<_> = shapes(tuned, poles).collect();
+    if kernels.is_empty() {
+        let what = format!("{} has no kernels in other shapes for these poles", tuned.id());
+        return Err(Error::Data { origin: problem.name().into(), what });
+    }
     let caps = caps(device);
     let count = kernels.len() * caps.len();
     let mut tuning = Tuning {

@@ -4,8 +4,9 @@
 //! every unsafe function of this crate that cites it relies on it.
 //!
 //! 1. **Arrays.** Every pointer of the arguments ([`crate::arguments`]) is valid for the extents given
-//!    with it, in the kernel's [`crate::layout::Layout`], and aligned to 16 bytes. Nobody writes the
-//!    arrays that are read while the launch runs, and nobody else touches those that are written.
+//!    with it, in the kernel's [`crate::layout::Layout`], on the GPU aligned to 16 bytes. Nobody
+//!    writes the arrays that are read while the launch runs, and nobody else touches those that are
+//!    written.
 //! 2. **Extents.** `nbands`, `ngpown`, `ncouls` and `nw` are positive and
 //!    [`crate::kernel::Kernel::exceeded`] finds nothing: no array holds 2³² elements or more, padding
 //!    included, no collapsed loop has 2³² iterations or more, and no grid 2³² threads.
@@ -26,3 +27,5 @@
 //! 7. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
 //!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
 //!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.
+//! 8. **Kernels.** The kernel is one of [`crate::versions::ALL`], or such a one with another cap on its
+//!    registers: layout, loops and threads are those that its entries were written for.
