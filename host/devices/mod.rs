@@ -34,8 +34,7 @@ pub trait Device: Sync {
     /// run after this call is under way.
     fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
 
-    /// Someone to sum slabs of a problem here. Workers of one device may work at the same time, of one
-    /// problem.
+    /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
     ///
     /// # Errors
     /// [`Error::Driver`].
