@@ -165,6 +165,12 @@ impl PartialOrd for Counted {
     }
 }
 
+impl From<Counted> for f64 {
+    fn from(counted: Counted) -> f64 {
+        counted.value
+    }
+}
+
 impl Zero for Counted {
     fn zero() -> Counted {
         Counted::plain(0.0)
@@ -197,6 +203,10 @@ impl Real for Counted {
     fn sqrt(self) -> Counted {
         count(|counts| counts.sqrt += 1);
         Counted::plain(self.value.sqrt())
+    }
+
+    fn abs(self) -> Counted {
+        Counted { value: self.value.abs(), ..self }
     }
 
     fn settle(self) -> Counted {

@@ -15,6 +15,8 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
 
     /// Square root.
     fn sqrt(self) -> Self;
+    /// `|self|`, free like a change of sign.
+    fn abs(self) -> Self;
 
     /// The same value, computed before what follows in the source: see [`intrinsics::settle`].
     fn settle(self) -> Self;
@@ -49,6 +51,11 @@ impl Real for f64 {
     #[inline(always)]
     fn sqrt(self) -> Self {
         intrinsics::sqrt(self)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        f64::abs(self)
     }
 
     #[inline(always)]

@@ -1,0 +1,181 @@
+//! Poles of any kind, in partial fractions: see [`gpp_kernels::tiles::partial_fractions`].
+//!
+//! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, `ssx = ½ω̃·eps·(q − p)` and
+//! `sch = ω̃·eps·q` in both branches. `1/z = conj(z)/|z|²` has the pair's own `Im ω̃`, so a sum over `M·q`
+//! is two sums of `M` times something real. `q − p` is taken term by term: a difference of two sums would
+//! lose digits.
+
+use gpp_kernels::plan::Poles;
+
+use crate::lanes::{ComplexLanes, Lanes};
+use crate::place::Place;
+use crate::planned::{Fraction, PairSums};
+
+/// Partial fractions. `CLASSES` has a loop for each class of bands, `PAIRED` one reciprocal for
+/// several denominators.
+pub struct PartialFractions<const CLASSES: bool, const PAIRED: bool>;
+
+/// What the loops need of the poles.
+struct Pole<L> {
+    re: L,
+    /// Square of the imaginary part.
+    im2: L,
+    largest2: L,
+}
+
+/// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
+/// sums of `M` times that number and of `M·Re f`.
+#[derive(Clone, Copy)]
+struct Split<L>([ComplexLanes<L>; 2]);
+
+impl<L: Lanes> Split<L> {
+    #[inline(always)]
+    fn add(&mut self, m: ComplexLanes<L>, im: L, re: L) {
+        self.0 = [self.0[0].add_scaled(m, im), self.0[1].add_scaled(m, re)];
+    }
+
+    /// The sum, for `im = Im ω̃`.
+    #[inline(always)]
+    fn sum(&self, im: L) -> ComplexLanes<L> {
+        let Split([factor, re]) = *self;
+        ComplexLanes::new(im.sub_from(factor.im, re.re), im.mul_add(factor.re, re.im))
+    }
+}
+
+/// Denominators of an energy.
+#[derive(Clone, Copy)]
+struct Denominators<L> {
+    /// `w − Re ω̃`, `w + Re ω̃`.
+    d: L,
+    s: L,
+    /// `|w − ω̃|²`, `|w + ω̃|²`.
+    d2: L,
+    s2: L,
+}
+
+impl<L: Lanes> Pole<L> {
+    #[inline(always)]
+    fn denominators(&self, w: L) -> Denominators<L> {
+        let (d, s) = (w.sub(self.re), w.add(self.re));
+        Denominators { d, s, d2: d.mul_add(d, self.im2), s2: s.mul_add(s, self.im2) }
+    }
+
+    /// Adds a band that nothing cuts off.
+    #[inline(always)]
+    fn plain<const PAIRED: bool>(
+        &self,
+        place: &Place<L>,
+        m: ComplexLanes<L>,
+        w: L,
+        q: &mut Split<L>,
+        y: &mut Split<L>,
+    ) {
+        let Denominators { d, s, d2, s2 } = self.denominators(w);
+        let (one_q, one_p) = if PAIRED {
+            // Neither is zero: regular poles are on no occupied energy.
+            let both = d2.mul(s2).reciprocal();
+            (s2.mul(both), d2.mul(both))
+        } else {
+            (d2.reciprocal(), s2.reciprocal())
+        };
+        let one_q = L::select(d2.le(self.largest2), place.splat(0.0), one_q);
+        let re = d.mul(one_q);
+        q.add(m, one_q, re);
+        y.add(m, one_q.add(one_p), s.sub_from(one_p, re));
+    }
+
+    /// Adds a band of any occupation and any energy.
+    #[inline(always)]
+    fn occupied(
+        &self,
+        place: &Place<L>,
+        m: ComplexLanes<L>,
+        (w, occ): (L, L),
+        q: &mut Split<L>,
+        y: &mut Split<L>,
+    ) {
+        let zero = place.splat(0.0);
+        let Denominators { d, s, d2, s2 } = self.denominators(w);
+        let size2 = self.re.mul_add(self.re, self.im2);
+        let bound = size2.div(place.splat(place.limits.sexcut));
+        let near = d2.le(self.largest2);
+        let z2 = L::select(near, size2.mul(place.splat(4.0)), d2).mul(s2);
+        let cut = L::and(w.lt(zero), z2.lt(bound.mul(bound)));
+        let one_q = L::select(near, zero, d2.reciprocal());
+        let one_p = L::select(cut, zero, s2.reciprocal());
+        let re = d.mul(one_q);
+        q.add(m, one_q, re);
+        let m = m.scale(L::select(cut, zero, occ));
+        y.add(m, one_q.add(one_p), s.sub_from(one_p, re));
+    }
+
+    /// Adds an empty band.
+    #[inline(always)]
+    fn empty(&self, place: &Place<L>, m: ComplexLanes<L>, w: L, q: &mut Split<L>) {
+        let d = w.sub(self.re);
+        let d2 = d.mul_add(d, self.im2);
+        let one = L::select(d2.le(self.largest2), place.splat(0.0), d2.reciprocal());
+        q.add(m, one, d.mul(one));
+    }
+
+    /// Adds far bands: of no two energies is a pole near.
+    #[inline(always)]
+    fn far<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut [Split<L>; NW]) {
+        let d = w.map(|w| w.sub(self.re));
+        let d2 = d.map(|d| d.mul_add(d, self.im2));
+        let mut add = |e: usize, one: L| q[e].add(m, one, d[e].mul(one));
+        let mut e = 0;
+        while e + 1 < NW {
+            let both = d2[e].mul(d2[e + 1]).reciprocal();
+            add(e, d2[e + 1].mul(both));
+            add(e + 1, d2[e].mul(both));
+            e += 2;
+        }
+        if e < NW {
+            add(e, d2[e].reciprocal());
+        }
+    }
+}
+
+impl<const CLASSES: bool, const PAIRED: bool> Fraction for PartialFractions<CLASSES, PAIRED> {
+    const POLES: Poles = Poles::Any;
+
+    #[inline(always)]
+    fn sums<L: Lanes, const NW: usize>(place: &Place<L>) -> PairSums<L, NW> {
+        let plan = place.plan;
+        let ComplexLanes { re, im } = place.wtilde;
+        let pole = Pole { re, im2: im.mul(im), largest2: place.largest2() };
+        let zero = [Split([place.zero(); 2]); NW];
+        let (mut q, mut y) = (zero, zero);
+        let (plain, occupied) =
+            if CLASSES { (plan.plain, plan.occupied) } else { (0, plan.order.len()) };
+        place.each::<NW>(0, plain, |band| {
+            for e in 0..NW {
+                pole.plain::<PAIRED>(place, band.m, band.w[e], &mut q[e], &mut y[e]);
+            }
+        });
+        if plain < occupied {
+            place.each::<NW>(plain, occupied, |band| {
+                let occ = place.occ(band.n);
+                for e in 0..NW {
+                    pole.occupied(place, band.m, (band.w[e], occ), &mut q[e], &mut y[e]);
+                }
+            });
+        }
+        let half = place.weight.mul(place.wtilde).scale(place.splat(0.5));
+        let minus = place.splat(-1.0);
+        let asx = y.map(|y| half.mul(y.sum(im)).scale(minus));
+        let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
+        if CLASSES {
+            place.each::<NW>(occupied, far_begin, |band| {
+                (0..NW).for_each(|e| pole.empty(place, band.m, band.w[e], &mut q[e]));
+            });
+            if PAIRED {
+                place.each::<NW>(far_begin, plan.order.len(), |band| {
+                    pole.far(band.m, band.w, &mut q);
+                });
+            }
+        }
+        PairSums { asx, ach: q.map(|q| half.mul(q.sum(im))) }
+    }
+}

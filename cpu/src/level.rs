@@ -1,0 +1,111 @@
+//! Which vectors a processor has.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fearless_simd::Level as Detected;
+
+/// An instruction set that the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// One number at a time.
+    Scalar,
+    /// Two: 64-bit ARM.
+    Neon,
+    /// Four, with fused operations: x86-64-v3.
+    Avx2,
+    /// Eight, with approximate reciprocals: AVX-512 as of Ice Lake and Zen 4.
+    Avx512,
+}
+
+impl Level {
+    /// All of them.
+    pub const ALL: [Level; 4] = [Level::Scalar, Level::Neon, Level::Avx2, Level::Avx512];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Scalar => "scalar",
+            Level::Neon => "neon",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// FP64 numbers in a vector.
+    pub const fn lanes(self) -> usize {
+        match self {
+            Level::Scalar => 1,
+            Level::Neon => 2,
+            Level::Avx2 => 4,
+            Level::Avx512 => 8,
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        let detected = Detected::new();
+        match self {
+            Level::Scalar => true,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => detected.as_neon().is_some(),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Level::Avx2 => detected.as_avx2().is_some(),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Level::Avx512 => detected.as_avx512().is_some(),
+            #[allow(unreachable_patterns, reason = "each architecture has levels of its own")]
+            _ => {
+                let _ = detected;
+                false
+            }
+        }
+    }
+
+    /// Those that this processor has, the widest last.
+    pub fn available() -> Vec<Level> {
+        Level::ALL.into_iter().filter(|level| level.is_available()).collect()
+    }
+
+    /// The widest that this processor has.
+    pub fn best() -> Level {
+        Level::available().pop().unwrap_or(Level::Scalar)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no level's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoLevel;
+
+impl FromStr for Level {
+    type Err = NoLevel;
+
+    fn from_str(name: &str) -> Result<Level, NoLevel> {
+        Level::ALL.into_iter().find(|level| level.name() == name).ok_or(NoLevel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for level in Level::ALL {
+            assert_eq!(level.to_string().parse(), Ok(level));
+        }
+        assert_eq!("sse".parse::<Level>(), Err(NoLevel));
+    }
+
+    #[test]
+    fn the_best_is_available() {
+        assert!(Level::Scalar.is_available());
+        assert!(Level::best().is_available());
+        assert!(Level::available().is_sorted());
+    }
+}

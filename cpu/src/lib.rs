@@ -1,0 +1,29 @@
+//! The General Plasmon Pole kernel in the vectors of processors, version by version.
+//!
+//! [`versions`] lists the processor's journey; each version has a file that says what it changes and names
+//! what it is composed of:
+//!
+//! - [`level`]: the instruction sets, chosen when the program runs
+//! - [`lanes`]: numbers in vectors, the same operations at every level
+//! - [`pool`], [`work`]: threads, and how they share the work
+//! - [`problem`], [`relaid`]: what is read, and in which order
+//! - [`definition`]: terms by the definition
+//! - [`place`], [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
+//! - [`version`]: a version, its kernels and its counts
+//!
+//! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
+//! instructions that the level switches on.
+
+pub mod compensated;
+pub mod definition;
+pub mod fractions;
+pub mod lanes;
+pub mod level;
+pub mod place;
+pub mod planned;
+pub mod pool;
+pub mod problem;
+pub mod relaid;
+pub mod version;
+pub mod versions;
+pub mod work;

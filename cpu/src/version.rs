@@ -1,0 +1,160 @@
+//! How a version is done on a processor.
+
+use fearless_simd::{Level as Detected, Simd};
+use gpp_kernels::counted::{self, Counted, Counts};
+use gpp_kernels::kernel::Version;
+use gpp_kernels::plan::Poles;
+use rayon::prelude::*;
+
+use crate::lanes::{Lanes, Single, Vector};
+use crate::level::Level;
+use crate::pool::{Pool, Threads};
+use crate::problem::Task;
+use crate::work::{Piece, Pieces, share};
+
+/// What a version reads beside the bands and the slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// [`Task::relaid`], in the plan's order of bands where it follows one.
+    pub relaid: bool,
+    /// [`Task::plan`].
+    pub plan: bool,
+}
+
+/// A body: what one piece of work is done by.
+pub trait Body {
+    /// What it takes regular poles to be.
+    const POLES: Poles = Poles::Any;
+
+    /// Adds the sums of a piece to `sums`, `(nw · VALUES, igp)`.
+    ///
+    /// Implementations are `#[inline(always)]`, and so is all that they call for each term.
+    fn sum<L: Lanes>(token: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]);
+}
+
+/// A body in the vectors of each level.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    /// What it takes regular poles to be.
+    pub poles: Poles,
+    sum: fn(Level, &Task, &Piece, &mut [f64]),
+    counted: fn(&Task, &Piece, &mut [f64]),
+}
+
+impl Kernel {
+    /// Of a body.
+    pub const fn of<B: Body>() -> Kernel {
+        Kernel { poles: B::POLES, sum: at_level::<B>, counted: counting::<B> }
+    }
+}
+
+/// Enters the code for a level, with its instructions switched on.
+#[inline(always)]
+fn enter<B: Body, S: Simd>(token: S, task: &Task, piece: &Piece, sums: &mut [f64]) {
+    token.vectorize(
+        #[inline(always)]
+        || B::sum::<Vector<S>>(token, task, piece, sums),
+    );
+}
+
+fn counting<B: Body>(task: &Task, piece: &Piece, sums: &mut [f64]) {
+    B::sum::<Single<Counted>>((), task, piece, sums);
+}
+
+fn at_level<B: Body>(level: Level, task: &Task, piece: &Piece, sums: &mut [f64]) {
+    let detected = Detected::new();
+    match level {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Level::Avx512 if let Some(token) = detected.as_avx512() => {
+            enter::<B, _>(token, task, piece, sums);
+        }
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Level::Avx2 if let Some(token) = detected.as_avx2() => {
+            enter::<B, _>(token, task, piece, sums);
+        }
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon if let Some(token) = detected.as_neon() => {
+            enter::<B, _>(token, task, piece, sums);
+        }
+        Level::Scalar => B::sum::<Single<f64>>((), task, piece, sums),
+        _ => unreachable!("{detected:?} has no {level}"),
+    }
+}
+
+/// How a version is done.
+pub struct Cpu {
+    /// What is done.
+    pub version: &'static Version,
+    /// Threads that it runs.
+    pub threads: Threads,
+    /// What it reads.
+    pub needs: Needs,
+    /// How its work is shared out.
+    pub pieces: Pieces,
+    /// Its kernels, those for special poles before those for any.
+    pub kernels: &'static [Kernel],
+}
+
+impl Cpu {
+    /// The version's name.
+    pub const fn id(&self) -> &'static str {
+        self.version.id
+    }
+
+    /// The kernel for problems of these poles, the most special of those that sum them.
+    fn kernel(&self, poles: Poles) -> &Kernel {
+        let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
+        self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
+    }
+
+    /// What the kernel for problems of these poles takes regular ones to be: which odd poles it has to be
+    /// given.
+    pub fn poles(&self, poles: Poles) -> Poles {
+        self.kernel(poles).poles
+    }
+
+    /// The sums of a slab for each `igp` apart: `(igp, values)`, the values of each energy as in
+    /// [`gpp_kernels::sums::VALUES`]. `done` is told the part that is summed, now and then.
+    ///
+    /// # Panics
+    /// Where the arrays of the task do not go with each other, something that the version
+    /// [needs](Needs) is missing, or the processor has not this level.
+    pub fn sum(
+        &self,
+        task: &Task,
+        level: Level,
+        pool: &Pool,
+        done: &(dyn Fn(f64) + Sync),
+    ) -> Vec<f64> {
+        assert!(level.is_available(), "this processor has no {level}");
+        let kernel = self.checked(task);
+        pool.install(|| {
+            share(task, self.pieces, done, |piece, sums| (kernel.sum)(level, task, piece, sums))
+        })
+    }
+
+    /// Operations of a slab's terms, by running the same source with a counting number: a reciprocal is
+    /// one, however an instruction set makes it.
+    ///
+    /// # Panics
+    /// As [`Cpu::sum`].
+    pub fn count(&self, task: &Task) -> Counts {
+        let kernel = self.checked(task);
+        let all = self.pieces.of(task.ngpown(), task.bands.ncouls);
+        let values = task.bands.nw * gpp_kernels::sums::VALUES;
+        let of_piece = |piece: &Piece| {
+            counted::take();
+            (kernel.counted)(task, piece, &mut vec![0.0; piece.igp.len() * values]);
+            counted::take()
+        };
+        all.par_iter().map(of_piece).reduce(Counts::default, Counts::plus)
+    }
+
+    fn checked(&self, task: &Task) -> &Kernel {
+        task.check();
+        let Needs { relaid, plan } = self.needs;
+        assert!(!relaid || task.relaid.is_some(), "{} needs aqsn laid out anew", self.id());
+        assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
+        self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles))
+    }
+}

@@ -1,0 +1,33 @@
+//! cpu:paired: one reciprocal for two denominators.
+//!
+//! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is a
+//! division or five fused operations. It takes denominators that are not zero: those of bands that nothing
+//! cuts off and, with no test for the second branch left, those of far bands (v13 on GPUs).
+
+use gpp_kernels::kernel::Version;
+
+use crate::fractions::partial_fractions::PartialFractions;
+use crate::fractions::real_poles::RealPoles;
+use crate::planned::Planned;
+use crate::pool::Threads;
+use crate::version::{Cpu, Kernel, Needs};
+use crate::work::Pieces;
+
+/// What it is.
+pub static VERSION: Version = Version {
+    id: "cpu:paired",
+    change: "one reciprocal for two denominators, far bands without a test",
+    source: "docs/processor.md",
+};
+
+/// How a processor does it.
+pub static CPU: Cpu = Cpu {
+    version: &VERSION,
+    threads: Threads::All,
+    needs: Needs { relaid: true, plan: true },
+    pieces: Pieces { igp: 16, ig: 512 },
+    kernels: &[
+        Kernel::of::<Planned<RealPoles<true>>>(),
+        Kernel::of::<Planned<PartialFractions<true, true>>>(),
+    ],
+};
