@@ -87,7 +87,13 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
         L::splat(self.token, value)
     }
 
-    /// `one / z2`, real.
+    #[inline(always)]
+    fn load(&self, from: &[Complex64]) -> ComplexLanes<L> {
+        let (re, im) = L::load_complex(self.token, from);
+        ComplexLanes::new(re, im)
+    }
+
+    /// `1 / z2`, real.
     #[inline(always)]
     fn one_over(&self, z2: L) -> L {
         if RECIPROCAL { z2.reciprocal() } else { self.splat(1.0).div(z2) }
@@ -98,7 +104,8 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
     pub fn row(&self, row: Row, band: Band, sums: &mut [Compensated]) {
         let mut lanes = [[0.0; WIDTH]; VALUES];
         let whole = row.wtilde.len() / WIDTH * WIDTH;
-        self.blocks(row.wtilde, row.eps, row.aqsn, whole, band, &mut lanes);
+        let blocks = (&row.wtilde[..whole], &row.eps[..whole], &row.aqsn[..whole]);
+        self.blocks(blocks, band, &mut lanes);
         if whole < row.wtilde.len() {
             // The last few, filled up with pairs of no weight.
             let mut wtilde = [Complex64::ONE; WIDTH];
@@ -107,36 +114,33 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
             wtilde[..rest].copy_from_slice(&row.wtilde[whole..]);
             eps[..rest].copy_from_slice(&row.eps[whole..]);
             aqsn[..rest].copy_from_slice(&row.aqsn[whole..]);
-            self.blocks(&wtilde, &eps, &aqsn, WIDTH, band, &mut lanes);
+            self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
         for (sum, lanes) in sums.iter_mut().zip(lanes) {
             sum.add(crate::lanes::tree(&lanes));
         }
     }
 
-    /// Adds whole blocks, up to pair `count`.
+    /// Adds whole blocks of ω̃, eps and `aqsn` to what each number has summed of each value.
     #[inline(always)]
-    fn blocks(
+    pub fn blocks(
         &self,
-        wtilde: &[Complex64],
-        eps: &[Complex64],
-        aqsn: &[Complex64],
-        count: usize,
+        (wtilde, eps, aqsn): (&[Complex64], &[Complex64], &[Complex64]),
         band: Band,
-        lanes: &mut [[f64; WIDTH]; VALUES],
+        lanes: &mut [[f64; WIDTH]],
     ) {
-        let (wtilde, eps, aqsn) = (&wtilde[..count], &eps[..count], &aqsn[..count]);
-        let complex = |from: &[Complex64]| {
-            let (re, im) = L::load_complex(self.token, from);
-            ComplexLanes::new(re, im)
-        };
+        let count = wtilde.len();
+        let (eps, aqsn) = (&eps[..count], &aqsn[..count]);
+
         for lane in (0..WIDTH).step_by(L::COUNT) {
             let mut sums = [self.splat(0.0); VALUES];
             for ig in (lane..count).step_by(WIDTH) {
                 let end = ig + L::COUNT;
-                let pair = [complex(&wtilde[ig..end]), complex(&eps[ig..end])];
-                let terms = self.term(pair, complex(&aqsn[ig..end]), band);
-                sums = std::array::from_fn(|value| sums[value].add(terms[value]));
+                let pair = [self.load(&wtilde[ig..end]), self.load(&eps[ig..end])];
+                let terms = self.term(pair, self.load(&aqsn[ig..end]), band);
+                for value in 0..VALUES {
+                    sums[value] = sums[value].add(terms[value]);
+                }
             }
             for (sum, lanes) in sums.into_iter().zip(&mut *lanes) {
                 sum.add_to(&mut lanes[lane..]);

@@ -7,8 +7,8 @@
 //! - [`lanes`]: numbers in vectors, the same operations at every level
 //! - [`pool`], [`work`]: threads, and how they share the work
 //! - [`problem`], [`relaid`]: what is read, and in which order
-//! - [`definition`]: terms by the definition
-//! - [`place`], [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
+//! - [`definition`], [`odd`]: terms by the definition
+//! - [`place`], [`planned`], [`fractions`], [`quotients`]: terms of regular poles with what the GPU's later versions do
 //! - [`version`]: a version, its kernels and its counts
 //!
 //! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
@@ -19,10 +19,13 @@ pub mod definition;
 pub mod fractions;
 pub mod lanes;
 pub mod level;
+pub mod odd;
 pub mod place;
 pub mod planned;
 pub mod pool;
+pub mod prefetch;
 pub mod problem;
+pub mod quotients;
 pub mod relaid;
 pub mod version;
 pub mod versions;

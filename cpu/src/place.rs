@@ -1,9 +1,12 @@
 //! The loop over bands of a vector of pairs, for versions that follow the plan.
 
+use std::iter::Zip;
+use std::slice::Iter;
+
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::lanes::{ComplexLanes, Lanes, WIDTH};
+use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
 use crate::problem::Plan;
 
 /// The bands as the loops read them, in the plan's order.
@@ -38,15 +41,26 @@ pub struct Place<'a, L: Lanes> {
     pub limits: Limits,
 }
 
-/// A band: M for each pair, the energies, and its place in the plan's order.
+/// A band: M for each pair, and the energies.
 pub struct Band<L, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: ComplexLanes<L>,
     /// Energies.
     pub w: [L; NW],
-    /// Number of the band.
-    pub n: usize,
+    /// Occupation.
+    pub occ: f64,
 }
+
+/// `aqsn` of the block, `aqsm`, energies and occupation of a band.
+pub type Row<'a, const NW: usize> =
+    ((&'a [f64; 2 * WIDTH], &'a Complex64), (&'a [f64; NW], &'a f64));
+
+/// Some rows. An iterator over [`Band`]s would be stepped by functions of the library, without the level's
+/// instructions.
+pub type Rows<'a, const NW: usize> = Zip<
+    Zip<Iter<'a, [f64; 2 * WIDTH]>, Iter<'a, Complex64>>,
+    Zip<Iter<'a, [f64; NW]>, Iter<'a, f64>>,
+>;
 
 impl<L: Lanes> Place<'_, L> {
     /// The same number in each.
@@ -61,32 +75,26 @@ impl<L: Lanes> Place<'_, L> {
         ComplexLanes::zero(self.token)
     }
 
-    /// Calls `step` for each band of `begin..end`.
+    /// What memory holds of the bands of `begin..end`, in the plan's order.
     #[inline(always)]
-    pub fn each<const NW: usize>(
-        &self,
-        begin: usize,
-        end: usize,
-        mut step: impl FnMut(Band<L, NW>),
-    ) {
+    pub fn rows<const NW: usize>(&self, begin: usize, end: usize) -> Rows<'_, NW> {
         let (aqsn, _) = self.aqsn.as_chunks::<{ 2 * WIDTH }>();
         let (wx, _) = self.table.wx.as_chunks::<NW>();
-        let (aqsn, aqsm, wx) = (&aqsn[begin..end], &self.aqsm[begin..end], &wx[begin..end]);
-        let lane = self.lane.min(WIDTH - L::COUNT);
-        for (at, ((aqsn, aqsm), wx)) in aqsn.iter().zip(aqsm).zip(wx).enumerate() {
-            let aqsn = ComplexLanes::new(
-                L::load(self.token, &aqsn[lane..]),
-                L::load(self.token, &aqsn[WIDTH + lane..]),
-            );
-            let aqsm = ComplexLanes::new(self.splat(aqsm.re), self.splat(aqsm.im));
-            step(Band { m: aqsm.conj_mul(aqsn), w: wx.map(|w| self.splat(w)), n: begin + at });
-        }
+        let elements = aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);
+        elements.zip(wx[begin..end].iter().zip(&self.table.occ[begin..end]))
     }
 
-    /// `occ(n)`.
+    /// A band of what memory holds of it.
     #[inline(always)]
-    pub fn occ(&self, n: usize) -> L {
-        self.splat(self.table.occ[n])
+    pub fn band<const NW: usize>(&self, row: Row<'_, NW>) -> Band<L, NW> {
+        let ((aqsn, aqsm), (wx, &occ)) = row;
+        let lane = self.lane.min(WIDTH - L::COUNT);
+        let aqsn = ComplexLanes::new(
+            L::load(self.token, &aqsn[lane..]),
+            L::load(self.token, &aqsn[WIDTH + lane..]),
+        );
+        let aqsm = ComplexLanes::new(self.splat(aqsm.re), self.splat(aqsm.im));
+        Band { m: aqsm.conj_mul(aqsn), w: array!(NW, e => self.splat(wx[e])), occ }
     }
 
     /// Largest `|wdiff|²` that takes the second branch.

@@ -4,16 +4,15 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use gpp_kernels::formula::Pair;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::real::Real;
-use gpp_kernels::sums::{Sums, VALUES};
-use gpp_kernels::versions::v3::term;
-use num_complex::{Complex, Complex64};
+use gpp_kernels::sums::VALUES;
+use num_complex::Complex64;
 
 use crate::compensated::Compensated;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, tree};
+use crate::odd::add_odd;
 use crate::place::{Place, Table};
+use crate::prefetch::prefetch;
 use crate::problem::{Odd, Plan, Task};
 use crate::version::Body;
 use crate::work::Piece;
@@ -75,6 +74,7 @@ fn of_energies<F: Fraction, L: Lanes, const NW: usize>(
         let aqsn = relaid.block(ig / WIDTH);
         for (at, igp) in piece.igp.clone().enumerate() {
             let block = Block::of(task, &odd, igp, ig);
+            Block::prefetch(task, piece, igp, ig);
             let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];
             let vcoul = L::splat(token, task.slab.vcoul_loc[igp]);
             for lane in (0..WIDTH.min(ncouls - ig)).step_by(L::COUNT) {
@@ -105,7 +105,7 @@ fn of_energies<F: Fraction, L: Lanes, const NW: usize>(
         for (total, lanes) in totals.iter_mut().zip(&lanes[at * NW * VALUES..][..NW * VALUES]) {
             total.add(tree(lanes));
         }
-        odd_pairs::<NW>(task, &odd, igp, piece, &mut totals);
+        add_odd::<L, NW>(token, task, &odd, (igp, &piece.ig), &mut totals);
         let sums = &mut sums[at * NW * VALUES..][..NW * VALUES];
         sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
     }
@@ -156,55 +156,23 @@ impl Block {
         block
     }
 
+    /// The pairs that are summed after these.
+    #[inline(always)]
+    fn prefetch(task: &Task, piece: &Piece, igp: usize, ig: usize) {
+        let (igp, ig) = match igp + 1 {
+            next if next < piece.igp.end => (next, ig),
+            _ => (piece.igp.start, ig + WIDTH),
+        };
+        let ncouls = task.bands.ncouls;
+        let pairs = igp * ncouls + ig.min(ncouls)..igp * ncouls + (ig + WIDTH).min(ncouls);
+        prefetch(&task.slab.wtilde[pairs.clone()]);
+        prefetch(&task.slab.eps[pairs]);
+    }
+
     #[inline(always)]
     fn load<L: Lanes>(&self, token: L::Token, lane: usize) -> (ComplexLanes<L>, ComplexLanes<L>) {
         let (re, im) = L::load_complex(token, &self.wtilde[lane..]);
         let (eps_re, eps_im) = L::load_complex(token, &self.eps[lane..]);
         (ComplexLanes::new(re, im), ComplexLanes::new(eps_re, eps_im))
     }
-}
-
-/// Adds the odd pairs of an `igp` among those of a piece, by the definition.
-fn odd_pairs<const NW: usize>(
-    task: &Task,
-    odd: &Odd,
-    igp: usize,
-    piece: &Piece,
-    totals: &mut [Compensated],
-) {
-    let ncouls = task.bands.ncouls;
-    let pairs = &odd.pairs[odd.begins[igp] as usize..odd.begins[igp + 1] as usize];
-    let first = (igp * ncouls) as u32;
-    let begin = pairs.partition_point(|&pair| ((pair - first) as usize) < piece.ig.start);
-    for &pair in &pairs[begin..] {
-        let ig = (pair - first) as usize;
-        if ig >= piece.ig.end {
-            break;
-        }
-        let sums = by_definition::<NW>(task, ig, igp);
-        for e in 0..NW {
-            let (asx, ach) = (sums.asx[e], sums.ach[e]);
-            for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-                totals[e * VALUES + value].add(sum);
-            }
-        }
-    }
-}
-
-/// The sums of one pair over all bands as v3 writes them.
-fn by_definition<const NW: usize>(task: &Task, ig: usize, igp: usize) -> Sums<f64, NW> {
-    let bands = &task.bands;
-    let at = igp * bands.ncouls + ig;
-    let (wtilde, eps) = (task.slab.wtilde[at], task.slab.eps[at]);
-    let wtilde2: Complex<f64> = wtilde * wtilde;
-    let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
-    let mut sums = Sums::zero();
-    for n in 0..bands.nbands {
-        let m = task.slab.aqsm[igp * bands.nbands + n].conj() * bands.aqsn[n * bands.ncouls + ig];
-        for e in 0..NW {
-            let term = term(&pair, f64::of(bands.wx[n * NW + e]), &bands.limits);
-            sums.update(e, task.slab.vcoul_loc[igp], bands.occ[n], term, m);
-        }
-    }
-    sums
 }

@@ -5,7 +5,7 @@
 
 use gpp_kernels::plan::Poles;
 
-use crate::lanes::{ComplexLanes, Lanes};
+use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
 
@@ -30,9 +30,16 @@ impl<L: Lanes> Pole<L> {
         Pole { wtilde: place.wtilde, wtilde2, largest2: place.largest2(), cutoff }
     }
 
-    /// `y·occ` and `q` of an energy.
+    /// Adds an energy of a band.
     #[inline(always)]
-    fn terms(&self, place: &Place<L>, w: L, occ: L) -> [ComplexLanes<L>; 2] {
+    fn add(
+        &self,
+        place: &Place<L>,
+        m: ComplexLanes<L>,
+        (w, occ): (L, f64),
+        q: &mut ComplexLanes<L>,
+        y: &mut ComplexLanes<L>,
+    ) {
         let ComplexLanes { re, im } = self.wtilde;
         let (d, s) = (w.sub(re), w.add(re));
         let (im2, two) = (im.mul(im), place.splat(2.0));
@@ -46,12 +53,13 @@ impl<L: Lanes> Pole<L> {
             L::select(near, second.im, first.im),
         );
         let one = z.norm_sqr().reciprocal();
-        let y = ComplexLanes::new(z.re.mul(one), z.im.neg().mul(one));
+        let one_y = ComplexLanes::new(z.re.mul(one), z.im.neg().mul(one));
         // At w = −ω̃ it is not a number: not below the cutoff either.
-        let kept = L::or(place.splat(0.0).le(w), y.norm_sqr().le(self.cutoff));
+        let kept = L::or(place.splat(0.0).le(w), one_y.norm_sqr().le(self.cutoff));
+        *y = added(*y, m, one_y.keep(place.token, kept).scale(place.splat(occ)));
         let one = d2.reciprocal();
-        let q = ComplexLanes::new(d.mul(one), im.mul(one));
-        [y.keep(place.token, kept).scale(occ), q.keep(place.token, L::not(near))]
+        let one_q = ComplexLanes::new(d.mul(one), im.mul(one));
+        *q = added(*q, m, one_q.keep(place.token, L::not(near)));
     }
 }
 
@@ -73,24 +81,31 @@ impl<const TOGETHER: bool> Fraction for Branches<TOGETHER> {
     fn sums<L: Lanes, const NW: usize>(place: &Place<L>) -> PairSums<L, NW> {
         let pole = Pole::of(place);
         let (mut y, mut q) = ([place.zero(); NW], [place.zero(); NW]);
-        let mut pass = |energies: std::ops::Range<usize>| {
-            place.each::<NW>(0, place.plan.order.len(), |band| {
-                let occ = place.occ(band.n);
-                for e in energies.clone() {
-                    let [one, quotient] = pole.terms(place, band.w[e], occ);
-                    y[e] = added(y[e], band.m, one);
-                    q[e] = added(q[e], band.m, quotient);
-                }
-            });
-        };
+        let all = place.plan.order.len();
         if TOGETHER {
-            pass(0..NW);
+            for row in place.rows::<NW>(0, all) {
+                let band = place.band(row);
+                for e in 0..NW {
+                    pole.add(place, band.m, (band.w[e], band.occ), &mut q[e], &mut y[e]);
+                }
+            }
         } else {
-            (0..NW).for_each(|e| pass(e..e + 1));
+            for e in 0..NW {
+                let (mut own_q, mut own_y) = (place.zero(), place.zero());
+                for row in place.rows::<NW>(0, all) {
+                    let band = place.band(row);
+                    pole.add(place, band.m, (band.w[e], band.occ), &mut own_q, &mut own_y);
+                }
+                (q[e], y[e]) = (own_q, own_y);
+            }
         }
+
         let half = place.weight.mul(place.wtilde).scale(place.splat(0.5));
         let omega2 = place.weight.mul(pole.wtilde2);
         let minus = place.splat(-1.0);
-        PairSums { asx: y.map(|y| omega2.mul(y).scale(minus)), ach: q.map(|q| half.mul(q)) }
+        PairSums {
+            asx: array!(NW, e => omega2.mul(y[e]).scale(minus)),
+            ach: array!(NW, e => half.mul(q[e])),
+        }
     }
 }

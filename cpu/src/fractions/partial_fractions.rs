@@ -7,9 +7,10 @@
 
 use gpp_kernels::plan::Poles;
 
-use crate::lanes::{ComplexLanes, Lanes};
+use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
+use crate::quotients::reciprocals;
 
 /// Partial fractions. `CLASSES` has a loop for each class of bands, `PAIRED` one reciprocal for
 /// several denominators.
@@ -71,10 +72,10 @@ impl<L: Lanes> Pole<L> {
         y: &mut Split<L>,
     ) {
         let Denominators { d, s, d2, s2 } = self.denominators(w);
-        let (one_q, one_p) = if PAIRED {
+        let (one_q, one_p) = if PAIRED && L::REGISTERS >= 32 {
             // Neither is zero: regular poles are on no occupied energy.
-            let both = d2.mul(s2).reciprocal();
-            (s2.mul(both), d2.mul(both))
+            let [one_q, one_p] = reciprocals::<L, true, 2>([d2, s2]);
+            (one_q, one_p)
         } else {
             (d2.reciprocal(), s2.reciprocal())
         };
@@ -121,18 +122,11 @@ impl<L: Lanes> Pole<L> {
     /// Adds far bands: of no two energies is a pole near.
     #[inline(always)]
     fn far<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut [Split<L>; NW]) {
-        let d = w.map(|w| w.sub(self.re));
-        let d2 = d.map(|d| d.mul_add(d, self.im2));
-        let mut add = |e: usize, one: L| q[e].add(m, one, d[e].mul(one));
-        let mut e = 0;
-        while e + 1 < NW {
-            let both = d2[e].mul(d2[e + 1]).reciprocal();
-            add(e, d2[e + 1].mul(both));
-            add(e + 1, d2[e].mul(both));
-            e += 2;
-        }
-        if e < NW {
-            add(e, d2[e].reciprocal());
+        let d = array!(NW, e => w[e].sub(self.re));
+        let d2 = array!(NW, e => d[e].mul_add(d[e], self.im2));
+        let one = reciprocals::<L, true, NW>(d2);
+        for e in 0..NW {
+            q[e].add(m, one[e], d[e].mul(one[e]));
         }
     }
 }
@@ -149,33 +143,39 @@ impl<const CLASSES: bool, const PAIRED: bool> Fraction for PartialFractions<CLAS
         let (mut q, mut y) = (zero, zero);
         let (plain, occupied) =
             if CLASSES { (plan.plain, plan.occupied) } else { (0, plan.order.len()) };
-        place.each::<NW>(0, plain, |band| {
+        for row in place.rows::<NW>(0, plain) {
+            let band = place.band(row);
             for e in 0..NW {
                 pole.plain::<PAIRED>(place, band.m, band.w[e], &mut q[e], &mut y[e]);
             }
-        });
+        }
         if plain < occupied {
-            place.each::<NW>(plain, occupied, |band| {
-                let occ = place.occ(band.n);
+            for row in place.rows::<NW>(plain, occupied) {
+                let band = place.band(row);
+                let occ = place.splat(band.occ);
                 for e in 0..NW {
                     pole.occupied(place, band.m, (band.w[e], occ), &mut q[e], &mut y[e]);
                 }
-            });
+            }
         }
         let half = place.weight.mul(place.wtilde).scale(place.splat(0.5));
         let minus = place.splat(-1.0);
-        let asx = y.map(|y| half.mul(y.sum(im)).scale(minus));
+        let asx = array!(NW, e => half.mul(y[e].sum(im)).scale(minus));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
         if CLASSES {
-            place.each::<NW>(occupied, far_begin, |band| {
-                (0..NW).for_each(|e| pole.empty(place, band.m, band.w[e], &mut q[e]));
-            });
+            for row in place.rows::<NW>(occupied, far_begin) {
+                let band = place.band(row);
+                for e in 0..NW {
+                    pole.empty(place, band.m, band.w[e], &mut q[e]);
+                }
+            }
             if PAIRED {
-                place.each::<NW>(far_begin, plan.order.len(), |band| {
+                for row in place.rows::<NW>(far_begin, plan.order.len()) {
+                    let band = place.band(row);
                     pole.far(band.m, band.w, &mut q);
-                });
+                }
             }
         }
-        PairSums { asx, ach: q.map(|q| half.mul(q.sum(im))) }
+        PairSums { asx, ach: array!(NW, e => half.mul(q[e].sum(im))) }
     }
 }

@@ -5,9 +5,10 @@
 
 use gpp_kernels::plan::Poles;
 
-use crate::lanes::{ComplexLanes, Lanes};
+use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
+use crate::quotients::reciprocals;
 
 /// Real poles. `PAIRED` takes one reciprocal for two energies, and far bands apart.
 pub struct RealPoles<const PAIRED: bool>;
@@ -31,23 +32,6 @@ impl<L: Lanes> Pole<L> {
         (d, s, z, near)
     }
 
-    /// `1/z` of each energy: two share a reciprocal.
-    #[inline(always)]
-    fn reciprocals<const PAIRED: bool, const NW: usize>(z: [L; NW]) -> [L; NW] {
-        let mut one = z;
-        let mut e = 0;
-        while PAIRED && e + 1 < NW {
-            let both = z[e].mul(z[e + 1]).reciprocal();
-            (one[e], one[e + 1]) = (z[e + 1].mul(both), z[e].mul(both));
-            e += 2;
-        }
-        while e < NW {
-            one[e] = z[e].reciprocal();
-            e += 1;
-        }
-        one
-    }
-
     /// Adds a band that nothing cuts off: `w ≥ 0`, so `z` is not zero.
     #[inline(always)]
     fn plain<const PAIRED: bool, const NW: usize>(
@@ -58,8 +42,14 @@ impl<L: Lanes> Pole<L> {
         q: &mut [Sum<L>; NW],
         y: &mut [Sum<L>; NW],
     ) {
-        let all = w.map(|w| self.denominators(place, w));
-        let one = Self::reciprocals::<PAIRED, NW>(all.map(|(_, _, z, _)| z));
+        let all = array!(NW, e => self.denominators(place, w[e]));
+        let z = array!(NW, e => all[e].2);
+        let one = if L::REGISTERS < 32 {
+            // What a pair of denominators keeps alive would be spilled, which costs more than it saves.
+            reciprocals::<L, false, NW>(z)
+        } else {
+            reciprocals::<L, PAIRED, NW>(z)
+        };
         for e in 0..NW {
             let (_, s, _, near) = all[e];
             y[e] = y[e].add_scaled(m, one[e]);
@@ -98,17 +88,15 @@ impl<L: Lanes> Pole<L> {
     #[inline(always)]
     fn far<const NW: usize>(
         &self,
-        place: &Place<L>,
         (half, square): (L, L),
         m: ComplexLanes<L>,
         w: [L; NW],
         sums: &mut [Sum<L>; NW],
     ) {
-        let _ = place;
         let mut e = 0;
         if NW > 1 {
             let x = w[0].add(half.sub(self.wtilde));
-            let one = x.mul_add(x, square.neg()).reciprocal();
+            let one = x.mul_add(x, square.neg()).one_over();
             sums[0] = sums[0].add_scaled(m, one);
             sums[1] = sums[1].add_scaled(m, x.mul(one));
             e = 2;
@@ -141,35 +129,46 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
         let pole = Pole { wtilde: place.wtilde.re, largest: place.largest2().sqrt() };
         let zero = [place.zero(); NW];
         let (mut q, mut y) = (zero, zero);
-        place.each::<NW>(0, plan.plain, |band| {
+        for row in place.rows::<NW>(0, plan.plain) {
+            let band = place.band(row);
             pole.plain::<PAIRED, NW>(place, band.m, band.w, &mut q, &mut y);
-        });
+        }
         if plan.plain < plan.occupied {
-            place.each::<NW>(plan.plain, plan.occupied, |band| {
-                let occ = place.occ(band.n);
+            for row in place.rows::<NW>(plan.plain, plan.occupied) {
+                let band = place.band(row);
+                let occ = place.splat(band.occ);
+
                 for e in 0..NW {
                     pole.occupied(place, band.m, (band.w[e], occ), &mut q[e], &mut y[e]);
                 }
-            });
+            }
         }
         let weight = place.weight.scale(pole.wtilde);
         let omega2 = weight.scale(pole.wtilde.neg());
-        let mul = |one: ComplexLanes<L>, other: ComplexLanes<L>| one.mul(other);
-        let asx = y.map(|y| mul(omega2, y));
+
+        let asx = array!(NW, e => omega2.mul(y[e]));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
-        place.each::<NW>(plan.occupied, far_begin, |band| {
-            (0..NW).for_each(|e| pole.empty(place, band.m, band.w[e], &mut q[e]));
-        });
+        for row in place.rows::<NW>(plan.occupied, far_begin) {
+            let band = place.band(row);
+            for e in 0..NW {
+                pole.empty(place, band.m, band.w[e], &mut q[e]);
+            }
+        }
+
         if PAIRED {
             let (half, mut far) = (place.splat(plan.half), zero);
             let square = place.splat(plan.half * plan.half);
-            place.each::<NW>(far_begin, plan.order.len(), |band| {
-                pole.far(place, (half, square), band.m, band.w, &mut far);
-            });
+            for row in place.rows::<NW>(far_begin, plan.order.len()) {
+                let band = place.band(row);
+                pole.far((half, square), band.m, band.w, &mut far);
+            }
+
             let far = joined(far, half);
-            (0..NW).for_each(|e| q[e] = q[e].add(far[e]));
+            for e in 0..NW {
+                q[e] = q[e].add(far[e]);
+            }
         }
         let half = weight.scale(place.splat(0.5));
-        PairSums { asx, ach: q.map(|q| mul(half, q)) }
+        PairSums { asx, ach: array!(NW, e => half.mul(q[e])) }
     }
 }

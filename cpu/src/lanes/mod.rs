@@ -36,6 +36,8 @@ pub trait Lanes: Copy {
     type Mask: Copy;
     /// How many; a divisor of [`WIDTH`].
     const COUNT: usize;
+    /// Registers that hold them.
+    const REGISTERS: usize;
 
     /// The same number in each.
     fn splat(token: Self::Token, value: f64) -> Self;
@@ -70,6 +72,9 @@ pub trait Lanes: Copy {
     /// set has one, else a division. Of zero and of what is not finite it is not finite.
     fn reciprocal(self) -> Self;
 
+    /// `1 / self` by a division.
+    fn one_over(self) -> Self;
+
     /// `self ≤ other`, false where one is not a number.
     fn le(self, other: Self) -> Self::Mask;
     /// `self < other`, false where one is not a number.
@@ -83,6 +88,27 @@ pub trait Lanes: Copy {
     /// `one` where the mask holds, `other` elsewhere.
     fn select(mask: Self::Mask, one: Self, other: Self) -> Self;
 }
+
+/// An array of what an expression is for each index. [`core::array::from_fn`] and closures are functions
+/// of their own, which are compiled without the level's instructions.
+macro_rules! array {
+    ($count:expr, $at:ident => $value:expr) => {{
+        let mut array = [{
+            let $at = 0;
+            $value
+        }; $count];
+        let mut at = 1;
+        while at < $count {
+            array[at] = {
+                let $at = at;
+                $value
+            };
+            at += 1;
+        }
+        array
+    }};
+}
+pub(crate) use array;
 
 /// A complex number in each lane.
 #[derive(Clone, Copy)]

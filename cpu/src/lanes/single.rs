@@ -14,6 +14,7 @@ impl<R: Real + Into<f64>> Lanes for Single<R> {
     type Number = R;
     type Mask = bool;
     const COUNT: usize = 1;
+    const REGISTERS: usize = 16;
 
     #[inline(always)]
     fn splat((): (), value: f64) -> Self {
@@ -87,6 +88,11 @@ impl<R: Real + Into<f64>> Lanes for Single<R> {
 
     #[inline(always)]
     fn reciprocal(self) -> Self {
+        self.one_over()
+    }
+
+    #[inline(always)]
+    fn one_over(self) -> Self {
         Single(R::one() / self.0)
     }
 

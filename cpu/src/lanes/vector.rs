@@ -32,6 +32,7 @@ impl<S: Simd> Lanes for Vector<S> {
     type Number = f64;
     type Mask = S::mask64s;
     const COUNT: usize = S::f64s::LEN;
+    const REGISTERS: usize = if S::f64s::LEN == 4 { 16 } else { 32 };
 
     #[inline(always)]
     fn splat(token: S, value: f64) -> Self {
@@ -111,16 +112,22 @@ impl<S: Simd> Lanes for Vector<S> {
 
     #[inline(always)]
     fn reciprocal(self) -> Self {
-        let one = Self::splat(self.0.token(), 1.0);
         if corrections(Self::COUNT) == 0 {
-            return one.div(self);
+            return self.one_over();
         }
+        let one = Self::splat(self.0.token(), 1.0);
+
         let mut reciprocal = Vector(self.0.approximate_recip());
         for _ in 0..corrections(Self::COUNT) {
             let error = self.sub_from(reciprocal, one);
             reciprocal = reciprocal.mul_add(error, reciprocal);
         }
         reciprocal
+    }
+
+    #[inline(always)]
+    fn one_over(self) -> Self {
+        Self::splat(self.0.token(), 1.0).div(self)
     }
 
     #[inline(always)]
