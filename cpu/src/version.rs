@@ -25,6 +25,8 @@ pub struct Needs {
 pub trait Body {
     /// What it takes regular poles to be.
     const POLES: Poles = Poles::Any;
+    /// Whether it computes in vectors; otherwise one number at a time at every level.
+    const IN_VECTORS: bool = true;
 
     /// Adds the sums of a piece to `sums`, `(nw · VALUES, igp)`.
     ///
@@ -37,6 +39,8 @@ pub trait Body {
 pub struct Kernel {
     /// What it takes regular poles to be.
     pub poles: Poles,
+    /// Whether it computes in vectors.
+    pub in_vectors: bool,
     sum: fn(Level, &Task, &Piece, &mut [f64]),
     counted: fn(&Task, &Piece, &mut [f64]),
 }
@@ -44,7 +48,17 @@ pub struct Kernel {
 impl Kernel {
     /// Of a body.
     pub const fn of<B: Body>() -> Kernel {
-        Kernel { poles: B::POLES, sum: at_level::<B>, counted: counting::<B> }
+        Kernel {
+            poles: B::POLES,
+            in_vectors: B::IN_VECTORS,
+            sum: at_level::<B>,
+            counted: counting::<B>,
+        }
+    }
+
+    /// Where its code stands: kernels at the same address are the same.
+    pub fn address(&self) -> usize {
+        self.sum as usize
     }
 }
 
@@ -64,6 +78,7 @@ fn counting<B: Body>(task: &Task, piece: &Piece, sums: &mut [f64]) {
 fn at_level<B: Body>(level: Level, task: &Task, piece: &Piece, sums: &mut [f64]) {
     let detected = Detected::new();
     match level {
+        _ if !B::IN_VECTORS => B::sum::<Single<f64>>((), task, piece, sums),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Level::Avx512 if let Some(token) = detected.as_avx512() => {
             enter::<B, _>(token, task, piece, sums);

@@ -8,6 +8,7 @@ use gpp_kernels::plan::Poles;
 use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
+use crate::running::{Running, over_bands};
 
 /// Both branches; `TOGETHER` takes all energies in one pass over the bands.
 pub struct Branches<const TOGETHER: bool>;
@@ -80,32 +81,30 @@ impl<const TOGETHER: bool> Fraction for Branches<TOGETHER> {
     #[inline(always)]
     fn sums<L: Lanes, const NW: usize>(place: &Place<L>) -> PairSums<L, NW> {
         let pole = Pole::of(place);
-        let (mut y, mut q) = ([place.zero(); NW], [place.zero(); NW]);
+        let (mut y, mut q) =
+            (Running::<L, NW>::zero(place.token), Running::<L, NW>::zero(place.token));
         let all = place.plan.order.len();
         if TOGETHER {
-            for row in place.rows::<NW>(0, all) {
-                let band = place.band(row);
+            over_bands!(place, 0, all, [q, y], band => {
                 for e in 0..NW {
-                    pole.add(place, band.m, (band.w[e], band.occ), &mut q[e], &mut y[e]);
+                    let energy = (band.w[e], band.occ);
+                    pole.add(place, band.m, energy, &mut q.part[e], &mut y.part[e]);
                 }
-            }
+            });
         } else {
             for e in 0..NW {
-                let (mut own_q, mut own_y) = (place.zero(), place.zero());
-                for row in place.rows::<NW>(0, all) {
-                    let band = place.band(row);
-                    pole.add(place, band.m, (band.w[e], band.occ), &mut own_q, &mut own_y);
-                }
-                (q[e], y[e]) = (own_q, own_y);
+                over_bands!(place, 0, all, [q, y], band => {
+                    let energy = (band.w[e], band.occ);
+                    pole.add(place, band.m, energy, &mut q.part[e], &mut y.part[e]);
+                });
             }
         }
-
         let half = place.weight.mul(place.wtilde).scale(place.splat(0.5));
         let omega2 = place.weight.mul(pole.wtilde2);
         let minus = place.splat(-1.0);
         PairSums {
-            asx: array!(NW, e => omega2.mul(y[e]).scale(minus)),
-            ach: array!(NW, e => half.mul(q[e])),
+            asx: array!(NW, e => omega2.mul(y.sum(e)).scale(minus)),
+            ach: array!(NW, e => half.mul(q.sum(e))),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
 use crate::quotients::reciprocals;
+use crate::running::{Running, over_bands};
 
 /// Partial fractions. `CLASSES` has a loop for each class of bands, `PAIRED` one reciprocal for
 /// several denominators.
@@ -27,18 +28,33 @@ struct Pole<L> {
 /// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
 /// sums of `M` times that number and of `M·Re f`.
 #[derive(Clone, Copy)]
-struct Split<L>([ComplexLanes<L>; 2]);
+struct Split<L, const NW: usize> {
+    factor: Running<L, NW>,
+    re: Running<L, NW>,
+}
 
-impl<L: Lanes> Split<L> {
+impl<L: Lanes, const NW: usize> Split<L, NW> {
     #[inline(always)]
-    fn add(&mut self, m: ComplexLanes<L>, im: L, re: L) {
-        self.0 = [self.0[0].add_scaled(m, im), self.0[1].add_scaled(m, re)];
+    fn zero(token: L::Token) -> Self {
+        Split { factor: Running::zero(token), re: Running::zero(token) }
     }
 
-    /// The sum, for `im = Im ω̃`.
     #[inline(always)]
-    fn sum(&self, im: L) -> ComplexLanes<L> {
-        let Split([factor, re]) = *self;
+    fn add(&mut self, e: usize, m: ComplexLanes<L>, im: L, re: L) {
+        self.factor.part[e] = self.factor.part[e].add_scaled(m, im);
+        self.re.part[e] = self.re.part[e].add_scaled(m, re);
+    }
+
+    #[inline(always)]
+    fn settle(&mut self, token: L::Token) {
+        self.factor.settle(token);
+        self.re.settle(token);
+    }
+
+    /// The sum of energy `e`, for `im = Im ω̃`.
+    #[inline(always)]
+    fn sum(&self, e: usize, im: L) -> ComplexLanes<L> {
+        let (factor, re) = (self.factor.sum(e), self.re.sum(e));
         ComplexLanes::new(im.sub_from(factor.im, re.re), im.mul_add(factor.re, re.im))
     }
 }
@@ -63,13 +79,12 @@ impl<L: Lanes> Pole<L> {
 
     /// Adds a band that nothing cuts off.
     #[inline(always)]
-    fn plain<const PAIRED: bool>(
+    fn plain<const PAIRED: bool, const NW: usize>(
         &self,
         place: &Place<L>,
-        m: ComplexLanes<L>,
-        w: L,
-        q: &mut Split<L>,
-        y: &mut Split<L>,
+        (e, m, w): (usize, ComplexLanes<L>, L),
+        q: &mut Split<L, NW>,
+        y: &mut Split<L, NW>,
     ) {
         let Denominators { d, s, d2, s2 } = self.denominators(w);
         let (one_q, one_p) = if PAIRED && L::REGISTERS >= 32 {
@@ -81,19 +96,18 @@ impl<L: Lanes> Pole<L> {
         };
         let one_q = L::select(d2.le(self.largest2), place.splat(0.0), one_q);
         let re = d.mul(one_q);
-        q.add(m, one_q, re);
-        y.add(m, one_q.add(one_p), s.sub_from(one_p, re));
+        q.add(e, m, one_q, re);
+        y.add(e, m, one_q.add(one_p), s.sub_from(one_p, re));
     }
 
     /// Adds a band of any occupation and any energy.
     #[inline(always)]
-    fn occupied(
+    fn occupied<const NW: usize>(
         &self,
         place: &Place<L>,
-        m: ComplexLanes<L>,
-        (w, occ): (L, L),
-        q: &mut Split<L>,
-        y: &mut Split<L>,
+        (e, m, w, occ): (usize, ComplexLanes<L>, L, L),
+        q: &mut Split<L, NW>,
+        y: &mut Split<L, NW>,
     ) {
         let zero = place.splat(0.0);
         let Denominators { d, s, d2, s2 } = self.denominators(w);
@@ -105,28 +119,33 @@ impl<L: Lanes> Pole<L> {
         let one_q = L::select(near, zero, d2.reciprocal());
         let one_p = L::select(cut, zero, s2.reciprocal());
         let re = d.mul(one_q);
-        q.add(m, one_q, re);
+        q.add(e, m, one_q, re);
         let m = m.scale(L::select(cut, zero, occ));
-        y.add(m, one_q.add(one_p), s.sub_from(one_p, re));
+        y.add(e, m, one_q.add(one_p), s.sub_from(one_p, re));
     }
 
     /// Adds an empty band.
     #[inline(always)]
-    fn empty(&self, place: &Place<L>, m: ComplexLanes<L>, w: L, q: &mut Split<L>) {
+    fn empty<const NW: usize>(
+        &self,
+        place: &Place<L>,
+        (e, m, w): (usize, ComplexLanes<L>, L),
+        q: &mut Split<L, NW>,
+    ) {
         let d = w.sub(self.re);
         let d2 = d.mul_add(d, self.im2);
         let one = L::select(d2.le(self.largest2), place.splat(0.0), d2.reciprocal());
-        q.add(m, one, d.mul(one));
+        q.add(e, m, one, d.mul(one));
     }
 
     /// Adds far bands: of no two energies is a pole near.
     #[inline(always)]
-    fn far<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut [Split<L>; NW]) {
+    fn far<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut Split<L, NW>) {
         let d = array!(NW, e => w[e].sub(self.re));
         let d2 = array!(NW, e => d[e].mul_add(d[e], self.im2));
         let one = reciprocals::<L, true, NW>(d2);
         for e in 0..NW {
-            q[e].add(m, one[e], d[e].mul(one[e]));
+            q.add(e, m, one[e], d[e].mul(one[e]));
         }
     }
 }
@@ -139,43 +158,34 @@ impl<const CLASSES: bool, const PAIRED: bool> Fraction for PartialFractions<CLAS
         let plan = place.plan;
         let ComplexLanes { re, im } = place.wtilde;
         let pole = Pole { re, im2: im.mul(im), largest2: place.largest2() };
-        let zero = [Split([place.zero(); 2]); NW];
-        let (mut q, mut y) = (zero, zero);
+        let (mut q, mut y) = (Split::<L, NW>::zero(place.token), Split::<L, NW>::zero(place.token));
         let (plain, occupied) =
             if CLASSES { (plan.plain, plan.occupied) } else { (0, plan.order.len()) };
-        for row in place.rows::<NW>(0, plain) {
-            let band = place.band(row);
+        over_bands!(place, 0, plain, [q, y], band => {
             for e in 0..NW {
-                pole.plain::<PAIRED>(place, band.m, band.w[e], &mut q[e], &mut y[e]);
+                pole.plain::<PAIRED, NW>(place, (e, band.m, band.w[e]), &mut q, &mut y);
             }
-        }
-        if plain < occupied {
-            for row in place.rows::<NW>(plain, occupied) {
-                let band = place.band(row);
-                let occ = place.splat(band.occ);
-                for e in 0..NW {
-                    pole.occupied(place, band.m, (band.w[e], occ), &mut q[e], &mut y[e]);
-                }
+        });
+        over_bands!(place, plain, occupied, [q, y], band => {
+            let occ = place.splat(band.occ);
+            for e in 0..NW {
+                pole.occupied(place, (e, band.m, band.w[e], occ), &mut q, &mut y);
             }
-        }
+        });
         let half = place.weight.mul(place.wtilde).scale(place.splat(0.5));
         let minus = place.splat(-1.0);
-        let asx = array!(NW, e => half.mul(y[e].sum(im)).scale(minus));
+        let asx = array!(NW, e => half.mul(y.sum(e, im)).scale(minus));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
         if CLASSES {
-            for row in place.rows::<NW>(occupied, far_begin) {
-                let band = place.band(row);
+            over_bands!(place, occupied, far_begin, [q], band => {
                 for e in 0..NW {
-                    pole.empty(place, band.m, band.w[e], &mut q[e]);
+                    pole.empty(place, (e, band.m, band.w[e]), &mut q);
                 }
-            }
-            if PAIRED {
-                for row in place.rows::<NW>(far_begin, plan.order.len()) {
-                    let band = place.band(row);
-                    pole.far(band.m, band.w, &mut q);
-                }
-            }
+            });
+            over_bands!(place, far_begin, plan.order.len(), [q], band => {
+                pole.far(band.m, band.w, &mut q);
+            });
         }
-        PairSums { asx, ach: array!(NW, e => half.mul(q[e].sum(im))) }
+        PairSums { asx, ach: array!(NW, e => half.mul(q.sum(e, im))) }
     }
 }

@@ -9,6 +9,7 @@ use crate::lanes::{ComplexLanes, Lanes, array};
 use crate::place::Place;
 use crate::planned::{Fraction, PairSums};
 use crate::quotients::reciprocals;
+use crate::running::{Running, over_bands};
 
 /// Real poles. `PAIRED` takes one reciprocal for two energies, and far bands apart.
 pub struct RealPoles<const PAIRED: bool>;
@@ -39,8 +40,8 @@ impl<L: Lanes> Pole<L> {
         place: &Place<L>,
         m: ComplexLanes<L>,
         w: [L; NW],
-        q: &mut [Sum<L>; NW],
-        y: &mut [Sum<L>; NW],
+        q: &mut Running<L, NW>,
+        y: &mut Running<L, NW>,
     ) {
         let all = array!(NW, e => self.denominators(place, w[e]));
         let z = array!(NW, e => all[e].2);
@@ -52,8 +53,9 @@ impl<L: Lanes> Pole<L> {
         };
         for e in 0..NW {
             let (_, s, _, near) = all[e];
-            y[e] = y[e].add_scaled(m, one[e]);
-            q[e] = q[e].add_scaled(m, L::select(near, place.splat(0.0), s).mul(one[e]));
+            y.part[e] = y.part[e].add_scaled(m, one[e]);
+            let quotient = L::select(near, place.splat(0.0), s).mul(one[e]);
+            q.part[e] = q.part[e].add_scaled(m, quotient);
         }
     }
 
@@ -91,18 +93,18 @@ impl<L: Lanes> Pole<L> {
         (half, square): (L, L),
         m: ComplexLanes<L>,
         w: [L; NW],
-        sums: &mut [Sum<L>; NW],
+        sums: &mut Running<L, NW>,
     ) {
         let mut e = 0;
         if NW > 1 {
             let x = w[0].add(half.sub(self.wtilde));
             let one = x.mul_add(x, square.neg()).one_over();
-            sums[0] = sums[0].add_scaled(m, one);
-            sums[1] = sums[1].add_scaled(m, x.mul(one));
+            sums.part[0] = sums.part[0].add_scaled(m, one);
+            sums.part[1] = sums.part[1].add_scaled(m, x.mul(one));
             e = 2;
         }
         while e < NW {
-            sums[e] = sums[e].add_scaled(m, w[e].sub(self.wtilde).reciprocal());
+            sums.part[e] = sums.part[e].add_scaled(m, w[e].sub(self.wtilde).reciprocal());
             e += 1;
         }
     }
@@ -110,12 +112,12 @@ impl<L: Lanes> Pole<L> {
 
 /// Sums of `M/(w − ω̃)` of those that [`Pole::far`] makes.
 #[inline(always)]
-fn joined<L: Lanes, const NW: usize>(sums: [Sum<L>; NW], half: L) -> [Sum<L>; NW] {
-    let mut joined = sums;
+fn joined<L: Lanes, const NW: usize>(sums: &Running<L, NW>, half: L) -> [Sum<L>; NW] {
+    let mut joined = array!(NW, e => sums.sum(e));
     if NW > 1 {
-        let one = sums[0].scale(half);
-        joined[0] = sums[1].add(one);
-        joined[1] = ComplexLanes::new(sums[1].re.sub(one.re), sums[1].im.sub(one.im));
+        let (one, x) = (joined[0].scale(half), joined[1]);
+        joined[0] = x.add(one);
+        joined[1] = ComplexLanes::new(x.re.sub(one.re), x.im.sub(one.im));
     }
     joined
 }
@@ -127,48 +129,34 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
     fn sums<L: Lanes, const NW: usize>(place: &Place<L>) -> PairSums<L, NW> {
         let plan = place.plan;
         let pole = Pole { wtilde: place.wtilde.re, largest: place.largest2().sqrt() };
-        let zero = [place.zero(); NW];
-        let (mut q, mut y) = (zero, zero);
-        for row in place.rows::<NW>(0, plan.plain) {
-            let band = place.band(row);
+        let (mut q, mut y) =
+            (Running::<L, NW>::zero(place.token), Running::<L, NW>::zero(place.token));
+        over_bands!(place, 0, plan.plain, [q, y], band => {
             pole.plain::<PAIRED, NW>(place, band.m, band.w, &mut q, &mut y);
-        }
-        if plan.plain < plan.occupied {
-            for row in place.rows::<NW>(plan.plain, plan.occupied) {
-                let band = place.band(row);
-                let occ = place.splat(band.occ);
-
-                for e in 0..NW {
-                    pole.occupied(place, band.m, (band.w[e], occ), &mut q[e], &mut y[e]);
-                }
+        });
+        over_bands!(place, plan.plain, plan.occupied, [q, y], band => {
+            let occ = place.splat(band.occ);
+            for e in 0..NW {
+                let energy = (band.w[e], occ);
+                pole.occupied(place, band.m, energy, &mut q.part[e], &mut y.part[e]);
             }
-        }
+        });
         let weight = place.weight.scale(pole.wtilde);
         let omega2 = weight.scale(pole.wtilde.neg());
-
-        let asx = array!(NW, e => omega2.mul(y[e]));
+        let asx = array!(NW, e => omega2.mul(y.sum(e)));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
-        for row in place.rows::<NW>(plan.occupied, far_begin) {
-            let band = place.band(row);
-            for e in 0..NW {
-                pole.empty(place, band.m, band.w[e], &mut q[e]);
+        over_bands!(place, plan.occupied, far_begin, [q], band => {
+            for (e, sum) in q.part.iter_mut().enumerate() {
+                pole.empty(place, band.m, band.w[e], sum);
             }
-        }
-
-        if PAIRED {
-            let (half, mut far) = (place.splat(plan.half), zero);
-            let square = place.splat(plan.half * plan.half);
-            for row in place.rows::<NW>(far_begin, plan.order.len()) {
-                let band = place.band(row);
-                pole.far((half, square), band.m, band.w, &mut far);
-            }
-
-            let far = joined(far, half);
-            for e in 0..NW {
-                q[e] = q[e].add(far[e]);
-            }
-        }
+        });
+        let (half, square) = (place.splat(plan.half), place.splat(plan.half * plan.half));
+        let mut far = Running::<L, NW>::zero(place.token);
+        over_bands!(place, far_begin, plan.order.len(), [far], band => {
+            pole.far((half, square), band.m, band.w, &mut far);
+        });
+        let far = joined(&far, half);
         let half = weight.scale(place.splat(0.5));
-        PairSums { asx, ach: array!(NW, e => half.mul(q[e])) }
+        PairSums { asx, ach: array!(NW, e => half.mul(q.sum(e).add(far[e]))) }
     }
 }

@@ -69,7 +69,7 @@ pub trait Lanes: Copy {
     /// `√self`.
     fn sqrt(self) -> Self;
     /// `1 / self`, to the last digit or the one before: an approximation corrected where the instruction
-    /// set has one, else a division. Of zero and of what is not finite it is not finite.
+    /// set has one, else a division; of zero it is infinite and of infinity zero.
     fn reciprocal(self) -> Self;
 
     /// `1 / self` by a division.
@@ -119,6 +119,10 @@ pub struct ComplexLanes<L> {
     pub im: L,
 }
 
+#[expect(
+    clippy::should_implement_trait,
+    reason = "as in `Lanes`, whose operations are methods too"
+)]
 impl<L: Lanes> ComplexLanes<L> {
     /// Of its parts.
     #[inline(always)]

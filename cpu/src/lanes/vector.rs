@@ -117,12 +117,15 @@ impl<S: Simd> Lanes for Vector<S> {
         }
         let one = Self::splat(self.0.token(), 1.0);
 
-        let mut reciprocal = Vector(self.0.approximate_recip());
+        let approximate = Vector(self.0.approximate_recip());
+        let mut reciprocal = approximate;
         for _ in 0..corrections(Self::COUNT) {
             let error = self.sub_from(reciprocal, one);
             reciprocal = reciprocal.mul_add(error, reciprocal);
         }
-        reciprocal
+        // Zero of infinity and infinity of zero have an error that is not a number.
+        let is_finite = reciprocal.le(reciprocal);
+        Self::select(is_finite, reciprocal, approximate)
     }
 
     #[inline(always)]

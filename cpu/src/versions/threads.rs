@@ -38,6 +38,8 @@ pub static CPU: Cpu = Cpu {
 struct Reference;
 
 impl Body for Reference {
+    const IN_VECTORS: bool = false;
+
     #[inline(always)]
     fn sum<L: Lanes>(_: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]) {
         let (bands, slab) = (&task.bands, &task.slab);
