@@ -11,9 +11,8 @@ pub mod published;
 pub mod tuned;
 
 use gpp_kernels::kernel::{Gpu, Version};
-use gpp_kernels::versions::ALL;
 
-pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, journey_of};
+pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey_of};
 
 /// How a version is realised.
 #[derive(Clone, Copy)]
@@ -46,8 +45,7 @@ impl Listed {
 
 /// All versions, journey by journey.
 pub fn versions() -> impl Iterator<Item = Listed> {
-    let listed = |gpu: &&'static Gpu| Listed { version: gpu.version, kernel: Kernel::Gpu(gpu) };
-    ALL.iter().map(listed)
+    JOURNEYS.iter().flat_map(Journey::versions)
 }
 
 /// The version of that id.

@@ -33,8 +33,8 @@ pub fn all() -> Vec<&'static str> {
 pub fn past() -> Vec<&'static str> {
     let continued = JOURNEYS.iter().filter(|journey| journey.continues.is_some());
     let from = |journey: &'static Journey| {
-        let own = journey.versions.iter().map(|gpu| gpu.id());
-        let start = journey.versions.first().and_then(|gpu| journey.before(gpu.id()));
+        let own = journey.ids();
+        let start = own.first().and_then(|first| journey.before(first));
         start.into_iter().chain(own)
     };
     continued.flat_map(from).collect()

@@ -2,7 +2,7 @@
 
 use gpp_kernels::kernel;
 
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, best};
+use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
 use crate::devices::Device;
 use crate::devices::gpu::NO_KERNELS;
 use crate::error::Result;
@@ -72,23 +72,27 @@ pub fn listing() -> Listing {
         schema: SCHEMA,
         versions: versions.collect(),
         journeys: JOURNEYS.iter().map(journey).collect(),
+        best: [BackEnd::Gpu, BackEnd::Cpu].map(|on| listed_best(best_of_all(on))).into(),
         systems: systems.collect(),
     }
 }
 
 fn journey(journey: &Journey) -> ListedJourney {
-    let best = journey.best.iter().map(|best| ListedBest {
-        back_end: best.back_end,
-        version: best.version.into(),
-        condition: best.condition.into(),
-    });
     ListedJourney {
         id: journey.id.into(),
         title: journey.title.into(),
         source: journey.source.into(),
-        versions: journey.versions.iter().map(|gpu| gpu.id().into()).collect(),
+        versions: journey.ids().into_iter().map(str::to_string).collect(),
         baseline: journey.baseline.into(),
         continues: journey.continues.map(str::to_string),
-        best: best.collect(),
+        best: journey.best.iter().map(listed_best).collect(),
+    }
+}
+
+fn listed_best(best: &Best) -> ListedBest {
+    ListedBest {
+        back_end: best.back_end,
+        version: best.version.into(),
+        condition: best.condition.into(),
     }
 }

@@ -60,6 +60,8 @@ pub struct Listing {
     pub versions: Vec<Listed>,
     /// All journeys.
     pub journeys: Vec<ListedJourney>,
+    /// What `--version best` is on each back end.
+    pub best: Vec<ListedBest>,
     /// All built-in systems.
     pub systems: Vec<ListedSystem>,
 }
@@ -92,7 +94,7 @@ pub struct ListedJourney {
     pub baseline: String,
     /// The journey that it goes on from.
     pub continues: Option<String>,
-    /// Its fastest version on each back end; `--version best` is that of the last journey.
+    /// Its fastest version on each back end that has one.
     pub best: Vec<ListedBest>,
 }
 

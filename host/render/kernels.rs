@@ -109,11 +109,9 @@ pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
     }
     writeln!(to, "{}", fit(versions, &[2], terminal()))?;
     writeln!(to, "{}", journeys(&listing.journeys, terminal()))?;
-    if let Some(last) = listing.journeys.last() {
-        let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
-        let best: Vec<String> = last.best.iter().map(on).collect();
-        writeln!(to, "--version best is {}", best.join(", "))?;
-    }
+    let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
+    let best: Vec<String> = listing.best.iter().map(on).collect();
+    writeln!(to, "--version best is {}", best.join(", "))?;
     writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
 }
 

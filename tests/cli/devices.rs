@@ -65,20 +65,26 @@ fn the_best_version_is_told_for_each_back_end() {
     let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     let journeys = listing["journeys"].as_array().unwrap();
     assert_eq!(journeys.len(), JOURNEYS.len());
-    for (listed, journey) in journeys.iter().zip(&JOURNEYS) {
+    for (listed, journey) in journeys.iter().zip(JOURNEYS) {
         assert_eq!(
             (&listed["id"], &listed["source"]),
             (&journey.id.into(), &journey.source.into())
         );
-        assert_eq!(listed["versions"][0], journey.versions[0].id());
+        assert_eq!(listed["versions"][0], journey.ids()[0]);
         assert_eq!(listed["baseline"], journey.baseline);
-        for (at, back_end) in ["gpu", "cpu"].into_iter().enumerate() {
-            let (told, known) = (&listed["best"][at], journey.best[at]);
-            assert_eq!(told["back_end"], back_end);
+        let best = listed["best"].as_array().unwrap();
+        assert_eq!(best.len(), journey.best.len());
+        for (told, known) in best.iter().zip(journey.best) {
+            assert_eq!(told["back_end"], serde_json::to_value(known.back_end).unwrap());
             assert_eq!(told["version"], known.version);
             assert_eq!(told["condition"], known.condition);
         }
     }
+    for (told, back_end) in listing["best"].as_array().unwrap().iter().zip(["gpu", "cpu"]) {
+        assert_eq!(told["back_end"], back_end);
+    }
+    let of_gpu = listing["best"][0]["version"].as_str().unwrap();
+    assert_eq!(of_gpu, best(BackEnd::Gpu).id());
     let text = gpp().arg("list").assert().success();
     let conditions = JOURNEYS.iter().flat_map(|journey| journey.best).map(|best| best.condition);
     conditions.fold(text, |text, condition| text.stdout(contains(condition)));
