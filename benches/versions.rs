@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gpp::catalogue;
-use gpp::devices::{Device, emulator::Emulator, gpu::Gpu};
+use gpp::devices::{Device, gpu::Gpu, host::Host};
 use gpp::engine::Engine;
 use gpp::problem::{synthesis, systems};
 use gpp::process::progress::Progress;
@@ -17,7 +17,7 @@ fn versions(criterion: &mut Criterion) {
     let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
     let reference = reference::of(&problem, quiet);
 
-    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Emulator::new())];
+    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Host::new())];
     match Gpu::open(0) {
         Ok(gpu) => devices.push(Box::new(gpu)),
         Err(error) => eprintln!("no GPU benches: {error}"),
@@ -29,13 +29,13 @@ fn versions(criterion: &mut Criterion) {
         group.sample_size(10).measurement_time(Duration::from_secs(5));
         for version in catalogue::versions() {
             // What is timed is what was verified.
-            let sums = engine.run(version.gpu()).unwrap().sums;
+            let sums = engine.run(version.kernel).unwrap().sums;
             let outcome =
                 verify(&problem, &problem.start().plus(&sums), reference.as_ref()).outcome;
             assert_eq!(outcome, Outcome::Passed, "{}", version.id());
             group.bench_function(version.id(), |bencher| {
                 bencher.iter_custom(|runs| {
-                    let seconds = (0..runs).map(|_| engine.run(version.gpu()).unwrap().seconds);
+                    let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
                     Duration::from_secs_f64(seconds.sum())
                 });
             });

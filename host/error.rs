@@ -86,6 +86,13 @@ pub enum Error {
         reason: DriverError,
     },
 
+    /// The system gives no threads.
+    #[error("cannot start threads: {reason}")]
+    Threads {
+        /// The system's reason.
+        reason: String,
+    },
+
     /// The yardstick's compiler is missing or failed.
     #[error("yardstick: {what}")]
     Compiler {

@@ -5,8 +5,8 @@ mod common;
 use std::collections::HashSet;
 
 use common::{Kind, Make, QUIET, make};
-use gpp::catalogue::{BackEnd, best, tuned};
-use gpp::devices::emulator::Emulator;
+use gpp::catalogue::{self, BackEnd, best, tuned};
+use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::kernels::grid::{Collapsed, Thread};
 use gpp::kernels::intrinsics::WARP;
@@ -116,15 +116,15 @@ fn every_shape_of_tiles() {
         for nw in 1..=3 {
             let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
             let problem = make(made);
-            let device = Emulator::new();
+            let device = Host::new();
             let mut engine = Engine::whole(&device, &problem).unwrap();
             let reference = reference::of(&problem, QUIET).unwrap();
             let poles = problem.plan().poles();
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
-            let tunable = best(BackEnd::Gpu).gpu();
+            let tunable = best(BackEnd::Gpu).gpu().unwrap();
             for kernel in tuned::shapes(tunable, poles) {
                 let version = tuned::with(tunable, kernel, Some(96));
-                let sums = engine.run(version).unwrap().sums;
+                let sums = engine.run(catalogue::Kernel::Gpu(version)).unwrap().sums;
                 let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
                 let shape = kernel.loops;
                 assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
@@ -138,23 +138,23 @@ fn tuned_shapes_have_kernels() {
     use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
     assert!(!TUNED.is_empty());
     for tuned in TUNED.iter() {
-        let version = gpp::catalogue::find(&tuned.version).unwrap().gpu();
+        let version = catalogue::find(&tuned.version).unwrap().kernel;
         let shaped = shaped(version, &tuned.device, tuned.poles, Overrides::default()).unwrap();
-        let kernel = shaped.kernel(tuned.poles);
+        let kernel = shaped.gpu().unwrap().kernel(tuned.poles);
         let found = tuned::shape(kernel).map(|shape| (shape.tile, shape.warps));
         assert_eq!(found, Some((tuned.tile, tuned.warps)));
         assert_eq!(kernel.max_registers, tuned.max_registers);
     }
     let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
-    let version = shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, wider).unwrap();
-    assert_eq!(
-        (version.kernel(Poles::Real).threads, version.id()),
-        (512, best(BackEnd::Gpu).gpu().id())
-    );
+    let best = best(BackEnd::Gpu).kernel;
+    let version = shaped(best, "any", Poles::Real, wider).unwrap();
+    assert_eq!(version.gpu().unwrap().kernel(Poles::Real).threads, 512);
+    assert_eq!(version.id(), best.id());
     let none = Overrides { tile: Some(9), ..Overrides::default() };
-    assert!(shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, none).is_err());
+    assert!(shaped(best, "any", Poles::Real, none).is_err());
     // Other versions have the shape that they are about.
-    assert_eq!(shaped(ALL[8], "any", Poles::Real, none).unwrap().id(), "v8");
+    let v8 = catalogue::Kernel::Gpu(ALL[8]);
+    assert_eq!(shaped(v8, "any", Poles::Real, none).unwrap().id(), "v8");
 }
 
 proptest! {

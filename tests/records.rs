@@ -113,8 +113,8 @@ fn what_is_no_such_record_says_what_it_is() {
     let text = fs::read_to_string(&path).unwrap();
     let parsed = |text: String| record::parse::<Comparison>(&text, &path).unwrap_err().to_string();
     let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
-    assert!(schema("3").ends_with("needs schema 1 or 2, has 3"));
-    assert!(schema("1.5").ends_with("needs schema 1 or 2, has 1.5"));
+    assert!(schema("4").ends_with("needs schema 1 to 3, has 4"));
+    assert!(schema("1.5").ends_with("needs schema 1 to 3, has 1.5"));
     let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
     assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
 }

@@ -1,5 +1,7 @@
 //! Journeys: lists of versions in the order in which they are told.
 
+use gpp_cpu::version::Cpu;
+use gpp_cpu::versions::CPU;
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::versions::{PAPER, PAST};
 use serde::{Deserialize, Serialize};
@@ -12,7 +14,7 @@ use super::{Kernel, Listed, find};
 pub enum BackEnd {
     /// A GPU.
     Gpu,
-    /// The host, which emulates GPU kernels.
+    /// The processor, which emulates GPU kernels.
     Cpu,
 }
 
@@ -32,6 +34,8 @@ pub struct Best {
 pub enum List {
     /// For GPUs.
     Gpu(&'static [&'static Gpu]),
+    /// For processors.
+    Cpu(&'static [&'static Cpu]),
 }
 
 /// Versions in order, each against the one before and all against a baseline, one of them.
@@ -96,20 +100,30 @@ pub static JOURNEYS: &[Journey] = &[
             },
         ],
     },
+    Journey {
+        id: "cpu",
+        title: "The kernel in a processor's vectors",
+        source: "docs/processor.md",
+        list: List::Cpu(CPU),
+        baseline: "cpu:threads",
+        continues: None,
+        best: &[Best {
+            back_end: BackEnd::Cpu,
+            version: "cpu:paired",
+            condition: "on two cores with AVX2, demo and demo-complex",
+        }],
+    },
 ];
 
 /// The journey whose best version is the best of all, on each back end.
-const LEADING: [(BackEnd, &str); 2] = [(BackEnd::Gpu, "past"), (BackEnd::Cpu, "past")];
+const LEADING: [(BackEnd, &str); 2] = [(BackEnd::Gpu, "past"), (BackEnd::Cpu, "cpu")];
 
 impl Journey {
     /// Its versions.
     pub fn versions(&self) -> Vec<Listed> {
         match self.list {
-            List::Gpu(list) => {
-                let listed =
-                    |gpu: &&'static Gpu| Listed { version: gpu.version, kernel: Kernel::Gpu(gpu) };
-                list.iter().map(listed).collect()
-            }
+            List::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
+            List::Cpu(list) => list.iter().map(|cpu| Listed::of(Kernel::Cpu(cpu))).collect(),
         }
     }
 

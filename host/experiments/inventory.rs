@@ -19,15 +19,15 @@ use crate::record::system::Poles;
 /// [`crate::Error::Driver`].
 pub fn info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
-    for listed in catalogue::versions() {
+    for gpu in catalogue::for_gpus() {
         let entries = |kernel: &'static kernel::Kernel| {
             kernel.entries.iter().map(move |entry| (kernel, entry))
         };
-        for (launch, entry) in listed.gpu().kernels.iter().flat_map(entries) {
+        for (launch, entry) in gpu.kernels.iter().flat_map(entries) {
             let kernel = device.kernel(launch, entry)?;
             kernels.push(Kernel {
-                version: listed.id().into(),
-                change: listed.version.change.into(),
+                version: gpu.id().into(),
+                change: gpu.version.change.into(),
                 symbol: kernel.symbol,
                 energies: entry.energies,
                 threads_per_block: launch.threads,

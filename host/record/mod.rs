@@ -25,8 +25,9 @@ use crate::error::{RecordError, Result};
 use crate::process::output::write_text;
 use provenance::{PROGRAM, Provenance};
 
-/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null.
-pub const SCHEMA: u32 = 2;
+/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
+/// `threads_per_block` and `blocks`.
+pub const SCHEMA: u32 = 3;
 
 /// The first layout; records without a number have it.
 const FIRST: u32 = 1;
@@ -181,7 +182,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
     if let Some(found) = marks.schema
         && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
     {
-        let needed = format!("{FIRST} or {SCHEMA}");
+        let needed = format!("{FIRST} to {SCHEMA}");
         return Err(RecordError::Schema { path: path.into(), needed, found: found.to_string() });
     }
     let field = |e: serde_json::Error| RecordError::Field {

@@ -10,7 +10,7 @@ use gpp_kernels::layout::Layout;
 use super::Gpu;
 use super::driver::Module;
 use super::worker::{Functions, OnGpu};
-use crate::devices::{Device, SlabSums, Worker};
+use crate::devices::{Device, SlabSums};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 
@@ -113,11 +113,11 @@ impl OnBoth<'_> {
     /// One calculation on the whole problem by one side.
     ///
     /// # Errors
-    /// As [`Worker::sum`].
+    /// As [`Worker::sum`](crate::devices::Worker::sum).
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
         let slab = self.problem.slab();
         match side {
-            Side::Rust => self.worker.sum(slab, version),
+            Side::Rust => self.worker.sum_by_own(slab, version),
             Side::Cuda => {
                 let module = &self.yardstick.module;
                 let functions =

@@ -120,7 +120,7 @@ pub fn profile(
     let bar = progress.bar("counting", profiles.len() as u64);
     for profile in &mut profiles {
         let version = catalogue::find(&profile.version).expect("only those asked for are left");
-        profile.counted = Some(counting::count(version.gpu(), &problem)?);
+        profile.counted = Some(counting::count(version.kernel, &problem)?);
         folder::store(folder, profile)?;
         bar.inc(1);
     }
