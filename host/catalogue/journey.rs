@@ -3,7 +3,7 @@
 use gpp_cpu::version::Cpu;
 use gpp_cpu::versions::CPU;
 use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions::{PAPER, PAST};
+use gpp_kernels::versions::{BLOG, PAPER, PAST, TALK};
 use serde::{Deserialize, Serialize};
 
 use super::{Kernel, Listed, find};
@@ -99,6 +99,32 @@ pub static JOURNEYS: &[Journey] = &[
                 condition: "emulated, demo; with complex poles v9 is faster",
             },
         ],
+    },
+    Journey {
+        id: "blog",
+        title: "Accelerating HPC Applications with NVIDIA Nsight Compute Roofline Analysis",
+        source: "NVIDIA developer blog, and its repository",
+        list: List::Gpu(BLOG),
+        baseline: "blog:baseline",
+        continues: None,
+        best: &[Best {
+            back_end: BackEnd::Gpu,
+            version: "blog:step4",
+            condition: "the last step, by the blog's order; its figures end at step 3 (V100)",
+        }],
+    },
+    Journey {
+        id: "talk",
+        title: "Guiding Optimization with the Roofline Model",
+        source: "NERSC, February 2020",
+        list: List::Gpu(TALK),
+        baseline: "talk:V1",
+        continues: None,
+        best: &[Best {
+            back_end: BackEnd::Gpu,
+            version: "talk:V9",
+            condition: "by the talk's figures, on a V100",
+        }],
     },
     Journey {
         id: "cpu",

@@ -10,7 +10,7 @@ use num_complex::Complex;
 use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
 use crate::formula::{
-    Pair, Size, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
+    Pair, Size, TOL_ZERO, Term, TermFn, first_denominator, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each};
 use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
@@ -86,7 +86,7 @@ pub fn term<R: Real, Q: Quotients, S: Size>(pair: &Pair<R>, w: R, limits: &Limit
     let delw = Q::delw(wtilde, wdiff, wdiffr);
     let delwr = delw.norm_sqr();
 
-    let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+    let term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
         let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: Q::over(omega2, cden) }
     } else if delwr > R::of(TOL_ZERO) {
@@ -96,11 +96,7 @@ pub fn term<R: Real, Q: Quotients, S: Size>(pair: &Pair<R>, w: R, limits: &Limit
         Term::zero()
     };
 
-    let ssxcutoff = S::ssxcutoff(R::of(limits.sexcut), eps);
-    if is_cut_off(w, || S::of(term.ssx), ssxcutoff) {
-        term.ssx = Term::zero().ssx;
-    }
-    term
+    term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), eps))
 }
 
 /// The three loops collapsed; `term` is how the version writes a term.
