@@ -73,8 +73,8 @@ pub struct Figure {
 
 /// Versions of a figure.
 enum Shown {
-    /// All that there are.
-    All,
+    /// Those of a journey and of what goes on from it.
+    Story(&'static str),
     /// Those past the paper, and the one that they start from.
     Past,
     /// From one to another.
@@ -85,21 +85,23 @@ const fn figure(name: &'static str, paper: Option<u32>, shown: Shown) -> Figure 
     Figure { name, paper, shown }
 }
 
-/// One of everything, the paper's rooflines, and what came after.
-pub const FIGURES: [Figure; 6] = [
-    figure("roofline", None, Shown::All),
+/// One of the paper's versions and what came after, its own rooflines, and one of each other journey.
+pub const FIGURES: [Figure; 8] = [
+    figure("roofline", None, Shown::Story("paper")),
     figure("roofline-fig1", Some(1), Shown::Range("v0", "v1")),
     figure("roofline-fig3", Some(3), Shown::Range("v1", "v3")),
     figure("roofline-fig5", Some(5), Shown::Range("v3", "v5")),
     figure("roofline-fig6", Some(6), Shown::Range("v5", "v8")),
     figure("roofline-past", None, Shown::Past),
+    figure("roofline-blog", None, Shown::Story("blog")),
+    figure("roofline-talk", None, Shown::Story("talk")),
 ];
 
 impl Figure {
     /// The versions that it is of.
     pub fn versions(&self) -> Vec<&'static str> {
         match self.shown {
-            Shown::All => order::all(),
+            Shown::Story(id) => order::told(id),
             Shown::Past => order::past(),
             Shown::Range(first, last) => order::range(first, last),
         }
@@ -127,7 +129,8 @@ impl Figure {
 
 /// Versions by their places: "v0, v3, v8 to v13".
 fn names(places: &[usize]) -> String {
-    let (runs, all) = (places.chunk_by(|a, b| a + 1 == *b), order::all());
+    let all = order::all();
+    let runs = places.chunk_by(|a, b| order::before(all[*b]) == Some(all[*a]));
     let name = |at: &usize| all[*at].to_string();
     let run = |run: &[usize]| match run {
         [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
@@ -144,6 +147,7 @@ mod tests {
     fn titles_name_what_is_there() {
         assert_eq!(names(&[0, 1]), "v0, v1");
         assert_eq!(names(&[0, 3, 8, 9, 10]), "v0, v3, v8 to v10");
+        assert_eq!(names(&[13, 14, 15, 16]), "v13, blog:baseline to blog:step2");
         assert_eq!(names(&[]), "");
     }
 }

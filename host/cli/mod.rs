@@ -95,7 +95,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         && argument.starts_with("--version")
     {
         note(format_args!(
-            "--version names kernel versions: {}, best, all; -V prints the program's own",
+            "--version names kernel versions: {}, best or all; -V prints the program's own",
             order::all().join(", ")
         ));
     }

@@ -15,7 +15,7 @@ use crate::render::profiles::stored;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(&args.version, BackEnd::Gpu)?;
+    let versions = versions(args.versions.names()?, BackEnd::Gpu)?;
     if let Some(folder) = &args.dir {
         output::require_name("--dir", folder, "folder")?;
     }
@@ -26,7 +26,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     };
     let options = Options {
         versions,
-        all: args.version == "all",
+        all: args.versions.is_whole(),
         counters: match &args.from {
             Some(csv) => Counters::Recorded(csv.clone()),
             None => Counters::Live {

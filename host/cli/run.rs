@@ -18,7 +18,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
     let options = |back_end: BackEnd| -> crate::Result<Options> {
-        let versions = versions(&args.version, back_end)?;
+        let versions = versions(args.versions.names()?, back_end)?;
         let overrides = args.overrides;
         let options = Options { overrides, ..Options::new(&versions, args.measure.repetition()) };
         options.require_effect()?;

@@ -36,10 +36,10 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
 fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     // Whatever can fail at once fails before the device is opened.
-    versions(&args.version, BackEnd::Gpu)?;
+    versions(args.versions.names()?, BackEnd::Gpu)?;
     let mut sources = args.problems.named()?;
     let device = super::device(&args.measure.device, progress)?;
-    let versions = versions(&args.version, device.back_end())?;
+    let versions = versions(args.versions.names()?, device.back_end())?;
     if sources.is_empty() {
         let name = default_for(device.info(), false, progress);
         sources.push(args.problems.default_system(name)?);

@@ -6,16 +6,46 @@ use clap::{Args, ValueHint};
 
 use super::measure::{MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
+use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
 
-pub const VERSIONS_HELP: &str = "Kernel versions: ids, ranges (v0-v8), best or all, with commas";
+/// Which versions.
+#[derive(Args, Clone, Debug)]
+pub struct VersionArgs {
+    /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), journeys (paper, talk), best, talk:best or
+    /// all, with commas; by default paper,past
+    #[arg(short = 'v', long, value_name = "V[,V…]")]
+    pub version: Option<String>,
+
+    /// Journeys, see `gpp list`: all versions of each, as --version NAME has them
+    #[arg(long, value_name = "NAME[,NAME…]", conflicts_with = "version")]
+    pub journey: Option<String>,
+}
+
+impl VersionArgs {
+    /// The names given, or the journeys that run without any.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] for a journey that is none.
+    pub fn names(&self) -> crate::Result<&str> {
+        if let Some(journeys) = &self.journey {
+            require_journeys(journeys)?;
+        }
+        Ok(self.version.as_deref().or(self.journey.as_deref()).unwrap_or(MAIN))
+    }
+
+    /// Whether nothing less than whole journeys was asked for.
+    pub fn is_whole(&self) -> bool {
+        self.version.as_deref().is_none_or(|names| names == "all")
+    }
+}
 
 /// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
-    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
-    pub version: String,
+    #[command(flatten)]
+    pub versions: VersionArgs,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
@@ -76,10 +106,14 @@ pub struct ScalingArgs {
 
 /// Arguments of `table`.
 #[derive(Args)]
-#[command(after_help = "Example: gpp table --from old.json,new.json --format markdown")]
+#[command(after_help = "\
+Examples:
+  gpp table --from old.json,new.json --format markdown
+  gpp table --journey talk -s si214   beside the talk's own figures
+  gpp table --journey talk --from run.json   what a run has of it")]
 pub struct TableArgs {
-    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
-    pub version: String,
+    #[command(flatten)]
+    pub versions: VersionArgs,
 
     /// JSON of earlier runs, several with commas, instead of running
     #[arg(

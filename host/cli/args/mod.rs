@@ -15,10 +15,11 @@ pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineA
 
 const AFTER_HELP: &str = "\
 Examples:
-  gpp                                 every version, demo system, best device
+  gpp                                 the paper's versions and those past it, demo system
   gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
-  gpp list                            versions and systems
+  gpp --journey talk -s si214         the versions of another journey, talk:V1 to talk:bgw
+  gpp list                            versions, journeys and systems
   gpp table -s si214                  the paper's Table I, live
 
 Exit codes:
@@ -60,7 +61,7 @@ pub enum Command {
     Info(InfoArgs),
     /// Write a built-in system in the reference mini-app's format, reference sums included
     Generate(GenerateArgs),
-    /// Print the paper's Table I, live, beside its own columns
+    /// Print the paper's Table I, or a journey's own, live, beside the published columns
     Table(TableArgs),
     /// Profile versions with ncu and store a record for each
     Profile(ProfileArgs),

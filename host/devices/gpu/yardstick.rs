@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gpp_kernels::kernel;
-use gpp_kernels::layout::Layout;
+use gpp_kernels::versions::PAPER;
 
 use super::Gpu;
 use super::driver::Module;
@@ -105,9 +105,9 @@ fn name(symbol: &str) -> String {
 }
 
 impl OnBoth<'_> {
-    /// Whether the yardstick has this version.
+    /// Whether the yardstick has this version: it has the paper's.
     pub fn has(version: &kernel::Gpu) -> bool {
-        version.kernels.iter().all(|kernel| kernel.layout != Layout::Planned)
+        PAPER.iter().any(|own| own.id() == version.id())
     }
 
     /// One calculation on the whole problem by one side.

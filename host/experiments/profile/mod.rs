@@ -28,7 +28,7 @@ use crate::record::run::Run;
 pub struct Options {
     /// The versions.
     pub versions: Vec<Listed>,
-    /// Whether all were asked for: those without counters are left out then.
+    /// Whether whole journeys were asked for: versions without counters are left out then.
     pub all: bool,
     /// Where the counters come from.
     pub counters: Counters,
