@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod charts;
+pub mod columns;
 pub mod comparison;
 pub mod html;
 pub mod kernels;

@@ -6,7 +6,7 @@ use comfy_table::{Cell, Table};
 
 use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
 use crate::analysis::outcomes::{mini_app, outliers, reference};
-use crate::analysis::speed_ups::over_baseline;
+use crate::analysis::speed_ups::{by_story, over_baseline};
 use crate::record::run::{Measurement, Run};
 use crate::record::system::SystemInfo;
 
@@ -14,7 +14,7 @@ use crate::record::system::SystemInfo;
 pub fn line(result: &Measurement) -> String {
     let (ms, outcome) = (result.times.median * 1e3, outcome(result.outcome()));
     let warning = outliers(result).map_or(String::new(), |warning| format!("; {warning}"));
-    format!("{:<4} {ms:>12.3} ms  {outcome}{warning}", result.version)
+    format!("{:<13} {ms:>12.3} ms  {outcome}{warning}", result.version)
 }
 
 /// The problem in a line.
@@ -32,12 +32,15 @@ pub fn system(s: &SystemInfo) -> String {
     )
 }
 
-/// One line for each result; speed-ups are over the baseline where it ran and passed.
+/// One line for each result, a table for each journey; speed-ups are over the baseline where it ran and
+/// passed.
 pub fn results(results: &[Measurement], width: Option<u16>) -> String {
-    fit(results_table(results), &[5, 6, 2, 7, 4], width)
+    let stories = by_story(results);
+    let tables = stories.iter().map(|(_, told)| fit(results_table(told), &[5, 6, 2, 7, 4], width));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
-/// The table of [`results`].
+/// The table of [`results`] of one journey.
 pub fn results_table(results: &[Measurement]) -> Table {
     let (baseline, over) = over_baseline(results);
     let mut table = table(&[
