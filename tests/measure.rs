@@ -56,7 +56,12 @@ impl Worker for Script<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, _: SlabView<'_>, version: catalogue::Kernel, _: Done) -> gpp::Result<SlabSums> {
+    fn sum(
+        &mut self,
+        _: SlabView<'_>,
+        version: catalogue::Kernel,
+        _: Done,
+    ) -> gpp::Result<SlabSums> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =
             || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };

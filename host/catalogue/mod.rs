@@ -66,6 +66,17 @@ impl Kernel {
             what: "is made for processors: --device cpu runs it".into(),
         })
     }
+
+    /// Fails where such a device does not run it; a processor runs all.
+    ///
+    /// # Errors
+    /// As [`Kernel::require_gpu`].
+    pub fn require_on(self, back_end: BackEnd) -> Result<()> {
+        match back_end {
+            BackEnd::Gpu => self.require_gpu().map(drop),
+            BackEnd::Cpu => Ok(()),
+        }
+    }
 }
 
 /// A version and how it is realised.

@@ -7,8 +7,12 @@ use crate::error::{Error, Result};
 /// The journeys that run where no version is named.
 pub const MAIN: &str = "paper,past";
 
+/// Those that show what a processor can do: its own, then the paper's, emulated.
+pub const ON_PROCESSOR: &str = "cpu,paper";
+
 /// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
-/// with commas between them name, each once, in the order named; the best are those on this back end.
+/// with commas between them name, each once, in the order named; the best are those on this back end,
+/// `all` what it runs, what is made for it first.
 ///
 /// # Errors
 /// [`Error::UnknownName`] for a version that is none, [`Error::Data`] for a range that is none and
@@ -18,7 +22,7 @@ pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     for name in names.split(',').map(str::trim) {
         let versions = match journey(name) {
             Some(whole) => whole.versions(),
-            None if name == "all" => all().collect(),
+            None if name == "all" => all_on(back_end),
             None => from_to(name, back_end)?,
         };
         for version in versions {
@@ -28,6 +32,16 @@ pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         }
     }
     Ok(named)
+}
+
+/// A processor runs all, a GPU what is made for it.
+fn all_on(back_end: BackEnd) -> Vec<Listed> {
+    let is_made_for = |listed: &Listed| listed.kernel.back_end() == back_end;
+    let (mut run, others): (Vec<_>, Vec<_>) = all().partition(is_made_for);
+    if back_end == BackEnd::Cpu {
+        run.extend(others);
+    }
+    run
 }
 
 /// Fails where one of these names, with commas between them, is no journey.
@@ -96,10 +110,11 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
         return Ok(best(back_end));
     }
     if let Some(told) = name.strip_suffix(":best").and_then(journey) {
-        let best = told.best(back_end).and_then(|best| find(best.version));
-        return best.ok_or_else(|| Error::Data {
+        // A journey for other devices has its best there, which may be emulated here.
+        let best = told.best(back_end).or(told.best.first());
+        return best.and_then(|best| find(best.version)).ok_or_else(|| Error::Data {
             origin: format!("--version {name}"),
-            what: format!("{} states no best version on this device", told.id),
+            what: format!("{} states no best version", told.id),
         });
     }
     find(name).ok_or_else(|| {

@@ -89,7 +89,9 @@ pub fn shaped(
     overrides: Overrides,
 ) -> Result<super::Kernel> {
     match kernel {
-        super::Kernel::Gpu(gpu) => shaped_gpu(gpu, device, poles, overrides).map(super::Kernel::Gpu),
+        super::Kernel::Gpu(gpu) => {
+            shaped_gpu(gpu, device, poles, overrides).map(super::Kernel::Gpu)
+        }
         super::Kernel::Cpu(_) => Ok(kernel),
     }
 }

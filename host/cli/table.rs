@@ -58,15 +58,15 @@ fn stored(args: &TableArgs) -> crate::Result<Vec<Section>> {
 fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     // Whatever can fail at once fails before the device is opened.
-    versions(args.versions.names()?, BackEnd::Gpu)?;
+    let named = versions(args.versions.names()?, BackEnd::Gpu)?;
     let mut sources = args.problems.named()?;
-    let device = super::device(&args.measure.device, progress)?;
+    let device = super::device(&args.measure.place, &named, progress)?;
     let versions = versions(args.versions.names()?, device.back_end())?;
     if sources.is_empty() {
         let name = default_for(device.info(), false, progress);
         sources.push(args.problems.default_system(name)?);
     }
-    let options = Options::new(&versions, args.measure.repetition());
+    super::require_vectors(&args.measure.place, &versions)?;
     let (format, quiet) = (args.format, args.quiet);
     // A run for each problem.
     let kept = Kept::new(Vec::<Run>::new(), move |runs| {
@@ -78,6 +78,8 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
         let mut exit = ExitCode::SUCCESS;
         for (at, source) in sources.iter().enumerate() {
             let problem = source.load(progress)?;
+            let repetition = args.measure.repetition(device.back_end(), problem.terms());
+            let options = Options::new(&versions, repetition);
             let keep = |run: &Run| {
                 kept.change(|runs| {
                     runs.truncate(at);

@@ -46,7 +46,7 @@ pub fn measure(
     let mut deterministic = true;
     let mut launched = None;
     for run in 0..repetition.warmup + repetition.repeat {
-        let Calculation { sums, seconds, blocks } = 
+        let Calculation { sums, seconds, blocks } =
             engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
@@ -135,7 +135,7 @@ fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Problem) -> Result<
         threads_per_block: None,
         shape: None,
         simd: Some(host.level().to_string()),
-        threads: Some(Threads { count: pool.threads(), bound: pool.bound() }),
+        threads: Some(Threads { count: pool.threads() as u32, bound: pool.bound() }),
     })
 }
 

@@ -44,8 +44,7 @@ impl Options {
             ("--warps", self.overrides.warps),
             ("--registers", self.overrides.registers),
         ];
-        let tunable = 
-            |version: &Listed| version.gpu().is_some_and(|gpu| !gpu.shapes.is_empty());
+        let tunable = |version: &Listed| version.gpu().is_some_and(|gpu| !gpu.shapes.is_empty());
         let known = catalogue::versions().filter(tunable).map(|version| version.id());
         let known: Vec<&str> = known.collect();
         match given.iter().find(|(_, value)| value.is_some()) {
@@ -62,16 +61,12 @@ impl Options {
     /// # Errors
     /// [`Error::Data`] that names the flag or the version.
     pub fn require_effect_on(&self, device: &dyn Device) -> Result<()> {
-        match device.back_end() {
-            BackEnd::Cpu if self.overrides.registers.is_some() => {
-                let what = "has no effect on a CPU".into();
-                Err(Error::Data { origin: "--registers".into(), what })
-            }
-            BackEnd::Cpu => Ok(()),
-            BackEnd::Gpu => {
-                self.versions.iter().try_for_each(|listed| listed.kernel.require_gpu().map(drop))
-            }
+        let back_end = device.back_end();
+        if back_end == BackEnd::Cpu && self.overrides.registers.is_some() {
+            let what = "has no effect on a CPU".into();
+            return Err(Error::Data { origin: "--registers".into(), what });
         }
+        self.versions.iter().try_for_each(|listed| listed.kernel.require_on(back_end))
     }
 }
 

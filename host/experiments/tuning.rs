@@ -71,7 +71,7 @@ pub fn tune(
         if let Some(Shape { tile, warps }) = shape(kernel).filter(|_| known.warps_per_sm != Some(0))
         {
             let reference = reference.as_ref();
-            let measured = 
+            let measured =
                 measure(Kernel::Gpu(version), device, &mut engine, reference, repetition, &|_| ())?;
             let shape = TileShape { tile, warps, max_registers: cap };
             tuning.results.push(Trial::of(shape, &measured));

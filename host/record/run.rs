@@ -128,7 +128,7 @@ impl Measurement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threads {
     /// How many.
-    pub count: usize,
+    pub count: u32,
     /// Whether each is bound to a core.
     pub bound: bool,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measure::{MeasureArgs, OutputArgs, at_least_one};
+use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
@@ -14,7 +14,7 @@ use crate::problem::systems::DEFAULT_SEED;
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), journeys (paper, talk), best, talk:best or
-    /// all, with commas; by default paper,past
+    /// all, with commas; by default paper,past, a run on a CPU takes best
     #[arg(short = 'v', long, value_name = "V[,V…]")]
     pub version: Option<String>,
 
@@ -29,10 +29,18 @@ impl VersionArgs {
     /// # Errors
     /// [`crate::Error::UnknownName`] for a journey that is none.
     pub fn names(&self) -> crate::Result<&str> {
+        Ok(self.given()?.unwrap_or(MAIN))
+    }
+
+    /// The names given.
+    ///
+    /// # Errors
+    /// As [`VersionArgs::names`].
+    pub fn given(&self) -> crate::Result<Option<&str>> {
         if let Some(journeys) = &self.journey {
             require_journeys(journeys)?;
         }
-        Ok(self.version.as_deref().or(self.journey.as_deref()).unwrap_or(MAIN))
+        Ok(self.version.as_deref().or(self.journey.as_deref()))
     }
 
     /// Whether nothing less than whole journeys was asked for.
@@ -92,9 +100,8 @@ pub struct ScalingArgs {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
-    /// Where to run: auto, gpu, gpu:N or cpu
-    #[arg(short, long, default_value = "auto")]
-    pub device: String,
+    #[command(flatten)]
+    pub place: DeviceArgs,
 
     /// Timed runs of each point
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
@@ -121,7 +128,8 @@ pub struct TableArgs {
         value_name = "FILE[,FILE…]",
         value_delimiter = ',',
         value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["version", "system", "input", "seed", "device", "repeat", "warmup"]
+        conflicts_with_all =
+            ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup"]
     )]
     pub from: Vec<PathBuf>,
 

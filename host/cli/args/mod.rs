@@ -8,6 +8,7 @@ mod stored;
 
 use clap::{Parser, Subcommand};
 
+pub use measure::{AUTO, DeviceArgs};
 pub use measuring::{CompareArgs, Format, RunArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
@@ -15,7 +16,9 @@ pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineA
 
 const AFTER_HELP: &str = "\
 Examples:
-  gpp                                 the paper's versions and those past it, demo system
+  gpp                                 the paper's versions and those past it, demo system; without a
+                                      GPU those for a CPU, then the paper's, emulated
+  gpp -s si214 -d cpu                 the fastest version for a CPU
   gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
   gpp --journey talk -s si214         the versions of another journey, talk:V1 to talk:bgw

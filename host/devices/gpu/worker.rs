@@ -220,12 +220,7 @@ impl Worker for OnGpu<'_> {
         Ok(())
     }
 
-    fn sum(
-        &mut self,
-        slab: SlabView<'_>,
-        kernel: catalogue::Kernel,
-        _: Done,
-    ) -> Result<SlabSums> {
+    fn sum(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, _: Done) -> Result<SlabSums> {
         self.sum_by_own(slab, kernel.require_gpu()?)
     }
 }
