@@ -15,7 +15,7 @@ use gpp_kernels::kernel::{Gpu, Version};
 
 use crate::error::{Error, Result};
 
-pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey_of};
+pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey, journey_of};
 
 /// How a version is realised.
 #[derive(Clone, Copy)]

@@ -1,12 +1,11 @@
 //! The device named on the command line.
 
+use super::args::DeviceArgs;
 use crate::catalogue::{BackEnd, Listed};
 use crate::devices::host::Host;
 use crate::devices::{Choice, Device, open};
 use crate::error::{Error, Result};
 use crate::process::progress::Progress;
-
-use super::args::DeviceArgs;
 
 /// Opens it to run these versions: where it is left open which one, the processor for versions that are
 /// all made for it, and where there is no GPU.
@@ -30,7 +29,10 @@ pub fn device(
             }
             opened => opened,
         },
-        Choice::Gpu(_) => open(choice),
+        Choice::Gpu(_) => {
+            versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
+            open(choice)
+        }
     }
 }
 

@@ -41,6 +41,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     options.require_effect_on(device.as_ref())?;
     let problem = source.load(progress)?;
     options.repetition = args.measure.repetition(device.back_end(), problem.terms());
+    options.emulated = args.measure.emulated(problem.terms());
 
     let count = options.versions.len();
     let show = move |run: &Run| {

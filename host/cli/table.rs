@@ -79,7 +79,8 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
         for (at, source) in sources.iter().enumerate() {
             let problem = source.load(progress)?;
             let repetition = args.measure.repetition(device.back_end(), problem.terms());
-            let options = Options::new(&versions, repetition);
+            let emulated = args.measure.emulated(problem.terms());
+            let options = Options { emulated, ..Options::new(&versions, repetition) };
             let keep = |run: &Run| {
                 kept.change(|runs| {
                     runs.truncate(at);

@@ -1,14 +1,17 @@
 //! What there is: a device and its kernels, versions and systems.
 
+use gpp_cpu::level::Level;
+use gpp_cpu::pool::Threads;
 use gpp_kernels::kernel;
 
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
 use crate::devices::Device;
 use crate::devices::gpu::NO_KERNELS;
+use crate::devices::host::Host;
 use crate::error::Result;
 use crate::problem::systems::SYSTEMS;
 use crate::record::info::{
-    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, SCHEMA,
+    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, Processor, SCHEMA,
 };
 use crate::record::provenance::{PROGRAM, Provenance};
 use crate::record::system::Poles;
@@ -16,7 +19,7 @@ use crate::record::system::Poles;
 /// A device and every version's kernels on it.
 ///
 /// # Errors
-/// [`crate::Error::Driver`].
+/// [`crate::Error::Driver`]; [`crate::Error::Threads`].
 pub fn info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
@@ -44,7 +47,19 @@ pub fn info(device: &dyn Device) -> Result<Info> {
         provenance: Provenance::now(device.info()),
         device: device.info().clone(),
         no_kernels: NO_KERNELS.map(str::to_string),
+        processor: device.host().map(processor).transpose()?,
         kernels,
+    })
+}
+
+fn processor(host: &Host) -> Result<Processor> {
+    let (cores, all) = (host.pool(Threads::Cores)?, host.pool(Threads::All)?);
+    Ok(Processor {
+        cores: cores.threads(),
+        threads: all.threads(),
+        bound: cores.bound() && all.bound(),
+        levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
+        level: host.level().to_string(),
     })
 }
 

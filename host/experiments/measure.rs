@@ -45,7 +45,7 @@ pub fn measure(
     let mut last: Option<Sums> = None;
     let mut deterministic = true;
     let mut launched = None;
-    for run in 0..repetition.warmup + repetition.repeat {
+    for run in 0..repetition.runs() {
         let Calculation { sums, seconds, blocks } =
             engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;

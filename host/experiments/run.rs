@@ -26,12 +26,15 @@ pub struct Options {
     pub overrides: Overrides,
     /// How often each version runs.
     pub repetition: Repetition,
+    /// The same of those that are emulated.
+    pub emulated: Repetition,
 }
 
 impl Options {
     /// These versions in the shapes tuned for the device.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
-        Options { versions: versions.to_vec(), overrides: Overrides::default(), repetition }
+        let (versions, overrides) = (versions.to_vec(), Overrides::default());
+        Options { versions, overrides, repetition, emulated: repetition }
     }
 
     /// Fails where the flags of a shape change nothing.
@@ -83,7 +86,7 @@ pub fn run(
     progress: Progress,
     mut each: impl FnMut(&Run),
 ) -> Result<Run> {
-    let Options { versions, overrides, repetition } = options;
+    let Options { versions, overrides, repetition, emulated } = options;
     let (plan, name) = (problem.plan(), &device.info().name);
     let shaped = |version: &Listed| shaped(version.kernel, name, plan.poles(), *overrides);
     let versions: Vec<Kernel> = versions.iter().map(shaped).collect::<Result<_>>()?;
@@ -100,14 +103,19 @@ pub fn run(
                 .into();
         return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
     }
-    let runs = repetition.warmup + repetition.repeat;
-    let bar = progress.fine_bar("running", (versions.len() * runs) as u64);
+    let back_end = device.back_end();
+    let times =
+        |kernel: &Kernel| if kernel.back_end() == back_end { *repetition } else { *emulated };
+    let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
+    let bar = progress.fine_bar("running", all as u64);
+    let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
         // Loads of kernels go beside a last run, never between timed ones.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| plan.kernel(next));
         let prepared = Once::new();
+        let runs = times(&version).runs();
         let done = |calculations: f64| {
-            bar.set((at * runs) as f64 + calculations);
+            bar.set(ran as f64 + calculations);
             if let Some(next) = next.filter(|_| calculations >= (runs - 1) as f64) {
                 prepared.call_once(|| device.prepare(next, entry(next, problem.nw())));
             }
@@ -115,7 +123,8 @@ pub fn run(
         done(0.0);
         bar.set_message(format!("{} on {}", version.id(), device.info().id));
         let reference = reference.as_ref();
-        let result = measure(version, device, &mut engine, reference, *repetition, &done)?;
+        let result = measure(version, device, &mut engine, reference, times(&version), &done)?;
+        ran += runs;
         run.push(result);
         each(&run);
     }

@@ -14,7 +14,7 @@ use crate::record::system::SystemInfo;
 pub fn line(result: &Measurement) -> String {
     let (ms, outcome) = (result.times.median * 1e3, outcome(result.outcome()));
     let warning = outliers(result).map_or(String::new(), |warning| format!("; {warning}"));
-    format!("{:<13} {ms:>12.3} ms  {outcome}{warning}", result.version)
+    format!("{:<18} {ms:>12.3} ms  {outcome}{warning}", named(result))
 }
 
 /// The problem in a line.

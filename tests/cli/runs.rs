@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::common::{self, FIXTURES, fixture, fixture_path};
 use crate::{gpp, json, text};
-use gpp::kernels::versions::ALL;
+use gpp::catalogue::{self, BackEnd, Listed};
+use gpp_cpu::level::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -12,16 +13,27 @@ use serde_json::Value;
 #[test]
 fn json_has_every_field() {
     let document = json(&["--version", "all", "--system", "tiny"]);
-    assert_eq!(document["schema"], 2);
+    assert_eq!(document["schema"], 3);
     assert_eq!(document["device"]["id"], "cpu");
     let system = &document["system"];
     let extents = ["nbands", "nvband", "ngpown", "ncouls", "nstart", "nend"];
     assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 9, 67, 2, 3]);
     assert_eq!(system["name"], "tiny");
     let results = document["results"].as_array().unwrap();
-    assert_eq!(results.len(), ALL.len());
-    for (result, version) in results.iter().zip(ALL) {
-        assert_eq!(result["version"], version.id());
+    // What is made for the processor comes first, then what is emulated.
+    let own = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
+    let (own, emulated): (Vec<_>, Vec<_>) = catalogue::versions().partition(own);
+    assert_eq!(results.len(), own.len() + emulated.len());
+    for (result, listed) in results.iter().zip(own.iter().chain(&emulated)) {
+        assert_eq!(result["version"], listed.id());
+        let for_gpus = listed.gpu().is_some();
+        assert_eq!(result["emulated"], for_gpus);
+        for field in ["kernel", "threads_per_block", "blocks"] {
+            assert_eq!(result[field].is_null(), !for_gpus, "{field}");
+        }
+        for field in ["simd", "threads"] {
+            assert_eq!(result[field].is_null(), for_gpus, "{field}");
+        }
         let fields = result.as_object().unwrap();
         for field in [
             "device",
@@ -159,7 +171,7 @@ fn golden_prints_what_is_stored() {
 #[test]
 fn info_lists_every_kernel() {
     let mut assert = gpp().args(["info", "--device", "cpu"]).assert().success();
-    let kernels = ALL.iter().flat_map(|version| version.kernels);
+    let kernels = catalogue::for_gpus().flat_map(|version| version.kernels);
     for entry in kernels.flat_map(|kernel| kernel.entries) {
         assert = assert.stdout(contains(entry.symbol));
     }
@@ -167,7 +179,7 @@ fn info_lists_every_kernel() {
 
 #[test]
 fn json_tells_where_it_comes_from() {
-    let document = json(&["--version", "best", "--system", "tiny", "--seed", "3"]);
+    let document = json(&["--version", "past:best", "--system", "tiny", "--seed", "3"]);
     let provenance = &document["provenance"];
     assert_eq!((&provenance["seed"], &provenance["warmup"]), (&Value::from(3), &Value::from(0)));
     assert_eq!((&provenance["repeat"], &provenance["input"]), (&Value::from(2), &Value::Null));
@@ -204,7 +216,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id()]);
+    assert_eq!(ids, ["v1", "v2", "v3", catalogue::best(BackEnd::Cpu).id()]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
@@ -235,4 +247,71 @@ fn rows_are_said_as_they_finish() {
         .assert()
         .success()
         .stderr(contains("v0 ").and(contains("v8 ")).and(contains(" ms  passed")));
+}
+
+#[test]
+fn a_processor_runs_its_best_version_where_a_problem_is_named() {
+    let document = json(&["--system", "tiny"]);
+    let results = document["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["version"], catalogue::best(BackEnd::Cpu).id());
+    assert_eq!(results[0]["emulated"], false);
+    assert_eq!(results[0]["simd"], Level::best().name());
+    assert!(results[0]["threads"]["count"].as_u64().unwrap() >= 1);
+    assert!(results[0]["threads"]["bound"].is_boolean());
+    assert!(results[0]["flops"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn each_level_of_vectors_is_used_when_asked_for() {
+    for level in Level::ALL {
+        let asked = ["--system", "tiny", "--simd", level.name()];
+        if level.is_available() {
+            assert_eq!(json(&asked)["results"][0]["simd"], level.name());
+        } else {
+            let said = format!("--simd {level}: this processor has no {level}, it has scalar");
+            gpp().args(asked).args(["-d", "cpu"]).assert().code(2).stderr(contains(said));
+        }
+    }
+    for (arguments, part) in [
+        (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
+        (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
+        (&["tune", "--simd", "scalar"], "--simd scalar: has no effect without"),
+    ] {
+        gpp()
+            .args(arguments)
+            .args(["-d", "cpu", "-s", "tiny"])
+            .assert()
+            .code(2)
+            .stderr(contains(part));
+    }
+}
+
+#[test]
+fn what_is_emulated_says_so() {
+    let ran = ["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"];
+    let output = gpp().args(ran).assert().success();
+    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
+    // Beside vectors and threads of what is not.
+    assert!(printed.contains("vectors") && printed.contains(Level::best().name()), "{printed}");
+}
+
+/// Without arguments, which need a GPU that is not there: the processor's journey, then the paper's.
+#[test]
+fn without_arguments_everything_is_shown() {
+    let started = std::time::Instant::now();
+    let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
+    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    if printed.contains("on gpu:0") {
+        return;
+    }
+    let [own, paper] = ["cpu", "paper"].map(|id| catalogue::journey(id).unwrap().ids());
+    for id in own.iter().chain(&paper) {
+        assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
+    }
+    assert_eq!(printed.matches(", emulated").count(), paper.len());
+    assert!(!printed.contains("v9"));
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }

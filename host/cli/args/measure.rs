@@ -22,11 +22,12 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// Timed runs of each version or shape, by default 5, of large problems on a CPU 1
+    /// Timed runs of each version or shape, by default 5; on a CPU 2 of what is emulated and 1 of large
+    /// problems
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<usize>,
 
-    /// Runs before them, by default 1, of large problems on a CPU 0
+    /// Runs before them, by default 1; on a CPU none of what is emulated and of large problems
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
 }
@@ -63,10 +64,26 @@ pub struct OutputArgs {
 impl MeasureArgs {
     /// How often each version runs on a device, for a problem of so many terms.
     pub fn repetition(&self, on: BackEnd, terms: u64) -> Repetition {
-        let (warmup, repeat) = if on == BackEnd::Cpu && terms > LARGE { (0, 1) } else { (1, 5) };
-        Repetition { warmup: self.warmup.unwrap_or(warmup), repeat: self.repeat.unwrap_or(repeat) }
+        let large = on == BackEnd::Cpu && terms > LARGE;
+        self.or(if large { LONG } else { Repetition { warmup: 1, repeat: 5 } })
+    }
+
+    /// How often each one runs that is emulated, whose time tells nothing: twice shows whether it gives the
+    /// same bits.
+    pub fn emulated(&self, terms: u64) -> Repetition {
+        self.or(if terms > LARGE { LONG } else { Repetition { warmup: 0, repeat: 2 } })
+    }
+
+    fn or(&self, default: Repetition) -> Repetition {
+        Repetition {
+            warmup: self.warmup.unwrap_or(default.warmup),
+            repeat: self.repeat.unwrap_or(default.repeat),
+        }
     }
 }
+
+/// What a problem is run for that takes long.
+const LONG: Repetition = Repetition { warmup: 0, repeat: 1 };
 
 /// Terms beyond which a calculation takes a processor more than a second.
 const LARGE: u64 = 1_000_000_000;
