@@ -8,13 +8,15 @@ use common::{Kind, Make, QUIET, make};
 use gpp::catalogue::{self, BackEnd, best, tuned};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::experiments::profile::ncu::KERNELS;
 use gpp::kernels::grid::{Collapsed, Thread};
 use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::kernel::{Extents, Kernel, Loops};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
-use gpp::kernels::versions::{self, ALL, PAPER, PAST};
+use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, TALK};
+use gpp::kernels::{ceilings, reduction};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
@@ -27,7 +29,7 @@ fn lists_are_complete_and_without_duplicates() {
     let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
     assert_eq!(ids.len(), ALL.len());
     assert_eq!(symbols.len(), entries().count());
-    assert_eq!(ALL.len(), PAPER.len() + PAST.len());
+    assert_eq!(ALL.len(), [PAPER, PAST, BLOG, TALK].concat().len());
     for version in ALL {
         let what = version.version;
         assert!(!what.change.is_empty() && !what.source.is_empty());
@@ -54,10 +56,21 @@ fn lists_are_complete_and_without_duplicates() {
         for entry in kernel.entries {
             let (version, of, found) = versions::find(entry.symbol).unwrap();
             assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
-            assert!(entry.symbol.starts_with(&format!("gpp_{}", version.id())));
+            let begin = format!("gpp_{}", version.id().to_lowercase().replace(':', "_"));
+            assert!(entry.symbol.starts_with(&begin), "{}", entry.symbol);
+            assert!(
+                KERNELS.iter().any(|begin| entry.symbol.starts_with(begin)),
+                "{}",
+                entry.symbol
+            );
         }
     }
     assert!(versions::find("gpp_v").is_none());
+    assert!(KERNELS.iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
+    let measures = [ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    for symbol in measures {
+        assert!(!KERNELS.iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
+    }
 }
 
 /// Every block of a tiled grid has a slot of its own, those of a group stand together, and a group's
@@ -90,13 +103,19 @@ fn slots_and_groups() {
 
 #[test]
 fn extents_that_wrap_are_found() {
-    let extents = Extents { nbands: 10, ngpown: 1 << 19, ncouls: 100, nw: 2, odd_begins: &[] };
     for version in ALL {
         let kernel = version.kernel(Poles::Real);
+        // As many igp as make 2³² iterations with the blocks of a version that has them.
+        let blocks = match kernel.loops {
+            Loops::Blocked { n_blk, ig_blk } => n_blk * ig_blk,
+            _ => 1 << 13,
+        };
+        let ngpown = (1 << 31) / (blocks / 2);
+        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[] };
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
-        let less = Extents { ngpown: (1 << 19) - 1, ..extents };
+        let less = Extents { ngpown: ngpown - 1, ..extents };
         assert_eq!(kernel.exceeded(&less), None);
         // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
         let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };

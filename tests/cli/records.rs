@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::common;
 use crate::{archived, gpp};
+use gpp::catalogue::{BackEnd, best};
 use gpp::kernels::plan::Poles;
-use gpp::kernels::versions::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
     // tiny has real poles.
-    let best = ALL[ALL.len() - 1];
+    let best = best(BackEnd::Gpu).gpu();
     let [of_real, of_any] =
         [Poles::Real, Poles::Any].map(|p| best.kernel(p).entry(2).unwrap().symbol);
     let counters = fs::read_to_string(common::repository(details)).unwrap();

@@ -13,8 +13,9 @@ use crate::problem::systems::DEFAULT_SEED;
 /// Which versions.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
-    /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), journeys (paper, talk), best, talk:best or
-    /// all, with commas; by default paper,past, a run on a CPU takes best
+    /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), best or all, with commas; also journeys
+    /// (paper, talk) and the best of one (talk:best). By default paper,past, for a run on a CPU best; all
+    /// is every version that the device runs: a CPU its own, then the others, emulated
     #[arg(short = 'v', long, value_name = "V[,V…]")]
     pub version: Option<String>,
 
