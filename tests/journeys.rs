@@ -146,7 +146,7 @@ fn a_journey_is_measured_by_its_name() {
     let blog = names::versions("blog", BackEnd::Cpu).unwrap();
     assert_eq!(ids, blog.iter().map(|version| version.id()).collect::<Vec<_>>());
     gpp()
-        .args(["-v", "talk:V9-bgw,blog:best"])
+        .args(["-v", "talk:V1,talk:V9-bgw,blog:best"])
         .args(small)
         .assert()
         .success()
