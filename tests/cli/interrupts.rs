@@ -59,14 +59,14 @@ fn an_interrupted_run_keeps_what_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
-        .args(["--system", "tiny", "--device", "cpu", "--repeat", "4000", "--json"])
+        .args(["-v", MAIN, "--system", "tiny", "--device", "cpu", "--repeat", "4000", "--json"])
         .arg(&path)
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(errors.any(|line| line.unwrap().starts_with("v0 ")));
+    assert!(errors.any(|line| line.unwrap().starts_with("v0, emulated ")));
     kill("-INT", child.id());
     let errors: Vec<String> = errors.map(Result::unwrap).collect();
     let mut table = String::new();
@@ -76,8 +76,8 @@ fn an_interrupted_run_keeps_what_is_done() {
     let main = names::versions(MAIN, BackEnd::Cpu).unwrap();
     let ran = format!("of {} versions ran", main.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
-    let last = format!("│ {} ", main[main.len() - 1].id());
-    assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
+    let last = format!("│ {}, emulated ", main[main.len() - 1].id());
+    assert!(table.contains("│ v0, emulated ") && !table.contains(&last), "{table}");
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["complete"], false);
     let results = document["results"].as_array().unwrap();

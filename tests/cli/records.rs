@@ -88,7 +88,7 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
     // tiny has real poles.
-    let best = best(BackEnd::Gpu).gpu();
+    let best = best(BackEnd::Gpu).gpu().unwrap();
     let [of_real, of_any] =
         [Poles::Real, Poles::Any].map(|p| best.kernel(p).entry(2).unwrap().symbol);
     let counters = fs::read_to_string(common::repository(details)).unwrap();
@@ -113,8 +113,8 @@ fn records_of_another_schema_or_without_results_are_refused() {
         gpp().args(["table", "--format", format, "--from"]).arg(&path).assert()
     };
     let mut other = run.clone();
-    other["schema"] = 3.into();
-    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 or 2, has 3"));
+    other["schema"] = 4.into();
+    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 to 3, has 4"));
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
     table(&empty, "csv").code(2).stderr(contains("the run has no results"));

@@ -246,7 +246,8 @@ fn rows_are_said_as_they_finish() {
         .args(["-v", "v0,v8", "-s", "tiny", "-d", "cpu"])
         .assert()
         .success()
-        .stderr(contains("v0 ").and(contains("v8 ")).and(contains(" ms  passed")));
+        .stderr(contains("v0, emulated ").and(contains("v8, emulated ")))
+        .stderr(contains(" ms  passed"));
 }
 
 #[test]
@@ -304,9 +305,6 @@ fn without_arguments_everything_is_shown() {
     let started = std::time::Instant::now();
     let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
     let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    if printed.contains("on gpu:0") {
-        return;
-    }
     let [own, paper] = ["cpu", "paper"].map(|id| catalogue::journey(id).unwrap().ids());
     for id in own.iter().chain(&paper) {
         assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
