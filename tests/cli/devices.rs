@@ -32,7 +32,7 @@ fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
     let points = record["points"].as_array().unwrap();
     assert!(points.len() >= 2 && points.iter().all(|point| point["outcome"] == "passed"));
     gpp()
-        .args(["--version", "best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
+        .args(["--version", "past:best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
         .assert()
         .code(2)
         .stderr(contains("unknown tile `9 × 8 warps`: did you mean").and(contains("ran").not()));
@@ -93,40 +93,4 @@ fn the_best_version_is_told_for_each_back_end() {
     let ran = gpp().args(["-v", "best", "-d", "cpu"]).args(small).assert().success();
     let record: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
     assert_eq!(record["results"][0]["version"], best(BackEnd::Cpu).id());
-}
-
-#[test]
-fn versions_made_for_processors_run_there_only() {
-    // Said before any GPU is looked for.
-    for arguments in [&["-v", "cpu:best"][..], &["-v", "v0,cpu:threads"]] {
-        gpp()
-            .args(arguments)
-            .args(["-d", "gpu", "-s", "tiny"])
-            .assert()
-            .code(2)
-            .stderr(contains("cpu:").and(contains("is made for processors: --device cpu runs it")));
-    }
-    // Where the device is left open nothing is said of a GPU.
-    let left_open = gpp().args(["-v", "cpu", "-s", "tiny"]).assert().success();
-    left_open.stdout(contains("on cpu: ")).stderr(contains("no GPU").not());
-}
-
-#[test]
-fn info_tells_what_a_processor_has() {
-    let output = gpp().args(["info", "--device", "cpu", "--json"]).assert().success();
-    let info: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    let processor = &info["processor"];
-    let [cores, threads] = ["cores", "threads"].map(|field| processor[field].as_u64().unwrap());
-    assert!(1 <= cores && cores <= threads);
-    assert!(processor["bound"].is_boolean());
-    let levels: Vec<&str> = processor["levels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|level| level.as_str().unwrap())
-        .collect();
-    assert_eq!(levels[0], "scalar");
-    assert_eq!(processor["level"], *levels.last().unwrap());
-    let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
-    text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
 }

@@ -5,7 +5,6 @@ use std::fs;
 use crate::common::{self, FIXTURES, fixture, fixture_path};
 use crate::{gpp, json, text};
 use gpp::catalogue::{self, BackEnd, Listed};
-use gpp_cpu::level::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -248,68 +247,4 @@ fn rows_are_said_as_they_finish() {
         .success()
         .stderr(contains("v0, emulated ").and(contains("v8, emulated ")))
         .stderr(contains(" ms  passed"));
-}
-
-#[test]
-fn a_processor_runs_its_best_version_where_a_problem_is_named() {
-    let document = json(&["--system", "tiny"]);
-    let results = document["results"].as_array().unwrap();
-    assert_eq!(results.len(), 1);
-    assert_eq!(results[0]["version"], catalogue::best(BackEnd::Cpu).id());
-    assert_eq!(results[0]["emulated"], false);
-    assert_eq!(results[0]["simd"], Level::best().name());
-    assert!(results[0]["threads"]["count"].as_u64().unwrap() >= 1);
-    assert!(results[0]["threads"]["bound"].is_boolean());
-    assert!(results[0]["flops"].as_f64().unwrap() > 0.0);
-}
-
-#[test]
-fn each_level_of_vectors_is_used_when_asked_for() {
-    for level in Level::ALL {
-        let asked = ["--system", "tiny", "--simd", level.name()];
-        if level.is_available() {
-            assert_eq!(json(&asked)["results"][0]["simd"], level.name());
-        } else {
-            let said = format!("--simd {level}: this processor has no {level}, it has scalar");
-            gpp().args(asked).args(["-d", "cpu"]).assert().code(2).stderr(contains(said));
-        }
-    }
-    for (arguments, part) in [
-        (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
-        (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
-        (&["tune", "--simd", "scalar"], "--simd scalar: has no effect without"),
-    ] {
-        gpp()
-            .args(arguments)
-            .args(["-d", "cpu", "-s", "tiny"])
-            .assert()
-            .code(2)
-            .stderr(contains(part));
-    }
-}
-
-#[test]
-fn what_is_emulated_says_so() {
-    let ran = ["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"];
-    let output = gpp().args(ran).assert().success();
-    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
-    assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
-    // Beside vectors and threads of what is not.
-    assert!(printed.contains("vectors") && printed.contains(Level::best().name()), "{printed}");
-}
-
-/// Without arguments, which need a GPU that is not there: the processor's journey, then the paper's.
-#[test]
-fn without_arguments_everything_is_shown() {
-    let started = std::time::Instant::now();
-    let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
-    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    let [own, paper] = ["cpu", "paper"].map(|id| catalogue::journey(id).unwrap().ids());
-    for id in own.iter().chain(&paper) {
-        assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
-    }
-    assert_eq!(printed.matches(", emulated").count(), paper.len());
-    assert!(!printed.contains("v9"));
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
