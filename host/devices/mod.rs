@@ -1,5 +1,6 @@
 //! Where the kernels run.
 
+pub mod fortran;
 pub mod gpu;
 pub mod host;
 pub mod launch;

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod info;
 pub mod profile;
 pub mod provenance;
+pub mod race;
 pub mod run;
 pub mod scaling;
 pub mod system;
@@ -94,6 +95,8 @@ pub enum Kind {
     Tuning,
     /// [`clock::Clock`].
     Clock,
+    /// [`race::Race`].
+    Race,
 }
 
 impl Kind {
@@ -107,6 +110,7 @@ impl Kind {
             Kind::Scaling => "a scaling",
             Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
+            Kind::Race => "a comparison on a processor",
         }
     }
 }
@@ -122,6 +126,7 @@ struct Marks {
     parity: Option<IgnoredAny>,
     points: Option<IgnoredAny>,
     l2_bytes: Option<IgnoredAny>,
+    racers: Option<IgnoredAny>,
 }
 
 impl Marks {
@@ -133,6 +138,7 @@ impl Marks {
             (&self.parity, Kind::Comparison),
             (&self.points, Kind::Scaling),
             (&self.l2_bytes, Kind::Clock),
+            (&self.racers, Kind::Race),
             (&self.results, of_results),
         ];
         marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind)

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod html;
 pub mod kernels;
 pub mod profiles;
+pub mod race;
 pub mod results;
 pub mod scaling;
 pub mod table;

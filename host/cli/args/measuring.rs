@@ -165,16 +165,12 @@ pub enum Format {
 /// Arguments of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    #[arg(
-        short = 'v',
-        long,
-        value_name = "V[,V…]",
-        default_value = "all",
-        help = "Kernel versions: ids, ranges (v0-v8), or all that the yardstick has"
-    )]
-    pub version: String,
+    /// Kernel versions: ids, ranges (v0-v8), best or all, with commas; by default all that the GPU's
+    /// yardstick has, and on a CPU best
+    #[arg(short = 'v', long, value_name = "V[,V…]")]
+    pub version: Option<String>,
 
-    /// Which GPU
+    /// Where: gpu or gpu:N against CUDA C++, cpu against Fortran
     #[arg(short, long, default_value = "gpu")]
     pub device: String,
 
@@ -182,13 +178,17 @@ pub struct CompareArgs {
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     pub repeat: usize,
 
-    /// The compiler of the yardstick
-    #[arg(long, value_name = "PROGRAM", default_value = "nvcc")]
-    pub nvcc: PathBuf,
+    /// The compiler of the GPU's yardstick, by default nvcc
+    #[arg(long, value_name = "PROGRAM")]
+    pub nvcc: Option<PathBuf>,
 
-    /// The profiler, for the counters of the best version
-    #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
-    pub ncu: PathBuf,
+    /// The profiler, for the counters of the GPU's best version, by default ncu
+    #[arg(long, value_name = "PROGRAM")]
+    pub ncu: Option<PathBuf>,
+
+    /// The compiler of the CPU's yardstick, by default gfortran
+    #[arg(long, value_name = "PROGRAM")]
+    pub gfortran: Option<PathBuf>,
 
     #[command(flatten)]
     pub problems: ProblemsArgs,

@@ -72,7 +72,7 @@ pub enum Command {
     Roofline(RooflineArgs),
     /// Make one self-contained HTML page of stored profiles
     Report(ReportArgs),
-    /// Time versions against the yardstick in CUDA C++, alternately on the same arrays
+    /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels
     Tune(TuneArgs),
