@@ -17,8 +17,24 @@ fn a_gpu_that_is_not_there_exits_with_3() {
 }
 
 #[test]
-fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
-    gpp().args(["compare", "--device", "cpu"]).assert().code(3).stderr(contains("needs a GPU"));
+fn comparing_with_fortran_needs_gfortran_and_says_so() {
+    for (flags, named) in [(&[][..], "gfortran"), (&["--gfortran", "/no/such/f95"], "/no/such/f95")]
+    {
+        gpp()
+            .args(["compare", "--device", "cpu", "--system", "tiny"])
+            .args(flags)
+            .env("PATH", "")
+            .assert()
+            .code(3)
+            .stderr(
+                contains(format!("error: yardstick: {named} cannot be run"))
+                    .and(contains("install gfortran with OpenMP or name it with --gfortran")),
+            );
+    }
+}
+
+#[test]
+fn what_is_for_a_gpu_runs_on_the_host() {
     gpp()
         .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1"])
         .assert()

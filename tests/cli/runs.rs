@@ -229,7 +229,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .assert()
         .success()
         .stdout(contains("fastest: gpp "));
-    gpp().args(["compare", "-i", &file, "-d", "cpu"]).assert().code(3);
+    gpp().args(["compare", "-i", &file, "-d", "gpu:100"]).assert().code(3);
     // The counters are not of this file.
     gpp()
         .args(["profile", "-i", &file, "--from"])

@@ -75,6 +75,10 @@ fn flags_without_effect_are_refused_by_name() {
         (&["profile", "--from", &csv, "--device", "gpu"], "--device"),
         (&["profile", "--from", &csv, "--no-lines"], "--no-lines"),
         (&["compare", "--version", "v9"], "the yardstick has no v9"),
+        (&["compare", "--device", "auto"], "comparing needs gpu, gpu:N or cpu"),
+        (&["compare", "--gfortran", "gfortran"], "--gfortran: has no effect on a GPU"),
+        (&["compare", "--device", "cpu", "--nvcc", "nvcc"], "--nvcc: has no effect on a CPU"),
+        (&["compare", "--device", "cpu", "--ncu", "ncu"], "--ncu: has no effect on a CPU"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }
