@@ -11,8 +11,9 @@ use crate::analysis::parity::rated;
 use crate::analysis::race as analysis;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
+use crate::devices::Choice;
 use crate::devices::gpu::Gpu;
-use crate::devices::{self, Choice};
+use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::experiments::comparison::{self, Options, both_have};
 use crate::experiments::race;
@@ -27,9 +28,10 @@ use crate::render;
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let of_gpu = [("--nvcc", args.nvcc.as_ref()), ("--ncu", args.ncu.as_ref())];
     let of_cpu = [("--gfortran", args.gfortran.as_ref())];
-    match args.device.parse()? {
+    match args.place.choice()? {
         Choice::Gpu(index) => {
             no_effect(&of_cpu, "a GPU")?;
+            super::require_vectors(&args.place, &[])?;
             on_gpu(args, index)
         }
         Choice::Cpu => {
@@ -111,14 +113,14 @@ fn on_cpu(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let progress = output.progress();
     let versions = versions(args.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
     let sources = sources(args, [SMALL_SYSTEM, "demo-complex"])?;
-    let device = devices::open(Choice::Cpu)?;
+    super::require_vectors(&args.place, &versions)?;
+    let host = args.place.level()?.map_or_else(Host::new, Host::at);
     let gfortran = program(args.gfortran.as_ref(), "gfortran");
     let options =
         race::Options { versions, sources, seed: seed(args), repeat: args.repeat, gfortran };
 
     let show = move |race: &Race| output.show(&analysis::rated(race), render::race::race);
-    let race =
-        keep(show, |kept| race::race(device.as_ref(), &options, progress, |race| kept(race)))?;
+    let race = keep(show, |kept| race::race(&host, &options, progress, |race| kept(race)))?;
     for racer in race.racers.iter().filter(|racer| racer.outcome != Outcome::Passed) {
         note(render::race::failure(racer));
     }

@@ -266,7 +266,7 @@ impl Placed<'_> {
         unsafe { (self.loaded.sum)(&self.arrays, threads, sums.as_mut_ptr()) };
         let seconds = begin.elapsed().as_secs_f64();
         let values = bytemuck::cast_slice(&sums).to_vec();
-        SlabSums { values, groups: 1, seconds, blocks: 1 }
+        SlabSums { values, groups: 1, seconds, blocks: None }
     }
 }
 

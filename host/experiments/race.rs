@@ -3,11 +3,14 @@
 
 use std::path::PathBuf;
 
+use gpp_cpu::pool::Threads;
+
 use super::measure::{judged, same_bits};
 use super::source::Source;
-use crate::catalogue::Listed;
+use crate::catalogue::{Kernel, Listed};
 use crate::devices::Device;
 use crate::devices::fortran::{Placed, Yardstick};
+use crate::devices::host::Host;
 use crate::engine::{Engine, total};
 use crate::error::Result;
 use crate::problem::{Problem, Sums};
@@ -38,19 +41,20 @@ pub struct Options {
 /// # Errors
 /// [`crate::Error::Compiler`] without gfortran; those of the device and of [`Source::load`].
 pub fn race(
-    device: &dyn Device,
+    host: &Host,
     options: &Options,
     progress: Progress,
     mut each: impl FnMut(&Race),
 ) -> Result<Race> {
     let mut yardstick = Yardstick::compile(&options.gfortran)?;
     let Options { versions, repeat, seed, .. } = options;
-    let info = device.info();
+    // As many as the versions that use all.
+    let threads = host.pool(Threads::All)?.threads();
+    let info = host.info();
     let provenance = Provenance { seed: *seed, repeat: Some(*repeat), ..Provenance::now(info) };
     let mut race = Race {
         head: Head::new(info, provenance),
         yardstick: yardstick.compiler.clone(),
-        threads: info.multiprocessors,
         repeat: *repeat,
         racers: Vec::new(),
     };
@@ -60,16 +64,24 @@ pub fn race(
         let mut competitors = Vec::new();
         for loaded in &mut yardstick.builds {
             let build = loaded.build;
-            let (name, flags) = (build.name(), Some(build.flags().join(" ")));
-            let runner = Runner::Fortran(loaded.place(&problem)?, race.threads as usize);
-            competitors.push(Competitor::new(name, flags, runner));
+            let runner = Runner::Fortran(loaded.place(&problem)?);
+            let flags = Some(build.flags().join(" "));
+            competitors
+                .push(Competitor { flags, ..Competitor::new(build.name(), runner, threads) });
         }
-        competitors.extend(
-            versions
-                .iter()
-                .map(|version| Competitor::new(version.id().into(), None, Runner::Rust(*version))),
-        );
-        let mut engine = Engine::whole(device, &problem)?;
+        for version in versions {
+            let (simd, threads) = match version.kernel {
+                Kernel::Cpu(cpu) => {
+                    (Some(host.level().to_string()), host.pool(cpu.threads)?.threads())
+                }
+                // The emulator's.
+                Kernel::Gpu(_) => (None, rayon::current_num_threads()),
+            };
+            let runner = Runner::Rust(version.kernel);
+            let name = version.id().into();
+            competitors.push(Competitor { simd, ..Competitor::new(name, runner, threads) });
+        }
+        let mut engine = Engine::whole(host, &problem)?;
         let runs = repeat * competitors.len();
         let bar = progress.bar(&format!("comparing {}", problem.name()), runs as u64);
         for _ in 0..*repeat {
@@ -90,21 +102,21 @@ pub fn race(
 /// Who sums.
 enum Runner<'a> {
     /// A version.
-    Rust(Listed),
-    /// A build, by so many threads.
-    Fortran(Placed<'a>, usize),
+    Rust(Kernel),
+    /// A build.
+    Fortran(Placed<'a>),
 }
 
 impl Runner<'_> {
     /// One calculation: its sums and seconds.
-    fn run(&mut self, engine: &mut Engine) -> Result<(Sums, f64)> {
+    fn run(&mut self, engine: &mut Engine, threads: usize) -> Result<(Sums, f64)> {
         match self {
-            Runner::Rust(version) => {
-                let done = engine.run(version.gpu())?;
+            Runner::Rust(kernel) => {
+                let done = engine.run(*kernel)?;
                 Ok((done.sums, done.seconds))
             }
-            Runner::Fortran(placed, threads) => {
-                let done = placed.sum(*threads);
+            Runner::Fortran(placed) => {
+                let done = placed.sum(threads);
                 Ok((total::of([&done], engine.problem().nw()), done.seconds))
             }
         }
@@ -115,6 +127,8 @@ impl Runner<'_> {
 struct Competitor<'a> {
     name: String,
     flags: Option<String>,
+    simd: Option<String>,
+    threads: usize,
     runner: Runner<'a>,
     samples: Vec<f64>,
     last: Option<Sums>,
@@ -122,15 +136,15 @@ struct Competitor<'a> {
 }
 
 impl<'a> Competitor<'a> {
-    fn new(name: String, flags: Option<String>, runner: Runner<'a>) -> Competitor<'a> {
-        let (samples, last, deterministic) = (Vec::new(), None, true);
-        Competitor { name, flags, runner, samples, last, deterministic }
+    fn new(name: String, runner: Runner<'a>, threads: usize) -> Competitor<'a> {
+        let (flags, simd, samples, last) = (None, None, Vec::new(), None);
+        Competitor { name, flags, simd, threads, runner, samples, last, deterministic: true }
     }
 
     /// A run that warms up, while the threads of whoever was before come to rest, then the timed one.
     fn turn(&mut self, engine: &mut Engine) -> Result<()> {
-        self.runner.run(engine)?;
-        let (sums, seconds) = self.runner.run(engine)?;
+        self.runner.run(engine, self.threads)?;
+        let (sums, seconds) = self.runner.run(engine, self.threads)?;
         self.samples.push(seconds);
         self.deterministic &= self.last.as_ref().is_none_or(|before| same_bits(before, &sums));
         self.last = Some(sums);
@@ -142,7 +156,7 @@ impl<'a> Competitor<'a> {
     fn racer(self, problem: &Problem, reference: Option<&Reference>) -> Racer {
         let side = match self.runner {
             Runner::Rust(_) => Side::Rust,
-            Runner::Fortran(..) => Side::Fortran,
+            Runner::Fortran(_) => Side::Fortran,
         };
         let deterministic = self.deterministic || side == Side::Fortran;
         let sums = problem.start().plus(&self.last.expect("at least one run is timed"));
@@ -155,6 +169,8 @@ impl<'a> Competitor<'a> {
             side,
             name: self.name,
             flags: self.flags,
+            simd: self.simd,
+            threads: self.threads,
             ns_per_term: times.median * 1e9 / problem.terms() as f64,
             over_fortran: None,
             times,

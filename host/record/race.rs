@@ -15,8 +15,6 @@ pub struct Race {
     pub head: Head,
     /// The yardstick's compiler.
     pub yardstick: String,
-    /// Threads of either side.
-    pub threads: u32,
     /// Timed runs of each.
     pub repeat: usize,
     /// All who ran, system by system.
@@ -59,6 +57,10 @@ pub struct Racer {
     pub name: String,
     /// The compiler's flags, of a build.
     pub flags: Option<String>,
+    /// The vectors, of a version made for processors: a name of [`gpp_cpu::level::Level`].
+    pub simd: Option<String>,
+    /// Threads.
+    pub threads: usize,
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,

@@ -26,12 +26,13 @@ pub fn failure(racer: &Racer) -> String {
 /// # Errors
 /// Those of `to`.
 pub fn race(to: &mut dyn Write, race: &Race) -> io::Result<()> {
-    let (device, threads) = (&race.head.device, race.threads);
-    writeln!(to, "on {}: {}, {threads} threads, {}", device.id, device.name, race.yardstick)?;
+    let device = &race.head.device;
+    writeln!(to, "on {}: {}, {}", device.id, device.name, race.yardstick)?;
     let mut table = table(&[
         "system",
         "by",
         "build or version",
+        "threads",
         "time [ms]",
         "σ",
         "ns/term",
@@ -44,6 +45,7 @@ pub fn race(to: &mut dyn Write, race: &Race) -> io::Result<()> {
             Cell::new(&racer.system),
             Cell::new(side(racer.side)),
             Cell::new(&racer.name),
+            Cell::new(racer.threads),
             Cell::new(format!("{:.2}", racer.times.median * 1e3)),
             Cell::new(sigma(&racer.times)),
             Cell::new(format!("{:.3}", racer.ns_per_term)),
@@ -52,7 +54,7 @@ pub fn race(to: &mut dyn Write, race: &Race) -> io::Result<()> {
             outcome_cell(racer.outcome),
         ]);
     }
-    writeln!(to, "{}", fit(table, &[4, 7, 3], terminal()))?;
+    writeln!(to, "{}", fit(table, &[5, 8, 4, 3], terminal()))?;
     let mut flags: Vec<&str> =
         race.racers.iter().filter_map(|racer| racer.flags.as_deref()).collect();
     flags.sort_by_key(|flags| flags.len());

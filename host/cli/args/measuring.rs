@@ -164,15 +164,17 @@ pub enum Format {
 
 /// Arguments of `compare`.
 #[derive(Args)]
+#[command(mut_arg("device", |device| {
+    device.default_value("gpu").help("Where: gpu or gpu:N against CUDA C++, cpu against Fortran")
+}))]
 pub struct CompareArgs {
     /// Kernel versions: ids, ranges (v0-v8), best or all, with commas; by default all that the GPU's
     /// yardstick has, and on a CPU best
     #[arg(short = 'v', long, value_name = "V[,V…]")]
     pub version: Option<String>,
 
-    /// Where: gpu or gpu:N against CUDA C++, cpu against Fortran
-    #[arg(short, long, default_value = "gpu")]
-    pub device: String,
+    #[command(flatten)]
+    pub place: DeviceArgs,
 
     /// Timed runs of each side
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
