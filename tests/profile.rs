@@ -47,7 +47,7 @@ fn the_raw_page_of_two_versions() {
     assert_eq!(v0.main_stall().unwrap().0, "wait");
     let launches = counters::parse(&recorded("ncu-2025.3-raw.csv")).unwrap();
     assert!(cycles(&launches[1..]).unwrap_err().to_string().contains("before any version's"));
-    let [hbm, l2, l1] = points(v0);
+    let [hbm, l2, l1] = points(v0).try_into().unwrap();
     assert_eq!((hbm.level, l2.level, l1.level), (Level::Hbm, Level::L2, Level::L1));
     assert!((hbm.intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
 }

@@ -63,11 +63,17 @@ fn ceilings() -> Ceilings {
         schema: SCHEMA,
         device: "made by hand".into(),
         kernels_by: None,
+        fp64_by_level: None,
         fp64: 30e12,
         hbm: 4e12,
         l2: 8e12,
         l1: 30e12,
-        theoretical: Theoretical { fp64: Some(33e12), hbm: 4.8e12, l1: 33e12, shared: 33e12 },
+        theoretical: Theoretical {
+            fp64: Some(33e12),
+            hbm: Some(4.8e12),
+            l1: Some(33e12),
+            shared: Some(33e12),
+        },
     }
 }
 

@@ -58,6 +58,17 @@ pub struct Ceilings {
     pub l1: f64,
 }
 
+impl Ceilings {
+    /// Of a level's vectors.
+    ///
+    /// # Panics
+    /// Where it was not measured.
+    pub fn fp64_at(&self, level: Level) -> f64 {
+        let of = self.fp64.iter().find(|(measured, _)| *measured == level);
+        of.expect("this processor has the level").1
+    }
+}
+
 /// Measures the ceilings; reads are by the vectors of `level`.
 ///
 /// # Panics
@@ -244,6 +255,7 @@ mod tests {
             let found = measure(&Pool::with(threads).unwrap(), Level::best(), &effort);
             let fp64: Vec<Level> = found.fp64.iter().map(|(level, _)| *level).collect();
             assert_eq!(fp64, Level::available());
+            assert_eq!(found.fp64_at(fp64[0]), found.fp64[0].1);
             let rates = found.fp64.iter().map(|(_, rate)| *rate);
             for rate in rates.chain([found.memory, found.l2, found.l1]) {
                 assert!(rate > 0.0 && rate.is_finite(), "{found:?}");

@@ -21,7 +21,15 @@ pub enum Level {
 pub const LEVELS: [Level; 3] = [Level::Hbm, Level::L2, Level::L1];
 
 impl Level {
-    /// Its name in charts.
+    /// Its name in charts of a device, a processor or not.
+    pub fn name_on(self, processor: bool) -> &'static str {
+        match self {
+            Level::Hbm if processor => "memory",
+            _ => self.name(),
+        }
+    }
+
+    /// Its name in charts of a GPU.
     pub fn name(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -44,21 +52,22 @@ pub struct Point {
     pub flops_per_s: f64,
 }
 
-/// The dots of a profile, one for each level.
-pub fn points(profile: &Profile) -> [Point; 3] {
-    LEVELS.map(|level| {
+/// The dots of a profile, one for each level whose bytes are known.
+pub fn points(profile: &Profile) -> Vec<Point> {
+    let point = |level: Level| {
         let bytes = match level {
-            Level::Hbm => profile.bytes.hbm,
+            Level::Hbm => Some(profile.bytes.hbm),
             Level::L2 => profile.bytes.l2,
             Level::L1 => profile.bytes.l1,
         };
-        Point {
+        bytes.map(|bytes| Point {
             version: profile.version.clone(),
             level,
             intensity: profile.flops() / bytes,
             flops_per_s: profile.rate(),
-        }
-    })
+        })
+    };
+    LEVELS.into_iter().filter_map(point).collect()
 }
 
 /// A figure of the paper, or one of more versions.
@@ -86,7 +95,7 @@ const fn figure(name: &'static str, paper: Option<u32>, shown: Shown) -> Figure 
 }
 
 /// One of the paper's versions and what came after, its own rooflines, and one of each other journey.
-pub const FIGURES: [Figure; 8] = [
+pub const FIGURES: [Figure; 9] = [
     figure("roofline", None, Shown::Story("paper")),
     figure("roofline-fig1", Some(1), Shown::Range("v0", "v1")),
     figure("roofline-fig3", Some(3), Shown::Range("v1", "v3")),
@@ -95,6 +104,7 @@ pub const FIGURES: [Figure; 8] = [
     figure("roofline-past", None, Shown::Past),
     figure("roofline-blog", None, Shown::Story("blog")),
     figure("roofline-talk", None, Shown::Story("talk")),
+    figure("roofline-cpu", None, Shown::Story("cpu")),
 ];
 
 impl Figure {

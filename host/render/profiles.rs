@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::table::{fit, or_dash, table, terminal};
-use crate::analysis::roofline::points;
+use crate::analysis::roofline::{LEVELS, points};
 use crate::record::profile::Profile;
 
 /// One line for each profile: what it takes, moves and waits for.
@@ -23,7 +23,11 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         "waits for",
     ]);
     for p in profiles {
-        let [hbm, l2, l1] = points(p).map(|point| format!("{:.2}", point.intensity));
+        let points = points(p);
+        let [hbm, l2, l1] = LEVELS.map(|level| {
+            let point = points.iter().find(|point| point.level == level);
+            or_dash(point.map(|point| format!("{:.2}", point.intensity)))
+        });
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         table.add_row(vec![
             p.version.clone(),

@@ -196,3 +196,40 @@ fn records_without_ceilings_say_where_to_get_them() {
             .stderr(contains("ceilings.json: cannot read").and(contains("`gpp profile` measures")));
     }
 }
+
+#[test]
+fn a_processor_is_profiled_without_a_profiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let in_dir = |arguments: &[&str]| {
+        let mut command = gpp();
+        command.current_dir(dir.path()).args(arguments);
+        command
+    };
+    let profile = ["profile", "--device", "cpu", "--system", "tiny"];
+    in_dir(&profile)
+        .args(["--version", "v3"])
+        .assert()
+        .code(2)
+        .stderr(contains("--version v3: is made for GPUs"));
+    in_dir(&profile)
+        .arg("--no-lines")
+        .assert()
+        .code(2)
+        .stderr(contains("--no-lines: has no effect on a CPU"));
+    in_dir(&profile)
+        .args(["--version", "cpu:threads,cpu:best"])
+        .assert()
+        .success()
+        .stdout(contains("2 profiles in gpp-profile/tiny"));
+    let ceilings = fs::read_to_string(dir.path().join("gpp-profile/tiny/ceilings.json")).unwrap();
+    let ceilings: Value = serde_json::from_str(&ceilings).unwrap();
+    assert!(ceilings["fp64_by_level"]["scalar"].as_f64().unwrap() > 0.0);
+    assert!(ceilings["hbm"].as_f64().unwrap() > 0.0 && ceilings["theoretical"]["hbm"].is_null());
+    for command in ["roofline", "report"] {
+        in_dir(&[command]).assert().success();
+    }
+    let chart = fs::read_to_string(dir.path().join("gpp-profile/tiny/roofline-cpu.svg")).unwrap();
+    for part in ["cpu:threads memory: ", "GB/s", " GFLOP/s"] {
+        assert!(chart.contains(part), "{part}");
+    }
+}

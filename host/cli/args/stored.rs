@@ -17,7 +17,7 @@ pub struct ProfileArgs {
     #[command(flatten)]
     pub versions: VersionArgs,
 
-    /// Which GPU
+    /// Which GPU, or cpu, where the versions' sources count instead of a profiler
     #[arg(short, long, default_value = "gpu", conflicts_with = "from")]
     pub device: String,
 

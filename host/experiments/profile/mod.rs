@@ -7,6 +7,7 @@ pub mod lines;
 mod live;
 pub mod metrics;
 pub mod ncu;
+pub mod processor;
 mod recorded;
 pub mod sass;
 
