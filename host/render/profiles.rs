@@ -32,7 +32,7 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         table.add_row(vec![
             p.version.clone(),
             format!("{:.1}", p.seconds() * 1e3),
-            format!("{:.2}", p.rate() / 1e12),
+            tera(p.rate() / 1e12),
             format!("{:.1}", p.flops_per_term()),
             or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
             percent(p.fma_ratio()),
@@ -44,6 +44,11 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         ]);
     }
     fit(table, &[4, 9, 8, 5, 3], width)
+}
+
+/// A rate with as many digits as tell something of a GPU's or a processor's.
+fn tera(rate: f64) -> String {
+    if rate < 0.1 { format!("{rate:.4}") } else { format!("{rate:.2}") }
 }
 
 /// Instructions in the code of each version's kernel, where it was disassembled.
