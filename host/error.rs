@@ -9,6 +9,7 @@ mod file;
 mod profile;
 mod record;
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 pub use chart::ChartError;
@@ -86,6 +87,13 @@ pub enum Error {
         reason: DriverError,
     },
 
+    /// The system gives no threads.
+    #[error("cannot start threads: {reason}")]
+    Threads {
+        /// The system's reason.
+        reason: String,
+    },
+
     /// The yardstick's compiler is missing or failed.
     #[error("yardstick: {what}")]
     Compiler {
@@ -146,14 +154,15 @@ impl Error {
         let lower = given.to_lowercase();
         // `8` means `v8`, whatever letters are near to it.
         let likeness = |name: &&&str| {
+            let name = name.to_lowercase();
             let ends = !lower.is_empty() && name.ends_with(&lower);
-            (ends, strsim::jaro_winkler(&lower, name))
+            (ends, strsim::jaro_winkler(&lower, &name), Reverse(name.len()))
         };
         let nearest = known
             .iter()
             .max_by(|a, b| {
                 let (a, b) = (likeness(a), likeness(b));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
             })
             .copied()
             .unwrap_or_default();

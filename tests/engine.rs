@@ -1,24 +1,23 @@
-//! The engine on the emulator: slabs of whole groups, of any size and on any number of workers, give the
+//! The engine on the processor: slabs of whole groups, of any size and on any number of workers, give the
 //! bits of the whole; the paper's grids give the same bits for the same slabs.
 
 mod common;
 
 use common::{Kind, Make, QUIET, fixture, make};
-use gpp::catalogue::{self, Listed};
-use gpp::devices::emulator::Emulator;
-use gpp::devices::{Device, SlabSums, Worker};
+use gpp::catalogue::{self, Kernel, Listed};
+use gpp::devices::host::Host;
+use gpp::devices::{Device, Done, SlabSums, Worker};
 use gpp::engine::Engine;
-use gpp::kernels::kernel::Gpu;
 use gpp::problem::{Problem, SlabView, Sums};
 use gpp::reference::{self, verify};
 
 /// The sums of slabs of so many `igp` on so many workers.
 fn summed(problem: &Problem, listed: Listed, igp: usize, workers: usize) -> gpp::Result<Sums> {
-    let device = Emulator::new();
+    let device = Host::new();
     let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_, _>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
-    let first = engine.run(listed.gpu())?;
-    let again = engine.run(listed.gpu())?;
+    let first = engine.run(listed.kernel)?;
+    let again = engine.run(listed.kernel)?;
     assert!(same_bits(&first.sums, &again.sums), "{}: two runs differ", listed.id());
     Ok(first.sums)
 }
@@ -29,8 +28,10 @@ fn same_bits(a: &Sums, b: &Sums) -> bool {
 
 /// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.
 fn group(problem: &Problem, listed: Listed) -> Option<usize> {
-    let kernel = problem.plan().kernel(listed.gpu());
-    kernel.igp_of_group().map(|igp| igp as usize)
+    match listed.kernel {
+        Kernel::Gpu(gpu) => problem.plan().kernel(gpu).igp_of_group().map(|igp| igp as usize),
+        Kernel::Cpu(_) => Some(1),
+    }
 }
 
 fn problems() -> Vec<Problem> {
@@ -86,11 +87,11 @@ fn the_papers_grids_give_the_same_bits_for_the_same_slabs() {
 #[test]
 fn slabs_that_part_a_group_are_refused() {
     let problem = &problems()[1];
-    let best = catalogue::best(catalogue::BackEnd::Cpu);
+    let best = catalogue::best(catalogue::BackEnd::Gpu);
     let error = summed(problem, best, group(problem, best).unwrap() + 1, 1).unwrap_err();
     assert!(error.to_string().contains("slabs of whole groups"), "{error}");
     for (igp, workers) in [(0, 1), (16, 0)] {
-        let device = Emulator::new();
+        let device = Host::new();
         let workers = (0..workers).map(|_| device.worker(problem).unwrap()).collect();
         assert!(Engine::new(problem, igp, workers).is_err());
     }
@@ -122,25 +123,25 @@ impl Worker for Failing<'_> {
         self.worker.place(slab)
     }
 
-    fn sum(&mut self, slab: SlabView<'_>, gpu: &Gpu) -> gpp::Result<SlabSums> {
+    fn sum(&mut self, slab: SlabView<'_>, kernel: Kernel, done: Done) -> gpp::Result<SlabSums> {
         if slab.igp().contains(&self.at) {
             let what = format!("slab with igp {}", self.at);
             return Err(gpp::Error::Data { origin: "worker".into(), what });
         }
-        self.worker.sum(slab, gpu)
+        self.worker.sum(slab, kernel, done)
     }
 }
 
 #[test]
 fn a_worker_that_fails_ends_the_run() {
     let problem = &problems()[0];
-    let device = Emulator::new();
+    let device = Host::new();
     for at in [0, 30, 84] {
         let workers: Vec<Box<dyn Worker>> = (0..3)
             .map(|_| Box::new(Failing { worker: device.worker(problem).unwrap(), at }) as _)
             .collect();
         let mut engine = Engine::new(problem, 16, workers).unwrap();
-        let error = engine.run(catalogue::find("v9").unwrap().gpu()).unwrap_err();
+        let error = engine.run(catalogue::find("v9").unwrap().kernel).unwrap_err();
         assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
     }
 }
@@ -151,7 +152,7 @@ fn a_slab_of_another_problem_is_no_work() {
     let [one, other] = [70, 71].map(|ncouls| {
         make(Make { nbands: 19, ngpown: 16, ncouls, nw: 2, kind: Kind::Mixed, seed: 12 })
     });
-    let device = Emulator::new();
+    let device = Host::new();
     let mut worker = device.worker(&one).unwrap();
-    let _ = worker.sum(other.slab(), catalogue::find("v3").unwrap().gpu());
+    let _ = worker.sum(other.slab(), catalogue::find("v3").unwrap().kernel, &|_| ());
 }

@@ -9,7 +9,7 @@ use common::families::{FAMILIES, family};
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
 use gpp::Error;
 use gpp::catalogue::tuned::with;
-use gpp::catalogue::{BackEnd, best};
+use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::launch::entry;
@@ -37,7 +37,7 @@ fn main() {
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
-    let shapes = best(BackEnd::Gpu).gpu().shapes.iter().enumerate().map(|(at, kernel)| {
+    let shapes = best(BackEnd::Gpu).gpu().unwrap().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
     });
@@ -90,7 +90,7 @@ fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
 /// Every candidate of the best version, for every number of energies and two caps.
 fn shape_on_gpu(at: usize) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let kernel = &best(BackEnd::Gpu).gpu().shapes[at];
+    let kernel = &best(BackEnd::Gpu).gpu().unwrap().shapes[at];
     for kind in [Kind::Mixed, Kind::Real] {
         for nw in 1..=3 {
             let problem =
@@ -100,7 +100,7 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
             }
             let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
             for cap in [96, 128] {
-                let version = with(best(BackEnd::Gpu).gpu(), kernel, Some(cap));
+                let version = with(best(BackEnd::Gpu).gpu().unwrap(), kernel, Some(cap));
                 check(&gpu, version, &problem, &reference)?;
             }
         }
@@ -115,12 +115,12 @@ fn loaded_ahead() -> Result<(), Failed> {
     let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
     let mut engine = Engine::whole(&gpu, &problem)?;
     for (at, version) in ALL.iter().enumerate() {
-        engine.run(version)?;
+        engine.run(Kernel::Gpu(version))?;
         if let Some(next) = ALL.get(at + 1) {
             let kernel = problem.plan().kernel(next);
             gpu.prepare(kernel, entry(kernel, problem.nw()));
         }
-        let sums = engine.run(version)?.sums;
+        let sums = engine.run(Kernel::Gpu(version))?.sums;
         let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
         if verification.outcome != Outcome::Passed {
             return Err(format!("{}: {verification:?}", version.id()).into());
@@ -133,14 +133,14 @@ fn loaded_ahead() -> Result<(), Failed> {
 fn summed(
     gpu: &Gpu,
     problem: &Problem,
-    version: &kernel::Gpu,
+    version: &'static kernel::Gpu,
     igp: usize,
     workers: usize,
 ) -> gpp::Result<Sums> {
     let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
-    engine.run(version)?;
-    Ok(engine.run(version)?.sums)
+    engine.run(Kernel::Gpu(version))?;
+    Ok(engine.run(Kernel::Gpu(version))?.sums)
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
@@ -175,14 +175,14 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
         let kind = Kind::Real;
         make(Make { nbands: 131, ngpown: 53, ncouls: 170, nw: 2, kind, seed })
     });
-    let best = best(BackEnd::Gpu).gpu();
-    let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(best)?.sums);
+    let best = best(BackEnd::Gpu).gpu().unwrap();
+    let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Kernel::Gpu(best))?.sums);
     let expected = problems.each_ref().map(alone);
     let again = std::thread::scope(|scope| {
         let threads = problems.each_ref().map(|problem| {
             scope.spawn(|| -> gpp::Result<Vec<Sums>> {
                 let mut engine = Engine::whole(&gpu, problem)?;
-                (0..50).map(|_| Ok(engine.run(best)?.sums)).collect()
+                (0..50).map(|_| Ok(engine.run(Kernel::Gpu(best))?.sums)).collect()
             })
         });
         threads.map(|thread| thread.join().expect("no run panics"))
@@ -199,15 +199,15 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
 
 fn check(
     gpu: &Gpu,
-    version: &kernel::Gpu,
+    version: &'static kernel::Gpu,
     problem: &Problem,
     reference: &Reference,
 ) -> Result<(), String> {
     let failed = |what: String| format!("{}: {what}", problem.name());
     let run = || -> gpp::Result<_> {
         let mut engine = Engine::whole(gpu, problem)?;
-        let Calculation { sums, seconds, .. } = engine.run(version)?;
-        Ok((sums, engine.run(version)?.sums, seconds))
+        let Calculation { sums, seconds, .. } = engine.run(Kernel::Gpu(version))?;
+        Ok((sums, engine.run(Kernel::Gpu(version))?.sums, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
     let verification = verify(problem, &problem.start().plus(&sums), Some(reference));

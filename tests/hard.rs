@@ -8,7 +8,7 @@ use std::fs;
 use common::families::{FAMILIES, family};
 use common::{HARD, QUIET, hard_path, repository};
 use gpp::catalogue;
-use gpp::devices::emulator::Emulator;
+use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
 use gpp::problem::{Problem, file};
@@ -18,12 +18,12 @@ use num_complex::Complex64;
 
 /// What is wrong with any version on a problem, by its reference.
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
-    let device = Emulator::new();
+    let device = Host::new();
     let mut engine = Engine::whole(&device, problem).unwrap();
     let mut all = Vec::new();
     for version in catalogue::versions() {
-        let sums = engine.run(version.gpu()).unwrap().sums;
-        let again = engine.run(version.gpu()).unwrap().sums;
+        let sums = engine.run(version.kernel).unwrap().sums;
+        let again = engine.run(version.kernel).unwrap().sums;
         assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
         let found = verify(problem, &problem.start().plus(&sums), Some(reference));
         if found.outcome != Outcome::Passed {

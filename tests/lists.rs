@@ -5,16 +5,18 @@ mod common;
 use std::collections::HashSet;
 
 use common::{Kind, Make, QUIET, make};
-use gpp::catalogue::{BackEnd, best, tuned};
-use gpp::devices::emulator::Emulator;
+use gpp::catalogue::{self, BackEnd, best, tuned};
+use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::experiments::profile::ncu::KERNELS;
 use gpp::kernels::grid::{Collapsed, Thread};
 use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::kernel::{Extents, Kernel, Loops};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
-use gpp::kernels::versions::{self, ALL, PAPER, PAST};
+use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, TALK};
+use gpp::kernels::{ceilings, reduction};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
@@ -27,7 +29,7 @@ fn lists_are_complete_and_without_duplicates() {
     let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
     assert_eq!(ids.len(), ALL.len());
     assert_eq!(symbols.len(), entries().count());
-    assert_eq!(ALL.len(), PAPER.len() + PAST.len());
+    assert_eq!(ALL.len(), [PAPER, PAST, BLOG, TALK].concat().len());
     for version in ALL {
         let what = version.version;
         assert!(!what.change.is_empty() && !what.source.is_empty());
@@ -54,10 +56,21 @@ fn lists_are_complete_and_without_duplicates() {
         for entry in kernel.entries {
             let (version, of, found) = versions::find(entry.symbol).unwrap();
             assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
-            assert!(entry.symbol.starts_with(&format!("gpp_{}", version.id())));
+            let begin = format!("gpp_{}", version.id().to_lowercase().replace(':', "_"));
+            assert!(entry.symbol.starts_with(&begin), "{}", entry.symbol);
+            assert!(
+                KERNELS.iter().any(|begin| entry.symbol.starts_with(begin)),
+                "{}",
+                entry.symbol
+            );
         }
     }
     assert!(versions::find("gpp_v").is_none());
+    assert!(KERNELS.iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
+    let measures = [ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    for symbol in measures {
+        assert!(!KERNELS.iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
+    }
 }
 
 /// Every block of a tiled grid has a slot of its own, those of a group stand together, and a group's
@@ -90,13 +103,19 @@ fn slots_and_groups() {
 
 #[test]
 fn extents_that_wrap_are_found() {
-    let extents = Extents { nbands: 10, ngpown: 1 << 19, ncouls: 100, nw: 2, odd_begins: &[] };
     for version in ALL {
         let kernel = version.kernel(Poles::Real);
+        // As many igp as make 2³² iterations with the blocks of a version that has them.
+        let blocks = match kernel.loops {
+            Loops::Blocked { n_blk, ig_blk } => n_blk * ig_blk,
+            _ => 1 << 13,
+        };
+        let ngpown = (1 << 31) / (blocks / 2);
+        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[] };
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
-        let less = Extents { ngpown: (1 << 19) - 1, ..extents };
+        let less = Extents { ngpown: ngpown - 1, ..extents };
         assert_eq!(kernel.exceeded(&less), None);
         // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
         let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };
@@ -116,15 +135,15 @@ fn every_shape_of_tiles() {
         for nw in 1..=3 {
             let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
             let problem = make(made);
-            let device = Emulator::new();
+            let device = Host::new();
             let mut engine = Engine::whole(&device, &problem).unwrap();
             let reference = reference::of(&problem, QUIET).unwrap();
             let poles = problem.plan().poles();
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
-            let tunable = best(BackEnd::Gpu).gpu();
+            let tunable = best(BackEnd::Gpu).gpu().unwrap();
             for kernel in tuned::shapes(tunable, poles) {
                 let version = tuned::with(tunable, kernel, Some(96));
-                let sums = engine.run(version).unwrap().sums;
+                let sums = engine.run(catalogue::Kernel::Gpu(version)).unwrap().sums;
                 let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
                 let shape = kernel.loops;
                 assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
@@ -138,23 +157,23 @@ fn tuned_shapes_have_kernels() {
     use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
     assert!(!TUNED.is_empty());
     for tuned in TUNED.iter() {
-        let version = gpp::catalogue::find(&tuned.version).unwrap().gpu();
+        let version = catalogue::find(&tuned.version).unwrap().kernel;
         let shaped = shaped(version, &tuned.device, tuned.poles, Overrides::default()).unwrap();
-        let kernel = shaped.kernel(tuned.poles);
+        let kernel = shaped.gpu().unwrap().kernel(tuned.poles);
         let found = tuned::shape(kernel).map(|shape| (shape.tile, shape.warps));
         assert_eq!(found, Some((tuned.tile, tuned.warps)));
         assert_eq!(kernel.max_registers, tuned.max_registers);
     }
     let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
-    let version = shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, wider).unwrap();
-    assert_eq!(
-        (version.kernel(Poles::Real).threads, version.id()),
-        (512, best(BackEnd::Gpu).gpu().id())
-    );
+    let best = best(BackEnd::Gpu).kernel;
+    let version = shaped(best, "any", Poles::Real, wider).unwrap();
+    assert_eq!(version.gpu().unwrap().kernel(Poles::Real).threads, 512);
+    assert_eq!(version.id(), best.id());
     let none = Overrides { tile: Some(9), ..Overrides::default() };
-    assert!(shaped(best(BackEnd::Gpu).gpu(), "any", Poles::Real, none).is_err());
+    assert!(shaped(best, "any", Poles::Real, none).is_err());
     // Other versions have the shape that they are about.
-    assert_eq!(shaped(ALL[8], "any", Poles::Real, none).unwrap().id(), "v8");
+    let v8 = catalogue::Kernel::Gpu(ALL[8]);
+    assert_eq!(shaped(v8, "any", Poles::Real, none).unwrap().id(), "v8");
 }
 
 proptest! {

@@ -3,15 +3,17 @@
 mod common;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
-use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
+use gpp::catalogue;
+use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::measure;
 use gpp::kernels::intrinsics::WARP;
-use gpp::kernels::kernel::{Entry, Gpu, Kernel};
+use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::layout;
 use gpp::kernels::staging::{Array, Stage};
 use gpp::kernels::tiling::Place;
@@ -54,7 +56,12 @@ impl Worker for Script<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, _: SlabView<'_>, version: &Gpu) -> gpp::Result<SlabSums> {
+    fn sum(
+        &mut self,
+        _: SlabView<'_>,
+        version: catalogue::Kernel,
+        _: Done,
+    ) -> gpp::Result<SlabSums> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =
             || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };
@@ -63,7 +70,7 @@ impl Worker for Script<'_> {
         let energies = self.right.asx.iter().zip(&self.right.ach);
         let values = energies.flat_map(|(asx, ach)| [asx.re, asx.im, ach.re, ach.im]);
         let values = values.map(|value| value * factor).collect();
-        Ok(SlabSums { values, groups: 1, seconds, blocks: 4 })
+        Ok(SlabSums { values, groups: 1, seconds, blocks: Some(4) })
     }
 }
 
@@ -88,16 +95,19 @@ fn measured(
         right: reference.sums.clone(),
         script: script.iter().copied().collect(),
     };
-    let mut told = 0;
+    let told = AtomicUsize::new(0);
     let record = measure(
-        ALL[8],
+        catalogue::Kernel::Gpu(ALL[8]),
         &device,
         &mut Engine::whole(&device, &problem).unwrap(),
         Some(&reference),
         Repetition { warmup, repeat: script.len() - warmup },
-        || told += 1,
+        &|calculations| {
+            let before = told.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(calculations, (before + 1) as f64);
+        },
     );
-    (record, told, problem, reference)
+    (record, told.into_inner(), problem, reference)
 }
 
 #[test]
@@ -110,7 +120,7 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!(told, 6);
     assert_eq!((record.version.as_str(), record.device.as_str()), ("v8", "gpu:7"));
     assert_eq!(record.registers, Some(77));
-    assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), 512));
+    assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), Some(512)));
     let flops = ALL[8].kernels[0].flops_per_term.unwrap() * problem.terms() as f64;
     assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
     assert_eq!(record.sums, reference.sums);

@@ -5,6 +5,7 @@ mod common;
 use common::{Kind, Make, make};
 use gpp::analysis::bounds::share_of_peak;
 use gpp::analysis::roofline::{Level, points};
+use gpp::catalogue::Kernel;
 use gpp::error::ProfileError;
 use gpp::experiments::counting;
 use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
@@ -46,7 +47,7 @@ fn the_raw_page_of_two_versions() {
     assert_eq!(v0.main_stall().unwrap().0, "wait");
     let launches = counters::parse(&recorded("ncu-2025.3-raw.csv")).unwrap();
     assert!(cycles(&launches[1..]).unwrap_err().to_string().contains("before any version's"));
-    let [hbm, l2, l1] = points(v0);
+    let [hbm, l2, l1] = points(v0).try_into().unwrap();
     assert_eq!((hbm.level, l2.level, l1.level), (Level::Hbm, Level::L2, Level::L1));
     assert!((hbm.intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
 }
@@ -166,7 +167,7 @@ fn operations_of_one_term_by_hand() {
         let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind, seed: 3 };
         // No cutoff: w > 0.
         let problem = common::changed(make(made), |_, wx, _| wx[0] = 1.0).unwrap();
-        counting::count(version, &problem).unwrap()
+        counting::count(Kernel::Gpu(version), &problem).unwrap()
     };
     // M, ω̃² and Ω²: three complex products, each 2 mul and 2 FMA.
     // Update: vcoul·occ and vcoul·½ (2 mul), two scalings (4 mul), two products (4 mul, 4 FMA less
@@ -200,9 +201,9 @@ fn counts_of_a_sample_are_those_of_the_whole() {
     let system = gpp::problem::systems::find("demo").unwrap();
     let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
     let made = Make { nbands: 96, ngpown: 40, ncouls: 300, nw: 2, kind: Kind::First, seed: 1 };
-    let (sampled, whole) = (counting::count(ALL[8], &problem).unwrap(), make(made));
+    let (sampled, whole) = (counting::count(Kernel::Gpu(ALL[8]), &problem).unwrap(), make(made));
     assert!(sampled.terms < problem.terms());
-    let whole = counting::count(ALL[8], &whole).unwrap();
+    let whole = counting::count(Kernel::Gpu(ALL[8]), &whole).unwrap();
     // Nearly all terms take the first branch, and what a thread does once for its bands is spread
     // over as many.
     assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");

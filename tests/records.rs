@@ -11,10 +11,14 @@ use gpp::record::ceilings::Ceilings;
 use gpp::record::clock::Clock;
 use gpp::record::comparison::Comparison;
 use gpp::record::profile::Profile;
+use gpp::record::race::{Race, Racer, Side};
 use gpp::record::run::Run;
 use gpp::record::scaling::Scaling;
+use gpp::record::system::Poles;
+use gpp::record::times::Times;
 use gpp::record::tuning::Tuning;
 use gpp::record::{self, Record};
+use gpp::reference::verify::Outcome;
 
 /// JSON files below a folder.
 fn json(folder: &Path) -> Vec<PathBuf> {
@@ -113,8 +117,54 @@ fn what_is_no_such_record_says_what_it_is() {
     let text = fs::read_to_string(&path).unwrap();
     let parsed = |text: String| record::parse::<Comparison>(&text, &path).unwrap_err().to_string();
     let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
-    assert!(schema("3").ends_with("needs schema 1 or 2, has 3"));
-    assert!(schema("1.5").ends_with("needs schema 1 or 2, has 1.5"));
+    assert!(schema("4").ends_with("needs schema 1 to 3, has 4"));
+    assert!(schema("1.5").ends_with("needs schema 1 to 3, has 1.5"));
     let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
     assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
+}
+
+#[test]
+fn a_race_is_read_as_it_was_written_and_rated_by_the_fastest_build_that_passed() {
+    let run: Run = record::read(&repository("data/runs/h200-2026-11-21/si214/run.json")).unwrap();
+    let racer = |side: Side, name: &str, seconds: f64, outcome: Outcome| Racer {
+        system: "demo".into(),
+        poles: Poles::Real,
+        terms: 1000,
+        side,
+        name: name.into(),
+        flags: (side == Side::Fortran).then(|| "-O3".into()),
+        simd: (side == Side::Rust).then(|| "avx2".into()),
+        threads: 2,
+        times: Times::of(vec![seconds]),
+        ns_per_term: seconds * 1e6,
+        over_fortran: None,
+        max_rel_error: (outcome == Outcome::Passed).then_some(1e-15),
+        outcome,
+    };
+    let race = Race {
+        head: run.head,
+        yardstick: "GNU Fortran".into(),
+        repeat: 1,
+        racers: vec![
+            racer(Side::Fortran, "paper", 8.0, Outcome::Passed),
+            racer(Side::Fortran, "talk", 4.0, Outcome::Passed),
+            // The fastest is no yardstick where it is wrong.
+            racer(Side::Fortran, "talk -ffast-math", 1.0, Outcome::Incorrect),
+            racer(Side::Rust, "cpu:best", 0.5, Outcome::Passed),
+        ],
+    };
+    assert!(!race.passed());
+    let rated = gpp::analysis::race::rated(&race);
+    let ratios: Vec<_> = rated.racers.iter().map(|racer| racer.over_fortran).collect();
+    assert_eq!(ratios, [Some(0.5), Some(1.0), Some(4.0), Some(8.0)]);
+    let path = Path::new("race.json");
+    let text = record::text(&rated);
+    assert_eq!(record::parse::<Race>(&text, path).unwrap(), rated);
+    assert!(record::text(&race).contains("\"over_fortran\": null"));
+    let other = record::parse::<Run>(&text, path).unwrap_err().to_string();
+    assert!(other.contains("it holds a comparison on a processor"), "{other}");
+    let mut shown = Vec::new();
+    gpp::render::race::race(&mut shown, &rated).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("8.00×") && shown.contains("INCORRECT"), "{shown}");
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, make};
 use gpp::catalogue;
-use gpp::devices::emulator::Emulator;
+use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::grid;
@@ -15,12 +15,12 @@ use gpp::reference::verify::{Outcome, verify};
 
 /// All versions on the host: every output within the tolerance, the same bits twice.
 fn check(problem: &Problem) {
-    let device = Emulator::new();
+    let device = Host::new();
     let mut engine = Engine::whole(&device, problem).unwrap();
     let reference = reference::of(problem, QUIET).unwrap();
     for version in catalogue::versions() {
-        let sums = engine.run(version.gpu()).unwrap().sums;
-        let again = engine.run(version.gpu()).unwrap().sums;
+        let sums = engine.run(version.kernel).unwrap().sums;
+        let again = engine.run(version.kernel).unwrap().sums;
         assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
         let verification = verify(problem, &problem.start().plus(&sums), Some(&reference));
         assert_eq!(

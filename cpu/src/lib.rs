@@ -14,6 +14,7 @@
 //! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
 //! instructions that the level switches on.
 
+pub mod ceilings;
 pub mod compensated;
 pub mod definition;
 pub mod fractions;

@@ -16,16 +16,22 @@ pub struct Use {
 }
 
 /// Shares of the limits that a version uses, the largest first: the bandwidths, relative to the
-/// measured ceilings, and the FP64 pipe where its share was counted.
+/// measured ceilings, and the FP64 pipe where its share was counted, on a processor the FP64 peak.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<Use> {
     let moved = |bytes: f64, ceiling: f64| bytes / profile.duration_s / ceiling;
-    let pipe = profile.fp64_pipe_percent.map(|busy| ("FP64 pipe", busy / 100.0));
+    let processor = ceilings.of_processor();
+    let pipe = match profile.fp64_pipe_percent {
+        Some(busy) => Some(("FP64 pipe", busy / 100.0)),
+        None => processor.then(|| ("FP64 peak", profile.rate() / ceilings.fp64)),
+    };
+    let memory = if processor { "memory bandwidth" } else { "HBM bandwidth" };
     let mut uses: Vec<Use> = [
-        ("HBM bandwidth", moved(profile.bytes.hbm, ceilings.hbm)),
-        ("L2 bandwidth", moved(profile.bytes.l2, ceilings.l2)),
-        ("L1 bandwidth", moved(profile.bytes.l1, ceilings.l1)),
+        (memory, Some(profile.bytes.hbm), ceilings.hbm),
+        ("L2 bandwidth", profile.bytes.l2, ceilings.l2),
+        ("L1 bandwidth", profile.bytes.l1, ceilings.l1),
     ]
     .into_iter()
+    .filter_map(|(limit, bytes, ceiling)| Some((limit, moved(bytes?, ceiling))))
     .chain(pipe)
     .map(|(limit, share)| Use { limit, share })
     .collect();
@@ -56,6 +62,6 @@ pub fn share_of_peak(fma_ratio: f64) -> f64 {
 }
 
 /// Rates that shared memory allows with one FP64 access for every 2, 1 and ½ operations.
-pub fn shared_limits(ceilings: &Ceilings) -> [f64; 3] {
-    [2.0, 1.0, 0.5].map(|operations| ceilings.theoretical.shared / 8.0 * operations)
+pub fn shared_limits(shared: f64) -> [f64; 3] {
+    [2.0, 1.0, 0.5].map(|operations| shared / 8.0 * operations)
 }

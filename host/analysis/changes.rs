@@ -1,7 +1,7 @@
 //! What changed in the counters from one version to another.
 
 use crate::catalogue::order;
-use crate::record::profile::Profile;
+use crate::record::profile::{Bytes, Profile};
 
 /// Changes below this share are not told.
 const TOLD: f64 = 0.02;
@@ -22,15 +22,19 @@ pub fn changed_before(profile: &Profile, profiles: &[Profile]) -> Option<String>
 /// What changed from one profile to another, in a sentence.
 pub fn changed(before: &Profile, now: &Profile) -> String {
     let ratio = |a: f64, b: f64| b / a - 1.0;
+    let moved = |level: fn(&Bytes) -> Option<f64>| {
+        let (before, now) = (level(&before.bytes)?, level(&now.bytes)?);
+        Some(ratio(before, now))
+    };
     let mut parts = Vec::new();
     for (what, change) in [
-        ("time", ratio(before.seconds(), now.seconds())),
-        ("operations", ratio(before.flops(), now.flops())),
-        ("HBM bytes", ratio(before.bytes.hbm, now.bytes.hbm)),
-        ("L2 bytes", ratio(before.bytes.l2, now.bytes.l2)),
-        ("L1 bytes", ratio(before.bytes.l1, now.bytes.l1)),
+        ("time", Some(ratio(before.seconds(), now.seconds()))),
+        ("operations", Some(ratio(before.flops(), now.flops()))),
+        ("HBM bytes", moved(|bytes| Some(bytes.hbm))),
+        ("L2 bytes", moved(|bytes| bytes.l2)),
+        ("L1 bytes", moved(|bytes| bytes.l1)),
     ] {
-        if change.abs() >= TOLD {
+        if let Some(change) = change.filter(|change| change.abs() >= TOLD) {
             parts.push(format!("{what} {:+.0} %", change * 100.0));
         }
     }

@@ -4,6 +4,7 @@ pub mod bounds;
 pub mod changes;
 pub mod outcomes;
 pub mod parity;
+pub mod race;
 pub mod roofline;
 pub mod scaling;
 pub mod speed_ups;

@@ -21,7 +21,15 @@ pub enum Level {
 pub const LEVELS: [Level; 3] = [Level::Hbm, Level::L2, Level::L1];
 
 impl Level {
-    /// Its name in charts.
+    /// Its name in charts of a device, a processor or not.
+    pub fn name_on(self, processor: bool) -> &'static str {
+        match self {
+            Level::Hbm if processor => "memory",
+            _ => self.name(),
+        }
+    }
+
+    /// Its name in charts of a GPU.
     pub fn name(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -44,21 +52,22 @@ pub struct Point {
     pub flops_per_s: f64,
 }
 
-/// The dots of a profile, one for each level.
-pub fn points(profile: &Profile) -> [Point; 3] {
-    LEVELS.map(|level| {
+/// The dots of a profile, one for each level whose bytes are known.
+pub fn points(profile: &Profile) -> Vec<Point> {
+    let point = |level: Level| {
         let bytes = match level {
-            Level::Hbm => profile.bytes.hbm,
+            Level::Hbm => Some(profile.bytes.hbm),
             Level::L2 => profile.bytes.l2,
             Level::L1 => profile.bytes.l1,
         };
-        Point {
+        bytes.map(|bytes| Point {
             version: profile.version.clone(),
             level,
             intensity: profile.flops() / bytes,
             flops_per_s: profile.rate(),
-        }
-    })
+        })
+    };
+    LEVELS.into_iter().filter_map(point).collect()
 }
 
 /// A figure of the paper, or one of more versions.
@@ -73,8 +82,8 @@ pub struct Figure {
 
 /// Versions of a figure.
 enum Shown {
-    /// All that there are.
-    All,
+    /// Those of a journey and of what goes on from it.
+    Story(&'static str),
     /// Those past the paper, and the one that they start from.
     Past,
     /// From one to another.
@@ -85,21 +94,24 @@ const fn figure(name: &'static str, paper: Option<u32>, shown: Shown) -> Figure 
     Figure { name, paper, shown }
 }
 
-/// One of everything, the paper's rooflines, and what came after.
-pub const FIGURES: [Figure; 6] = [
-    figure("roofline", None, Shown::All),
+/// One of the paper's versions and what came after, its own rooflines, and one of each other journey.
+pub const FIGURES: [Figure; 9] = [
+    figure("roofline", None, Shown::Story("paper")),
     figure("roofline-fig1", Some(1), Shown::Range("v0", "v1")),
     figure("roofline-fig3", Some(3), Shown::Range("v1", "v3")),
     figure("roofline-fig5", Some(5), Shown::Range("v3", "v5")),
     figure("roofline-fig6", Some(6), Shown::Range("v5", "v8")),
     figure("roofline-past", None, Shown::Past),
+    figure("roofline-blog", None, Shown::Story("blog")),
+    figure("roofline-talk", None, Shown::Story("talk")),
+    figure("roofline-cpu", None, Shown::Story("cpu")),
 ];
 
 impl Figure {
     /// The versions that it is of.
     pub fn versions(&self) -> Vec<&'static str> {
         match self.shown {
-            Shown::All => order::all(),
+            Shown::Story(id) => order::told(id),
             Shown::Past => order::past(),
             Shown::Range(first, last) => order::range(first, last),
         }
@@ -127,7 +139,8 @@ impl Figure {
 
 /// Versions by their places: "v0, v3, v8 to v13".
 fn names(places: &[usize]) -> String {
-    let (runs, all) = (places.chunk_by(|a, b| a + 1 == *b), order::all());
+    let all = order::all();
+    let runs = places.chunk_by(|a, b| order::before(all[*b]) == Some(all[*a]));
     let name = |at: &usize| all[*at].to_string();
     let run = |run: &[usize]| match run {
         [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
@@ -144,6 +157,7 @@ mod tests {
     fn titles_name_what_is_there() {
         assert_eq!(names(&[0, 1]), "v0, v1");
         assert_eq!(names(&[0, 3, 8, 9, 10]), "v0, v3, v8 to v10");
+        assert_eq!(names(&[13, 14, 15, 16]), "v13, blog:baseline to blog:step2");
         assert_eq!(names(&[]), "");
     }
 }

@@ -1,13 +1,14 @@
-//! The paper's Table I, live: runs on the device at hand beside the published columns.
+//! The paper's Table I, live, and the tables of other journeys: runs on the device at hand beside the
+//! published columns.
 
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::outcomes::words;
-use super::speed_ups;
+use super::speed_ups::{self, by_story};
 use crate::catalogue::order;
-use crate::catalogue::published::{self, PaperRow};
+use crate::catalogue::published::{self, PaperRow, Published, Told};
 use crate::error::{Error, Result};
 use crate::record;
 use crate::record::profile::Profile;
@@ -54,11 +55,29 @@ pub struct Row {
     pub order_differs: bool,
     /// Where the operation count behind the rate comes from.
     pub flops_source: String,
+    /// The journey that it is told in.
+    pub journey: String,
+    /// 10¹² operations, here.
+    pub tflop: Option<f64>,
+    /// FLOP/byte on HBM here, where a profile counted them.
+    pub intensity: Option<f64>,
+    /// The same in the source of the journey, for others than the paper's, one V100.
+    pub published_tflop: Option<f64>,
+    /// That source's time.
+    pub published_time_s: Option<f64>,
+    /// That source's rate.
+    pub published_tflops: Option<f64>,
+    /// The baseline's time over this one's, in that source.
+    pub published_over_baseline: Option<f64>,
+    /// That source's FLOP/byte on HBM.
+    pub published_intensity: Option<f64>,
 }
 
-/// Versions on one system and device.
+/// Versions of one journey on one system and device.
 #[derive(Clone, Debug)]
 pub struct Section {
+    /// The journey; what goes on from it is told with it.
+    pub journey: &'static str,
     /// System, device, and file where there is one.
     pub title: String,
     /// Where the run comes from; `None` in older records.
@@ -73,72 +92,99 @@ pub struct Section {
     pub left_out: Vec<String>,
 }
 
-/// The section of a stored run.
+/// The sections of a stored run.
 ///
 /// # Errors
 /// [`crate::error::RecordError`] for a file that is no run; [`Error::Data`] for a run in which
 /// nothing passed.
-pub fn read(path: &Path) -> Result<Section> {
+pub fn read(path: &Path) -> Result<Vec<Section>> {
     let run: Run = record::read(path)?;
     let from = path.display().to_string();
-    let section = section(&run, Some(&from));
+    let sections = sections(&run, Some(&from));
     let wrong = |what: String| Err(Error::Data { origin: from.clone(), what });
     if run.results.is_empty() {
         return wrong("the run has no results".into());
     }
-    if section.rows.is_empty() {
-        return wrong(format!("has no result that passed: {}", section.left_out.join(", ")));
+    if sections.iter().all(|section| section.rows.is_empty()) {
+        let left_out: Vec<&str> =
+            sections.iter().flat_map(|s| &s.left_out).map(String::as_str).collect();
+        return wrong(format!("has no result that passed: {}", left_out.join(", ")));
     }
-    Ok(section)
+    Ok(sections)
 }
 
-/// A section of a run, read `from` a file or made now.
-pub fn section(run: &Run, from: Option<&str>) -> Section {
-    let mut rows = rows(run);
+/// The sections of a run, read `from` a file or made now, one for each journey.
+pub fn sections(run: &Run, from: Option<&str>) -> Vec<Section> {
+    let told = by_story(&run.results);
+    let mut sections: Vec<Section> =
+        told.iter().map(|(journey, results)| section(run, journey, results, from)).collect();
+    let interrupted = "the rest: the run was interrupted";
+    if let (false, Some(last)) = (run.head.complete, sections.last_mut()) {
+        last.left_out.push(interrupted.into());
+    }
+    sections
+}
+
+fn section(
+    run: &Run,
+    journey: &'static str,
+    results: &[Measurement],
+    from: Option<&str>,
+) -> Section {
+    let mut rows = rows_of(run, journey, results);
     for row in &mut rows {
         row.from = from.map(str::to_string);
     }
-    let complete = run.head.complete;
-    let interrupted = (!complete).then(|| "the rest: the run was interrupted".to_string());
-    let left_out = run.results.iter().filter(|result| !result.passed());
+    let left_out = results.iter().filter(|result| !result.passed());
     let left_out = left_out.map(|r| format!("{}: {}", r.version, words(r.outcome())));
     let from = from.map_or(String::new(), |from| format!(" ({from})"));
     let device = &run.head.device;
     Section {
+        journey,
         title: format!("{} on {}: {}{from}", run.system.name, device.id, device.name),
         provenance: run.head.provenance.clone(),
-        baseline: baseline(run),
+        baseline: baseline(results),
         rows,
-        complete,
-        left_out: left_out.chain(interrupted).collect(),
+        complete: run.head.complete,
+        left_out: left_out.collect(),
     }
 }
 
-/// What the speed-ups of a run are over.
-fn baseline(run: &Run) -> &'static str {
-    speed_ups::baseline(run.results.first().map(|result| result.version.as_str()))
+/// What the speed-ups of these results are over.
+fn baseline(results: &[Measurement]) -> &'static str {
+    speed_ups::baseline(results.first().map(|result| result.version.as_str()))
 }
 
-/// Rows of a run; results that did not pass are left out.
+/// Rows of a run, journey by journey; results that did not pass are left out.
 pub fn rows(run: &Run) -> Vec<Row> {
+    sections(run, None).into_iter().flat_map(|section| section.rows).collect()
+}
+
+fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
     let paper = published::paper();
     let system = run.system.name.as_str();
     // The paper's registers and warps are of its own systems as well.
     let of_paper = |version: &str| {
         paper.iter().find(|row| row.version == version && row.time_s(system).is_some())
     };
-    let baseline = baseline(run);
+    let told = if system == published::BESIDE_SYSTEM { published::told(journey) } else { vec![] };
+    let of_journey = |version: &str| told.iter().find(|told| told.version == version);
+    let baseline = baseline(results);
     let here = run.passed_result(baseline).map(|result| result.times.median);
     let there = of_paper(baseline).and_then(|row| row.time_s(system));
-    let passed = run.results.iter().filter(|result| result.passed());
+    let told_there = of_journey(baseline).and_then(|told| told.time_s);
+    let passed = results.iter().filter(|result| result.passed());
     let mut rows: Vec<Row> = passed
         .map(|result| {
-            let published = of_paper(&result.version);
-            let row = row(run, result, published);
+            let row = row(run, result, of_paper(&result.version), of_journey(&result.version));
             Row {
                 baseline: baseline.into(),
+                journey: journey.into(),
                 over_baseline: here.map(|here| here / row.time_s),
                 paper_over_baseline: there.zip(row.paper_time_s).map(|(v0, time)| v0 / time),
+                published_over_baseline: told_there
+                    .zip(row.published_time_s)
+                    .map(|(first, time)| first / time),
                 ..row
             }
         })
@@ -150,7 +196,7 @@ pub fn rows(run: &Run) -> Vec<Row> {
     rows
 }
 
-fn row(run: &Run, result: &Measurement, published: Option<&PaperRow>) -> Row {
+fn row(run: &Run, result: &Measurement, published: Option<&PaperRow>, told: Option<&Told>) -> Row {
     let system = &run.system.name;
     Row {
         from: None,
@@ -171,32 +217,48 @@ fn row(run: &Run, result: &Measurement, published: Option<&PaperRow>) -> Row {
         paper_registers: published.map(|row| row.registers_per_thread),
         order_differs: false,
         flops_source: result.flops_source.clone(),
+        journey: String::new(),
+        tflop: result.flops.map(|flops| flops / 1e12),
+        intensity: None,
+        published_tflop: told.and_then(|told| told.tflop),
+        published_time_s: told.and_then(|told| told.time_s),
+        published_tflops: told.and_then(|told| told.tflops),
+        published_over_baseline: None,
+        published_intensity: told.and_then(|told| told.intensity),
     }
 }
 
-/// Whether the step from the nearest version before goes the other way than in the paper.
+/// Whether the step from the nearest version before goes the other way than in what was published.
 fn order_differs(row: &Row, rows: &[Row]) -> bool {
     let ids = rows.iter().map(|row| row.version.as_str());
     let before = order::nearest_before(&row.version, ids);
     let before = before.and_then(|id| rows.iter().find(|row| row.version == id));
     let faster = |time: fn(&Row) -> Option<f64>| Some(time(row)? < time(before?)?);
     let here = faster(|row| Some(row.time_s));
-    here.zip(faster(|row| row.paper_time_s)).is_some_and(|(here, there)| here != there)
+    let there = faster(|row| row.paper_time_s.or(row.published_time_s));
+    here.zip(there).is_some_and(|(here, there)| here != there)
 }
 
 /// Has the rates follow the operations that the profiler counted, so that one page has one rate.
 pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
     for row in rows {
         if let Some(profile) = profiles.iter().find(|profile| profile.version == row.version) {
+            row.tflop = Some(profile.flops() / 1e12);
             row.tflops = Some(profile.flops() / row.time_s / 1e12);
+            row.intensity = Some(profile.flops() / profile.bytes.hbm);
             row.flops_source = format!("of the profiles below: {}", profile.source);
         }
     }
 }
 
-/// Whether the talk's and the blog's tables belong beside these sections: they name no system, their
-/// times are like those of one of the paper's.
-pub fn has_published_beside(sections: &[Section]) -> bool {
-    let mut rows = sections.iter().flat_map(|section| &section.rows);
-    rows.any(|row| row.system == published::BESIDE_SYSTEM)
+/// The talk's and the blog's tables where they belong beside these sections: they name no system, their
+/// times are like those of one of the paper's. Those whose versions have a section stand there.
+pub fn beside(sections: &[Section]) -> Vec<Published> {
+    let has = |journey: &str| sections.iter().any(|section| section.journey == journey);
+    let papers = sections.iter().filter(|section| section.journey == "paper");
+    let mut rows = papers.flat_map(|section| &section.rows);
+    if !rows.any(|row| row.system == published::BESIDE_SYSTEM) {
+        return Vec::new();
+    }
+    published::beside().into_iter().filter(|table| !has(table.journey)).collect()
 }

@@ -1,10 +1,12 @@
 //! Journeys: lists of versions in the order in which they are told.
 
+use gpp_cpu::version::Cpu;
+use gpp_cpu::versions::CPU;
 use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions::{PAPER, PAST};
+use gpp_kernels::versions::{BLOG, PAPER, PAST, TALK};
 use serde::{Deserialize, Serialize};
 
-use super::{Listed, find};
+use super::{Kernel, Listed, find};
 
 /// What runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +14,7 @@ use super::{Listed, find};
 pub enum BackEnd {
     /// A GPU.
     Gpu,
-    /// The host, which emulates GPU kernels.
+    /// The processor, which emulates GPU kernels.
     Cpu,
 }
 
@@ -27,6 +29,15 @@ pub struct Best {
     pub condition: &'static str,
 }
 
+/// The versions of a journey, as the crate of their kernels lists them.
+#[derive(Clone, Copy)]
+pub enum List {
+    /// For GPUs.
+    Gpu(&'static [&'static Gpu]),
+    /// For processors.
+    Cpu(&'static [&'static Cpu]),
+}
+
 /// Versions in order, each against the one before and all against a baseline, one of them.
 #[derive(Clone, Copy)]
 pub struct Journey {
@@ -37,7 +48,7 @@ pub struct Journey {
     /// Where it is told.
     pub source: &'static str,
     /// Its versions.
-    pub versions: &'static [&'static Gpu],
+    pub list: List,
     /// The version that speed-ups are over in a run that begins with this journey.
     pub baseline: &'static str,
     /// The journey whose last version its first one is compared with.
@@ -47,12 +58,12 @@ pub struct Journey {
 }
 
 /// All journeys.
-pub static JOURNEYS: [Journey; 2] = [
+pub static JOURNEYS: &[Journey] = &[
     Journey {
         id: "paper",
         title: "8 Steps to 3.7 TFLOP/s on NVIDIA V100 GPU",
         source: "arXiv 2008.11326, section III",
-        versions: PAPER,
+        list: List::Gpu(PAPER),
         baseline: "v0",
         continues: None,
         best: &[
@@ -72,7 +83,7 @@ pub static JOURNEYS: [Journey; 2] = [
         id: "past",
         title: "Past the paper",
         source: "docs/past-the-paper.md",
-        versions: PAST,
+        list: List::Gpu(PAST),
         baseline: "v9",
         continues: Some("paper"),
         best: &[
@@ -89,24 +100,86 @@ pub static JOURNEYS: [Journey; 2] = [
             },
         ],
     },
+    Journey {
+        id: "blog",
+        title: "Accelerating HPC Applications with NVIDIA Nsight Compute Roofline Analysis",
+        source: "NVIDIA developer blog, and its repository",
+        list: List::Gpu(BLOG),
+        baseline: "blog:baseline",
+        continues: None,
+        best: &[
+            Best {
+                back_end: BackEnd::Gpu,
+                version: "blog:step4",
+                condition: "the last step, not measured: the blog's figures end at step 3",
+            },
+            Best {
+                back_end: BackEnd::Cpu,
+                version: "blog:step3",
+                condition: "emulated, demo; steps 1 to 4 are within a tenth",
+            },
+        ],
+    },
+    Journey {
+        id: "talk",
+        title: "Guiding Optimization with the Roofline Model",
+        source: "NERSC, February 2020",
+        list: List::Gpu(TALK),
+        baseline: "talk:V1",
+        continues: None,
+        best: &[
+            Best {
+                back_end: BackEnd::Gpu,
+                version: "talk:V9",
+                condition: "not measured: by the talk's figures, on a V100",
+            },
+            Best { back_end: BackEnd::Cpu, version: "talk:V3", condition: "emulated, demo" },
+        ],
+    },
+    Journey {
+        id: "cpu",
+        title: "The kernel in a processor's vectors",
+        source: "docs/processor.md",
+        list: List::Cpu(CPU),
+        baseline: "cpu:threads",
+        continues: None,
+        best: &[Best {
+            back_end: BackEnd::Cpu,
+            version: "cpu:paired",
+            condition: "on two cores with AVX2, demo and demo-complex",
+        }],
+    },
 ];
 
+/// The journey whose best version is the best of all, on each back end.
+const LEADING: [(BackEnd, &str); 2] = [(BackEnd::Gpu, "past"), (BackEnd::Cpu, "cpu")];
+
 impl Journey {
+    /// Its versions.
+    pub fn versions(&self) -> Vec<Listed> {
+        match self.list {
+            List::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
+            List::Cpu(list) => list.iter().map(|cpu| Listed::of(Kernel::Cpu(cpu))).collect(),
+        }
+    }
+
+    /// Its versions' ids.
+    pub fn ids(&self) -> Vec<&'static str> {
+        self.versions().iter().map(Listed::id).collect()
+    }
+
     /// Whether it has this version.
     pub fn has(&self, id: &str) -> bool {
-        self.versions.iter().any(|gpu| gpu.version.id == id)
+        self.ids().contains(&id)
     }
 
     /// The version that one of its versions is compared with: the one before, or the last one of the
     /// journey that this one continues.
     pub fn before(&self, id: &str) -> Option<&'static str> {
-        let at = self.versions.iter().position(|gpu| gpu.version.id == id)?;
-        match at.checked_sub(1) {
-            Some(before) => Some(self.versions[before].version.id),
-            None => {
-                let continued = JOURNEYS.iter().find(|other| Some(other.id) == self.continues)?;
-                Some(continued.versions.last()?.version.id)
-            }
+        let ids = self.ids();
+        match ids.iter().position(|own| *own == id)?.checked_sub(1) {
+            Some(before) => Some(ids[before]),
+            None => journey(self.continues?)?.ids().last().copied(),
         }
     }
 
@@ -116,18 +189,32 @@ impl Journey {
     }
 }
 
+/// The journey of that name.
+pub fn journey(id: &str) -> Option<&'static Journey> {
+    JOURNEYS.iter().find(|journey| journey.id == id)
+}
+
 /// The journey that has this version.
 pub fn journey_of(id: &str) -> Option<&'static Journey> {
     JOURNEYS.iter().find(|journey| journey.has(id))
 }
 
-/// The best version of all on a back end: that of the last journey.
+/// The best version of all on a back end, as the journey that leads there states it.
+///
+/// # Panics
+/// Never: a test looks it up for each back end.
+pub fn best_of_all(back_end: BackEnd) -> &'static Best {
+    let leading = LEADING.iter().find(|(on, _)| *on == back_end);
+    let best = leading.and_then(|(_, id)| journey(id)?.best(back_end));
+    best.expect("every back end has a best version")
+}
+
+/// The version of [`best_of_all`].
 ///
 /// # Panics
 /// Never: a test looks up every best version.
 pub fn best(back_end: BackEnd) -> Listed {
-    let best = JOURNEYS.iter().rev().find_map(|journey| journey.best(back_end));
-    best.and_then(|best| find(best.version)).expect("every back end has a best version")
+    find(best_of_all(back_end).version).expect("a test looks it up")
 }
 
 #[cfg(test)]
@@ -136,14 +223,16 @@ mod tests {
 
     #[test]
     fn what_is_stated_exists() {
-        for journey in &JOURNEYS {
+        for journey in JOURNEYS {
             assert!(journey.has(journey.baseline), "{}", journey.id);
-            for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
-                let best = journey.best(back_end).expect(journey.id);
+            assert!(!journey.best.is_empty(), "{}", journey.id);
+            for best in journey.best {
                 assert!(journey.has(best.version), "{}", best.version);
                 assert!(!best.condition.is_empty());
-                assert_eq!(super::best(back_end).id(), JOURNEYS[1].best(back_end).unwrap().version);
             }
+        }
+        for (back_end, id) in LEADING {
+            assert!(journey(id).unwrap().has(best(back_end).id()));
         }
     }
 

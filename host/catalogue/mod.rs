@@ -10,16 +10,73 @@ pub mod order;
 pub mod published;
 pub mod tuned;
 
+use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Version};
-use gpp_kernels::versions::ALL;
 
-pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, journey_of};
+use crate::error::{Error, Result};
+
+pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey, journey_of};
 
 /// How a version is realised.
 #[derive(Clone, Copy)]
 pub enum Kernel {
     /// For GPUs; on a processor its bodies run in an emulator.
     Gpu(&'static Gpu),
+    /// In the vectors of a processor.
+    Cpu(&'static Cpu),
+}
+
+impl Kernel {
+    /// The version that it realises.
+    pub fn version(self) -> &'static Version {
+        match self {
+            Kernel::Gpu(gpu) => gpu.version,
+            Kernel::Cpu(cpu) => cpu.version,
+        }
+    }
+
+    /// The version's id.
+    pub fn id(self) -> &'static str {
+        self.version().id
+    }
+
+    /// What it is made for.
+    pub fn back_end(self) -> BackEnd {
+        match self {
+            Kernel::Gpu(_) => BackEnd::Gpu,
+            Kernel::Cpu(_) => BackEnd::Cpu,
+        }
+    }
+
+    /// The kernels for GPUs, where it is made for them.
+    pub fn gpu(self) -> Option<&'static Gpu> {
+        match self {
+            Kernel::Gpu(gpu) => Some(gpu),
+            Kernel::Cpu(_) => None,
+        }
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where it is made for processors.
+    pub fn require_gpu(self) -> Result<&'static Gpu> {
+        self.gpu().ok_or_else(|| Error::Data {
+            origin: self.id().into(),
+            what: "is made for processors: --device cpu runs it".into(),
+        })
+    }
+
+    /// Fails where such a device does not run it; a processor runs all.
+    ///
+    /// # Errors
+    /// As [`Kernel::require_gpu`].
+    pub fn require_on(self, back_end: BackEnd) -> Result<()> {
+        match back_end {
+            BackEnd::Gpu => self.require_gpu().map(drop),
+            BackEnd::Cpu => Ok(()),
+        }
+    }
 }
 
 /// A version and how it is realised.
@@ -32,25 +89,33 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// What is realised so.
+    pub fn of(kernel: Kernel) -> Listed {
+        Listed { version: kernel.version(), kernel }
+    }
+
     /// Name on the command line.
     pub fn id(&self) -> &'static str {
         self.version.id
     }
 
-    /// Its kernels for GPUs.
-    pub fn gpu(&self) -> &'static Gpu {
-        let Kernel::Gpu(gpu) = self.kernel;
-        gpu
+    /// Its kernels for GPUs, where it has such.
+    pub fn gpu(&self) -> Option<&'static Gpu> {
+        self.kernel.gpu()
     }
 }
 
 /// All versions, journey by journey.
 pub fn versions() -> impl Iterator<Item = Listed> {
-    let listed = |gpu: &&'static Gpu| Listed { version: gpu.version, kernel: Kernel::Gpu(gpu) };
-    ALL.iter().map(listed)
+    JOURNEYS.iter().flat_map(Journey::versions)
 }
 
 /// The version of that id.
 pub fn find(id: &str) -> Option<Listed> {
     versions().find(|listed| listed.id() == id)
+}
+
+/// Every version that is made for GPUs.
+pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
+    versions().filter_map(|listed| listed.gpu())
 }

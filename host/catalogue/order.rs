@@ -1,6 +1,6 @@
 //! The order in which versions build on each other: that of their journeys.
 
-use super::journey::{JOURNEYS, Journey, journey_of};
+use super::journey::{JOURNEYS, Journey, journey, journey_of};
 use super::versions;
 
 /// A version's place among all, for sorting.
@@ -18,6 +18,18 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
+/// The journey that a version's own goes on from, or its own: what is told in one go.
+pub fn story(id: &str) -> Option<&'static Journey> {
+    let continued = |told: &&'static Journey| told.continues.and_then(journey);
+    std::iter::successors(journey_of(id), continued).last()
+}
+
+/// The versions of a journey and of what goes on from it.
+pub fn told(story_id: &str) -> Vec<&'static str> {
+    let is_of = |id: &&str| story(id).is_some_and(|told| told.id == story_id);
+    all().into_iter().filter(is_of).collect()
+}
+
 /// The versions from one to another.
 pub fn range(first: &str, last: &str) -> Vec<&'static str> {
     let (Some(first), Some(last)) = (place(first), place(last)) else { return Vec::new() };
@@ -33,15 +45,16 @@ pub fn all() -> Vec<&'static str> {
 pub fn past() -> Vec<&'static str> {
     let continued = JOURNEYS.iter().filter(|journey| journey.continues.is_some());
     let from = |journey: &'static Journey| {
-        let own = journey.versions.iter().map(|gpu| gpu.id());
-        let start = journey.versions.first().and_then(|gpu| journey.before(gpu.id()));
+        let own = journey.ids();
+        let start = own.first().and_then(|first| journey.before(first));
         start.into_iter().chain(own)
     };
     continued.flat_map(from).collect()
 }
 
-/// The nearest of these versions that comes before another.
+/// The nearest of these versions that another builds on.
 pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let own = place(id)?;
-    among.into_iter().filter(|other| place(other).is_some_and(|p| p < own)).max_by_key(|o| place(o))
+    let among: Vec<&str> = among.into_iter().collect();
+    let earlier = std::iter::successors(before(id), |id| before(id));
+    earlier.into_iter().find_map(|id| among.iter().find(|other| **other == id).copied())
 }

@@ -79,8 +79,49 @@ fn rows<T: DeserializeOwned>(text: &str) -> Vec<T> {
         .expect("data/published is checked by a test")
 }
 
+/// What the source of a journey says of one of its versions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The version's id.
+    pub version: String,
+    /// 10¹² operations.
+    pub tflop: Option<f64>,
+    /// Seconds.
+    pub time_s: Option<f64>,
+    /// Rate.
+    pub tflops: Option<f64>,
+    /// FLOP/byte on HBM.
+    pub intensity: Option<f64>,
+}
+
+/// What the talk or the blog says of its versions; nothing for other journeys, the paper's is
+/// [`paper`].
+pub fn told(journey: &str) -> Vec<Told> {
+    let of_talk = |row: TalkRow| Told {
+        version: format!("talk:{}", row.version.to_uppercase()),
+        tflop: Some(row.tflop),
+        time_s: Some(row.time_s),
+        tflops: Some(row.tflops),
+        intensity: None,
+    };
+    let of_blog = |row: BlogRow| Told {
+        version: format!("blog:{}", row.step),
+        tflop: None,
+        time_s: row.time_s,
+        tflops: row.tflops,
+        intensity: row.arithmetic_intensity,
+    };
+    match journey {
+        "talk" => talk().into_iter().map(of_talk).collect(),
+        "blog" => blog().into_iter().map(of_blog).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// A published table to stand beside the runs.
 pub struct Published {
+    /// The journey that it is of.
+    pub journey: &'static str,
     /// Who published it, of what.
     pub title: &'static str,
     /// Its headings.
@@ -101,11 +142,13 @@ pub fn beside() -> [Published; 2] {
     });
     [
         Published {
+            journey: "talk",
             title: "The talk (NERSC, February 2020), V100, system not named, in its own order",
             headings: ["talk", "change", "TFLOP", "time [s]", "TFLOP/s"],
             rows: talk.collect(),
         },
         Published {
+            journey: "blog",
             title: "The blog (NVIDIA developer blog), V100, system not named",
             headings: ["blog", "change", "time [s]", "TFLOP/s", "FLOP/byte"],
             rows: blog.collect(),
@@ -113,7 +156,8 @@ pub fn beside() -> [Published; 2] {
     ]
 }
 
-/// The system beside whose runs [`beside`] stands: the one of the paper with times like theirs.
+/// The system beside whose runs [`told`] and [`beside`] stand: the one of the paper with times like
+/// theirs.
 pub const BESIDE_SYSTEM: &str = "si214";
 
 /// The paper's Table I.
@@ -142,5 +186,16 @@ mod tests {
         assert_eq!(talk().len(), 9);
         assert_eq!(blog().len(), 5);
         assert_eq!(blog()[3].arithmetic_intensity, Some(6.3));
+    }
+
+    #[test]
+    fn what_is_told_is_of_versions() {
+        for (journey, without) in [("talk", vec!["talk:bgw"]), ("blog", vec![])] {
+            let told: Vec<String> = told(journey).into_iter().map(|told| told.version).collect();
+            let ids = super::super::journey::journey(journey).unwrap().ids();
+            let expected: Vec<&str> = ids.into_iter().filter(|id| !without.contains(id)).collect();
+            assert_eq!(told, expected);
+        }
+        assert!(told("paper").is_empty());
     }
 }

@@ -78,11 +78,25 @@ pub fn with(version: &Gpu, kernel: &Kernel, max_registers: Option<u32>) -> &'sta
     Box::leak(Box::new(Gpu { version, kernels, beyond, shapes }))
 }
 
-/// `version` in the shape for a device and these poles, where it has others than its own.
+/// `kernel` in the shape for a device and these poles, where it has others than its own.
 ///
 /// # Errors
 /// [`Error::UnknownName`] for a shape without kernels.
 pub fn shaped(
+    kernel: super::Kernel,
+    device: &str,
+    poles: Poles,
+    overrides: Overrides,
+) -> Result<super::Kernel> {
+    match kernel {
+        super::Kernel::Gpu(gpu) => {
+            shaped_gpu(gpu, device, poles, overrides).map(super::Kernel::Gpu)
+        }
+        super::Kernel::Cpu(_) => Ok(kernel),
+    }
+}
+
+fn shaped_gpu(
     version: &'static Gpu,
     device: &str,
     poles: Poles,

@@ -10,7 +10,7 @@ use crate::record::text;
 use crate::render::kernels;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let device = super::device(&args.device, Progress { shown: true })?;
+    let device = super::device(&args.place, &[], Progress { shown: true })?;
     let info = inventory::info(device.as_ref())?;
     if args.json {
         print(|to| writeln!(to, "{}", text(&info)))?;

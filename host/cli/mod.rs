@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod device;
 mod figures;
 mod generate;
 mod info;
@@ -21,28 +22,12 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::catalogue::order;
-use crate::devices::{Choice, Device};
 use crate::error::Error;
 use crate::process::interrupt;
-use crate::process::progress::Progress;
 use crate::process::terminal::note;
 use args::{Cli, Command};
+use device::{device, require_vectors};
 pub use run::exit_code;
-
-/// The device named on the command line.
-fn device(name: &str, progress: Progress) -> crate::Result<Box<dyn Device>> {
-    let choice: Choice = name.parse()?;
-    if choice != Choice::Auto {
-        return crate::devices::open(choice);
-    }
-    match crate::devices::open(Choice::Gpu(0)) {
-        Err(Error::NoGpu { why }) => {
-            progress.say(format_args!("note: running on the CPU, no GPU to use: {why}"));
-            crate::devices::open(Choice::Cpu)
-        }
-        opened => opened,
-    }
-}
 
 /// Runs the command line; the one place that turns errors into exit codes.
 pub fn main() -> ExitCode {
@@ -95,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         && argument.starts_with("--version")
     {
         note(format_args!(
-            "--version names kernel versions: {}, best, all; -V prints the program's own",
+            "--version names kernel versions: {}, best or all; -V prints the program's own",
             order::all().join(", ")
         ));
     }

@@ -1,32 +1,37 @@
-//! `gpp profile`: time the versions, measure the ceilings, and have ncu count.
+//! `gpp profile`: time the versions, measure the ceilings, and have ncu count; on a processor their
+//! sources count.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::args::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs};
+use super::args::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, SMALL_SYSTEM};
 use super::run::{exit_code, say_last};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
+use crate::devices::Choice;
+use crate::devices::host::Host;
+use crate::error::Error;
 use crate::experiments::profile::folder::{CEILINGS, RUN};
-use crate::experiments::profile::{self, Counters, Options, Profiled};
+use crate::experiments::profile::{self, Counters, Options, Profiled, processor};
+use crate::experiments::source::Source;
 use crate::process::output::{self, print};
 use crate::process::progress::Progress;
 use crate::render::profiles::stored;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    if args.from.is_none() && args.device.parse::<Choice>()? == Choice::Cpu {
+        return on_processor(args);
+    }
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(&args.version, BackEnd::Gpu)?;
+    let versions = versions(args.versions.names()?, BackEnd::Gpu)?;
     if let Some(folder) = &args.dir {
         output::require_name("--dir", folder, "folder")?;
     }
     let source = args.problem.source_or(PAPER_SYSTEM)?;
-    let folder = match &args.dir {
-        Some(folder) => folder.clone(),
-        None => PathBuf::from(DEFAULT_FOLDER).join(source.name()),
-    };
+    let folder = folder(args, &source);
     let options = Options {
         versions,
-        all: args.version == "all",
+        all: args.versions.is_whole(),
         counters: match &args.from {
             Some(csv) => Counters::Recorded(csv.clone()),
             None => Counters::Live {
@@ -52,6 +57,43 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
              `gpp profile` writes both on the GPU",
             folder.display()
         ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the records go.
+fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
+    match &args.dir {
+        Some(folder) => folder.clone(),
+        None => PathBuf::from(DEFAULT_FOLDER).join(source.name()),
+    }
+}
+
+/// The processor's journey, or the versions named.
+fn on_processor(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    let of_gpu = [
+        ("--operations", args.operations.is_some()),
+        ("--architecture", args.architecture.is_some()),
+        ("--no-lines", args.no_lines),
+    ];
+    if let Some((flag, _)) = of_gpu.iter().find(|(_, given)| *given) {
+        let what = "has no effect on a CPU".into();
+        return Err(Error::Data { origin: (*flag).into(), what }.into());
+    }
+    let progress = Progress { shown: !args.quiet };
+    let versions = versions(args.versions.given()?.unwrap_or("cpu"), BackEnd::Cpu)?;
+    if let Some(folder) = &args.dir {
+        output::require_name("--dir", folder, "folder")?;
+    }
+    let source = args.problem.source_or(SMALL_SYSTEM)?;
+    let folder = folder(args, &source);
+    let say = |run: &_| say_last(run, progress);
+    match processor::profile(&Host::new(), &source, &versions, &folder, progress, say)? {
+        Profiled::Profiles(profiles) if !args.quiet => {
+            print(|to| stored(to, &profiles, &folder))?;
+        }
+        Profiled::Profiles(_) => {}
+        Profiled::NotVerified(run) => return Ok(exit_code(&run.results)),
     }
     Ok(ExitCode::SUCCESS)
 }

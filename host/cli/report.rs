@@ -16,13 +16,15 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     let records = Records::load(&args.dir)?;
     let run = records.run()?;
-    let mut section = table1::section(&run, None);
-    table1::rate_by(&mut section.rows, &records.profiles);
+    let mut sections = table1::sections(&run, None);
+    for section in &mut sections {
+        table1::rate_by(&mut section.rows, &records.profiles);
+    }
 
     let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
     let inputs = records.files();
     check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let page = html::page(&run, &section, &records.profiles, &records.ceilings)
+    let page = html::page(&run, &sections, &records.profiles, &records.ceilings)
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
     replace(&output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use super::args::{RunArgs, SMALL_SYSTEM};
+use super::args::{AUTO, RunArgs, SMALL_SYSTEM};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::BackEnd;
-use crate::catalogue::names::versions;
+use crate::catalogue::names::{MAIN, ON_PROCESSOR, versions};
 use crate::experiments::run::{self, Options};
 use crate::process::output;
 use crate::process::progress::Progress;
@@ -17,23 +17,31 @@ use crate::render::results;
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
+    let place = &args.measure.place;
+    let given = args.versions.given()?;
     let options = |back_end: BackEnd| -> crate::Result<Options> {
-        let versions = versions(&args.version, back_end)?;
+        let versions = versions(given.unwrap_or(default_names(args, back_end)), back_end)?;
+        // How often is known with the problem.
+        let repetition = args.measure.repetition(back_end, 0);
         let overrides = args.overrides;
-        let options = Options { overrides, ..Options::new(&versions, args.measure.repetition()) };
+        let options = Options { overrides, ..Options::new(&versions, repetition) };
         options.require_effect()?;
         Ok(options)
     };
     // Whatever can fail at once fails before the problem is made and the device opened.
-    options(BackEnd::Gpu)?;
+    let named = options(BackEnd::Gpu)?.versions;
+    let named = given.map_or(Vec::new(), |_| named);
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     if let Some(path) = &output.json {
         output::check(path, source.file().as_slice())?;
     }
-    let device = super::device(&args.measure.device, progress)?;
-    let options = options(device.back_end())?;
+    let device = super::device(place, &named, progress)?;
+    let mut options = options(device.back_end())?;
+    super::require_vectors(place, &options.versions)?;
     options.require_effect_on(device.as_ref())?;
     let problem = source.load(progress)?;
+    options.repetition = args.measure.repetition(device.back_end(), problem.terms());
+    options.emulated = args.measure.emulated(problem.terms());
 
     let count = options.versions.len();
     let show = move |run: &Run| {
@@ -49,6 +57,16 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         })
     })?;
     Ok(exit_code(&run.results))
+}
+
+/// What runs where no version is named. Who names nothing at all is shown what there is.
+fn default_names(args: &RunArgs, back_end: BackEnd) -> &'static str {
+    let names_nothing = args.measure.place.device == AUTO && !args.problem.is_named();
+    match back_end {
+        BackEnd::Gpu => MAIN,
+        BackEnd::Cpu if names_nothing => ON_PROCESSOR,
+        BackEnd::Cpu => "best",
+    }
 }
 
 /// Says the version that was finished last.

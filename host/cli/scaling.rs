@@ -17,15 +17,17 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
     // Whatever can fail at once fails before the device is opened.
-    single("--version", &args.version, BackEnd::Gpu)?;
+    let named = single("--version", &args.version, BackEnd::Gpu)?;
     if let Some(path) = &output.json {
         output::check(path, &[])?;
     }
-    let device = super::device(&args.device, progress)?;
+    let device = super::device(&args.place, &[named], progress)?;
     if device.back_end() == BackEnd::Cpu && !args.quick {
         progress.say("note: all points take hours on a CPU; --quick runs the smallest");
     }
     let version = single("--version", &args.version, device.back_end())?;
+    super::require_vectors(&args.place, &[version])?;
+    version.kernel.require_on(device.back_end())?;
     let ScalingArgs { complex, quick, seed, repeat, .. } = *args;
     let options = Options { version, complex, quick, seed, repeat };
 

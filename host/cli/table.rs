@@ -1,12 +1,13 @@
-//! `gpp table`: Table I of the paper, live.
+//! `gpp table`: Table I of the paper, or the table of another journey, live.
 
 use std::process::ExitCode;
 
 use super::args::{Format, TableArgs, default_for};
 use super::run::{exit_code, say_last};
-use crate::analysis::table1::{self, Section, section};
+use crate::analysis::table1::{self, Row, Section};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
+use crate::error::Error;
 use crate::experiments::run::{self, Options};
 use crate::process::interrupt::Kept;
 use crate::process::output::print;
@@ -19,8 +20,7 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if args.from.is_empty() {
         return live(args);
     }
-    let sections =
-        args.from.iter().map(|path| table1::read(path)).collect::<crate::Result<Vec<_>>>()?;
+    let sections = stored(args)?;
     // The table for the terminal says it itself.
     if !args.quiet && args.format != Format::Terminal {
         for section in &sections {
@@ -33,29 +33,54 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The sections of stored runs, those of the journeys asked for.
+fn stored(args: &TableArgs) -> crate::Result<Vec<Section>> {
+    let wanted = match &args.versions.journey {
+        Some(_) => Some(versions(args.versions.names()?, BackEnd::Gpu)?),
+        None => None,
+    };
+    let mut sections = Vec::new();
+    for path in &args.from {
+        let mut read = table1::read(path)?;
+        if let Some(wanted) = &wanted {
+            let is_wanted = |row: &Row| wanted.iter().any(|version| version.id() == row.version);
+            read.retain(|section| section.rows.iter().any(is_wanted));
+        }
+        if read.is_empty() {
+            let what = format!("has no version of {}", args.versions.names()?);
+            return Err(Error::Data { origin: path.display().to_string(), what });
+        }
+        sections.append(&mut read);
+    }
+    Ok(sections)
+}
+
 fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     // Whatever can fail at once fails before the device is opened.
-    versions(&args.version, BackEnd::Gpu)?;
+    let named = versions(args.versions.names()?, BackEnd::Gpu)?;
     let mut sources = args.problems.named()?;
-    let device = super::device(&args.measure.device, progress)?;
-    let versions = versions(&args.version, device.back_end())?;
+    let device = super::device(&args.measure.place, &named, progress)?;
+    let versions = versions(args.versions.names()?, device.back_end())?;
     if sources.is_empty() {
         let name = default_for(device.info(), false, progress);
         sources.push(args.problems.default_system(name)?);
     }
-    let options = Options::new(&versions, args.measure.repetition());
+    super::require_vectors(&args.measure.place, &versions)?;
     let (format, quiet) = (args.format, args.quiet);
     // A run for each problem.
     let kept = Kept::new(Vec::<Run>::new(), move |runs| {
         let ran = runs.iter().filter(|run| !run.results.is_empty());
-        let sections: Vec<Section> = ran.map(|run| section(run, None)).collect();
+        let sections: Vec<Section> = ran.flat_map(|run| table1::sections(run, None)).collect();
         if sections.is_empty() { Ok(()) } else { show(&sections, format, quiet) }
     });
     let measured = || -> crate::Result<ExitCode> {
         let mut exit = ExitCode::SUCCESS;
         for (at, source) in sources.iter().enumerate() {
             let problem = source.load(progress)?;
+            let repetition = args.measure.repetition(device.back_end(), problem.terms());
+            let emulated = args.measure.emulated(problem.terms());
+            let options = Options { emulated, ..Options::new(&versions, repetition) };
             let keep = |run: &Run| {
                 kept.change(|runs| {
                     runs.truncate(at);

@@ -17,7 +17,8 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &output.json {
         output::check(path, args.problem.input.as_deref().as_slice())?;
     }
-    let device = super::device(&args.measure.device, progress)?;
+    super::require_vectors(&args.measure.place, &[])?;
+    let device = super::device(&args.measure.place, &[], progress)?;
     let source = args.problem.source_for(device.info(), progress)?;
     let problem = source.load(progress)?;
 
@@ -29,7 +30,7 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     };
     let mut said = 0;
     let tuning = keep(show, |kept| {
-        let repetition = args.measure.repetition();
+        let repetition = args.measure.repetition(device.back_end(), problem.terms());
         tuning::tune(device.as_ref(), &problem, repetition, progress, |tuning| {
             kept(tuning);
             // Shapes that cannot run add nothing.

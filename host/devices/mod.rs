@@ -1,18 +1,20 @@
 //! Where the kernels run.
 
-pub mod emulator;
+pub mod fortran;
 pub mod gpu;
+pub mod host;
 pub mod launch;
 
 use std::fmt;
 use std::str::FromStr;
 
-use gpp_kernels::kernel::{self, Entry, Kernel};
+use gpp_kernels::kernel::{Entry, Kernel};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::BackEnd;
+use crate::catalogue::{self, BackEnd};
 use crate::error::{Error, Result};
 use crate::problem::{Problem, SlabView};
+use host::Host;
 
 /// A device that runs every version.
 pub trait Device: Sync {
@@ -34,6 +36,11 @@ pub trait Device: Sync {
     /// run after this call is under way.
     fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
 
+    /// The processor, where it is that.
+    fn host(&self) -> Option<&Host> {
+        None
+    }
+
     /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
     ///
     /// # Errors
@@ -51,23 +58,34 @@ pub trait Worker: Send {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
     /// Sums a slab by a version's kernels, second stage included; it is placed first where it is not.
+    /// `done` is told of how far it is, where that is known.
     ///
     /// # Errors
-    /// As [`Worker::place`]; [`Error::Problem`] where the slab is too large for the kernel.
-    fn sum(&mut self, slab: SlabView<'_>, gpu: &kernel::Gpu) -> Result<SlabSums>;
+    /// As [`Worker::place`]; [`Error::Problem`] where the slab is too large for the kernel;
+    /// [`Error::Data`] where the kernel is for other devices.
+    fn sum(
+        &mut self,
+        slab: SlabView<'_>,
+        kernel: catalogue::Kernel,
+        done: Done,
+    ) -> Result<SlabSums>;
 }
+
+/// Told of the part of a calculation that is done, from any thread and in any order.
+pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// What one calculation on a slab gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlabSums {
     /// `(groups, values)`: the values are the parts of `asx`, then of `ach`, energy by energy.
     pub values: Vec<f64>,
-    /// Groups of `igp`, in their order; one where the kernel keeps one sum of the slab.
+    /// Groups of `igp`, in their order; one where the kernel keeps one sum of the slab, as many as there
+    /// are `igp` where it is made for processors.
     pub groups: usize,
     /// Time of the calculation, data already in place.
     pub seconds: f64,
-    /// Blocks of a launch.
-    pub blocks: u32,
+    /// Blocks of a launch, of kernels for GPUs.
+    pub blocks: Option<u32>,
 }
 
 impl SlabSums {
@@ -78,7 +96,7 @@ impl SlabSums {
 }
 
 /// The id of the host.
-const HOST: &str = "cpu";
+pub const HOST: &str = "cpu";
 
 /// What is known of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,11 +190,11 @@ impl fmt::Display for Choice {
 /// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
 pub fn open(choice: Choice) -> Result<Box<dyn Device>> {
     match choice {
-        Choice::Cpu => Ok(Box::new(emulator::Emulator::new())),
+        Choice::Cpu => Ok(Box::new(Host::new())),
         Choice::Gpu(index) => Ok(Box::new(gpu::Gpu::open(index)?)),
         Choice::Auto => match gpu::Gpu::open(0) {
             Ok(gpu) => Ok(Box::new(gpu)),
-            Err(Error::NoGpu { .. }) => Ok(Box::new(emulator::Emulator::new())),
+            Err(Error::NoGpu { .. }) => Ok(Box::new(Host::new())),
             Err(error) => Err(error),
         },
     }

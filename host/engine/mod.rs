@@ -3,7 +3,8 @@
 //! The slabs of a problem are dealt out to workers, each on a device of its own or sharing one. What they
 //! sum is kept for each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) and added here in the
 //! order of `igp`: see [`total`]. So slabs of whole groups, of any size and on any number of workers,
-//! give the same bits. The paper's grids have one group, the slab: the same slabs give the same bits.
+//! give the same bits. Kernels for processors have groups of one `igp`, the paper's grids one group, the
+//! slab: the same slabs give the same bits.
 //!
 //! A problem that is one slab stays where it was put first; a run is then nothing but its launches.
 
@@ -14,9 +15,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use gpp_kernels::kernel::Gpu;
-
-use crate::devices::{Device, SlabSums, Worker};
+use crate::catalogue::Kernel;
+use crate::devices::{Device, Done, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::{Problem, Sums};
 
@@ -35,8 +35,8 @@ pub struct Calculation {
     /// Seconds, data in place: of the worker that took longest. Workers on one device have its time
     /// between them.
     pub seconds: f64,
-    /// Blocks of a launch, for the first slab.
-    pub blocks: u32,
+    /// Blocks of a launch, for the first slab, of kernels for GPUs.
+    pub blocks: Option<u32>,
 }
 
 impl<'a> Engine<'a> {
@@ -77,21 +77,35 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// [`Error::Data`] where slabs are no whole groups of the kernel; those of the workers.
-    pub fn run(&mut self, gpu: &Gpu) -> Result<Calculation> {
-        self.require_whole_groups(gpu)?;
+    pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
+        self.run_telling(kernel, &|_| ())
+    }
+
+    /// The same; `done` is told of the part that is done, where the device knows it.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
+    pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
+        self.require_whole_groups(kernel)?;
         let (problem, slabs) = (self.problem, &self.slabs);
         // Each begins with a slab of its own, so that as many slabs as workers stay where they are.
         let next = AtomicUsize::new(self.workers.len());
+        let (all, summed) = (problem.header().ngpown as f64, AtomicUsize::new(0));
         let work = |first: usize, worker: &mut dyn Worker| -> Result<Vec<(usize, SlabSums)>> {
-            let mut done = Vec::new();
+            let mut share = Vec::new();
             let mut at = first;
             while let Some(slab) = slabs.get(at) {
-                let sums = worker.sum(problem.slab().part(slab.clone()), gpu);
+                let of_slab = |part: f64| {
+                    let before = summed.load(Ordering::Relaxed) as f64;
+                    done((before + part * slab.len() as f64) / all);
+                };
+                let sums = worker.sum(problem.slab().part(slab.clone()), kernel, &of_slab);
+                summed.fetch_add(slab.len(), Ordering::Relaxed);
                 // Nobody begins another slab of a run that has failed.
-                done.push((at, sums.inspect_err(|_| next.store(slabs.len(), Ordering::Relaxed))?));
+                share.push((at, sums.inspect_err(|_| next.store(slabs.len(), Ordering::Relaxed))?));
                 at = next.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(done)
+            Ok(share)
         };
         let shares: Vec<Vec<(usize, SlabSums)>> = match &mut self.workers[..] {
             [only] => vec![work(0, only.as_mut())?],
@@ -115,14 +129,14 @@ impl<'a> Engine<'a> {
         let mut all: Vec<(usize, SlabSums)> = shares.into_iter().flatten().collect();
         all.sort_by_key(|(at, _)| *at);
         let sums = total::of(all.iter().map(|(_, sums)| sums), problem.nw());
-        let blocks = all.first().map_or(0, |(_, sums)| sums.blocks);
+        let blocks = all.first().and_then(|(_, sums)| sums.blocks);
         Ok(Calculation { sums, seconds, blocks })
     }
 
     /// Fails where a slab other than the last ends within a group.
-    fn require_whole_groups(&self, gpu: &Gpu) -> Result<()> {
-        let kernel = self.problem.plan().kernel(gpu);
-        let (Some(group), [first, _, ..]) = (kernel.igp_of_group(), &self.slabs[..]) else {
+    fn require_whole_groups(&self, kernel: Kernel) -> Result<()> {
+        let group = kernel.gpu().and_then(|gpu| self.problem.plan().kernel(gpu).igp_of_group());
+        let (Some(group), [first, _, ..]) = (group, &self.slabs[..]) else {
             return Ok(());
         };
         if first.len().is_multiple_of(group as usize) {
@@ -132,7 +146,7 @@ impl<'a> Engine<'a> {
             origin: self.problem.name().into(),
             what: format!(
                 "{} needs slabs of whole groups, {group} igp each; they have {} igp",
-                gpu.id(),
+                kernel.id(),
                 first.len()
             ),
         })

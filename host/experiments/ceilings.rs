@@ -1,9 +1,14 @@
 //! What a device can do: measured ceilings, and those that its clocks and widths promise.
 
+use gpp_cpu::ceilings::Effort;
+use gpp_cpu::pool::Threads;
+
 use crate::devices::Device as _;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::ceilings::Limits;
+use crate::devices::host::Host;
 use crate::error::Result;
+use crate::problem::memory;
 use crate::record::SCHEMA;
 use crate::record::ceilings::{Ceilings, Theoretical};
 use crate::record::provenance::kernels_by;
@@ -19,10 +24,34 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
         device: gpu.info().name.clone(),
         kernels_by: kernels_by(),
         fp64: limits.fp64,
+        fp64_by_level: None,
         hbm: limits.hbm,
         l2: limits.l2,
         l1: limits.l1,
         theoretical: theoretical(&limits),
+    })
+}
+
+/// Measures the ceilings of a processor, with all its threads; reads are by the vectors that it is used
+/// with.
+///
+/// # Errors
+/// [`crate::Error::Threads`], [`crate::Error::Memory`].
+pub fn of_processor(host: &Host, effort: &Effort) -> Result<Ceilings> {
+    memory::require("measuring the memory's bandwidth", 8 * effort.memory as u64)?;
+    let level = host.level();
+    let found = gpp_cpu::ceilings::measure(host.pool(Threads::All)?, level, effort);
+    let by_level = found.fp64.iter().map(|(level, rate)| (level.to_string(), *rate)).collect();
+    Ok(Ceilings {
+        schema: SCHEMA,
+        device: host.info().name.clone(),
+        kernels_by: None,
+        fp64: found.fp64_at(level),
+        fp64_by_level: Some(by_level),
+        hbm: found.memory,
+        l2: found.l2,
+        l1: found.l1,
+        theoretical: Theoretical { fp64: None, hbm: None, l1: None, shared: None },
     })
 }
 
@@ -32,10 +61,10 @@ fn theoretical(limits: &Limits) -> Theoretical {
     Theoretical {
         fp64: fp64_lanes(limits.capability).map(|lanes| 2.0 * lanes * cycles),
         // Two transfers a clock.
-        hbm: 2.0 * limits.memory_hertz * limits.bus_bits / 8.0,
-        l1: 128.0 * cycles,
+        hbm: Some(2.0 * limits.memory_hertz * limits.bus_bits / 8.0),
+        l1: Some(128.0 * cycles),
         // SMs × 4 B × lanes × clock (rules of thumb for shared memory).
-        shared: 4.0 * 32.0 * cycles,
+        shared: Some(4.0 * 32.0 * cycles),
     }
 }
 
@@ -70,8 +99,8 @@ mod tests {
         // The archive's, to a millionth.
         let near = |value: f64, archived: f64| (value / archived - 1.0).abs() <= 1e-6;
         assert!(near(theoretical.fp64.unwrap(), 33_454_080_000_000.0));
-        assert!(near(theoretical.hbm, 4_814_304_000_000.0), "{}", theoretical.hbm);
-        assert!(near(theoretical.shared, 33_454_080_000_000.0));
+        assert!(near(theoretical.hbm.unwrap(), 4_814_304_000_000.0), "{theoretical:?}");
+        assert!(near(theoretical.shared.unwrap(), 33_454_080_000_000.0));
         assert_eq!(fp64_lanes((13, 0)), None);
     }
 }

@@ -46,7 +46,8 @@ pub struct Options {
 /// # Errors
 /// [`Error::Data`] for one that it lacks, unless `all` were asked for.
 pub fn both_have(versions: Vec<Listed>, names: &str) -> Result<Vec<Listed>> {
-    let (has, lacks): (Vec<_>, Vec<_>) = versions.into_iter().partition(|v| OnBoth::has(v.gpu()));
+    let (has, lacks): (Vec<_>, Vec<_>) =
+        versions.into_iter().partition(|version| version.gpu().is_some_and(OnBoth::has));
     match lacks.first() {
         Some(lacking) if names != "all" => Err(Error::Data {
             origin: format!("--version {names}"),
@@ -92,8 +93,8 @@ pub fn compare(
         let system = problem.name();
         let bar = progress.bar(&format!("comparing {system}"), options.versions.len() as u64 + 1);
         for version in &options.versions {
-            let [rust, cuda] =
-                race.run([Side::Rust, Side::Cuda].map(|side| (side, version.gpu())))?;
+            let kernels = version.kernel.require_gpu()?;
+            let [rust, cuda] = race.run([Side::Rust, Side::Cuda].map(|side| (side, kernels)))?;
             found.failures.append(&mut race.failures);
             found.parity.push(Parity {
                 version: version.id().into(),
@@ -107,9 +108,10 @@ pub fn compare(
             each(&found);
             bar.inc(1);
         }
-        let of_paper = |id| catalogue::find(id).expect("a version of the paper").gpu();
-        let [v3, v8] = ["v3", "v8"].map(of_paper);
-        let fastest = best(BackEnd::Gpu).gpu();
+        let [v3, v8] = ["v3", "v8"].map(|id| {
+            catalogue::find(id).and_then(|listed| listed.gpu()).expect("a version of the paper")
+        });
+        let fastest = best(BackEnd::Gpu).kernel.require_gpu()?;
         let [ours, cuda, v3] =
             race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)])?;
         found.failures.append(&mut race.failures);

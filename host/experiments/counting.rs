@@ -3,26 +3,30 @@
 //! Problems too large to count whole are sampled: every band, and evenly spaced G′ and G. What a
 //! version does once for all bands then still weighs as it should.
 
+use gpp_cpu::problem::Task;
+use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::grid::Thread;
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::layout::Layout;
 use rayon::prelude::*;
 
+use crate::catalogue::Kernel;
 use crate::devices::launch::Launch;
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local};
+use crate::problem::vectors::{self, Order};
 use crate::problem::{Header, Matrices, Origin, Problem};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
 
-/// Counts the operations of `version` on `problem`, or on an even sample of it.
+/// Counts the operations of a version on `problem`, or on an even sample of it.
 ///
 /// # Errors
 /// Those of [`Problem::new`], for a sample that breaks its rules.
-pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
+pub fn count(kernel: Kernel, problem: &Problem) -> Result<PerTerm> {
     let sample;
     let problem = if problem.terms() > MAX_TERMS {
         sample = sampled(problem)?;
@@ -30,6 +34,25 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
     } else {
         problem
     };
+    let counts = match kernel {
+        Kernel::Gpu(gpu) => of_gpu(gpu, problem)?,
+        Kernel::Cpu(cpu) => of_cpu(cpu, problem)?,
+    };
+    let per_term = |count: u64| count as f64 / problem.terms() as f64;
+    Ok(PerTerm {
+        add: per_term(counts.add),
+        mul: per_term(counts.mul),
+        fma: per_term(counts.fma),
+        div: per_term(counts.div),
+        rcp: per_term(counts.rcp),
+        sqrt: per_term(counts.sqrt),
+        compare: per_term(counts.compare),
+        terms: problem.terms(),
+    })
+}
+
+/// Operations of a version for GPUs on all of a problem.
+fn of_gpu(version: &Gpu, problem: &Problem) -> Result<Counts> {
     let (bands, slab, plan) = (problem.bands(), problem.slab(), problem.plan());
     let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
     let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
@@ -56,17 +79,23 @@ pub fn count(version: &Gpu, problem: &Problem) -> Result<PerTerm> {
             .reduce(Counts::default, Counts::plus);
         counts = counts.plus(launch);
     }
-    let per_term = |count: u64| count as f64 / problem.terms() as f64;
-    Ok(PerTerm {
-        add: per_term(counts.add),
-        mul: per_term(counts.mul),
-        fma: per_term(counts.fma),
-        div: per_term(counts.div),
-        rcp: per_term(counts.rcp),
-        sqrt: per_term(counts.sqrt),
-        compare: per_term(counts.compare),
-        terms: problem.terms(),
-    })
+    Ok(counts)
+}
+
+/// Operations of a version for processors on all of a problem.
+fn of_cpu(version: &Cpu, problem: &Problem) -> Result<Counts> {
+    let (bands, slab, plan) = (problem.bands(), problem.slab(), problem.plan());
+    let Needs { relaid, plan: follows } = version.needs;
+    let relaid = relaid.then(|| vectors::relaid(bands, plan, Order::of(plan, follows)));
+    let relaid = relaid.transpose()?;
+    let aqsm_local = aqsm_local(slab, plan, Layout::Swapped);
+    let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
+    Ok(version.count(&Task {
+        bands: vectors::bands(bands),
+        relaid: relaid.as_ref(),
+        slab: vectors::slab(slab, &aqsm_local),
+        plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
+    }))
 }
 
 /// All bands with evenly spaced G′ and G.

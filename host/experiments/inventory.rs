@@ -1,14 +1,17 @@
 //! What there is: a device and its kernels, versions and systems.
 
+use gpp_cpu::level::Level;
+use gpp_cpu::pool::Threads;
 use gpp_kernels::kernel;
 
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, best};
+use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
 use crate::devices::Device;
 use crate::devices::gpu::NO_KERNELS;
+use crate::devices::host::Host;
 use crate::error::Result;
 use crate::problem::systems::SYSTEMS;
 use crate::record::info::{
-    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, SCHEMA,
+    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, Processor, SCHEMA,
 };
 use crate::record::provenance::{PROGRAM, Provenance};
 use crate::record::system::Poles;
@@ -16,18 +19,18 @@ use crate::record::system::Poles;
 /// A device and every version's kernels on it.
 ///
 /// # Errors
-/// [`crate::Error::Driver`].
+/// [`crate::Error::Driver`]; [`crate::Error::Threads`].
 pub fn info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
-    for listed in catalogue::versions() {
+    for gpu in catalogue::for_gpus() {
         let entries = |kernel: &'static kernel::Kernel| {
             kernel.entries.iter().map(move |entry| (kernel, entry))
         };
-        for (launch, entry) in listed.gpu().kernels.iter().flat_map(entries) {
+        for (launch, entry) in gpu.kernels.iter().flat_map(entries) {
             let kernel = device.kernel(launch, entry)?;
             kernels.push(Kernel {
-                version: listed.id().into(),
-                change: listed.version.change.into(),
+                version: gpu.id().into(),
+                change: gpu.version.change.into(),
                 symbol: kernel.symbol,
                 energies: entry.energies,
                 threads_per_block: launch.threads,
@@ -44,7 +47,19 @@ pub fn info(device: &dyn Device) -> Result<Info> {
         provenance: Provenance::now(device.info()),
         device: device.info().clone(),
         no_kernels: NO_KERNELS.map(str::to_string),
+        processor: device.host().map(processor).transpose()?,
         kernels,
+    })
+}
+
+fn processor(host: &Host) -> Result<Processor> {
+    let (cores, all) = (host.pool(Threads::Cores)?, host.pool(Threads::All)?);
+    Ok(Processor {
+        cores: cores.threads(),
+        threads: all.threads(),
+        bound: cores.bound() && all.bound(),
+        levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
+        level: host.level().to_string(),
     })
 }
 
@@ -72,23 +87,27 @@ pub fn listing() -> Listing {
         schema: SCHEMA,
         versions: versions.collect(),
         journeys: JOURNEYS.iter().map(journey).collect(),
+        best: [BackEnd::Gpu, BackEnd::Cpu].map(|on| listed_best(best_of_all(on))).into(),
         systems: systems.collect(),
     }
 }
 
 fn journey(journey: &Journey) -> ListedJourney {
-    let best = journey.best.iter().map(|best| ListedBest {
-        back_end: best.back_end,
-        version: best.version.into(),
-        condition: best.condition.into(),
-    });
     ListedJourney {
         id: journey.id.into(),
         title: journey.title.into(),
         source: journey.source.into(),
-        versions: journey.versions.iter().map(|gpu| gpu.id().into()).collect(),
+        versions: journey.ids().into_iter().map(str::to_string).collect(),
         baseline: journey.baseline.into(),
         continues: journey.continues.map(str::to_string),
-        best: best.collect(),
+        best: journey.best.iter().map(listed_best).collect(),
+    }
+}
+
+fn listed_best(best: &Best) -> ListedBest {
+    ListedBest {
+        back_end: best.back_end,
+        version: best.version.into(),
+        condition: best.condition.into(),
     }
 }

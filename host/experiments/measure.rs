@@ -1,14 +1,16 @@
 //! Running one version and what is recorded of it.
 
+use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use super::counting;
-use crate::devices::Device;
+use crate::catalogue::Kernel;
 use crate::devices::launch::entry;
+use crate::devices::{Device, Done, KernelInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Problem, Sums};
-use crate::record::run::{Measurement, TileShape};
+use crate::record::run::{Measurement, Threads, TileShape};
 use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
@@ -20,7 +22,11 @@ pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, s
 pub const SOURCE_COUNTS: &str =
     "the version's source, run with a counting number: no counters of these kernels are archived";
 
-/// Has `engine` run `version` on `device` and compares the sums with `reference`.
+/// Source of those of a version for processors.
+pub const COUNTED: &str = "the version's source, run with a counting number";
+
+/// Has `engine` run a version on `device` and compares the sums with `reference`; `done` is told how many
+/// calculations are done, and which part of the next one.
 ///
 /// # Errors
 /// Those of the device.
@@ -28,30 +34,78 @@ pub const SOURCE_COUNTS: &str =
 /// # Panics
 /// Where `repetition` has no run at all.
 pub fn measure(
-    version: &Gpu,
+    version: Kernel,
     device: &dyn Device,
     engine: &mut Engine,
     reference: Option<&Reference>,
     repetition: Repetition,
-    mut after_each: impl FnMut(),
+    done: Done,
 ) -> Result<Measurement> {
     let mut samples = Vec::with_capacity(repetition.repeat);
     let mut last: Option<Sums> = None;
     let mut deterministic = true;
-    let mut launched = 0;
-    for run in 0..repetition.warmup + repetition.repeat {
-        let Calculation { sums, seconds, blocks } = engine.run(version)?;
+    let mut launched = None;
+    for run in 0..repetition.runs() {
+        let Calculation { sums, seconds, blocks } =
+            engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
         last = Some(sums);
         if run >= repetition.warmup {
             samples.push(seconds);
         }
-        after_each();
+        done((run + 1) as f64);
     }
     let problem = engine.problem();
     let sums = problem.start().plus(&last.expect("there is at least one run"));
-    let launch = problem.plan().kernel(version);
+    let verification = judged(problem, &sums, reference, deterministic);
+    let times = Times::of(samples);
+    let kernel = match version {
+        Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
+        Kernel::Cpu(cpu) => for_cpu(cpu, device, problem)?,
+    };
+    let flops = kernel.flops_per_term * problem.terms() as f64;
+    Ok(Measurement {
+        version: version.id().into(),
+        device: device.info().id.clone(),
+        emulated: Some(version.back_end() != device.back_end()),
+        spread: Some(times.spread()),
+        flops: Some(flops),
+        flops_source: kernel.flops_source.into(),
+        tflops: Some(flops / times.median / 1e12),
+        times,
+        kernel: kernel.known.as_ref().map(|known| known.symbol.clone()),
+        registers: kernel.known.as_ref().and_then(|known| known.registers),
+        local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),
+        warps_per_sm: kernel.known.as_ref().and_then(|known| known.warps_per_sm),
+        threads_per_block: kernel.threads_per_block,
+        blocks: launched,
+        shape: kernel.shape,
+        simd: kernel.simd,
+        threads: kernel.threads,
+        sums,
+        deterministic,
+        verification,
+    })
+}
+
+/// What is recorded of the kernel that ran; what does not apply is `None`.
+struct Ran {
+    flops_per_term: f64,
+    flops_source: &'static str,
+    known: Option<KernelInfo>,
+    threads_per_block: Option<u32>,
+    shape: Option<TileShape>,
+    simd: Option<String>,
+    threads: Option<Threads>,
+}
+
+fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Problem) -> Result<Ran> {
+    let launch = problem.plan().kernel(gpu);
+    let (flops_per_term, flops_source) = match launch.flops_per_term {
+        Some(archived) => (archived, ARCHIVED_COUNTS),
+        None => (counting::count(Kernel::Gpu(gpu), problem)?.flops(), SOURCE_COUNTS),
+    };
     let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {
             tile: shape.tile,
@@ -60,32 +114,28 @@ pub fn measure(
         }),
         _ => None,
     };
-    let verification = judged(problem, &sums, reference, deterministic);
-    let times = Times::of(samples);
-    let (per_term, flops_source) = match launch.flops_per_term {
-        Some(archived) => (archived, ARCHIVED_COUNTS),
-        None => (counting::count(version, problem)?.flops(), SOURCE_COUNTS),
-    };
-    let flops = per_term * problem.terms() as f64;
-    let kernel = device.kernel(launch, entry(launch, problem.nw()))?;
-    Ok(Measurement {
-        version: version.id().into(),
-        device: device.info().id.clone(),
-        spread: Some(times.spread()),
-        flops: Some(flops),
-        flops_source: flops_source.into(),
-        tflops: Some(flops / times.median / 1e12),
-        times,
-        kernel: Some(kernel.symbol),
-        registers: kernel.registers,
-        local_bytes: kernel.local_bytes,
-        warps_per_sm: kernel.warps_per_sm,
-        threads_per_block: launch.threads,
-        blocks: launched,
+    Ok(Ran {
+        flops_per_term,
+        flops_source,
+        known: Some(device.kernel(launch, entry(launch, problem.nw()))?),
+        threads_per_block: Some(launch.threads),
         shape,
-        sums,
-        deterministic,
-        verification,
+        simd: None,
+        threads: None,
+    })
+}
+
+fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Problem) -> Result<Ran> {
+    let host = device.host().expect("it ran on a processor");
+    let pool = host.pool(cpu.threads)?;
+    Ok(Ran {
+        flops_per_term: counting::count(Kernel::Cpu(cpu), problem)?.flops(),
+        flops_source: COUNTED,
+        known: None,
+        threads_per_block: None,
+        shape: None,
+        simd: Some(host.level().to_string()),
+        threads: Some(Threads { count: pool.threads() as u32, bound: pool.bound() }),
     })
 }
 

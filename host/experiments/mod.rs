@@ -10,6 +10,7 @@ pub mod golden;
 pub mod inventory;
 pub mod measure;
 pub mod profile;
+pub mod race;
 pub mod run;
 pub mod scaling;
 pub mod source;

@@ -113,11 +113,11 @@ fn point(
     };
     let problem = synthesis::synthesise(&system, options.seed, Progress { shown: false })?;
     let mut engine = Engine::whole(device, &problem)?;
-    let (gpu, poles) = (options.version.gpu(), problem.plan().poles());
-    let version = shaped(gpu, &device.info().name, poles, Overrides::default())?;
+    let (kernel, poles) = (options.version.kernel, problem.plan().poles());
+    let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
     let reference = reference(&mut engine)?;
     let repetition = Repetition { warmup: WARMUP, repeat: options.repeat };
-    let measured = measure(version, device, &mut engine, Some(&reference), repetition, || ())?;
+    let measured = measure(version, device, &mut engine, Some(&reference), repetition, &|_| ())?;
     let seconds = measured.times.median;
     Ok(Point {
         line,
@@ -150,6 +150,6 @@ fn reference(engine: &mut Engine) -> Result<Reference> {
         return Ok(reference);
     }
     let judge = catalogue::find("v3").expect("v3 is a version of the paper");
-    let sums = engine.run(judge.gpu())?.sums;
+    let sums = engine.run(judge.kernel)?.sums;
     Ok(Reference::new(problem.start().plus(&sums), Source::Device, quiet))
 }

@@ -4,7 +4,7 @@ use gpp_kernels::tiling::Shape;
 
 use super::measure::measure;
 use crate::catalogue::tuned::{shape, shapes, with};
-use crate::catalogue::{BackEnd, best};
+use crate::catalogue::{BackEnd, Kernel, best};
 use crate::devices::Device;
 use crate::devices::launch::entry;
 use crate::engine::Engine;
@@ -37,7 +37,7 @@ pub fn tune(
     progress: Progress,
     mut each: impl FnMut(&Tuning),
 ) -> Result<Tuning> {
-    let tuned = best(device.back_end()).gpu();
+    let tuned = best(BackEnd::Gpu).kernel.require_gpu()?;
     let provenance = Provenance::now(device.info()).of(problem.origin(), repetition);
     let reference = reference::of(problem, progress);
     let mut engine = Engine::whole(device, problem)?;
@@ -71,7 +71,8 @@ pub fn tune(
         if let Some(Shape { tile, warps }) = shape(kernel).filter(|_| known.warps_per_sm != Some(0))
         {
             let reference = reference.as_ref();
-            let measured = measure(version, device, &mut engine, reference, repetition, || ())?;
+            let measured =
+                measure(Kernel::Gpu(version), device, &mut engine, reference, repetition, &|_| ())?;
             let shape = TileShape { tile, warps, max_registers: cap };
             tuning.results.push(Trial::of(shape, &measured));
         }

@@ -177,6 +177,9 @@ fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, Fig
     let mut pictures = vec![("docs/images/terminal.svg".to_string(), terminal::svg(&system.run))];
     for figure in FIGURES.iter().filter(|figure| figure.paper.is_none()) {
         let shown = figure.of(&system.profiles);
+        if shown.is_empty() {
+            continue;
+        }
         let svg = chart::svg(&figure.title(&shown), &shown, &system.ceilings)?;
         pictures.push((format!("docs/images/{}.svg", figure.name), svg));
     }

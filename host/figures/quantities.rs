@@ -111,7 +111,7 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
                 "fused" => 100.0 * profile.fma_ratio(),
                 "hbm" => profile.bytes.hbm / 1e9,
                 "hbm-time" => profile.bytes.hbm / archived.ceilings.hbm * 1e3,
-                "l2" => profile.bytes.l2 / 1e9,
+                "l2" => return number(profile.bytes.l2.map(|bytes| bytes / 1e9)),
                 _ => profile.flops() / profile.bytes.hbm,
             })
         }

@@ -34,10 +34,11 @@ fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> S
     line(&headings) + &line(&rule) + &rows
 }
 
-/// Every version beside the paper, with links to the sources.
+/// Every version of the paper and past it beside the paper's figures, with links to the sources.
 fn versions(system: &System) -> String {
     let mut rows = Vec::new();
-    let rated = table1::rows(&system.run);
+    let mut rated = table1::rows(&system.run);
+    rated.retain(|row| row.journey == "paper");
     let baseline = rated.first().map_or("", |row| &row.baseline);
     let over = format!("over {baseline}");
     for row in &rated {
@@ -104,16 +105,16 @@ fn profiles(archive: &Archive, system: &str, chosen: &str) -> Found<String> {
     Ok(markdown(&headings, rows))
 }
 
-/// Versions by a list of ids, `v8-` standing for v8 and all after it.
+/// Versions by a list of ids, `v8-` standing for v8 and all that are told after it.
 fn versions_of(chosen: &str) -> Found<Vec<&'static str>> {
-    let all = order::all();
     let mut found = Vec::new();
     for word in chosen.split(',') {
         let id = word.trim_end_matches('-');
         let none = || FigureError::NoName { what: "version", name: id.into(), of: "" };
-        let first = order::place(id).ok_or_else(none)?;
-        let last = if word.ends_with('-') { all.len() } else { first + 1 };
-        found.extend(&all[first..last]);
+        let told = order::story(id).map_or(Vec::new(), |story| order::told(story.id));
+        let first = told.iter().position(|own| *own == id).ok_or_else(none)?;
+        let last = if word.ends_with('-') { told.len() } else { first + 1 };
+        found.extend(&told[first..last]);
     }
     Ok(found)
 }

@@ -15,7 +15,7 @@ const PASSED: &str = "passed";
 
 /// An archived run as `gpp` prints it, as SVG.
 pub fn svg(run: &Run) -> String {
-    let command = format!("gpp --version all --system {}", run.system.name);
+    let command = format!("gpp --system {}", run.system.name);
     let lines = lines(run, &command);
     let letters = |line: &String| line.chars().count();
     let widest = lines.iter().map(letters).max().unwrap_or(0) as f64 * LETTER;

@@ -15,6 +15,7 @@ pub mod source;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
+pub mod vectors;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -13,24 +13,60 @@ pub struct Progress {
     pub shown: bool,
 }
 
+/// Marks of a step of a [`FineBar`].
+const MARKS: f64 = 1000.0;
+
+/// A bar that moves within its steps, from any thread.
+pub struct FineBar(ProgressBar);
+
+impl FineBar {
+    /// So many steps are done, and a part of the next one; never fewer than before.
+    pub fn set(&self, steps: f64) {
+        let marks = (steps * MARKS) as u64;
+        if marks > self.0.position() {
+            self.0.set_position(marks);
+        }
+    }
+
+    /// What is being done.
+    pub fn set_message(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// Takes it off the terminal.
+    pub fn finish_and_clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Progress {
     /// A bar of `steps` on standard error, hidden where that is no terminal.
-    ///
-    /// # Panics
-    /// Never: its template is valid.
     pub fn bar(self, what: &str, steps: u64) -> ProgressBar {
+        self.with_marks(what, steps, 1)
+    }
+
+    /// The same that moves within a step as well.
+    pub fn fine_bar(self, what: &str, steps: u64) -> FineBar {
+        FineBar(self.with_marks(what, steps, MARKS as u64))
+    }
+
+    fn with_marks(self, what: &str, steps: u64, marks: u64) -> ProgressBar {
         let target =
             if self.shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        // Before the first step nothing is known of the time left.
+        // Before the first mark nothing is known of the time left.
         let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             if state.pos() > 0 {
                 let _ = write!(to, ", {:#} left", HumanDuration(state.eta()));
             }
         };
-        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {pos}/{len}{left}")
+        let of_steps = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{}/{steps}", state.pos() / marks);
+        };
+        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {steps}{left}")
             .expect("the template is valid")
-            .with_key("left", left);
-        let bar = ProgressBar::with_draw_target(Some(steps), target)
+            .with_key("left", left)
+            .with_key("steps", of_steps);
+        let bar = ProgressBar::with_draw_target(Some(steps * marks), target)
             .with_style(style)
             .with_message(what.to_string());
         if self.shown {

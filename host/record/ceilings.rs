@@ -1,5 +1,7 @@
 //! What a device can do. Measured and theoretical figures are kept apart.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Record, first};
@@ -14,8 +16,11 @@ pub struct Ceilings {
     pub device: String,
     /// The compiler of the kernels that measured them and its LLVM, where it is known.
     pub kernels_by: Option<String>,
-    /// FP64 operations, all of them fused.
+    /// FP64 operations, all of them fused; of a processor in the widest vectors that were used.
     pub fp64: f64,
+    /// The same in the vectors of each level that a processor has; null of a GPU.
+    #[serde(default)]
+    pub fp64_by_level: Option<BTreeMap<String, f64>>,
     /// Reads from memory.
     pub hbm: f64,
     /// Reads from L2.
@@ -30,15 +35,22 @@ impl Record for Ceilings {
     const KIND: Kind = Kind::Ceilings;
 }
 
-/// Ceilings computed from the device's clocks and widths.
+impl Ceilings {
+    /// Whether they are of a processor.
+    pub fn of_processor(&self) -> bool {
+        self.fp64_by_level.is_some()
+    }
+}
+
+/// Ceilings computed from the device's clocks and widths, where these are known: not of a processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Theoretical {
     /// FP64 operations at the highest clock, where the capability's lanes are known.
     pub fp64: Option<f64>,
     /// Memory clock × bus width, two transfers a clock.
-    pub hbm: f64,
+    pub hbm: Option<f64>,
     /// 128 bytes a clock and multiprocessor.
-    pub l1: f64,
+    pub l1: Option<f64>,
     /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
-    pub shared: f64,
+    pub shared: Option<f64>,
 }

@@ -23,8 +23,25 @@ pub struct Info {
     pub device: DeviceInfo,
     /// Why there are no kernels for a GPU in this build, where there are none.
     pub no_kernels: Option<String>,
-    /// Every kernel of every version.
+    /// What versions made for processors use of it, where it is a processor.
+    pub processor: Option<Processor>,
+    /// Every kernel of every version for GPUs.
     pub kernels: Vec<Kernel>,
+}
+
+/// What versions made for processors use of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processor {
+    /// Threads of versions that run one for each core.
+    pub cores: usize,
+    /// Threads of the others.
+    pub threads: usize,
+    /// Whether each is bound to its core.
+    pub bound: bool,
+    /// Names of the vectors that it has, the widest last.
+    pub levels: Vec<String>,
+    /// The one that is used.
+    pub level: String,
 }
 
 /// One kernel on a device.
@@ -60,6 +77,8 @@ pub struct Listing {
     pub versions: Vec<Listed>,
     /// All journeys.
     pub journeys: Vec<ListedJourney>,
+    /// What `--version best` is on each back end.
+    pub best: Vec<ListedBest>,
     /// All built-in systems.
     pub systems: Vec<ListedSystem>,
 }
@@ -92,7 +111,7 @@ pub struct ListedJourney {
     pub baseline: String,
     /// The journey that it goes on from.
     pub continues: Option<String>,
-    /// Its fastest version on each back end; `--version best` is that of the last journey.
+    /// Its fastest version on each back end that has one.
     pub best: Vec<ListedBest>,
 }
 

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod info;
 pub mod profile;
 pub mod provenance;
+pub mod race;
 pub mod run;
 pub mod scaling;
 pub mod system;
@@ -25,8 +26,9 @@ use crate::error::{RecordError, Result};
 use crate::process::output::write_text;
 use provenance::{PROGRAM, Provenance};
 
-/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null.
-pub const SCHEMA: u32 = 2;
+/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
+/// `threads_per_block` and `blocks`.
+pub const SCHEMA: u32 = 3;
 
 /// The first layout; records without a number have it.
 const FIRST: u32 = 1;
@@ -93,6 +95,8 @@ pub enum Kind {
     Tuning,
     /// [`clock::Clock`].
     Clock,
+    /// [`race::Race`].
+    Race,
 }
 
 impl Kind {
@@ -106,6 +110,7 @@ impl Kind {
             Kind::Scaling => "a scaling",
             Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
+            Kind::Race => "a comparison on a processor",
         }
     }
 }
@@ -121,6 +126,7 @@ struct Marks {
     parity: Option<IgnoredAny>,
     points: Option<IgnoredAny>,
     l2_bytes: Option<IgnoredAny>,
+    racers: Option<IgnoredAny>,
 }
 
 impl Marks {
@@ -132,6 +138,7 @@ impl Marks {
             (&self.parity, Kind::Comparison),
             (&self.points, Kind::Scaling),
             (&self.l2_bytes, Kind::Clock),
+            (&self.racers, Kind::Race),
             (&self.results, of_results),
         ];
         marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind)
@@ -181,7 +188,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
     if let Some(found) = marks.schema
         && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
     {
-        let needed = format!("{FIRST} or {SCHEMA}");
+        let needed = format!("{FIRST} to {SCHEMA}");
         return Err(RecordError::Schema { path: path.into(), needed, found: found.to_string() });
     }
     let field = |e: serde_json::Error| RecordError::Field {

@@ -25,11 +25,12 @@ pub struct Profile {
     pub kernels_by: Option<String>,
     /// Median time of the calculation by events, without a profiler; `None` where it was not run.
     pub time_s: Option<f64>,
-    /// Sum of the launches' durations under the profiler.
+    /// Sum of the launches' durations under the profiler; on a processor the median time.
     pub duration_s: f64,
-    /// FP64 instructions counted by the hardware, each on one number.
+    /// Additions in FP64, each on one number: instructions counted by the hardware of a GPU; on a
+    /// processor operations counted by running the source.
     pub dadd: f64,
-    /// Multiplications.
+    /// Multiplications; on a processor divisions, reciprocals and roots as well, each one.
     pub dmul: f64,
     /// Fused operations.
     pub dfma: f64,
@@ -67,15 +68,15 @@ pub struct Disassembled {
     pub instructions: Instructions,
 }
 
-/// Bytes moved between two levels and the next.
+/// Bytes moved between two levels and the next; null where they are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
     /// Memory.
     pub hbm: f64,
     /// L2.
-    pub l2: f64,
+    pub l2: Option<f64>,
     /// L1.
-    pub l1: f64,
+    pub l1: Option<f64>,
 }
 
 impl Record for Profile {

@@ -6,7 +6,7 @@ use super::provenance::Provenance;
 use super::system::SystemInfo;
 use super::times::{Repetition, Spread, Times};
 use super::{Head, Kind, Record};
-use crate::devices::DeviceInfo;
+use crate::devices::{DeviceInfo, HOST};
 use crate::problem::{Problem, Sums};
 use crate::process::startup;
 use crate::reference::verify::{Outcome, Verification};
@@ -65,6 +65,9 @@ pub struct Measurement {
     pub version: String,
     /// The device's id.
     pub device: String,
+    /// Whether a processor emulated kernels for GPUs; null in older records, see
+    /// [`Measurement::is_emulated`].
+    pub emulated: Option<bool>,
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
@@ -84,12 +87,17 @@ pub struct Measurement {
     pub local_bytes: Option<u32>,
     /// Warps that fit on a multiprocessor.
     pub warps_per_sm: Option<u32>,
-    /// Threads of a block.
-    pub threads_per_block: u32,
-    /// Blocks of a launch.
-    pub blocks: u32,
+    /// Threads of a block, of kernels for GPUs.
+    pub threads_per_block: Option<u32>,
+    /// Blocks of a launch, of kernels for GPUs.
+    pub blocks: Option<u32>,
     /// The tiles, of versions that have them.
     pub shape: Option<TileShape>,
+    /// The processor's vectors, of versions made for processors: a name of
+    /// [`gpp_cpu::level::Level`].
+    pub simd: Option<String>,
+    /// The processor's threads, of versions made for processors.
+    pub threads: Option<Threads>,
     /// `asx` and `ach` of the last run, starting sums included; parts that are no numbers are null.
     #[serde(flatten)]
     pub sums: Sums,
@@ -105,10 +113,24 @@ impl Measurement {
         self.verification.outcome
     }
 
+    /// Whether a processor emulated kernels for GPUs: its time then tells nothing of either.
+    pub fn is_emulated(&self) -> bool {
+        self.emulated.unwrap_or(self.device == HOST)
+    }
+
     /// Whether it ran and was verified.
     pub fn passed(&self) -> bool {
         self.outcome() == Outcome::Passed
     }
+}
+
+/// Threads of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Threads {
+    /// How many.
+    pub count: u32,
+    /// Whether each is bound to a core.
+    pub bound: bool,
 }
 
 /// The shape of a tiled version's work.

@@ -11,6 +11,13 @@ pub struct Repetition {
     pub repeat: usize,
 }
 
+impl Repetition {
+    /// All of them.
+    pub fn runs(self) -> usize {
+        self.warmup + self.repeat
+    }
+}
+
 /// Times of the whole calculation in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {

@@ -42,11 +42,11 @@ pub fn svg(title: &str, profiles: &[&Profile], ceilings: &Ceilings) -> Result<St
         .map(|(point, (x, y))| {
             format!(
                 "<circle cx=\"{x}\" cy=\"{y}\" r=\"9\" fill=\"#000\" fill-opacity=\"0\">\
-                 <title>{} {}: {:.2} FLOP/byte, {:.2} TFLOP/s</title></circle>\n",
+                 <title>{} {}: {:.2} FLOP/byte, {}</title></circle>\n",
                 point.version,
-                point.level.name(),
+                point.level.name_on(ceilings.of_processor()),
                 point.intensity,
-                point.flops_per_s / 1e12
+                rate(point.flops_per_s, 2, "FLOP/s")
             )
         })
         .collect();
@@ -164,7 +164,8 @@ fn roofs<DB: DrawingBackend>(
         let begin = x.start.max(y.start / bandwidth);
         let line = [(begin, begin * bandwidth), (bend, ceilings.fp64)];
         chart.draw_series(LineSeries::new(line, color(level).stroke_width(2)))?;
-        let text = format!("{} {:.1} TB/s", level.name(), bandwidth / 1e12);
+        let name = level.name_on(ceilings.of_processor());
+        let text = format!("{name} {}", rate(bandwidth, 1, "B/s"));
         // Low on the line, to its right, where no dot is.
         let from = (1.3 * y.start / bandwidth).max(1.15 * x.start);
         chart.draw_series([label((from, from * bandwidth), text, color(level), (10, -4))])?;
@@ -174,25 +175,31 @@ fn roofs<DB: DrawingBackend>(
         let shift = (-330, if below { 4 } else { -17 });
         chart.draw_series([label((x.end, rate), text, color, shift)]).map(|_| ())
     };
-    let text = format!("measured FP64 peak {:.1} TFLOP/s", ceilings.fp64 / 1e12);
+    let text = format!("measured FP64 peak {}", rate(ceilings.fp64, 1, "FLOP/s"));
     flat(ceilings.fp64, ceilings.fp64 / ceilings.l1, text, BLACK, true)?;
     if let Some(peak) = ceilings.theoretical.fp64 {
-        let text = format!("theoretical FP64 peak {:.1} TFLOP/s", peak / 1e12);
+        let text = format!("theoretical FP64 peak {}", rate(peak, 1, "FLOP/s"));
         flat(peak, x.start, text, RGBColor(150, 150, 150), false)?;
     }
     if let Some(last) = profiles.last() {
         let share = share_of_peak(last.fma_ratio());
-        let rate = share * ceilings.fp64;
+        let peak = share * ceilings.fp64;
         let text = format!(
-            "{}: {:.0} % fused, {:.0} % of the peak: {:.1} TFLOP/s",
+            "{}: {:.0} % fused, {:.0} % of the peak: {}",
             last.version,
             last.fma_ratio() * 100.0,
             share * 100.0,
-            rate / 1e12
+            rate(peak, 1, "FLOP/s")
         );
-        flat(rate, rate / ceilings.hbm, text, RGBColor(160, 30, 60), true)?;
+        flat(peak, peak / ceilings.hbm, text, RGBColor(160, 30, 60), true)?;
     }
     Ok(())
+}
+
+/// A rate of a GPU's size or of a processor's.
+fn rate(value: f64, digits: usize, unit: &str) -> String {
+    let (value, prefix) = if value < 1e12 { (value / 1e9, 'G') } else { (value / 1e12, 'T') };
+    format!("{value:.digits$} {prefix}{unit}")
 }
 
 /// A number without needless zeros.

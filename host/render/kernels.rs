@@ -6,7 +6,7 @@ use comfy_table::CellAlignment;
 
 use super::table::{fit, or_dash, table, terminal};
 use crate::catalogue::BackEnd;
-use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing};
+use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing, Processor};
 
 /// The device, the program and the kernels.
 ///
@@ -15,16 +15,25 @@ use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing};
 pub fn info(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
-    let units = match device.back_end() {
-        BackEnd::Cpu => "threads",
-        BackEnd::Gpu => "multiprocessors",
+    let multiprocessors = match device.back_end() {
+        BackEnd::Cpu => None,
+        BackEnd::Gpu => Some(device.multiprocessors.to_string()),
     };
+    let processor = info.processor.as_ref();
+    let threads = processor.map(|processor| {
+        let bound = if processor.bound { "each bound to its own" } else { "not bound" };
+        format!("{}, {} threads, {bound}", processor.cores, processor.threads)
+    });
+    let vectors = processor
+        .map(|Processor { level, levels, .. }| format!("{level} of {}", levels.join(", ")));
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
         ("device", Some(format!("{}: {}", device.id, device.name))),
         ("driver", device.driver.clone()),
         ("compute capability", device.compute_capability.clone()),
-        (units, Some(device.multiprocessors.to_string())),
+        ("multiprocessors", multiprocessors),
+        ("cores", threads),
+        ("vectors", vectors),
         ("highest clock", device.clock_mhz.map(|clock| format!("{clock} MHz"))),
         ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / (1u64 << 30) as f64))),
         (
@@ -109,11 +118,9 @@ pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
     }
     writeln!(to, "{}", fit(versions, &[2], terminal()))?;
     writeln!(to, "{}", journeys(&listing.journeys, terminal()))?;
-    if let Some(last) = listing.journeys.last() {
-        let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
-        let best: Vec<String> = last.best.iter().map(on).collect();
-        writeln!(to, "--version best is {}", best.join(", "))?;
-    }
+    let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
+    let best: Vec<String> = listing.best.iter().map(on).collect();
+    writeln!(to, "--version best is {}", best.join(", "))?;
     writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
 }
 

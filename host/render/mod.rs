@@ -2,10 +2,12 @@
 
 pub mod chart;
 pub mod charts;
+pub mod columns;
 pub mod comparison;
 pub mod html;
 pub mod kernels;
 pub mod profiles;
+pub mod race;
 pub mod results;
 pub mod scaling;
 pub mod table;

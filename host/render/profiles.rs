@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::table::{fit, or_dash, table, terminal};
-use crate::analysis::roofline::points;
+use crate::analysis::roofline::{LEVELS, points};
 use crate::record::profile::Profile;
 
 /// One line for each profile: what it takes, moves and waits for.
@@ -23,12 +23,16 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         "waits for",
     ]);
     for p in profiles {
-        let [hbm, l2, l1] = points(p).map(|point| format!("{:.2}", point.intensity));
+        let points = points(p);
+        let [hbm, l2, l1] = LEVELS.map(|level| {
+            let point = points.iter().find(|point| point.level == level);
+            or_dash(point.map(|point| format!("{:.2}", point.intensity)))
+        });
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         table.add_row(vec![
             p.version.clone(),
             format!("{:.1}", p.seconds() * 1e3),
-            format!("{:.2}", p.rate() / 1e12),
+            tera(p.rate() / 1e12),
             format!("{:.1}", p.flops_per_term()),
             or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
             percent(p.fma_ratio()),
@@ -40,6 +44,11 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         ]);
     }
     fit(table, &[4, 9, 8, 5, 3], width)
+}
+
+/// A rate with as many digits as tell something of a GPU's or a processor's.
+fn tera(rate: f64) -> String {
+    if rate < 0.1 { format!("{rate:.4}") } else { format!("{rate:.2}") }
 }
 
 /// Instructions in the code of each version's kernel, where it was disassembled.

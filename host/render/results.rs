@@ -6,7 +6,7 @@ use comfy_table::{Cell, Table};
 
 use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
 use crate::analysis::outcomes::{mini_app, outliers, reference};
-use crate::analysis::speed_ups::over_baseline;
+use crate::analysis::speed_ups::{by_story, over_baseline};
 use crate::record::run::{Measurement, Run};
 use crate::record::system::SystemInfo;
 
@@ -14,7 +14,7 @@ use crate::record::system::SystemInfo;
 pub fn line(result: &Measurement) -> String {
     let (ms, outcome) = (result.times.median * 1e3, outcome(result.outcome()));
     let warning = outliers(result).map_or(String::new(), |warning| format!("; {warning}"));
-    format!("{:<4} {ms:>12.3} ms  {outcome}{warning}", result.version)
+    format!("{:<18} {ms:>12.3} ms  {outcome}{warning}", named(result))
 }
 
 /// The problem in a line.
@@ -32,40 +32,55 @@ pub fn system(s: &SystemInfo) -> String {
     )
 }
 
-/// One line for each result; speed-ups are over the baseline where it ran and passed.
+/// One line for each result, a table for each journey; speed-ups are over the baseline where it ran and
+/// passed.
 pub fn results(results: &[Measurement], width: Option<u16>) -> String {
-    fit(results_table(results), &[5, 6, 2, 7, 4], width)
+    let stories = by_story(results);
+    let tables = stories.iter().map(|(_, told)| fit(results_table(told), &[5, 6, 2, 7, 4], width));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
-/// The table of [`results`].
+/// The table of [`results`] of one journey.
 pub fn results_table(results: &[Measurement]) -> Table {
     let (baseline, over) = over_baseline(results);
+    let for_processors = results.iter().all(|result| result.simd.is_some());
+    let [held, beside] = if for_processors { ["threads", "vectors"] } else { GPU_COLUMNS };
     let mut table = table(&[
         "version",
         "median [ms]",
         "σ",
         &format!("over {baseline}"),
         "TFLOP/s",
-        "registers",
-        "warps/SM",
+        held,
+        beside,
         "rel. error",
         "outcome",
     ]);
     for (result, over) in results.iter().zip(over) {
         let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
+        let warps = result.warps_per_sm.map(|warps| warps.to_string());
         table.add_row(vec![
-            Cell::new(&result.version),
+            Cell::new(named(result)),
             Cell::new(format!("{:.3}", result.times.median * 1e3)),
             Cell::new(sigma(&result.times)),
             Cell::new(or_dash(over.map(|ratio| format!("{ratio:.2}×")))),
             Cell::new(or_dash(result.tflops.map(|rate| format!("{rate:.4}")))),
-            Cell::new(or_dash(result.registers)),
-            Cell::new(or_dash(result.warps_per_sm)),
+            Cell::new(or_dash(result.registers.or(result.threads.map(|threads| threads.count)))),
+            Cell::new(or_dash(warps.or(result.simd.clone()))),
             Cell::new(or_dash(error)),
             outcome_cell(result.outcome()),
         ]);
     }
     table
+}
+
+/// What a GPU's versions have and use of it.
+const GPU_COLUMNS: [&str; 2] = ["registers", "warps/SM"];
+
+/// The version, and whether its kernels were emulated.
+fn named(result: &Measurement) -> String {
+    let emulated = if result.is_emulated() { ", emulated" } else { "" };
+    format!("{}{emulated}", result.version)
 }
 
 /// A run: what it was of, its table, and the last version's sums.

@@ -55,6 +55,23 @@ impl<R: Real> Pair<R> {
     }
 }
 
+/// What a thread has of a pair before it goes through the bands: a [`Pair`], or more.
+pub trait Factors<R>: Sized {
+    /// Reads and computes them for `(ig, igp)`.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
+    unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self;
+}
+
+impl<R: Real> Factors<R> for Pair<R> {
+    #[inline(always)]
+    unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
+        // SAFETY: the launch contract, the pair in range.
+        unsafe { Pair::load(arrays, ig, igp) }
+    }
+}
+
 /// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
 pub struct Term<R> {
@@ -71,11 +88,28 @@ impl<R: Real> Term<R> {
         let zero = Complex::new(R::zero(), R::zero());
         Term { ssx: zero, sch: zero }
     }
+
+    /// Without `ssx` where the cutoff takes it: see [`is_cut_off`].
+    #[inline(always)]
+    pub fn cut<S: Size>(mut self, w: R, ssxcutoff: R) -> Self {
+        if is_cut_off(w, || S::of(self.ssx), ssxcutoff) {
+            self.ssx = Term::zero().ssx;
+        }
+        self
+    }
 }
 
 /// How a version writes one term: its factors, `wx(iw,n)` and the limits.
-pub trait TermFn<R>: Fn(&Pair<R>, R, &Limits) -> Term<R> {}
-impl<R, F: Fn(&Pair<R>, R, &Limits) -> Term<R>> TermFn<R> for F {}
+pub trait TermFn<R, P = Pair<R>>: Fn(&P, R, &Limits) -> Term<R> {}
+impl<R, P, F: Fn(&P, R, &Limits) -> Term<R>> TermFn<R, P> for F {}
+
+/// How a version writes `|ssx|` and `sexcut·|eps|`, which are only compared: as they are, or squared.
+pub trait Size {
+    /// The size of `ssx`.
+    fn of<R: Real>(ssx: Complex<R>) -> R;
+    /// What it is compared with.
+    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R;
+}
 
 /// `wdiff = w − ω̃`.
 #[inline(always)]

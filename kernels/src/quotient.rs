@@ -1,10 +1,19 @@
-//! Reciprocals: by one real division, and without any.
+//! Quotients of complex numbers: how a version writes them, and reciprocals, by one real division and
+//! without any.
 
 use core::hint::select_unpredictable;
 
 use num_complex::Complex;
 
 use crate::real::Real;
+
+/// How a version writes its three quotients.
+pub trait Quotients {
+    /// `delw = ω̃ / wdiff`, where `wdiffr` is `|wdiff|²`.
+    fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, wdiffr: R) -> Complex<R>;
+    /// `a / b`.
+    fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R>;
+}
 
 /// `1 / z` with one real reciprocal.
 #[inline(always)]

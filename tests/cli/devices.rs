@@ -17,8 +17,24 @@ fn a_gpu_that_is_not_there_exits_with_3() {
 }
 
 #[test]
-fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
-    gpp().args(["compare", "--device", "cpu"]).assert().code(3).stderr(contains("needs a GPU"));
+fn comparing_with_fortran_needs_gfortran_and_says_so() {
+    for (flags, named) in [(&[][..], "gfortran"), (&["--gfortran", "/no/such/f95"], "/no/such/f95")]
+    {
+        gpp()
+            .args(["compare", "--device", "cpu", "--system", "tiny"])
+            .args(flags)
+            .env("PATH", "")
+            .assert()
+            .code(3)
+            .stderr(
+                contains(format!("error: yardstick: {named} cannot be run"))
+                    .and(contains("install gfortran with OpenMP or name it with --gfortran")),
+            );
+    }
+}
+
+#[test]
+fn what_is_for_a_gpu_runs_on_the_host() {
     gpp()
         .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1"])
         .assert()
@@ -32,7 +48,7 @@ fn comparing_needs_a_gpu_and_the_rest_runs_on_the_host() {
     let points = record["points"].as_array().unwrap();
     assert!(points.len() >= 2 && points.iter().all(|point| point["outcome"] == "passed"));
     gpp()
-        .args(["--version", "best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
+        .args(["--version", "past:best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
         .assert()
         .code(2)
         .stderr(contains("unknown tile `9 × 8 warps`: did you mean").and(contains("ran").not()));
@@ -56,7 +72,7 @@ fn commands_for_a_gpu_take_a_small_system_on_a_cpu() {
         .assert()
         .success()
         .stdout(contains("demo on cpu").and(contains("V100").or(contains(" 0.00 ")).not()))
-        .stderr(contains("note: system demo; si214 takes hours on a CPU"));
+        .stderr(contains("note: system demo; si214 takes hours emulated on a CPU"));
 }
 
 #[test]
@@ -65,20 +81,26 @@ fn the_best_version_is_told_for_each_back_end() {
     let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     let journeys = listing["journeys"].as_array().unwrap();
     assert_eq!(journeys.len(), JOURNEYS.len());
-    for (listed, journey) in journeys.iter().zip(&JOURNEYS) {
+    for (listed, journey) in journeys.iter().zip(JOURNEYS) {
         assert_eq!(
             (&listed["id"], &listed["source"]),
             (&journey.id.into(), &journey.source.into())
         );
-        assert_eq!(listed["versions"][0], journey.versions[0].id());
+        assert_eq!(listed["versions"][0], journey.ids()[0]);
         assert_eq!(listed["baseline"], journey.baseline);
-        for (at, back_end) in ["gpu", "cpu"].into_iter().enumerate() {
-            let (told, known) = (&listed["best"][at], journey.best[at]);
-            assert_eq!(told["back_end"], back_end);
+        let best = listed["best"].as_array().unwrap();
+        assert_eq!(best.len(), journey.best.len());
+        for (told, known) in best.iter().zip(journey.best) {
+            assert_eq!(told["back_end"], serde_json::to_value(known.back_end).unwrap());
             assert_eq!(told["version"], known.version);
             assert_eq!(told["condition"], known.condition);
         }
     }
+    for (told, back_end) in listing["best"].as_array().unwrap().iter().zip(["gpu", "cpu"]) {
+        assert_eq!(told["back_end"], back_end);
+    }
+    let of_gpu = listing["best"][0]["version"].as_str().unwrap();
+    assert_eq!(of_gpu, best(BackEnd::Gpu).id());
     let text = gpp().arg("list").assert().success();
     let conditions = JOURNEYS.iter().flat_map(|journey| journey.best).map(|best| best.condition);
     conditions.fold(text, |text, condition| text.stdout(contains(condition)));

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use gpp::kernels::versions::ALL;
+use gpp::catalogue::BackEnd;
+use gpp::catalogue::names::{self, MAIN};
 use serde_json::Value;
 
 /// A write that never ends, where the test below starts it in a process of its own.
@@ -58,28 +59,29 @@ fn an_interrupted_run_keeps_what_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
-        .args(["--system", "tiny", "--device", "cpu", "--repeat", "4000", "--json"])
+        .args(["-v", MAIN, "--system", "tiny", "--device", "cpu", "--repeat", "4000", "--json"])
         .arg(&path)
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(errors.any(|line| line.unwrap().starts_with("v0 ")));
+    assert!(errors.any(|line| line.unwrap().starts_with("v0, emulated ")));
     kill("-INT", child.id());
     let errors: Vec<String> = errors.map(Result::unwrap).collect();
     let mut table = String::new();
     child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
-    let ran = format!("of {} versions ran", ALL.len());
+    let main = names::versions(MAIN, BackEnd::Cpu).unwrap();
+    let ran = format!("of {} versions ran", main.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");
-    let last = format!("│ {} ", ALL[ALL.len() - 1].id());
-    assert!(table.contains("│ v0 ") && !table.contains(&last), "{table}");
+    let last = format!("│ {}, emulated ", main[main.len() - 1].id());
+    assert!(table.contains("│ v0, emulated ") && !table.contains(&last), "{table}");
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["complete"], false);
     let results = document["results"].as_array().unwrap();
-    assert!((1..ALL.len()).contains(&results.len()));
+    assert!((1..main.len()).contains(&results.len()));
 }
 
 #[cfg(unix)]

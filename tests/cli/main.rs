@@ -6,6 +6,7 @@ mod devices;
 mod interrupts;
 mod outcomes;
 mod outputs;
+mod processors;
 mod records;
 mod runs;
 mod shown;

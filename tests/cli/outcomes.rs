@@ -1,7 +1,8 @@
 //! A device that gives sums on purpose: outcomes and spread.
 
 use crate::common::{self, fixture};
-use gpp::devices::{SlabSums, Worker};
+use gpp::catalogue::Kernel;
+use gpp::devices::{Done, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
 use gpp::kernels::versions::ALL;
@@ -51,10 +52,10 @@ impl Worker for FakeWorker<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, _: SlabView<'_>, _: &gpp::kernels::kernel::Gpu) -> gpp::Result<SlabSums> {
+    fn sum(&mut self, _: SlabView<'_>, _: Kernel, _: Done) -> gpp::Result<SlabSums> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);
-        Ok(SlabSums { values, groups: 1, seconds: 0.1234567, blocks: 1 })
+        Ok(SlabSums { values, groups: 1, seconds: 0.1234567, blocks: Some(1) })
     }
 }
 
@@ -65,15 +66,15 @@ pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Measurement) {
     let sums_of_one = problem.start().plus(&Sums { asx: one.clone(), ach: one });
     let golden = gpp::reference::Source::Golden;
     let reference = gpp::reference::Reference::new(sums_of_one, golden, common::QUIET);
-    let info = gpp::devices::emulator::Emulator::new();
+    let info = gpp::devices::host::Host::new();
     let fake = Fake { info: gpp::devices::Device::info(&info).clone(), sums: sums.to_vec() };
     let record = measure(
-        ALL[0],
+        Kernel::Gpu(ALL[0]),
         &fake,
         &mut Engine::whole(&fake, &problem).unwrap(),
         Some(&reference),
         Repetition { warmup: 0, repeat: sums.len() },
-        || (),
+        &|_| (),
     );
     (problem, record.unwrap())
 }
@@ -94,7 +95,7 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
         assert_eq!(passed, outcome == Outcome::Passed);
         let table = gpp::render::results::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
-        let info = gpp::devices::emulator::Emulator::new();
+        let info = gpp::devices::host::Host::new();
         let repetition = Repetition { warmup: 0, repeat: 3 };
         let info = gpp::devices::Device::info(&info);
         let mut run = Run::new(info, &problem, repetition);

@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::common;
 use crate::{archived, gpp};
+use gpp::catalogue::{BackEnd, best};
 use gpp::kernels::plan::Poles;
-use gpp::kernels::versions::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     assert!(profile("demo", "v0", details).contains("name the system that the counters are of"));
     assert!(profile("tiny", "v8", details).contains("has no launch of v8"));
     // tiny has real poles.
-    let best = ALL[ALL.len() - 1];
+    let best = best(BackEnd::Gpu).gpu().unwrap();
     let [of_real, of_any] =
         [Poles::Real, Poles::Any].map(|p| best.kernel(p).entry(2).unwrap().symbol);
     let counters = fs::read_to_string(common::repository(details)).unwrap();
@@ -113,8 +113,8 @@ fn records_of_another_schema_or_without_results_are_refused() {
         gpp().args(["table", "--format", format, "--from"]).arg(&path).assert()
     };
     let mut other = run.clone();
-    other["schema"] = 3.into();
-    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 or 2, has 3"));
+    other["schema"] = 4.into();
+    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 to 3, has 4"));
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
     table(&empty, "csv").code(2).stderr(contains("the run has no results"));
@@ -194,5 +194,42 @@ fn records_without_ceilings_say_where_to_get_them() {
             .assert()
             .code(2)
             .stderr(contains("ceilings.json: cannot read").and(contains("`gpp profile` measures")));
+    }
+}
+
+#[test]
+fn a_processor_is_profiled_without_a_profiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let in_dir = |arguments: &[&str]| {
+        let mut command = gpp();
+        command.current_dir(dir.path()).args(arguments);
+        command
+    };
+    let profile = ["profile", "--device", "cpu", "--system", "tiny"];
+    in_dir(&profile)
+        .args(["--version", "v3"])
+        .assert()
+        .code(2)
+        .stderr(contains("--version v3: is made for GPUs"));
+    in_dir(&profile)
+        .arg("--no-lines")
+        .assert()
+        .code(2)
+        .stderr(contains("--no-lines: has no effect on a CPU"));
+    in_dir(&profile)
+        .args(["--version", "cpu:threads,cpu:best"])
+        .assert()
+        .success()
+        .stdout(contains("2 profiles in gpp-profile/tiny"));
+    let ceilings = fs::read_to_string(dir.path().join("gpp-profile/tiny/ceilings.json")).unwrap();
+    let ceilings: Value = serde_json::from_str(&ceilings).unwrap();
+    assert!(ceilings["fp64_by_level"]["scalar"].as_f64().unwrap() > 0.0);
+    assert!(ceilings["hbm"].as_f64().unwrap() > 0.0 && ceilings["theoretical"]["hbm"].is_null());
+    for command in ["roofline", "report"] {
+        in_dir(&[command]).assert().success();
+    }
+    let chart = fs::read_to_string(dir.path().join("gpp-profile/tiny/roofline-cpu.svg")).unwrap();
+    for part in ["cpu:threads memory: ", "GB/s", " GFLOP/s"] {
+        assert!(chart.contains(part), "{part}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{self, FIXTURES, fixture, fixture_path};
 use crate::{gpp, json, text};
-use gpp::kernels::versions::ALL;
+use gpp::catalogue::{self, BackEnd, Listed};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -12,16 +12,27 @@ use serde_json::Value;
 #[test]
 fn json_has_every_field() {
     let document = json(&["--version", "all", "--system", "tiny"]);
-    assert_eq!(document["schema"], 2);
+    assert_eq!(document["schema"], 3);
     assert_eq!(document["device"]["id"], "cpu");
     let system = &document["system"];
     let extents = ["nbands", "nvband", "ngpown", "ncouls", "nstart", "nend"];
     assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 9, 67, 2, 3]);
     assert_eq!(system["name"], "tiny");
     let results = document["results"].as_array().unwrap();
-    assert_eq!(results.len(), ALL.len());
-    for (result, version) in results.iter().zip(ALL) {
-        assert_eq!(result["version"], version.id());
+    // What is made for the processor comes first, then what is emulated.
+    let own = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
+    let (own, emulated): (Vec<_>, Vec<_>) = catalogue::versions().partition(own);
+    assert_eq!(results.len(), own.len() + emulated.len());
+    for (result, listed) in results.iter().zip(own.iter().chain(&emulated)) {
+        assert_eq!(result["version"], listed.id());
+        let for_gpus = listed.gpu().is_some();
+        assert_eq!(result["emulated"], for_gpus);
+        for field in ["kernel", "threads_per_block", "blocks"] {
+            assert_eq!(result[field].is_null(), !for_gpus, "{field}");
+        }
+        for field in ["simd", "threads"] {
+            assert_eq!(result[field].is_null(), for_gpus, "{field}");
+        }
         let fields = result.as_object().unwrap();
         for field in [
             "device",
@@ -159,7 +170,7 @@ fn golden_prints_what_is_stored() {
 #[test]
 fn info_lists_every_kernel() {
     let mut assert = gpp().args(["info", "--device", "cpu"]).assert().success();
-    let kernels = ALL.iter().flat_map(|version| version.kernels);
+    let kernels = catalogue::for_gpus().flat_map(|version| version.kernels);
     for entry in kernels.flat_map(|kernel| kernel.entries) {
         assert = assert.stdout(contains(entry.symbol));
     }
@@ -167,7 +178,7 @@ fn info_lists_every_kernel() {
 
 #[test]
 fn json_tells_where_it_comes_from() {
-    let document = json(&["--version", "best", "--system", "tiny", "--seed", "3"]);
+    let document = json(&["--version", "past:best", "--system", "tiny", "--seed", "3"]);
     let provenance = &document["provenance"];
     assert_eq!((&provenance["seed"], &provenance["warmup"]), (&Value::from(3), &Value::from(0)));
     assert_eq!((&provenance["repeat"], &provenance["input"]), (&Value::from(2), &Value::Null));
@@ -204,7 +215,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", ALL[ALL.len() - 1].id()]);
+    assert_eq!(ids, ["v1", "v2", "v3", catalogue::best(BackEnd::Cpu).id()]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
@@ -218,7 +229,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .assert()
         .success()
         .stdout(contains("fastest: gpp "));
-    gpp().args(["compare", "-i", &file, "-d", "cpu"]).assert().code(3);
+    gpp().args(["compare", "-i", &file, "-d", "gpu:100"]).assert().code(3);
     // The counters are not of this file.
     gpp()
         .args(["profile", "-i", &file, "--from"])
@@ -234,5 +245,6 @@ fn rows_are_said_as_they_finish() {
         .args(["-v", "v0,v8", "-s", "tiny", "-d", "cpu"])
         .assert()
         .success()
-        .stderr(contains("v0 ").and(contains("v8 ")).and(contains(" ms  passed")));
+        .stderr(contains("v0, emulated ").and(contains("v8, emulated ")))
+        .stderr(contains(" ms  passed"));
 }

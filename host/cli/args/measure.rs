@@ -4,8 +4,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use gpp_cpu::level::Level;
 use serde::Serialize;
 
+use crate::catalogue::BackEnd;
+use crate::devices::Choice;
+use crate::error::Error;
 use crate::process::output::{is_stdout, print};
 use crate::process::progress::Progress;
 use crate::record;
@@ -15,17 +19,33 @@ use crate::record::times::Repetition;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Measurement")]
 pub struct MeasureArgs {
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    /// Timed runs of each version or shape, by default 5; on a CPU 2 of what is emulated and 1 of large
+    /// problems
+    #[arg(short, long, value_name = "N", value_parser = at_least_one)]
+    pub repeat: Option<usize>,
+
+    /// Runs before them, by default 1; on a CPU none of what is emulated and of large problems
+    #[arg(short, long, value_name = "N", value_parser = runs)]
+    pub warmup: Option<usize>,
+}
+
+/// The device that is the best there is.
+pub const AUTO: &str = "auto";
+
+/// Where to run.
+#[derive(Args, Clone, Debug)]
+pub struct DeviceArgs {
     /// Where to run: auto, gpu, gpu:N or cpu
-    #[arg(short, long, default_value = "auto")]
+    #[arg(short, long, default_value = AUTO)]
     pub device: String,
 
-    /// Timed runs of each version or shape
-    #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
-    pub repeat: usize,
-
-    /// Runs before them
-    #[arg(short, long, value_name = "N", default_value = "1", value_parser = runs)]
-    pub warmup: usize,
+    /// The CPU's vectors, for versions made for it: scalar, neon, avx2 or avx512; by default the widest
+    /// that it has
+    #[arg(long, value_name = "LEVEL")]
+    pub simd: Option<String>,
 }
 
 /// Where results go.
@@ -42,9 +62,53 @@ pub struct OutputArgs {
 }
 
 impl MeasureArgs {
-    /// How often each version runs.
-    pub fn repetition(&self) -> Repetition {
-        Repetition { warmup: self.warmup, repeat: self.repeat }
+    /// How often each version runs on a device, for a problem of so many terms.
+    pub fn repetition(&self, on: BackEnd, terms: u64) -> Repetition {
+        let large = on == BackEnd::Cpu && terms > LARGE;
+        self.or(if large { LONG } else { Repetition { warmup: 1, repeat: 5 } })
+    }
+
+    /// How often each one runs that is emulated, whose time tells nothing: twice shows whether it gives the
+    /// same bits.
+    pub fn emulated(&self, terms: u64) -> Repetition {
+        self.or(if terms > LARGE { LONG } else { Repetition { warmup: 0, repeat: 2 } })
+    }
+
+    fn or(&self, default: Repetition) -> Repetition {
+        Repetition {
+            warmup: self.warmup.unwrap_or(default.warmup),
+            repeat: self.repeat.unwrap_or(default.repeat),
+        }
+    }
+}
+
+/// What a problem is run for that takes long.
+const LONG: Repetition = Repetition { warmup: 0, repeat: 1 };
+
+/// Terms beyond which a calculation takes a processor more than a second.
+const LARGE: u64 = 1_000_000_000;
+
+impl DeviceArgs {
+    /// The device asked for.
+    pub fn choice(&self) -> crate::Result<Choice> {
+        self.device.parse()
+    }
+
+    /// The vectors asked for.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`]; [`Error::Data`] where this processor has not got them.
+    pub fn level(&self) -> crate::Result<Option<Level>> {
+        let Some(name) = &self.simd else { return Ok(None) };
+        let level: Level = name
+            .parse()
+            .map_err(|_| Error::unknown("vectors", name, Level::ALL.map(Level::name)))?;
+        if level.is_available() {
+            return Ok(Some(level));
+        }
+        let has: Vec<&str> = Level::available().into_iter().map(Level::name).collect();
+        let what = format!("this processor has no {level}, it has {}", has.join(", "));
+        Err(Error::Data { origin: format!("--simd {name}"), what })
     }
 }
 

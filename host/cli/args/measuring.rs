@@ -4,18 +4,57 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measure::{MeasureArgs, OutputArgs, at_least_one};
+use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
+use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
 
-pub const VERSIONS_HELP: &str = "Kernel versions: ids, ranges (v0-v8), best or all, with commas";
+/// Which versions.
+#[derive(Args, Clone, Debug)]
+pub struct VersionArgs {
+    /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), best or all, with commas; also journeys
+    /// (paper, talk) and the best of one (talk:best). By default paper,past, for a run on a CPU best; all
+    /// is every version that the device runs: a CPU its own, then the others, emulated
+    #[arg(short = 'v', long, value_name = "V[,V…]")]
+    pub version: Option<String>,
+
+    /// Journeys, see `gpp list`: all versions of each, as --version NAME has them
+    #[arg(long, value_name = "NAME[,NAME…]", conflicts_with = "version")]
+    pub journey: Option<String>,
+}
+
+impl VersionArgs {
+    /// The names given, or the journeys that run without any.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] for a journey that is none.
+    pub fn names(&self) -> crate::Result<&str> {
+        Ok(self.given()?.unwrap_or(MAIN))
+    }
+
+    /// The names given.
+    ///
+    /// # Errors
+    /// As [`VersionArgs::names`].
+    pub fn given(&self) -> crate::Result<Option<&str>> {
+        if let Some(journeys) = &self.journey {
+            require_journeys(journeys)?;
+        }
+        Ok(self.version.as_deref().or(self.journey.as_deref()))
+    }
+
+    /// Whether nothing less than whole journeys was asked for.
+    pub fn is_whole(&self) -> bool {
+        self.version.as_deref().is_none_or(|names| names == "all")
+    }
+}
 
 /// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
-    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
-    pub version: String,
+    #[command(flatten)]
+    pub versions: VersionArgs,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
@@ -62,9 +101,8 @@ pub struct ScalingArgs {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
-    /// Where to run: auto, gpu, gpu:N or cpu
-    #[arg(short, long, default_value = "auto")]
-    pub device: String,
+    #[command(flatten)]
+    pub place: DeviceArgs,
 
     /// Timed runs of each point
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
@@ -76,10 +114,14 @@ pub struct ScalingArgs {
 
 /// Arguments of `table`.
 #[derive(Args)]
-#[command(after_help = "Example: gpp table --from old.json,new.json --format markdown")]
+#[command(after_help = "\
+Examples:
+  gpp table --from old.json,new.json --format markdown
+  gpp table --journey talk -s si214   beside the talk's own figures
+  gpp table --journey talk --from run.json   what a run has of it")]
 pub struct TableArgs {
-    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
-    pub version: String,
+    #[command(flatten)]
+    pub versions: VersionArgs,
 
     /// JSON of earlier runs, several with commas, instead of running
     #[arg(
@@ -87,7 +129,8 @@ pub struct TableArgs {
         value_name = "FILE[,FILE…]",
         value_delimiter = ',',
         value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["version", "system", "input", "seed", "device", "repeat", "warmup"]
+        conflicts_with_all =
+            ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup"]
     )]
     pub from: Vec<PathBuf>,
 
@@ -121,31 +164,33 @@ pub enum Format {
 
 /// Arguments of `compare`.
 #[derive(Args)]
+#[command(mut_arg("device", |device| {
+    device.default_value("gpu").help("Where: gpu or gpu:N against CUDA C++, cpu against Fortran")
+}))]
 pub struct CompareArgs {
-    #[arg(
-        short = 'v',
-        long,
-        value_name = "V[,V…]",
-        default_value = "all",
-        help = "Kernel versions: ids, ranges (v0-v8), or all that the yardstick has"
-    )]
-    pub version: String,
+    /// Kernel versions: ids, ranges (v0-v8), best or all, with commas; by default all that the GPU's
+    /// yardstick has, and on a CPU best
+    #[arg(short = 'v', long, value_name = "V[,V…]")]
+    pub version: Option<String>,
 
-    /// Which GPU
-    #[arg(short, long, default_value = "gpu")]
-    pub device: String,
+    #[command(flatten)]
+    pub place: DeviceArgs,
 
     /// Timed runs of each side
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     pub repeat: usize,
 
-    /// The compiler of the yardstick
-    #[arg(long, value_name = "PROGRAM", default_value = "nvcc")]
-    pub nvcc: PathBuf,
+    /// The compiler of the GPU's yardstick, by default nvcc
+    #[arg(long, value_name = "PROGRAM")]
+    pub nvcc: Option<PathBuf>,
 
-    /// The profiler, for the counters of the best version
-    #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
-    pub ncu: PathBuf,
+    /// The profiler, for the counters of the GPU's best version, by default ncu
+    #[arg(long, value_name = "PROGRAM")]
+    pub ncu: Option<PathBuf>,
+
+    /// The compiler of the CPU's yardstick, by default gfortran
+    #[arg(long, value_name = "PROGRAM")]
+    pub gfortran: Option<PathBuf>,
 
     #[command(flatten)]
     pub problems: ProblemsArgs,

@@ -8,6 +8,7 @@ mod stored;
 
 use clap::{Parser, Subcommand};
 
+pub use measure::{AUTO, DeviceArgs};
 pub use measuring::{CompareArgs, Format, RunArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
@@ -15,10 +16,13 @@ pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineA
 
 const AFTER_HELP: &str = "\
 Examples:
-  gpp                                 every version, demo system, best device
+  gpp                                 the paper's versions and those past it, demo system; without a
+                                      GPU those for a CPU, then the paper's, emulated
+  gpp -s si214 -d cpu                 the fastest version for a CPU
   gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
-  gpp list                            versions and systems
+  gpp --journey talk -s si214         the versions of another journey, talk:V1 to talk:bgw
+  gpp list                            versions, journeys and systems
   gpp table -s si214                  the paper's Table I, live
 
 Exit codes:
@@ -60,7 +64,7 @@ pub enum Command {
     Info(InfoArgs),
     /// Write a built-in system in the reference mini-app's format, reference sums included
     Generate(GenerateArgs),
-    /// Print the paper's Table I, live, beside its own columns
+    /// Print the paper's Table I, or a journey's own, live, beside the published columns
     Table(TableArgs),
     /// Profile versions with ncu and store a record for each
     Profile(ProfileArgs),
@@ -68,7 +72,7 @@ pub enum Command {
     Roofline(RooflineArgs),
     /// Make one self-contained HTML page of stored profiles
     Report(ReportArgs),
-    /// Time versions against the yardstick in CUDA C++, alternately on the same arrays
+    /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels
     Tune(TuneArgs),

@@ -58,6 +58,11 @@ pub struct ProblemsArgs {
 }
 
 impl ProblemArgs {
+    /// Whether one is named.
+    pub fn is_named(&self) -> bool {
+        self.system.is_some() || self.input.is_some()
+    }
+
     /// The problem named, or this system.
     pub fn source_or(&self, system: &str) -> Result<Source> {
         if let Some(path) = &self.input {
@@ -69,8 +74,7 @@ impl ProblemArgs {
 
     /// The problem named, or what the device can take.
     pub fn source_for(&self, device: &DeviceInfo, progress: Progress) -> Result<Source> {
-        let named = self.system.is_some() || self.input.is_some();
-        self.source_or(default_for(device, named, progress))
+        self.source_or(default_for(device, self.is_named(), progress))
     }
 }
 
@@ -99,7 +103,7 @@ pub fn default_for(device: &DeviceInfo, named: bool, progress: Progress) -> &'st
     }
     if !named {
         progress.say(format_args!(
-            "note: system {SMALL_SYSTEM}; {PAPER_SYSTEM} takes hours on a CPU (--system \
+            "note: system {SMALL_SYSTEM}; {PAPER_SYSTEM} takes hours emulated on a CPU (--system \
              {PAPER_SYSTEM} runs it all the same)"
         ));
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::measure::DeviceArgs;
 use crate::problem::systems::DEFAULT_SEED;
 
 /// Arguments of `list`.
@@ -17,9 +18,8 @@ pub struct ListArgs {
 /// Arguments of `info`.
 #[derive(Args)]
 pub struct InfoArgs {
-    /// Which device: auto, gpu, gpu:N or cpu
-    #[arg(short, long, default_value = "auto")]
-    pub device: String,
+    #[command(flatten)]
+    pub place: DeviceArgs,
 
     /// As JSON
     #[arg(short, long)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measuring::VERSIONS_HELP;
+use super::measuring::VersionArgs;
 use super::problem::ProblemArgs;
 
 /// Where `profile` stores its records, a folder for each system, and the others look for them.
@@ -14,10 +14,10 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 #[derive(Args)]
 #[command(after_help = "Example: gpp profile -s si214 && gpp roofline && gpp report")]
 pub struct ProfileArgs {
-    #[arg(short = 'v', long, value_name = "V[,V…]", default_value = "all", help = VERSIONS_HELP)]
-    pub version: String,
+    #[command(flatten)]
+    pub versions: VersionArgs,
 
-    /// Which GPU
+    /// Which GPU, or cpu, where the versions' sources count instead of a profiler
     #[arg(short, long, default_value = "gpu", conflicts_with = "from")]
     pub device: String,
 

@@ -14,8 +14,9 @@ use super::Gpu;
 use super::driver::{Buffer, Event, Module, Stream};
 use super::modules::Table;
 use super::placed::{PlacedBands, PlacedSlab, Uploads};
+use crate::catalogue;
 use crate::devices::launch::{Launch, entry};
-use crate::devices::{SlabSums, Worker};
+use crate::devices::{Done, SlabSums, Worker};
 use crate::error::Result;
 use crate::problem::{BandPlan, Problem, SlabView};
 use crate::process::startup;
@@ -149,7 +150,24 @@ impl<'a> OnGpu<'a> {
         // Whatever failed, nothing that was launched runs on when the table is let go.
         let seconds = launched().inspect_err(|_| _ = stream.synchronize())?;
         let values = self.sums.download(sums, stream)?;
-        Ok(SlabSums { values, groups: grid.groups as usize, seconds, blocks: grid.blocks() })
+        Ok(SlabSums { values, groups: grid.groups as usize, seconds, blocks: Some(grid.blocks()) })
+    }
+
+    /// Sums a slab by a version's kernels as the program has them.
+    ///
+    /// # Errors
+    /// Those of [`Worker::sum`].
+    pub fn sum_by_own(&mut self, slab: SlabView<'_>, gpu: &Kernels) -> Result<SlabSums> {
+        let kernel = self.plan.kernel(gpu);
+        let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
+        let second = self.gpu.module(reduction::SYMBOL)?;
+        let functions = Functions {
+            kernel: &first.module,
+            table: Some(&first.table),
+            second_stage: &second.module,
+            symbol: str::to_string,
+        };
+        self.sum_by(slab, gpu, &functions)
     }
 
     /// What the paper's kernels take of the slab in place.
@@ -202,16 +220,7 @@ impl Worker for OnGpu<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, slab: SlabView<'_>, gpu: &Kernels) -> Result<SlabSums> {
-        let kernel = self.plan.kernel(gpu);
-        let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
-        let second = self.gpu.module(reduction::SYMBOL)?;
-        let functions = Functions {
-            kernel: &first.module,
-            table: Some(&first.table),
-            second_stage: &second.module,
-            symbol: str::to_string,
-        };
-        self.sum_by(slab, gpu, &functions)
+    fn sum(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, _: Done) -> Result<SlabSums> {
+        self.sum_by_own(slab, kernel.require_gpu()?)
     }
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use gpp_kernels::kernel;
-use gpp_kernels::layout::Layout;
+use gpp_kernels::versions::PAPER;
 
 use super::Gpu;
 use super::driver::Module;
 use super::worker::{Functions, OnGpu};
-use crate::devices::{Device, SlabSums, Worker};
+use crate::devices::{Device, SlabSums};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 
@@ -105,19 +105,19 @@ fn name(symbol: &str) -> String {
 }
 
 impl OnBoth<'_> {
-    /// Whether the yardstick has this version.
+    /// Whether the yardstick has this version: it has the paper's.
     pub fn has(version: &kernel::Gpu) -> bool {
-        version.kernels.iter().all(|kernel| kernel.layout != Layout::Planned)
+        PAPER.iter().any(|own| own.id() == version.id())
     }
 
     /// One calculation on the whole problem by one side.
     ///
     /// # Errors
-    /// As [`Worker::sum`].
+    /// As [`Worker::sum`](crate::devices::Worker::sum).
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
         let slab = self.problem.slab();
         match side {
-            Side::Rust => self.worker.sum(slab, version),
+            Side::Rust => self.worker.sum_by_own(slab, version),
             Side::Cuda => {
                 let module = &self.yardstick.module;
                 let functions =

@@ -135,7 +135,11 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         dadd,
         dmul,
         dfma,
-        bytes: Bytes { hbm: sum(metrics::HBM)?, l2: sum(metrics::L2)?, l1: sum(metrics::L1)? },
+        bytes: Bytes {
+            hbm: sum(metrics::HBM)?,
+            l2: Some(sum(metrics::L2)?),
+            l1: Some(sum(metrics::L1)?),
+        },
         l1_hit_percent: average(metrics::L1_HIT),
         l2_hit_percent: average(metrics::L2_HIT),
         fp64_pipe_percent: average(metrics::FP64_PIPE),

@@ -146,7 +146,8 @@ fn ceilings(folder: &Path) -> Result<Ceilings> {
 
 /// Where the profile of a version is kept in a folder of profiles.
 pub fn path(folder: &Path, version: &str) -> PathBuf {
-    folder.join(format!("profile-{version}.json"))
+    // A colon is no part of a file's name everywhere.
+    folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }
 
 /// Writes a profile to its folder.
@@ -168,7 +169,7 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     profiles.sort_by_key(|profile| order::place(&profile.version).unwrap_or(usize::MAX));
     if profiles.is_empty() {
         let what = if folder.is_dir() {
-            "holds no profile-v*.json; `gpp profile` makes them"
+            "holds no profile-*.json; `gpp profile` makes them"
         } else {
             "no such folder; `gpp profile` makes it"
         };

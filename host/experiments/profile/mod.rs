@@ -7,6 +7,7 @@ pub mod lines;
 mod live;
 pub mod metrics;
 pub mod ncu;
+pub mod processor;
 mod recorded;
 pub mod sass;
 
@@ -28,7 +29,7 @@ use crate::record::run::Run;
 pub struct Options {
     /// The versions.
     pub versions: Vec<Listed>,
-    /// Whether all were asked for: those without counters are left out then.
+    /// Whether whole journeys were asked for: versions without counters are left out then.
     pub all: bool,
     /// Where the counters come from.
     pub counters: Counters,
@@ -120,7 +121,7 @@ pub fn profile(
     let bar = progress.bar("counting", profiles.len() as u64);
     for profile in &mut profiles {
         let version = catalogue::find(&profile.version).expect("only those asked for are left");
-        profile.counted = Some(counting::count(version.gpu(), &problem)?);
+        profile.counted = Some(counting::count(version.kernel, &problem)?);
         folder::store(folder, profile)?;
         bar.inc(1);
     }

@@ -10,6 +10,10 @@ use super::metrics::{self, Launch};
 use crate::error::ProfileError;
 use crate::process::interrupt;
 
+/// What the symbols begin with that are profiled: those of the versions, of every journey, and the
+/// second stage. Kernels that measure ceilings are not.
+pub const KERNELS: [&str; 4] = ["gpp_v", "gpp_blog", "gpp_talk", "gpp_second"];
+
 type Result<T> = std::result::Result<T, ProfileError>;
 
 /// The profiler, found on the PATH or named.
@@ -98,9 +102,10 @@ impl Ncu {
             program: "this program".into(),
             why: e.to_string(),
         })?;
+        let kernels = format!("regex:^({})", KERNELS.join("|"));
         let mut command = Command::new(&self.program);
         command
-            .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_(v|tile|second)"])
+            .args(["--clock-control", "none", "--kernel-name", &kernels])
             .args(arguments)
             .arg(program)
             .args(["--version", &target.versions, "--device", &target.device])

@@ -42,7 +42,7 @@ pub(super) fn read(
     }
     for profile in &profiles {
         let version = versions.iter().find(|version| version.id() == profile.version);
-        let version = version.expect("others were left out").gpu();
+        let version = version.expect("others were left out").kernel.require_gpu()?;
         plausible(profile, version).map_err(wrong)?;
         of_problem(profile, version, &problem).map_err(wrong)?;
     }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::analysis::bounds::shared_limits;
+use crate::analysis::roofline::Level;
 use crate::record::ceilings::Ceilings;
 use crate::record::provenance::Provenance;
 use crate::record::run::Run;
@@ -14,6 +15,8 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
         or_dash(run.head.provenance.as_ref().and_then(field))
     };
     let tera = |value: f64, unit: &str| format!("{:.2} {unit}", value / 1e12);
+    let promised = |value: Option<f64>| or_dash(value.map(|value| tera(value, "TB/s")));
+    let memory = Level::Hbm.name_on(ceilings.of_processor());
     let theory = &ceilings.theoretical;
     html! {
         h2 { "Device and system" }
@@ -38,16 +41,21 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
             tr { th { "" } th { "measured" } th { "theoretical" } }
             tr { td { "FP64, all fused" } td { (tera(ceilings.fp64, "TFLOP/s")) }
                  td { (or_dash(theory.fp64.map(|v| tera(v, "TFLOP/s")))) } }
-            tr { td { "HBM" } td { (tera(ceilings.hbm, "TB/s")) } td { (tera(theory.hbm, "TB/s")) } }
+            @for (level, rate) in ceilings.fp64_by_level.iter().flatten() {
+                tr { td { "FP64, " (level) } td { (tera(*rate, "TFLOP/s")) } td { "–" } }
+            }
+            tr { td { (memory) } td { (tera(ceilings.hbm, "TB/s")) } td { (promised(theory.hbm)) } }
             tr { td { "L2" } td { (tera(ceilings.l2, "TB/s")) } td { "–" } }
-            tr { td { "L1" } td { (tera(ceilings.l1, "TB/s")) } td { (tera(theory.l1, "TB/s")) } }
+            tr { td { "L1" } td { (tera(ceilings.l1, "TB/s")) } td { (promised(theory.l1)) } }
         } }
-        p .note {
-            "Shared memory moves " (tera(theory.shared, "TB/s")) " by the rule of thumb "
-            "(multiprocessors × 4 B × 32 lanes × clock): with one FP64 access for every 2, 1 and ½ "
-            "operations it would allow "
-            (shared_limits(ceilings).map(|rate| format!("{:.1}", rate / 1e12)).join(", "))
-            " TFLOP/s."
+        @if let Some(shared) = theory.shared {
+            p .note {
+                "Shared memory moves " (tera(shared, "TB/s")) " by the rule of thumb "
+                "(multiprocessors × 4 B × 32 lanes × clock): with one FP64 access for every 2, 1 and ½ "
+                "operations it would allow "
+                (shared_limits(shared).map(|rate| format!("{:.1}", rate / 1e12)).join(", "))
+                " TFLOP/s."
+            }
         }
     }
 }

@@ -4,12 +4,16 @@ use maud::{Markup, html};
 
 use crate::record::profile::Profile;
 
-/// Pairs of versions whose source lines stand side by side, as in the paper's Figures 2, 4 and 7.
-const LINE_PAIRS: [(&str, &str, &str); 4] = [
+/// Pairs of versions whose source lines stand side by side, as in the paper's Figures 2, 4 and 7, in the
+/// blog's 7 and 8 and on the talk's slides.
+const LINE_PAIRS: [(&str, &str, &str); 7] = [
     ("v0", "v1", "Figure 2: division and reciprocal"),
     ("v2", "v3", "Figure 4: absolute values"),
     ("v6", "v7", "Figure 7: index order"),
     ("v7", "v8", "Figure 7: threads of a block"),
+    ("blog:step2", "blog:step3", "The blog’s Figures 7 and 8: instructions of high latency"),
+    ("talk:V7", "talk:V8", "The talk: absolute values"),
+    ("talk:V8", "talk:V9", "The talk: cache blocking"),
 ];
 
 /// Source lines shown of each version.

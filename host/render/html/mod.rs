@@ -38,7 +38,7 @@ svg { max-width: 100%; height: auto } .note { color: #56616d; font-size: .9rem }
 /// What a chart could not draw.
 pub fn page(
     run: &Run,
-    section: &Section,
+    sections: &[Section],
     profiles: &[Profile],
     ceilings: &Ceilings,
 ) -> Result<String, ChartError> {
@@ -68,9 +68,11 @@ pub fn page(
                     "(arXiv 2008.11326) published for one V100."
                 }
                 (device::device(run, ceilings))
-                (times::times(section))
-                (times::speed_ups(section))
-                (times::published_beside(section))
+                @for section in sections {
+                    (times::times(section))
+                    (times::speed_ups(section))
+                }
+                (times::published_beside(sections))
                 (versions::versions(profiles, ceilings))
                 (counts::counts(profiles))
                 (counts::instructions(profiles))

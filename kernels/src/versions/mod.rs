@@ -2,18 +2,37 @@
 
 use crate::kernel::{Entry, Gpu, Kernel};
 
-/// Makes the modules of the versions and the lists of each journey and of all.
+/// Makes the modules of the versions and the lists of each journey and of all. The versions of a
+/// journey are files of this folder, or of the one named after `in`.
 macro_rules! journeys {
-    ($($(#[$about:meta])* $journey:ident: $($version:ident,)+;)+) => {
-        $($(pub mod $version;)+)+
+    ($($(#[$about:meta])* $journey:ident $(in $folder:ident)?: $($version:ident,)+;)+) => {
+        $(journeys! { @modules $(#[$about])* [$($folder)?] $($version)+ })+
 
         $(
             $(#[$about])*
-            pub static $journey: &[&Gpu] = &[$(&$version::GPU),+];
+            pub static $journey: &[&Gpu] = journeys!(@list {} [$($folder)?: $($version)+]);
         )+
 
         /// All versions, journey by journey.
-        pub static ALL: &[&Gpu] = &[$($(&$version::GPU),+),+];
+        pub static ALL: &[&Gpu] = journeys!(@list {} $([$($folder)?: $($version)+])+);
+    };
+    (@modules $(#[$about:meta])* [] $($version:ident)+) => {
+        $(pub mod $version;)+
+    };
+    (@modules $(#[$about:meta])* [$folder:ident] $($version:ident)+) => {
+        $(#[$about])*
+        pub mod $folder {
+            $(pub mod $version;)+
+        }
+    };
+    (@list {$($done:tt)*}) => {
+        &[$($done)*]
+    };
+    (@list {$($done:tt)*} [: $($version:ident)+] $($rest:tt)*) => {
+        journeys!(@list {$($done)* $(&$version::GPU,)+} $($rest)*)
+    };
+    (@list {$($done:tt)*} [$folder:ident: $($version:ident)+] $($rest:tt)*) => {
+        journeys!(@list {$($done)* $(&$folder::$version::GPU,)+} $($rest)*)
     };
 }
 
@@ -36,6 +55,25 @@ journeys! {
         v11,
         v12,
         v13,;
+    /// The blog's steps: no blocks, no swapped indices.
+    BLOG in blog:
+        baseline,
+        step1,
+        step2,
+        step3,
+        step4,;
+    /// The talk's steps, and what they became in BerkeleyGW.
+    TALK in talk:
+        v1,
+        v2,
+        v3,
+        v4,
+        v5,
+        v6,
+        v7,
+        v8,
+        v9,
+        bgw,;
 }
 
 /// The kernel and the version of an entry's symbol, other shapes included.

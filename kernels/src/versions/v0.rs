@@ -10,12 +10,13 @@ use num_complex::Complex;
 use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
 use crate::formula::{
-    Pair, TOL_ZERO, Term, TermFn, first_denominator, is_cut_off, second_denominator, wdiff,
+    Pair, Size, TOL_ZERO, Term, TermFn, first_denominator, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each};
 use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
 use crate::layout::{Layout, Order, Original};
 use crate::plan::Poles;
+use crate::quotient::Quotients;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
@@ -45,37 +46,57 @@ pub const KERNEL: Kernel = Kernel {
     ),
 };
 
-/// |z| by a square root.
-#[inline(always)]
-pub fn abs<R: Real>(z: Complex<R>) -> R {
-    z.norm_sqr().sqrt()
+/// Quotients by complex divisions.
+pub struct Divisions;
+
+impl Quotients for Divisions {
+    #[inline(always)]
+    fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, _: R) -> Complex<R> {
+        wtilde / wdiff
+    }
+
+    #[inline(always)]
+    fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+        a / b
+    }
 }
 
-/// One term with divisions, square roots and a three-way branch.
+/// Sizes by square roots.
+pub struct Roots;
+
+impl Size for Roots {
+    #[inline(always)]
+    fn of<R: Real>(ssx: Complex<R>) -> R {
+        ssx.norm_sqr().sqrt()
+    }
+
+    #[inline(always)]
+    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R {
+        sexcut * Roots::of(eps)
+    }
+}
+
+/// One term with a three-way branch.
 #[inline(always)]
-pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+pub fn term<R: Real, Q: Quotients, S: Size>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
     let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
-    let delw = wtilde / wdiff;
+    let delw = Q::delw(wtilde, wdiff, wdiffr);
     let delwr = delw.norm_sqr();
 
-    let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+    let term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
         let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-        Term { sch: delw * eps, ssx: omega2 / cden }
+        Term { sch: delw * eps, ssx: Q::over(omega2, cden) }
     } else if delwr > R::of(TOL_ZERO) {
         let cden = second_denominator(wsum, wtilde);
-        Term { sch: Term::zero().sch, ssx: -(omega2 / cden) }
+        Term { sch: Term::zero().sch, ssx: -Q::over(omega2, cden) }
     } else {
         Term::zero()
     };
 
-    let ssxcutoff = R::of(limits.sexcut) * abs(eps);
-    if is_cut_off(w, || abs(term.ssx), ssxcutoff) {
-        term.ssx = Term::zero().ssx;
-    }
-    term
+    term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), eps))
 }
 
 /// The three loops collapsed; `term` is how the version writes a term.
@@ -114,7 +135,7 @@ pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Divisions, Roots>) }
 }

@@ -4,16 +4,15 @@
 //! `rcp.rn.f64` and multiplications instead ([`reciprocal`]). Three sites: `delw` and `ssx` in either branch
 //! (paper, section III, v1).
 
-use super::v0::{self, abs, collapse3};
-use crate::arrays::{Arrays, Limits};
+use num_complex::Complex;
+
+use super::v0::{self, Roots, collapse3, term};
+use crate::arrays::Arrays;
 use crate::entries::entries;
-use crate::formula::{
-    Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
-};
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
-use crate::quotient::reciprocal;
+use crate::quotient::{Quotients, reciprocal};
 use crate::real::Real;
 use crate::sums::Sums;
 
@@ -36,32 +35,20 @@ pub const KERNEL: Kernel = Kernel {
     ..v0::KERNEL
 };
 
-/// One term with reciprocals, square roots and a three-way branch.
-#[inline(always)]
-pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-    let wsum = (w + wtilde.re).settle();
-    let wdiff = wdiff(w, wtilde);
-    let wdiffr = wdiff.norm_sqr();
-    let rden = R::one() / wdiffr;
-    let delw = wtilde * wdiff.conj() * rden;
-    let delwr = delw.norm_sqr();
+/// Quotients by reciprocals.
+pub struct Reciprocals;
 
-    let mut term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
-        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-        Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
-    } else if delwr > R::of(TOL_ZERO) {
-        let cden = second_denominator(wsum, wtilde);
-        Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
-    } else {
-        Term::zero()
-    };
-
-    let ssxcutoff = R::of(limits.sexcut) * abs(eps);
-    if is_cut_off(w, || abs(term.ssx), ssxcutoff) {
-        term.ssx = Term::zero().ssx;
+impl Quotients for Reciprocals {
+    #[inline(always)]
+    fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, wdiffr: R) -> Complex<R> {
+        let rden = R::one() / wdiffr;
+        wtilde * wdiff.conj() * rden
     }
-    term
+
+    #[inline(always)]
+    fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+        a * reciprocal(b)
+    }
 }
 
 /// # Safety
@@ -69,5 +56,5 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Reciprocals, Roots>) }
 }

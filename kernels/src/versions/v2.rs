@@ -3,17 +3,15 @@
 //! `sch` and `ssx` are zeroed first, so that the last way is gone. The paper gained nothing from it
 //! here, but other kernels of the code did (section III, v2).
 
-use super::v0::{abs, collapse3};
-use super::v1;
+use super::v0::{Roots, collapse3};
+use super::v1::{self, Reciprocals};
 use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
-use crate::formula::{
-    Pair, TOL_ZERO, Term, first_denominator, is_cut_off, second_denominator, wdiff,
-};
+use crate::formula::{Pair, Size, TOL_ZERO, Term, first_denominator, second_denominator, wdiff};
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
-use crate::quotient::reciprocal;
+use crate::quotient::Quotients;
 use crate::real::Real;
 use crate::sums::Sums;
 
@@ -36,38 +34,33 @@ pub const KERNEL: Kernel = Kernel {
     ..v1::KERNEL
 };
 
-/// One term before the cutoff, with reciprocals and a two-way branch.
+/// One term before the cutoff, with a two-way branch.
 #[inline(always)]
-pub fn uncut_term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+pub fn two_ways<R: Real, Q: Quotients>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
     let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
-    let rden = R::one() / wdiffr;
-    let delw = wtilde * wdiff.conj() * rden;
+    let delw = Q::delw(wtilde, wdiff, wdiffr);
     let delwr = delw.norm_sqr();
 
     let mut term = Term::zero();
     if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
         let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         term.sch = delw * eps;
-        term.ssx = omega2 * reciprocal(cden);
+        term.ssx = Q::over(omega2, cden);
     } else if delwr > R::of(TOL_ZERO) {
         let cden = second_denominator(wsum, wtilde);
-        term.ssx = -(omega2 * reciprocal(cden));
+        term.ssx = -Q::over(omega2, cden);
     }
     term
 }
 
-/// [`uncut_term`], then the cutoff by square roots.
+/// One term with reciprocals and a two-way branch.
 #[inline(always)]
-pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    let mut term = uncut_term(pair, w, limits);
-    let ssxcutoff = R::of(limits.sexcut) * abs(pair.eps);
-    if is_cut_off(w, || abs(term.ssx), ssxcutoff) {
-        term.ssx = Term::zero().ssx;
-    }
-    term
+pub fn term<R: Real, S: Size>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    let term = two_ways::<R, Reciprocals>(pair, w, limits);
+    term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), pair.eps))
 }
 
 /// # Safety
@@ -75,5 +68,5 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Roots>) }
 }

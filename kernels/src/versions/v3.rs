@@ -4,11 +4,13 @@
 //! square root (paper, section III, v3). For two energies 72 registers leave room for 28 warps instead of
 //! 24, at the cost of one spilled number: the shorter time of the two.
 
+use num_complex::Complex;
+
 use super::v0::collapse3;
-use super::v2::{self, uncut_term};
+use super::v2;
 use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
-use crate::formula::{Pair, Term, is_cut_off};
+use crate::formula::{Pair, Size, Term};
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
@@ -34,16 +36,25 @@ pub const KERNEL: Kernel = Kernel {
     ..v2::KERNEL
 };
 
+/// Sizes squared.
+pub struct Squares;
+
+impl Size for Squares {
+    #[inline(always)]
+    fn of<R: Real>(ssx: Complex<R>) -> R {
+        ssx.norm_sqr()
+    }
+
+    #[inline(always)]
+    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R {
+        sexcut * sexcut * eps.norm_sqr()
+    }
+}
+
 /// One term as v2 writes it, with the cutoff by squares.
 #[inline(always)]
 pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    let mut term = uncut_term(pair, w, limits);
-    let sexcut = R::of(limits.sexcut);
-    let ssxcutoff = sexcut * sexcut * pair.eps.norm_sqr();
-    if is_cut_off(w, || term.ssx.norm_sqr(), ssxcutoff) {
-        term.ssx = Term::zero().ssx;
-    }
-    term
+    v2::term::<R, Squares>(pair, w, limits)
 }
 
 /// # Safety

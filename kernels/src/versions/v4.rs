@@ -8,7 +8,7 @@
 use super::v3::{self, term};
 use crate::arrays::Arrays;
 use crate::entries::entries;
-use crate::formula::{Pair, TermFn};
+use crate::formula::{Factors, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::layout::{Order, Original};
@@ -44,11 +44,11 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn collapse2<R: Real, L: Order, const NW: usize>(
+pub unsafe fn collapse2<R: Real, L: Order, P: Factors<R>, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
-    term: impl TermFn<R>,
+    term: impl TermFn<R, P>,
 ) -> Sums<R, NW> {
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let mut sums = Sums::zero();
@@ -57,7 +57,7 @@ pub unsafe fn collapse2<R: Real, L: Order, const NW: usize>(
         // SAFETY: igp and ig are digits of an index below ngpown · ncouls, n is below its extent by
         // the loop; the arrays are valid by the launch contract.
         unsafe {
-            let pair = Pair::load(arrays, ig, igp);
+            let pair = P::load(arrays, ig, igp);
             let vcoul = arrays.vcoul_loc(igp);
             for n in 0..nbands {
                 let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
@@ -77,5 +77,5 @@ pub unsafe fn collapse2<R: Real, L: Order, const NW: usize>(
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term) }
 }

@@ -37,5 +37,5 @@ pub const KERNEL: Kernel = Kernel {
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term) }
 }

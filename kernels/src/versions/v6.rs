@@ -9,7 +9,7 @@ use super::v3::term;
 use super::v5;
 use crate::arrays::Arrays;
 use crate::entries::entries;
-use crate::formula::{Pair, TermFn};
+use crate::formula::{Factors, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::settle_index;
 use crate::kernel::{Gpu, Kernel, Loops, Version};
@@ -50,11 +50,18 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn blocked<R: Real, L: Order, const NW: usize>(
+pub unsafe fn blocked<
+    R: Real,
+    L: Order,
+    P: Factors<R>,
+    const NW: usize,
+    const N_BLK: u32,
+    const IG_BLK: u32,
+>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
-    term: impl TermFn<R>,
+    term: impl TermFn<R, P>,
 ) -> Sums<R, NW> {
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let mut sums = Sums::zero();
@@ -68,7 +75,7 @@ pub unsafe fn blocked<R: Real, L: Order, const NW: usize>(
             let vcoul = arrays.vcoul_loc(igp);
             let mut ig = ig_blk;
             while ig < ncouls {
-                let pair = Pair::load(arrays, ig, igp);
+                let pair = P::load(arrays, ig, igp);
                 let mut n = n_blk;
                 while n < nbands {
                     let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
@@ -91,5 +98,5 @@ pub unsafe fn blocked<R: Real, L: Order, const NW: usize>(
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { blocked::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { blocked::<R, Original, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
 }

@@ -4,7 +4,7 @@
 //! reads next nearer to what it read last (paper, section III, v7).
 
 use super::v3::term;
-use super::v6::{self, blocked};
+use super::v6::{self, IG_BLK, N_BLK, blocked};
 use crate::arrays::Arrays;
 use crate::entries::entries;
 use crate::grid::Thread;
@@ -36,5 +36,5 @@ pub const KERNEL: Kernel = Kernel {
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { blocked::<R, Swapped, NW>(a, iw, thread, term) }
+    unsafe { blocked::<R, Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
 }

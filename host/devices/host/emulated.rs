@@ -1,0 +1,75 @@
+//! GPU versions on the host: the blocks of a grid side by side, the threads of a block in turn.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use gpp_kernels::emulator;
+use gpp_kernels::kernel::Gpu;
+use gpp_kernels::layout::Layout;
+use gpp_kernels::sums::VALUES;
+use rayon::prelude::*;
+
+use super::OfSlab;
+use crate::devices::launch::Launch;
+use crate::devices::{Done, SlabSums};
+use crate::error::Result;
+use crate::problem::layout::{BandArrays, Laid};
+use crate::problem::{Problem, SlabView};
+
+/// The arrays of a problem's bands in each layout.
+#[derive(Default)]
+pub struct Bands<'a>([Option<BandArrays<'a>>; 3]);
+
+impl<'a> Bands<'a> {
+    /// Sums a slab by a GPU version's kernels.
+    pub fn sum(
+        &mut self,
+        problem: &'a Problem,
+        slab: SlabView<'_>,
+        made: &mut OfSlab,
+        gpu: &Gpu,
+        done: Done,
+    ) -> Result<SlabSums> {
+        let (bands, plan) = (problem.bands(), problem.plan());
+        let kernel = plan.kernel(gpu);
+        let layout = kernel.layout;
+        let of_bands =
+            self.0[layout as usize].get_or_insert_with(|| BandArrays::of(bands, plan, layout));
+        let follows = (layout == Layout::Planned).then_some(kernel.poles);
+        made.want(problem, slab, layout, follows);
+        let odd = follows.map(|poles| made.odd(poles));
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, slab, odd)?;
+        let laid = Laid { bands, slab, of_bands, aqsm_local: made.aqsm_local(slab, layout) };
+        let arrays = laid.arrays(kernel, odd.map(|odd| (plan, odd)));
+
+        let begin = Instant::now();
+        let groups = grid.groups as usize;
+        let launches = kernel.launches(bands.nw());
+        let (all, ran) = (launches.len() * grid.blocks() as usize, AtomicUsize::new(0));
+        let mut values = Vec::with_capacity(bands.nw() * VALUES * groups);
+        for iw in launches {
+            let blocks: Vec<_> = (0..grid.blocks())
+                .into_par_iter()
+                .map(|block| {
+                    // SAFETY: the launch contract. Bands and slab checked their arrays, `arrays` that they
+                    // have the kernel's layout and its plan, and borrows them; `Launch::of` looked at the
+                    // extents; the launches keep the entry's energies within nw.
+                    let sums =
+                        unsafe { emulator::run_block(entry.host, arrays.get(), iw, block, grid) };
+                    done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
+                    sums
+                })
+                .collect();
+            for value in 0..entry.energies as usize * VALUES {
+                let mut partials = vec![f64::NAN; blocks.len()];
+                for (block, sums) in (0..).zip(&blocks) {
+                    partials[grid.slot(block) as usize] = sums[value];
+                }
+                let of_groups = partials.chunks(grid.per_group() as usize);
+                values.extend(of_groups.map(emulator::second_stage));
+            }
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(SlabSums { values, groups, seconds, blocks: Some(grid.blocks()) })
+    }
+}

@@ -1,0 +1,194 @@
+//! The processor as a device: versions made for it in its vectors ([`vectors`]), those for GPUs in an
+//! emulator ([`emulated`]).
+
+mod emulated;
+mod vectors;
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use gpp_cpu::level::Level;
+use gpp_cpu::pool::{Pool, Threads};
+use gpp_kernels::kernel::{Entry, Kernel};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+
+use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
+use crate::catalogue;
+use crate::error::{Error, Result};
+use crate::problem::layout::aqsm_local;
+use crate::problem::{OddPoles, Problem, SlabView};
+
+/// The processor.
+pub struct Host {
+    info: DeviceInfo,
+    level: Level,
+    /// Threads of each pool, where not as many as there are.
+    threads: Option<usize>,
+    cores: OnceLock<Pool>,
+    all: OnceLock<Pool>,
+}
+
+impl Host {
+    /// With the widest vectors that it has.
+    pub fn new() -> Host {
+        Host::at(Level::best())
+    }
+
+    /// With the vectors of a level.
+    ///
+    /// # Panics
+    /// Where the processor does not have it.
+    pub fn at(level: Level) -> Host {
+        assert!(level.is_available(), "this processor has no {level}");
+        let (cores, all) = (OnceLock::new(), OnceLock::new());
+        Host { info: info(), level, threads: None, cores, all }
+    }
+
+    /// The same with so many threads for versions made for processors.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Host {
+        let (cores, all) = (OnceLock::new(), OnceLock::new());
+        Host { threads: Some(threads), cores, all, ..self }
+    }
+
+    /// The vectors that it is used with.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The threads that versions made for processors run, started when they are first asked for.
+    ///
+    /// # Errors
+    /// [`Error::Threads`] where the system gives none.
+    pub fn pool(&self, threads: Threads) -> Result<&Pool> {
+        let kept = match threads {
+            Threads::Cores => &self.cores,
+            Threads::All => &self.all,
+        };
+        if let Some(pool) = kept.get() {
+            return Ok(pool);
+        }
+        let made = self.threads.map_or_else(|| Pool::new(threads), Pool::with);
+        let pool = made.map_err(|error| Error::Threads { reason: error.to_string() })?;
+        Ok(kept.get_or_init(|| pool))
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Host::new()
+    }
+}
+
+fn info() -> DeviceInfo {
+    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+    let system = System::new_with_specifics(
+        RefreshKind::nothing()
+            .with_cpu(CpuRefreshKind::nothing())
+            .with_memory(MemoryRefreshKind::nothing().with_ram()),
+    );
+    let name = system
+        .as_ref()
+        .ok()
+        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
+    DeviceInfo {
+        id: HOST.into(),
+        name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
+        driver: None,
+        compute_capability: None,
+        multiprocessors: rayon::current_num_threads() as u32,
+        clock_mhz: None,
+        memory_bytes: system.map_or(0, |system| system.total_memory()),
+    }
+}
+
+impl Device for Host {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
+        Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
+    }
+
+    fn host(&self) -> Option<&Host> {
+        Some(self)
+    }
+
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
+        let (emulated, vectors) = (emulated::Bands::default(), vectors::Bands::default());
+        Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None }))
+    }
+}
+
+/// A worker: what a kernel reads beside the problem's own arrays is made when one first wants it.
+struct OnHost<'a> {
+    host: &'a Host,
+    problem: &'a Problem,
+    emulated: emulated::Bands<'a>,
+    vectors: vectors::Bands,
+    slab: Option<OfSlab>,
+}
+
+/// What was made of a slab.
+struct OfSlab {
+    igp: Range<usize>,
+    /// For each layout.
+    aqsm_local: [Option<Vec<Complex64>>; 3],
+    /// For kernels that take any poles, and for those that take real ones.
+    odd: [Option<OddPoles>; 2],
+}
+
+impl OfSlab {
+    /// Makes what kernels of a layout read, and the odd poles of those that take these.
+    fn want(&mut self, problem: &Problem, slab: SlabView<'_>, layout: Layout, odd: Option<Poles>) {
+        let plan = problem.plan();
+        if layout != Layout::Original || slab.aqsm_local().whole().is_none() {
+            self.aqsm_local[layout as usize]
+                .get_or_insert_with(|| aqsm_local(slab, plan, layout).into_owned());
+        }
+        if let Some(poles) = odd {
+            self.odd[poles as usize].get_or_insert_with(|| plan.odd(slab, poles));
+        }
+    }
+
+    /// Matrix elements of G′, wanted before.
+    fn aqsm_local<'s>(&'s self, slab: SlabView<'s>, layout: Layout) -> &'s [Complex64] {
+        let own = self.aqsm_local[layout as usize].as_deref();
+        own.or(slab.aqsm_local().whole()).expect("wanted before")
+    }
+
+    /// The odd poles, wanted before.
+    fn odd(&self, poles: Poles) -> &OddPoles {
+        self.odd[poles as usize].as_ref().expect("wanted before")
+    }
+}
+
+impl Worker for OnHost<'_> {
+    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
+        let igp = slab.igp();
+        if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
+            let (aqsm_local, odd) = ([const { None }; 3], [const { None }; 2]);
+            self.slab = Some(OfSlab { igp, aqsm_local, odd });
+        }
+        Ok(())
+    }
+
+    fn sum(
+        &mut self,
+        slab: SlabView<'_>,
+        kernel: catalogue::Kernel,
+        done: Done,
+    ) -> Result<SlabSums> {
+        self.place(slab)?;
+        let made = self.slab.as_mut().expect("placed above");
+        match kernel {
+            catalogue::Kernel::Gpu(gpu) => self.emulated.sum(self.problem, slab, made, gpu, done),
+            catalogue::Kernel::Cpu(cpu) => {
+                self.vectors.sum(self.host, self.problem, slab, made, cpu, done)
+            }
+        }
+    }
+}

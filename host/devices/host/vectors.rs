@@ -1,0 +1,60 @@
+//! Versions made for processors, on the threads and with the vectors of this one.
+
+use std::time::Instant;
+
+use gpp_cpu::problem::Task;
+use gpp_cpu::relaid::Relaid;
+use gpp_cpu::version::Cpu;
+use gpp_kernels::layout::Layout;
+
+use super::{Host, OfSlab};
+use crate::devices::{Done, SlabSums};
+use crate::error::Result;
+use crate::problem::vectors::{self, Order};
+use crate::problem::{Problem, SlabView};
+
+/// The matrix elements of G as vectors read them, of one order of bands at a time.
+#[derive(Default)]
+pub struct Bands(Option<(Order, Relaid)>);
+
+impl Bands {
+    /// Sums a slab by a version; each `igp` is a group.
+    pub fn sum(
+        &mut self,
+        host: &Host,
+        problem: &Problem,
+        slab: SlabView<'_>,
+        made: &mut OfSlab,
+        cpu: &Cpu,
+        done: Done,
+    ) -> Result<SlabSums> {
+        let plan = problem.plan();
+        let pool = host.pool(cpu.threads)?;
+        let poles = cpu.needs.plan.then(|| cpu.poles(plan.poles()));
+        pool.install(|| {
+            made.want(problem, slab, Layout::Swapped, poles);
+            if cpu.needs.relaid { self.want(problem, cpu.needs.plan) } else { Ok(()) }
+        })?;
+        let task = Task {
+            bands: vectors::bands(problem.bands()),
+            relaid: self.0.as_ref().map(|(_, relaid)| relaid).filter(|_| cpu.needs.relaid),
+            slab: vectors::slab(slab, made.aqsm_local(slab, Layout::Swapped)),
+            plan: poles.map(|poles| vectors::plan(plan, made.odd(poles))),
+        };
+        let begin = Instant::now();
+        let values = cpu.sum(&task, host.level(), pool, done);
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None })
+    }
+
+    /// Has them in the order of a version that follows the plan or not; those in the other one go before.
+    fn want(&mut self, problem: &Problem, follows: bool) -> Result<()> {
+        let (bands, plan) = (problem.bands(), problem.plan());
+        let order = Order::of(plan, follows);
+        if self.0.as_ref().is_none_or(|(of, _)| *of != order) {
+            self.0 = None;
+            self.0 = Some((order, vectors::relaid(bands, plan, order)?));
+        }
+        Ok(())
+    }
+}

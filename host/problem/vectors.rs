@@ -1,0 +1,70 @@
+//! What versions made for processors read, borrowed of a problem; see [`gpp_cpu::problem`].
+
+use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
+use gpp_cpu::relaid::Relaid;
+use num_complex::Complex64;
+
+use super::{BandPlan, Bands, OddPoles, SlabView, memory};
+use crate::error::Result;
+
+/// The bands, in the problem's order.
+pub fn bands(bands: &Bands) -> BandsView<'_> {
+    let h = bands.header();
+    BandsView {
+        aqsn: bands.aqsn(),
+        wx: bands.wx(),
+        occ: bands.occ(),
+        nbands: h.nbands,
+        ncouls: h.ncouls,
+        nw: bands.nw(),
+        limits: bands.limits(),
+    }
+}
+
+/// A slab, with its matrix elements of G′ in [`gpp_kernels::layout::Layout::Swapped`].
+pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
+    Slab { wtilde: slab.wtilde(), eps: slab.eps(), aqsm, vcoul_loc: slab.vcoul_loc() }
+}
+
+/// The plan and the odd poles that go with it.
+pub fn plan<'a>(plan: &'a BandPlan, odd: &'a OddPoles) -> (Plan<'a>, Odd<'a>) {
+    let of_bands = Plan {
+        order: plan.order(),
+        plain: plan.plain(),
+        occupied: plan.occupied(),
+        far_begin: plan.far_begin(),
+        half: plan.table().half(),
+        poles: plan.poles(),
+    };
+    (of_bands, Odd { mask: odd.mask(), pairs: odd.pairs(), begins: odd.begins() })
+}
+
+/// The orders of bands in which matrix elements of G are laid out anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The problem's.
+    Own,
+    /// The plan's, where that is another one.
+    Plan,
+}
+
+impl Order {
+    /// The one that a version reads, which follows a plan or not.
+    pub fn of(plan: &BandPlan, follows: bool) -> Order {
+        if follows && !plan.keeps_order() { Order::Plan } else { Order::Own }
+    }
+}
+
+/// Lays the matrix elements of G out anew.
+///
+/// # Errors
+/// [`crate::Error::Memory`] where there is no room for them.
+pub fn relaid(of: &Bands, plan: &BandPlan, order: Order) -> Result<Relaid> {
+    let h = of.header();
+    memory::require(
+        &format!("{} in blocks for vectors", memory::AQSN.name),
+        Relaid::bytes(h.ncouls, h.nbands),
+    )?;
+    let order = (order == Order::Plan).then(|| plan.order());
+    Ok(Relaid::of(&bands(of), order))
+}

@@ -1,0 +1,40 @@
+//! V7: divisions become reciprocals.
+//!
+//! As in v1; the talk counts 40 % fewer instructions and becomes bound by bandwidth (talk, V7).
+
+use super::v6::{self, term};
+use crate::arrays::Arrays;
+use crate::entries::entries;
+use crate::grid::Thread;
+use crate::kernel::{Gpu, Kernel, Version};
+use crate::layout::Swapped;
+use crate::real::Real;
+use crate::sums::Sums;
+use crate::versions::v0::Roots;
+use crate::versions::v1::Reciprocals;
+use crate::versions::v4::collapse2;
+
+/// What talk:V7 is.
+pub static VERSION: Version =
+    Version { id: "talk:V7", change: "reciprocals for divisions", source: "talk, V7" };
+
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+
+/// Its kernel.
+pub const KERNEL: Kernel = Kernel {
+    flops_per_term: None,
+    entries: entries!(
+        body:
+        gpp_talk_v7 = 1,
+    ),
+    ..v6::KERNEL
+};
+
+/// # Safety
+/// The [launch contract](crate::contract).
+#[inline(always)]
+pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+    // SAFETY: the launch contract.
+    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term::<R, Reciprocals, Roots>) }
+}

@@ -1,0 +1,108 @@
+//! What a processor runs by default, its vectors, and what is emulated on it.
+
+use crate::{gpp, json};
+use gpp::catalogue::{self, BackEnd};
+use gpp_cpu::level::Level;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+#[test]
+fn a_processor_runs_its_best_version_where_a_problem_is_named() {
+    let document = json(&["--system", "tiny"]);
+    let results = document["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["version"], catalogue::best(BackEnd::Cpu).id());
+    assert_eq!(results[0]["emulated"], false);
+    assert_eq!(results[0]["simd"], Level::best().name());
+    assert!(results[0]["threads"]["count"].as_u64().unwrap() >= 1);
+    assert!(results[0]["threads"]["bound"].is_boolean());
+    assert!(results[0]["flops"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn each_level_of_vectors_is_used_when_asked_for() {
+    for level in Level::ALL {
+        let asked = ["--system", "tiny", "--simd", level.name()];
+        if level.is_available() {
+            assert_eq!(json(&asked)["results"][0]["simd"], level.name());
+        } else {
+            let said = format!("--simd {level}: this processor has no {level}, it has scalar");
+            gpp().args(asked).args(["-d", "cpu"]).assert().code(2).stderr(contains(said));
+        }
+    }
+    for (arguments, part) in [
+        (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
+        (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
+        (&["tune", "--simd", "scalar"], "--simd scalar: has no effect without"),
+    ] {
+        gpp()
+            .args(arguments)
+            .args(["-d", "cpu", "-s", "tiny"])
+            .assert()
+            .code(2)
+            .stderr(contains(part));
+    }
+}
+
+#[test]
+fn what_is_emulated_says_so() {
+    let ran = ["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"];
+    let output = gpp().args(ran).assert().success();
+    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
+    // Beside vectors and threads of what is not.
+    assert!(printed.contains("vectors") && printed.contains(Level::best().name()), "{printed}");
+}
+
+/// Without arguments, which need a GPU that is not there: the processor's journey, then the paper's.
+#[test]
+fn without_arguments_everything_is_shown() {
+    let started = std::time::Instant::now();
+    let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
+    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let [own, paper] = ["cpu", "paper"].map(|id| catalogue::journey(id).unwrap().ids());
+    for id in own.iter().chain(&paper) {
+        assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
+    }
+    assert_eq!(printed.matches(", emulated").count(), paper.len());
+    assert!(!printed.contains("v9"));
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
+#[test]
+fn versions_made_for_processors_run_there_only() {
+    // Said before any GPU is looked for.
+    for arguments in [&["-v", "cpu:best"][..], &["-v", "v0,cpu:threads"]] {
+        gpp()
+            .args(arguments)
+            .args(["-d", "gpu", "-s", "tiny"])
+            .assert()
+            .code(2)
+            .stderr(contains("cpu:").and(contains("is made for processors: --device cpu runs it")));
+    }
+    // Where the device is left open nothing is said of a GPU.
+    let left_open = gpp().args(["-v", "cpu", "-s", "tiny"]).assert().success();
+    left_open.stdout(contains("on cpu: ")).stderr(contains("no GPU").not());
+}
+
+#[test]
+fn info_tells_what_a_processor_has() {
+    let output = gpp().args(["info", "--device", "cpu", "--json"]).assert().success();
+    let info: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let processor = &info["processor"];
+    let [cores, threads] = ["cores", "threads"].map(|field| processor[field].as_u64().unwrap());
+    assert!(1 <= cores && cores <= threads);
+    assert!(processor["bound"].is_boolean());
+    let levels: Vec<&str> = processor["levels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|level| level.as_str().unwrap())
+        .collect();
+    assert_eq!(levels[0], "scalar");
+    assert_eq!(processor["level"], *levels.last().unwrap());
+    let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
+    text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
+}

@@ -1,0 +1,202 @@
+//! The journeys besides the paper's: their names, their tables beside what was published, their
+//! profiles.
+
+mod common;
+
+use std::fs;
+
+use common::repository;
+use gpp::analysis::speed_ups::by_story;
+use gpp::analysis::table1::{rows, sections};
+use gpp::catalogue::{BackEnd, names, order};
+use gpp::experiments::profile::folder;
+use gpp::figures::archive::Archive;
+use gpp::record;
+use gpp::record::run::Run;
+use gpp::render::{html, results, table1};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn gpp() -> assert_cmd::Command {
+    assert_cmd::Command::cargo_bin("gpp").unwrap()
+}
+
+/// A run of si214 in which the archived results of the first versions are those of the named ones, each
+/// a tenth of a second slower than the one before.
+fn run_of(named: &str) -> Run {
+    let archive = Archive::open(&repository("")).unwrap().path("si214");
+    let mut run: Run = record::read(&archive.join("run.json")).unwrap();
+    let versions = names::versions(named, BackEnd::Gpu).unwrap();
+    let template = run.results[0].clone();
+    run.results = (1..)
+        .zip(versions)
+        .map(|(at, version)| {
+            let mut result = template.clone();
+            result.version = version.id().into();
+            result.times.median = f64::from(at) / 10.0;
+            result
+        })
+        .collect();
+    run
+}
+
+#[test]
+fn steps_stand_beside_what_was_published() {
+    let run = run_of("talk");
+    let rows = rows(&run);
+    assert_eq!(rows.len(), 10);
+    let row = |id: &str| rows.iter().find(|row| row.version == id).unwrap();
+    let v7 = row("talk:V7");
+    assert_eq!((v7.journey.as_str(), v7.baseline.as_str()), ("talk", "talk:V1"));
+    let published = (v7.published_tflop, v7.published_time_s, v7.published_tflops);
+    assert_eq!(published, (Some(2.09), Some(0.66), Some(3.18)));
+    assert_eq!(v7.published_over_baseline, Some(1.63 / 0.66));
+    assert_eq!((v7.over_baseline, v7.paper_time_s), (Some(0.1 / 0.7), None));
+    // Slower here from step to step, faster there but for V2.
+    assert!(v7.order_differs && !row("talk:V2").order_differs && !row("talk:V1").order_differs);
+    assert_eq!(row("talk:bgw").published_time_s, None);
+    let run = run_of("blog");
+    let blog = gpp::analysis::table1::rows(&run);
+    let told: Vec<_> = blog
+        .iter()
+        .map(|row| (row.published_time_s, row.published_tflops, row.published_intensity))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some(1.74), None, Some(7.39)),
+            (Some(1.92), None, Some(20.0)),
+            (None, Some(2.5), None),
+            (None, Some(2.9), Some(6.3)),
+            (None, None, None),
+        ]
+    );
+    // What was published is of no other system.
+    let mut other = run_of("talk");
+    other.system.name = "demo".into();
+    assert!(gpp::analysis::table1::rows(&other).iter().all(|row| row.published_time_s.is_none()));
+}
+
+#[test]
+fn each_journey_has_its_table() {
+    let run = run_of("v0-v2,talk:V1,blog:baseline,v9,talk:V9");
+    let told: Vec<&str> = sections(&run, None).iter().map(|section| section.journey).collect();
+    assert_eq!(told, ["paper", "talk", "blog"]);
+    let counts: Vec<usize> = by_story(&run.results).iter().map(|(_, told)| told.len()).collect();
+    assert_eq!(counts, [4, 2, 1]);
+    let text = results::results(&run.results, None);
+    for heading in ["over v0", "over talk:V1", "over blog:baseline"] {
+        assert!(text.contains(heading), "{text}");
+    }
+    let text = table1::markdown(&sections(&run, None));
+    // No table of its own for what stands beside the runs.
+    assert!(!text.contains("in its own order") && text.contains("V100 TFLOP"), "{text}");
+    assert!(table1::markdown(&sections(&run_of("v0"), None)).contains("in its own order"));
+    assert!(!table1::markdown(&sections(&run_of("talk"), None)).contains("developer blog)"));
+    assert_eq!(order::nearest_before("talk:V9", ["talk:V1", "v0"]), Some("talk:V1"));
+    assert_eq!(order::nearest_before("blog:step3", ["v0", "talk:V1"]), None);
+}
+
+#[test]
+fn a_recorded_run_in_every_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    fs::write(&path, record::text(&run_of("v0,talk,blog:baseline"))).unwrap();
+    let table = |journey: &str, format: &str| {
+        let mut command = gpp();
+        command.args(["table", "--journey", journey, "--format", format, "--from"]).arg(&path);
+        let output = command.assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    };
+    for format in ["terminal", "markdown", "csv", "json"] {
+        let text = table("talk", format);
+        let found = ["talk:V1", "talk:bgw", "2.09"].map(|part| text.contains(part));
+        assert_eq!(found, [true; 3], "{text}");
+        assert!(!text.contains("blog:baseline"), "{text}");
+    }
+    let mut csv = csv::Reader::from_reader(table("talk", "csv").into_bytes().leak() as &[u8]);
+    let headings = csv.headers().unwrap().clone();
+    let at = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
+    let records: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 10);
+    assert_eq!(
+        (&records[6][at("version")], &records[6][at("published_tflop")]),
+        ("talk:V7", "2.09")
+    );
+    assert_eq!(&records[9][at("published_time_s")], "");
+    let document: Value = serde_json::from_str(&table("blog", "json")).unwrap();
+    assert_eq!(document["rows"][0]["published_intensity"], 7.39);
+    assert_eq!(table("blog,talk", "csv").lines().count(), 12);
+    gpp()
+        .args(["table", "--journey", "past", "--from"])
+        .arg(&path)
+        .assert()
+        .code(2)
+        .stderr(contains("run.json: has no version of past"));
+}
+
+#[test]
+fn a_journey_is_measured_by_its_name() {
+    let small = ["-s", "tiny", "-d", "cpu", "-r", "1", "-w", "0"];
+    let mut table = gpp();
+    table.args(["table", "--journey", "blog", "-f", "csv"]).args(small);
+    let text = String::from_utf8(table.assert().success().get_output().stdout.clone()).unwrap();
+    let ids: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
+    let blog = names::versions("blog", BackEnd::Cpu).unwrap();
+    assert_eq!(ids, blog.iter().map(|version| version.id()).collect::<Vec<_>>());
+    gpp()
+        .args(["-v", "talk:V1,talk:V9-bgw,blog:best"])
+        .args(small)
+        .assert()
+        .success()
+        .stdout(contains("over talk:V1").and(contains("talk:bgw")).and(contains("passed")));
+    for (arguments, part) in [
+        (&["--journey", "talks"][..], "did you mean `talk`"),
+        (&["--journey", "v0"], "unknown journey"),
+        (&["--journey", "talk", "--version", "v0"], "cannot be used with"),
+        (&["--version", "talk:V10"], "did you mean `talk:V1`"),
+        (&["--version", "v0-talk:V1"], "v0 is of paper and talk:V1 of talk"),
+        (&["compare", "--version", "talk"], "the yardstick has no talk:V1"),
+    ] {
+        gpp().args(arguments).assert().code(2).stderr(contains(part));
+    }
+    gpp()
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("talk:V1-V9").and(contains("--journey")));
+}
+
+#[test]
+fn profiles_charts_and_the_page_of_a_journey() {
+    let dir = tempfile::tempdir().unwrap();
+    let (csv, stored) = (dir.path().join("counters.csv"), dir.path().join("profiles"));
+    let counters = fs::read_to_string(repository("tests/data/ncu-2025.3-details.csv")).unwrap();
+    let counters =
+        counters.replace("gpp_v0_nw2", "gpp_talk_v1_nw2").replace("gpp_v5", "gpp_talk_v4");
+    fs::write(&csv, counters).unwrap();
+    let mut command = gpp();
+    command.args(["profile", "--version", "talk:V1,talk:V4", "--system", "tiny", "--from"]);
+    command.arg(&csv).arg("--dir").arg(&stored).assert().success();
+    let names = fs::read_dir(&stored).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(names.contains(&"profile-talk-V4.json".to_string()), "{names:?}");
+    let profiles = folder::load(&stored).unwrap();
+    let ids: Vec<&str> = profiles.iter().map(|profile| profile.version.as_str()).collect();
+    assert_eq!(ids, ["talk:V1", "talk:V4"]);
+
+    let archive = Archive::open(&repository("")).unwrap().path("si214");
+    fs::copy(archive.join("ceilings.json"), stored.join("ceilings.json")).unwrap();
+    gpp().args(["roofline", "--dir"]).arg(&stored).assert().success();
+    let chart = fs::read_to_string(stored.join("roofline-talk.svg")).unwrap();
+    assert!(chart.contains("talk:V1, talk:V4"), "{chart:.300}");
+    assert!(!stored.join("roofline.svg").exists());
+
+    let run = run_of("v0,talk");
+    let ceilings = record::read(&stored.join("ceilings.json")).unwrap();
+    let page = html::page(&run, &sections(&run, None), &profiles, &ceilings).unwrap();
+    for part in ["<h2>Table I</h2>", "The talk’s table", "Speed-up over talk:V1", "talk, V100"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
