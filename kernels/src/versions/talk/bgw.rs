@@ -1,6 +1,6 @@
 //! Production BerkeleyGW: V9 in the blocks of its sources of 2023.
 //!
-//! 16 band blocks and 512 of `ig`, what the sources of 2023 begin with where the input names none
+//! 16 band blocks and 512 of `ig`, as in the sources of 2023, where the input may set both
 //! (`acc_gpp_band_block_size`, `acc_gpp_ig_block_size`). With the 256 of its OpenACC kernel, which the
 //! talk shows, it would be V9 to the letter. Threads and indices are V9's.
 
