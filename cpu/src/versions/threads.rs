@@ -62,7 +62,7 @@ impl Body for Reference {
                             let wtilde2 = wtilde * wtilde;
                             let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
                             let aqsn = L::Number::complex(bands.aqsn[n * bands.ncouls + ig]);
-                            let term = v0::term::<_, v0::Divisions, v0::Roots>(&pair, w, &bands.limits);
+                            let term = v0::term(&pair, w, &bands.limits);
                             part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
                         }
                         let ([asx], [ach]) = (part.asx, part.ach);

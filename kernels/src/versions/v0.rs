@@ -78,7 +78,11 @@ impl Size for Roots {
 
 /// One term with a three-way branch.
 #[inline(always)]
-pub fn term<R: Real, Q: Quotients, S: Size>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+pub fn three_ways<R: Real, Q: Quotients, S: Size>(
+    pair: &Pair<R>,
+    w: R,
+    limits: &Limits,
+) -> Term<R> {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
     let wsum = (w + wtilde.re).settle();
     let wdiff = wdiff(w, wtilde);
@@ -97,6 +101,12 @@ pub fn term<R: Real, Q: Quotients, S: Size>(pair: &Pair<R>, w: R, limits: &Limit
     };
 
     term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), eps))
+}
+
+/// One term with divisions, square roots and a three-way branch.
+#[inline(always)]
+pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+    three_ways::<R, Divisions, Roots>(pair, w, limits)
 }
 
 /// The three loops collapsed; `term` is how the version writes a term.
@@ -137,5 +147,5 @@ pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Divisions, Roots>) }
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
 }

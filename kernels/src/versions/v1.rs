@@ -6,7 +6,7 @@
 
 use num_complex::Complex;
 
-use super::v0::{self, Roots, collapse3, term};
+use super::v0::{self, Roots, collapse3, three_ways};
 use crate::arrays::Arrays;
 use crate::entries::entries;
 use crate::grid::Thread;
@@ -56,5 +56,5 @@ impl Quotients for Reciprocals {
 #[inline(always)]
 unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Reciprocals, Roots>) }
+    unsafe { collapse3::<R, Original, NW>(a, iw, thread, three_ways::<R, Reciprocals, Roots>) }
 }

@@ -12,7 +12,7 @@ use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::layout::Original;
 use crate::real::Real;
 use crate::sums::Sums;
-use crate::versions::v0::{Divisions, Roots, term};
+use crate::versions::v0::term;
 use crate::versions::v4::collapse2;
 
 /// What blog:step1 is.
@@ -43,5 +43,5 @@ pub const KERNEL: Kernel = Kernel {
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term::<R, Divisions, Roots>) }
+    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term) }
 }

@@ -12,7 +12,7 @@ use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
 use crate::real::Real;
 use crate::sums::Sums;
-use crate::versions::v0::term;
+use crate::versions::v0::three_ways;
 use crate::versions::v1::Reciprocals;
 use crate::versions::v3::Squares;
 use crate::versions::v4::collapse2;
@@ -42,5 +42,5 @@ pub const KERNEL: Kernel = Kernel {
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term::<R, Reciprocals, Squares>) }
+    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, three_ways::<R, Reciprocals, Squares>) }
 }

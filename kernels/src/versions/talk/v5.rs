@@ -11,7 +11,7 @@ use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::{Layout, Swapped};
 use crate::real::Real;
 use crate::sums::Sums;
-use crate::versions::v0::{Divisions, Roots, term};
+use crate::versions::v0::term;
 use crate::versions::v4::collapse2;
 
 /// What talk:V5 is.
@@ -37,5 +37,5 @@ pub const KERNEL: Kernel = Kernel {
 #[inline(always)]
 pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term::<R, Divisions, Roots>) }
+    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term) }
 }
