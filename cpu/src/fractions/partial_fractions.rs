@@ -143,7 +143,11 @@ impl<L: Lanes> Pole<L> {
     fn far<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut Split<L, NW>) {
         let d = array!(NW, e => w[e].sub(self.re));
         let d2 = array!(NW, e => d[e].mul_add(d[e], self.im2));
-        let one = reciprocals::<L, true, NW>(d2);
+        let one = if L::REGISTERS < 32 {
+            reciprocals::<L, false, NW>(d2)
+        } else {
+            reciprocals::<L, true, NW>(d2)
+        };
         for e in 0..NW {
             q.add(e, m, one[e], d[e].mul(one[e]));
         }

@@ -1,8 +1,9 @@
 //! cpu:paired: one reciprocal for two denominators.
 //!
-//! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is a
-//! division or five fused operations. It takes denominators that are not zero: those of bands that nothing
-//! cuts off and, with no test for the second branch left, those of far bands (v13 on GPUs).
+//! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
+//! a division, or an approximation and four fused operations. It takes denominators that are not zero:
+//! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands
+//! (v13 on GPUs).
 
 use gpp_kernels::kernel::Version;
 
