@@ -136,7 +136,10 @@ mod tests {
         assert_eq!(ids("v3"), ["v3"]);
         assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
         assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
-        assert_eq!(ids("v0,all").len(), all().count());
+        let runs = |back_end| versions("v0,all", back_end).unwrap().len();
+        let made_for_gpus = |listed: &Listed| listed.kernel.back_end() == BackEnd::Gpu;
+        assert_eq!(runs(BackEnd::Gpu), all().filter(made_for_gpus).count());
+        assert_eq!(runs(BackEnd::Cpu), all().count());
         for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
             let named = single("--version", "best", back_end).unwrap();
             assert_eq!(named.id(), best(back_end).id());
