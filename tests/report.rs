@@ -193,7 +193,7 @@ fn page_is_self_contained() -> Result<(), Failed> {
     for Profile { version, .. } in profiles() {
         assert!(page.contains(&format!("<td>{version}</td>")), "{version} is missing");
     }
-    for text in ["bound by", "let delw = wtilde / wdiff;", "gpp profile --version all"] {
+    for text in ["bound by", "let delw = wtilde / wdiff;", "gpp profile --system"] {
         assert!(page.contains(text), "{text} is missing");
     }
     Ok(())

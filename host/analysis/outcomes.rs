@@ -20,7 +20,7 @@ pub fn reference(source: Option<Source>) -> &'static str {
         Some(Source::File) => "the sums stored in the input file",
         Some(Source::Golden) => "golden sums of this system and seed",
         Some(Source::Serial) => "every term evaluated now, on the host",
-        Some(Source::Device) => "v3 on the same device",
+        Some(Source::Device) => "the definition on the same device",
         None => "none",
     }
 }

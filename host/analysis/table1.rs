@@ -78,7 +78,7 @@ pub struct Row {
 pub struct Section {
     /// The journey; what goes on from it is told with it.
     pub journey: &'static str,
-    /// System, device, and file where there is one.
+    /// System, device, whether it emulated the versions, and file where there is one.
     pub title: String,
     /// Where the run comes from; `None` in older records.
     pub provenance: Option<Provenance>,
@@ -138,10 +138,12 @@ fn section(
     let left_out = results.iter().filter(|result| !result.passed());
     let left_out = left_out.map(|r| format!("{}: {}", r.version, words(r.outcome())));
     let from = from.map_or(String::new(), |from| format!(" ({from})"));
+    let emulated = results.iter().all(Measurement::is_emulated);
+    let emulated = if emulated { ", emulated" } else { "" };
     let device = &run.head.device;
     Section {
         journey,
-        title: format!("{} on {}: {}{from}", run.system.name, device.id, device.name),
+        title: format!("{} on {}: {}{emulated}{from}", run.system.name, device.id, device.name),
         provenance: run.head.provenance.clone(),
         baseline: baseline(results),
         rows,

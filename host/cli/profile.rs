@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::args::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, SMALL_SYSTEM};
+use super::args::{DEFAULT_FOLDER, DeviceArgs, PAPER_SYSTEM, ProfileArgs, SMALL_SYSTEM};
 use super::run::{exit_code, say_last};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
@@ -21,6 +21,10 @@ use crate::render::profiles::stored;
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     if args.from.is_none() && args.device.parse::<Choice>()? == Choice::Cpu {
         return on_processor(args);
+    }
+    if let Some(level) = &args.simd {
+        let what = "has no effect without --device cpu".into();
+        return Err(Error::Data { origin: format!("--simd {level}"), what }.into());
     }
     let progress = Progress { shown: !args.quiet };
     let versions = versions(args.versions.names()?, BackEnd::Gpu)?;
@@ -88,7 +92,9 @@ fn on_processor(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     let folder = folder(args, &source);
     let say = |run: &_| say_last(run, progress);
-    match processor::profile(&Host::new(), &source, &versions, &folder, progress, say)? {
+    let place = DeviceArgs { device: args.device.clone(), simd: args.simd.clone() };
+    let host = place.level()?.map_or_else(Host::new, Host::at);
+    match processor::profile(&host, &source, &versions, &folder, progress, say)? {
         Profiled::Profiles(profiles) if !args.quiet => {
             print(|to| stored(to, &profiles, &folder))?;
         }

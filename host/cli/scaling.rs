@@ -23,7 +23,9 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
     }
     let device = super::device(&args.place, &[named], progress)?;
     if device.back_end() == BackEnd::Cpu && !args.quick {
-        progress.say("note: all points take hours on a CPU; --quick runs the smallest");
+        let emulated = named.kernel.back_end() != BackEnd::Cpu && args.version != "best";
+        let long = if emulated { "hours emulated on a CPU" } else { "many minutes on a CPU" };
+        progress.say(format_args!("note: all points take {long}; --quick runs the smallest"));
     }
     let version = single("--version", &args.version, device.back_end())?;
     super::require_vectors(&args.place, &[version])?;

@@ -2,7 +2,7 @@
 
 use super::measure::measure;
 use crate::catalogue::tuned::{Overrides, shaped};
-use crate::catalogue::{self, Listed};
+use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::Device;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const BASE: [usize; 3] = [400, 692, 5536];
 const QUICK: usize = 5_000_000;
 
 /// Most terms that are evaluated for a reference: half a second on two cores. Larger problems are
-/// compared with v3 on the same device, which the tests check against the definition.
+/// compared with a [`judge`] on the same device, which the tests check against the definition.
 const EVALUATED: u64 = 100_000_000;
 
 /// Runs of each point before the timed ones.
@@ -115,7 +115,7 @@ fn point(
     let mut engine = Engine::whole(device, &problem)?;
     let (kernel, poles) = (options.version.kernel, problem.plan().poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
-    let reference = reference(&mut engine)?;
+    let reference = reference(&mut engine, judge(device.back_end()))?;
     let repetition = Repetition { warmup: WARMUP, repeat: options.repeat };
     let measured = measure(version, device, &mut engine, Some(&reference), repetition, &|_| ())?;
     let seconds = measured.times.median;
@@ -140,8 +140,18 @@ pub fn name([nbands, ngpown, ncouls, nw]: [usize; 4]) -> String {
     format!("{nbands} × {ngpown} × {ncouls} × {nw}")
 }
 
-/// Sums evaluated now, or v3's where that would take too long.
-fn reference(engine: &mut Engine) -> Result<Reference> {
+/// The version whose sums others are compared with: made for the back end, its terms written as the
+/// definition has them.
+fn judge(back_end: BackEnd) -> Kernel {
+    let id = match back_end {
+        BackEnd::Gpu => "v3",
+        BackEnd::Cpu => "cpu:blocked",
+    };
+    catalogue::find(id).expect("the journeys have both").kernel
+}
+
+/// Sums evaluated now, or a judge's where that would take too long.
+fn reference(engine: &mut Engine, judge: Kernel) -> Result<Reference> {
     let problem = engine.problem();
     let quiet = Progress { shown: false };
     if problem.terms() <= EVALUATED
@@ -149,7 +159,6 @@ fn reference(engine: &mut Engine) -> Result<Reference> {
     {
         return Ok(reference);
     }
-    let judge = catalogue::find("v3").expect("v3 is a version of the paper");
-    let sums = engine.run(judge.kernel)?.sums;
+    let sums = engine.run(judge)?.sums;
     Ok(Reference::new(problem.start().plus(&sums), Source::Device, quiet))
 }

@@ -21,7 +21,7 @@ pub enum Source {
     Golden,
     /// Evaluated now by [`evaluate`].
     Serial,
-    /// v3's, on the same device.
+    /// A version's that has the terms as the definition writes them, on the same device.
     Device,
 }
 

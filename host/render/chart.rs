@@ -6,6 +6,7 @@ use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
+use super::labels::Labels;
 use crate::analysis::bounds::share_of_peak;
 use crate::analysis::roofline::{LEVELS, Level, Point, points};
 use crate::error::ChartError;
@@ -119,6 +120,8 @@ fn draw<DB: DrawingBackend>(
         .map_err(said)?;
 
     roofs(&mut chart, profiles, ceilings, &x, &y).map_err(said)?;
+    let place = |p: &Point| chart.backend_coord(&(p.intensity, p.flops_per_s));
+    let mut labels = Labels::new(all.iter().map(place));
     let mut dots = Vec::new();
     for level in LEVELS {
         let path: Vec<Point> = all.iter().filter(|p| p.level == level).cloned().collect();
@@ -128,14 +131,16 @@ fn draw<DB: DrawingBackend>(
             .draw_series(LineSeries::new(at.iter().copied(), style.mix(0.5).stroke_width(1)))
             .map_err(said)?;
         chart.draw_series(at.iter().map(|&at| Circle::new(at, 5, style.filled()))).map_err(said)?;
-        chart
-            .draw_series(path.iter().enumerate().map(|(i, p)| {
-                // Above and below in turn, so that neighbours stay readable.
-                let shift = if i % 2 == 0 { (6, -18) } else { (6, 5) };
-                EmptyElement::at((p.intensity, p.flops_per_s))
-                    + Text::new(p.version.clone(), shift, (FONT, 15).into_font().color(&style))
-            }))
-            .map_err(said)?;
+        for (i, p) in path.iter().enumerate() {
+            let font = (FONT, 15).into_font().color(&style);
+            let (width, height) = area.estimate_text_size(&p.version, &font).map_err(said)?;
+            // Above and below in turn, so that neighbours stay readable.
+            let dot = chart.backend_coord(&(p.intensity, p.flops_per_s));
+            let shift = labels.place(dot, (width as i32, height as i32), i % 2 == 1);
+            let name = EmptyElement::at((p.intensity, p.flops_per_s))
+                + Text::new(p.version.clone(), shift, font);
+            chart.draw_series([name]).map_err(said)?;
+        }
         dots.extend(path.into_iter().zip(at).map(|(p, at)| (p, chart.backend_coord(&at))));
     }
     area.present().map_err(said)?;

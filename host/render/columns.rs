@@ -21,12 +21,16 @@ fn is_papers(section: &Section) -> bool {
     section.journey == "paper"
 }
 
-/// What the mark means beside a section.
-pub fn mark(section: &Section) -> String {
+/// What the mark means beside a section, where times were published to compare with.
+pub fn mark(section: &Section) -> Option<String> {
     let there = if is_papers(section) { "paper" } else { section.journey };
-    format!(
-        "* against the version before: faster here and slower in the {there}, or the other way round"
-    )
+    let has_times = |row: &Row| row.paper_time_s.or(row.published_time_s).is_some();
+    section.rows.iter().any(has_times).then(|| {
+        format!(
+            "* against the version before: faster here and slower in the {there}, or the other way \
+             round"
+        )
+    })
 }
 
 /// The columns of a section.

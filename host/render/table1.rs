@@ -42,8 +42,9 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         for what in &section.left_out {
             writeln!(to, "left out: {what}")?;
         }
-        if section.rows.iter().any(|row| row.order_differs) {
-            writeln!(to, "{}", mark(section))?;
+        let differs = section.rows.iter().any(|row| row.order_differs);
+        if let Some(said) = mark(section).filter(|_| differs) {
+            writeln!(to, "{said}")?;
         }
         if let Some(said) = of_which_system(section) {
             writeln!(to, "{said}")?;
@@ -109,7 +110,8 @@ pub fn markdown(sections: &[Section]) -> String {
         }
     }
     let mut notes: Vec<String> = Vec::new();
-    for note in sections.iter().map(mark).chain(sections.iter().filter_map(of_which_system)) {
+    for note in sections.iter().filter_map(mark).chain(sections.iter().filter_map(of_which_system))
+    {
         if !notes.contains(&note) {
             notes.push(note);
         }

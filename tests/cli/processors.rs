@@ -35,6 +35,7 @@ fn each_level_of_vectors_is_used_when_asked_for() {
         (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
         (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
         (&["tune", "--simd", "scalar"], "--simd scalar: has no effect without"),
+        (&["profile", "--simd", "av2"], "unknown vectors `av2`: did you mean `avx2`?"),
     ] {
         gpp()
             .args(arguments)
@@ -54,6 +55,14 @@ fn what_is_emulated_says_so() {
     assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
     // Beside vectors and threads of what is not.
     assert!(printed.contains("vectors") && printed.contains(Level::best().name()), "{printed}");
+
+    let table = ["table", "-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"];
+    let output = gpp().args(table).assert().success();
+    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let titles: Vec<&str> = printed.lines().filter(|line| line.contains(" on cpu: ")).collect();
+    let [v3, best] = titles[..] else { panic!("{printed}") };
+    assert!(v3.ends_with(", emulated") && !best.contains("emulated"), "{printed}");
+    assert!(!printed.contains("against the version before"), "{printed}");
 }
 
 /// Without arguments, which need a GPU that is not there: the processor's journey, then the paper's.

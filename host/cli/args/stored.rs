@@ -21,6 +21,10 @@ pub struct ProfileArgs {
     #[arg(short, long, default_value = "gpu", conflicts_with = "from")]
     pub device: String,
 
+    /// With --device cpu the vectors, as for a run
+    #[arg(long, value_name = "LEVEL", conflicts_with = "from")]
+    pub simd: Option<String>,
+
     /// Folder for the records, by default gpp-profile/ and the system's name
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,

@@ -1,5 +1,5 @@
-//! The processor as a device: versions made for it in its vectors ([`vectors`]), those for GPUs in an
-//! emulator ([`emulated`]).
+//! The processor as a device: versions made for it in its vectors (`vectors.rs`), those for GPUs in an
+//! emulator (`emulated.rs`).
 
 mod emulated;
 mod vectors;

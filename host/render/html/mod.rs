@@ -98,7 +98,7 @@ fn reproduce(name: &str) -> Markup {
     html! {
         h2 { "How to reproduce it" }
         pre { "scripts/setup\ncargo build --release\n"
-              "./target/release/gpp profile --version all --system " (name) "\n"
+              "./target/release/gpp profile --system " (name) "\n"
               "./target/release/gpp roofline\n./target/release/gpp report\n" }
         p .note {
             "With an NVIDIA GPU, its driver and Nsight Compute, from the repository's root, so that "

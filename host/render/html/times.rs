@@ -26,7 +26,8 @@ pub(super) fn times(section: &Section) -> Markup {
             } } }
         } }
         p .note {
-            (mark(section)) ". Medians by GPU events, data on the device, second stage included."
+            @if let Some(said) = mark(section) { (said) ". " }
+            "Medians by GPU events, data on the device, second stage included."
         }
         @if let Some(said) = of_which_system(section) { p .note { (said) "." } }
         @if let Some(row) = section.rows.first() {
