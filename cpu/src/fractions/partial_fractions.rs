@@ -116,6 +116,8 @@ impl<L: Lanes> Pole<L> {
         let near = d2.le(self.largest2);
         let z2 = L::select(near, size2.mul(place.splat(4.0)), d2).mul(s2);
         let cut = L::and(w.lt(zero), z2.lt(bound.mul(bound)));
+        // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
+        let cut = L::or(cut, occ.le(zero));
         let one_q = L::select(near, zero, d2.reciprocal());
         let one_p = L::select(cut, zero, s2.reciprocal());
         let re = d.mul(one_q);
