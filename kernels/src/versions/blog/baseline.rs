@@ -19,7 +19,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
-    flops_per_term: None,
+    flops_per_term: Some(148.8),
     entries: entries!(
         body:
         gpp_blog_baseline_nw1 = 1,

@@ -28,7 +28,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
     loops: Loops::Collapse2,
-    flops_per_term: None,
+    flops_per_term: Some(138.8),
     entries: entries!(
         body:
         gpp_blog_step1_nw1 = 1,

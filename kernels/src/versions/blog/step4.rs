@@ -21,7 +21,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 pub const KERNEL: Kernel = Kernel {
     threads: 512,
     max_registers: Some(128),
-    flops_per_term: None,
+    flops_per_term: Some(81.0),
     entries: entries!(
         body:
         gpp_blog_step4 = 1,

@@ -16,7 +16,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
-    flops_per_term: None,
+    flops_per_term: Some(148.8),
     entries: entries!(
         body:
         gpp_talk_v1_nw1 = 1,

@@ -22,7 +22,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 pub const KERNEL: Kernel = Kernel {
     threads: 512,
     max_registers: Some(128),
-    flops_per_term: None,
+    flops_per_term: Some(138.9),
     entries: entries!(
         body:
         gpp_talk_v3_nw1 = 1,

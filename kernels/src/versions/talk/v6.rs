@@ -32,7 +32,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
-    flops_per_term: None,
+    flops_per_term: Some(136.2),
     entries: entries!(
         body:
         gpp_talk_v6 = 1,

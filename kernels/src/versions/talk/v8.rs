@@ -24,7 +24,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
-    flops_per_term: None,
+    flops_per_term: Some(81.0),
     entries: entries!(
         body:
         gpp_talk_v8 = 1,

@@ -30,7 +30,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None,
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
     loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
-    flops_per_term: None,
+    flops_per_term: Some(81.4),
     entries: entries!(
         body:
         gpp_talk_v9 = 1,
