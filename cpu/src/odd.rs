@@ -9,6 +9,7 @@ use crate::compensated::Compensated;
 use crate::definition::{Band, Definition};
 use crate::lanes::{Lanes, WIDTH, tree};
 use crate::problem::{Odd, Task};
+use crate::running::CHAIN;
 
 /// Adds the odd pairs of an `igp` among some `ig` to `(VALUES, nw)` totals.
 #[inline(always)]
@@ -47,20 +48,22 @@ fn add_pairs<L: Lanes, const NW: usize>(
     for (lane, &pair) in pairs.iter().enumerate() {
         (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
     }
-    let mut lanes = [[0.0; WIDTH]; 3 * VALUES];
-    for n in 0..bands.nbands {
-        let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
-        let mut aqsn = [Complex64::ZERO; WIDTH];
-        for (lane, &pair) in pairs.iter().enumerate() {
-            aqsn[lane] = column[pair as usize - first];
+    for begin in (0..bands.nbands).step_by(CHAIN) {
+        let mut lanes = [[0.0; WIDTH]; 3 * VALUES];
+        for n in begin..bands.nbands.min(begin + CHAIN) {
+            let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
+            let mut aqsn = [Complex64::ZERO; WIDTH];
+            for (lane, &pair) in pairs.iter().enumerate() {
+                aqsn[lane] = column[pair as usize - first];
+            }
+            for e in 0..NW {
+                let band = Band::of(bands, slab, igp, n, e);
+                let lanes = &mut lanes[e * VALUES..][..VALUES];
+                definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+            }
         }
-        for e in 0..NW {
-            let band = Band::of(bands, slab, igp, n, e);
-            let lanes = &mut lanes[e * VALUES..][..VALUES];
-            definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+        for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
+            total.add(tree(lanes));
         }
-    }
-    for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
-        total.add(tree(lanes));
     }
 }
