@@ -110,8 +110,8 @@ pub static JOURNEYS: &[Journey] = &[
         best: &[
             Best {
                 back_end: BackEnd::Gpu,
-                version: "blog:step4",
-                condition: "the last step, not measured: the blog's figures end at step 3",
+                version: "blog:step3",
+                condition: "on an H200, si214; with 512 threads fewer warps fit",
             },
             Best {
                 back_end: BackEnd::Cpu,
@@ -130,8 +130,8 @@ pub static JOURNEYS: &[Journey] = &[
         best: &[
             Best {
                 back_end: BackEnd::Gpu,
-                version: "talk:V9",
-                condition: "not measured: by the talk's figures, on a V100",
+                version: "talk:V8",
+                condition: "on an H200, si214; on the talk's V100 it is V9",
             },
             Best { back_end: BackEnd::Cpu, version: "talk:V3", condition: "emulated, demo" },
         ],
@@ -146,7 +146,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: &[Best {
             back_end: BackEnd::Cpu,
             version: "cpu:paired",
-            condition: "on two cores with AVX2, demo and demo-complex",
+            condition: "on two cores with AVX-512, si214, demo and demo-complex",
         }],
     },
 ];
