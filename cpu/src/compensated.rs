@@ -1,5 +1,8 @@
 //! Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 
+/// Additions that follow each other before what they sum goes to a compensated sum.
+pub const CHAIN: usize = 64;
+
 /// A sum and what its additions have rounded off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compensated {

@@ -7,15 +7,11 @@ use gpp_kernels::formula::TOL_ZERO;
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
-use crate::compensated::Compensated;
+use crate::compensated::{CHAIN, Compensated};
 use crate::lanes::{ComplexLanes, Lanes, WIDTH};
 use crate::problem::{Bands, Slab, Task};
 
-/// Additions that follow each other before a sum is added to a compensated one: in each of the eight
-/// numbers that a row's sums are kept in.
-pub const CHAIN: usize = 64;
-
-/// Most `ig` of a row: what [`Definition::row`] sums at a time.
+/// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
 
 /// How a term's quotients are made.

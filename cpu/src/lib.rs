@@ -8,7 +8,8 @@
 //! - [`pool`], [`work`]: threads, and how they share the work
 //! - [`problem`], [`relaid`]: what is read, and in which order
 //! - [`definition`], [`odd`]: terms by the definition
-//! - [`place`], [`planned`], [`fractions`], [`quotients`], [`running`]: terms of regular poles with what the GPU's later versions do
+//! - [`place`], [`planned`], [`fractions`], [`quotients`], [`running`]: terms of regular
+//!   poles with what the GPU's later versions do
 //! - [`version`]: a version, its kernels and its counts
 //!
 //! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the

@@ -5,11 +5,10 @@ use std::ops::Range;
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
-use crate::compensated::Compensated;
+use crate::compensated::{CHAIN, Compensated};
 use crate::definition::{Band, Definition};
 use crate::lanes::{Lanes, WIDTH, tree};
 use crate::problem::{Odd, Task};
-use crate::running::CHAIN;
 
 /// Adds the odd pairs of an `igp` among some `ig` to `(VALUES, nw)` totals.
 #[inline(always)]

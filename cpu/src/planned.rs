@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sums::VALUES;
+use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
 use crate::compensated::Compensated;
@@ -34,9 +35,6 @@ pub struct PairSums<L, const NW: usize> {
     /// Coulomb hole.
     pub ach: [ComplexLanes<L>; NW],
 }
-
-/// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
-const HARMLESS: f64 = 1e31;
 
 /// The body of a fraction.
 pub struct Planned<F>(PhantomData<F>);

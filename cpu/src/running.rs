@@ -2,11 +2,7 @@
 
 use crate::lanes::{ComplexLanes, Lanes};
 
-/// Bands that are summed before their sums are added to compensated ones: additions that follow each
-/// other.
-pub const CHAIN: usize = 64;
-
-/// Sums of some energies.
+/// Sums of some energies over bands, [`CHAIN`](crate::compensated::CHAIN) of them at a time.
 #[derive(Clone, Copy)]
 pub struct Running<L, const NW: usize> {
     /// Of the bands since [`Running::settle`].
@@ -58,7 +54,7 @@ macro_rules! over_bands {
     ($place:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
         let (mut begin, end) = ($begin, $end);
         while begin < end {
-            let stop = end.min(begin + $crate::running::CHAIN);
+            let stop = end.min(begin + $crate::compensated::CHAIN);
             for row in $place.rows::<NW>(begin, stop) {
                 let $band = $place.band(row);
                 $body

@@ -128,6 +128,12 @@ impl Cpu {
         self.kernel(poles).poles
     }
 
+    /// The vectors that it computes with where a processor is used at this level.
+    pub fn level(&self, level: Level) -> Level {
+        let in_vectors = self.kernels.iter().any(|kernel| kernel.in_vectors);
+        if in_vectors { level } else { Level::Scalar }
+    }
+
     /// The sums of a slab for each `igp` apart: `(igp, values)`, the values of each energy as in
     /// [`gpp_kernels::sums::VALUES`]. `done` is told the part that is summed, now and then.
     ///

@@ -134,7 +134,7 @@ fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Problem) -> Result<
         known: None,
         threads_per_block: None,
         shape: None,
-        simd: Some(host.level().to_string()),
+        simd: Some(cpu.level(host.level()).to_string()),
         threads: Some(Threads { count: pool.threads() as u32, bound: pool.bound() }),
     })
 }

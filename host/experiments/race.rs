@@ -72,7 +72,7 @@ pub fn race(
         for version in versions {
             let (simd, threads) = match version.kernel {
                 Kernel::Cpu(cpu) => {
-                    (Some(host.level().to_string()), host.pool(cpu.threads)?.threads())
+                    (Some(cpu.level(host.level()).to_string()), host.pool(cpu.threads)?.threads())
                 }
                 // The emulator's.
                 Kernel::Gpu(_) => (None, rayon::current_num_threads()),

@@ -174,7 +174,7 @@ impl Shape {
 }
 
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
-const HARMLESS: f64 = 1e31;
+pub const HARMLESS: f64 = 1e31;
 
 /// Where a thread's tile begins. Pairs past the edge or with an odd pole are summed as a harmless pole of
 /// weight zero.

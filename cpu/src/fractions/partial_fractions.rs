@@ -87,12 +87,11 @@ impl<L: Lanes> Pole<L> {
         y: &mut Split<L, NW>,
     ) {
         let Denominators { d, s, d2, s2 } = self.denominators(w);
-        let (one_q, one_p) = if PAIRED && L::REGISTERS >= 32 {
-            // Neither is zero: regular poles are on no occupied energy.
-            let [one_q, one_p] = reciprocals::<L, true, 2>([d2, s2]);
-            (one_q, one_p)
+        // Neither is zero: regular poles are on no occupied energy.
+        let [one_q, one_p] = if PAIRED && L::REGISTERS >= 32 {
+            reciprocals::<L, true, 2>([d2, s2])
         } else {
-            (d2.reciprocal(), s2.reciprocal())
+            reciprocals::<L, false, 2>([d2, s2])
         };
         let one_q = L::select(d2.le(self.largest2), place.splat(0.0), one_q);
         let re = d.mul(one_q);

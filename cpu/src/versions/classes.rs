@@ -5,11 +5,10 @@
 
 use gpp_kernels::kernel::Version;
 
+use super::hoisted;
 use crate::fractions::partial_fractions::PartialFractions;
 use crate::planned::Planned;
-use crate::pool::Threads;
-use crate::version::{Cpu, Kernel, Needs};
-use crate::work::Pieces;
+use crate::version::{Cpu, Kernel};
 
 /// What it is.
 pub static VERSION: Version = Version {
@@ -21,8 +20,6 @@ pub static VERSION: Version = Version {
 /// How a processor does it.
 pub static CPU: Cpu = Cpu {
     version: &VERSION,
-    threads: Threads::All,
-    needs: Needs { relaid: true, plan: true },
-    pieces: Pieces { igp: 16, ig: 512 },
     kernels: &[Kernel::of::<Planned<PartialFractions<true, false>>>()],
+    ..hoisted::CPU
 };

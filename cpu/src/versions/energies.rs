@@ -2,21 +2,15 @@
 
 use gpp_kernels::kernel::Version;
 
+use super::hoisted;
 use crate::fractions::branches::Branches;
 use crate::planned::Planned;
-use crate::pool::Threads;
-use crate::version::{Cpu, Kernel, Needs};
-use crate::work::Pieces;
+use crate::version::{Cpu, Kernel};
 
 /// What it is.
 pub static VERSION: Version =
     Version { id: "cpu:energies", change: "M once for all energies", source: "docs/processor.md" };
 
 /// How a processor does it.
-pub static CPU: Cpu = Cpu {
-    version: &VERSION,
-    threads: Threads::All,
-    needs: Needs { relaid: true, plan: true },
-    pieces: Pieces { igp: 16, ig: 512 },
-    kernels: &[Kernel::of::<Planned<Branches<true>>>()],
-};
+pub static CPU: Cpu =
+    Cpu { version: &VERSION, kernels: &[Kernel::of::<Planned<Branches<true>>>()], ..hoisted::CPU };

@@ -10,8 +10,7 @@ use gpp_kernels::real::Real;
 use gpp_kernels::sums::{Sums, VALUES};
 use gpp_kernels::versions::v0;
 
-use crate::compensated::Compensated;
-use crate::definition::CHAIN;
+use crate::compensated::{CHAIN, Compensated};
 use crate::lanes::Lanes;
 use crate::pool::Threads;
 use crate::problem::Task;

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
+use gpp_kernels::versions::ALL;
+
 use super::counters;
 use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
@@ -12,7 +15,20 @@ use crate::process::interrupt;
 
 /// What the symbols begin with that are profiled: those of the versions, of every journey, and the
 /// second stage. Kernels that measure ceilings are not.
-pub const KERNELS: [&str; 4] = ["gpp_v", "gpp_blog", "gpp_talk", "gpp_second"];
+pub fn profiled() -> Vec<&'static str> {
+    let symbols = ALL.iter().flat_map(|gpu| gpu.kernels).flat_map(|kernel| kernel.entries);
+    let mut beginnings: Vec<&str> = symbols.map(|entry| beginning(entry.symbol)).collect();
+    beginnings.push(beginning(SECOND_STAGE));
+    beginnings.dedup();
+    beginnings
+}
+
+/// `gpp_` and the letters after it.
+fn beginning(symbol: &str) -> &str {
+    let family = symbol.trim_start_matches("gpp_");
+    let letters = family.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(family.len());
+    &symbol[..symbol.len() - family.len() + letters]
+}
 
 type Result<T> = std::result::Result<T, ProfileError>;
 
@@ -102,7 +118,7 @@ impl Ncu {
             program: "this program".into(),
             why: e.to_string(),
         })?;
-        let kernels = format!("regex:^({})", KERNELS.join("|"));
+        let kernels = format!("regex:^({})", profiled().join("|"));
         let mut command = Command::new(&self.program);
         command
             .args(["--clock-control", "none", "--kernel-name", &kernels])
@@ -131,4 +147,14 @@ fn run(command: &mut Command) -> Result<String> {
         return Err(ProfileError::Said(format!("{said} ({})", output.status)));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_every_journey_are_profiled_and_ceilings_are_not() {
+        assert_eq!(profiled(), ["gpp_v", "gpp_blog", "gpp_talk", "gpp_second"]);
+    }
 }
