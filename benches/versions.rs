@@ -16,7 +16,7 @@ fn versions(criterion: &mut Criterion) {
     let quiet = Progress { shown: false };
     let system = systems::find("demo").unwrap();
     let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
-    let reference = reference::of(&problem, quiet);
+    let reference = reference::of(&problem, quiet).unwrap();
 
     let is_for_processors = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
     let all = JOURNEYS.iter().flat_map(|journey| journey.versions());
@@ -39,7 +39,7 @@ fn versions(criterion: &mut Criterion) {
             // What is timed is what was verified.
             let sums = engine.run(version.kernel).unwrap().sums;
             let outcome =
-                verify(&problem, &problem.start().plus(&sums), reference.as_ref()).outcome;
+                verify(&problem, &problem.start().plus(&sums), reference.as_ref()).unwrap().outcome;
             assert_eq!(outcome, Outcome::Passed, "{}", version.id());
             group.bench_function(version.id(), |bencher| {
                 bencher.iter_custom(|runs| {

@@ -93,7 +93,7 @@ fn a_system_comes_back_as_it_was_made() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tiny.dat");
     let problem = synthesis::synthesise(systems::find("tiny").unwrap(), 1, QUIET).unwrap();
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     write(&path, &problem, &sums, QUIET).unwrap();
     same(&problem, &read(&path, QUIET).unwrap());
     assert_eq!(records(&fs::read(&path).unwrap()).len(), 18);

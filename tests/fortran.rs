@@ -35,9 +35,9 @@ fn main() {
 /// What is wrong with the sums of a build.
 fn failure(loaded: &mut Loaded, problem: &Problem, threads: usize) -> Option<String> {
     let name = loaded.build.name();
-    let reference = reference::of(problem, QUIET).expect("small problems have one");
+    let reference = reference::of(problem, QUIET).unwrap().expect("small problems have one");
     let sums = total::of([&loaded.place(problem).unwrap().sum(threads)], problem.nw());
-    let found = verify(problem, &problem.start().plus(&sums), Some(&reference));
+    let found = verify(problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
     let (error, tolerance, worst) = (found.max_rel_error, found.tolerance, found.worst);
     (found.outcome != Outcome::Passed)
         .then(|| format!("{name}, {}: {error:?} of {tolerance:e}, {worst:?}", problem.name()))

@@ -71,7 +71,8 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     problems
         .into_iter()
         .map(|problem| {
-            let reference = reference::of(&problem, QUIET).expect("small problems have one");
+            let reference =
+                reference::of(&problem, QUIET).unwrap().expect("small problems have one");
             (problem, reference)
         })
         .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
@@ -98,7 +99,7 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
             if problem.plan().poles() != kernel.poles {
                 continue;
             }
-            let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
+            let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
             for cap in [96, 128] {
                 let version = with(best(BackEnd::Gpu).gpu().unwrap(), kernel, Some(cap));
                 check(&gpu, version, &problem, &reference)?;
@@ -112,7 +113,7 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
 fn loaded_ahead() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
-    let reference = reference::of(&problem, QUIET).ok_or("no reference")?;
+    let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
     let mut engine = Engine::whole(&gpu, &problem)?;
     for (at, version) in ALL.iter().enumerate() {
         engine.run(Kernel::Gpu(version))?;
@@ -121,7 +122,8 @@ fn loaded_ahead() -> Result<(), Failed> {
             gpu.prepare(kernel, entry(kernel, problem.nw()));
         }
         let sums = engine.run(Kernel::Gpu(version))?.sums;
-        let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
+        let verification =
+            verify(&problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
         if verification.outcome != Outcome::Passed {
             return Err(format!("{}: {verification:?}", version.id()).into());
         }
@@ -210,7 +212,7 @@ fn check(
         Ok((sums, engine.run(Kernel::Gpu(version))?.sums, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
-    let verification = verify(problem, &problem.start().plus(&sums), Some(reference));
+    let verification = verify(problem, &problem.start().plus(&sums), Some(reference)).unwrap();
     if verification.outcome != Outcome::Passed {
         return Err(failed(format!("{verification:?}")));
     }

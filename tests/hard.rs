@@ -25,7 +25,7 @@ fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
         let sums = engine.run(version.kernel).unwrap().sums;
         let again = engine.run(version.kernel).unwrap().sums;
         assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
-        let found = verify(problem, &problem.start().plus(&sums), Some(reference));
+        let found = verify(problem, &problem.start().plus(&sums), Some(reference)).unwrap();
         if found.outcome != Outcome::Passed {
             let (error, tolerance) = (found.max_rel_error, found.tolerance);
             let worst = found.worst;
@@ -45,9 +45,9 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
     for name in HARD {
         let problem = file::read(&hard_path(name), QUIET).unwrap();
         let stored = problem.stored().cloned().expect("quadruple precision");
-        assert_passes(&problem, &reference::of(&problem, QUIET).unwrap());
+        assert_passes(&problem, &reference::of(&problem, QUIET).unwrap().unwrap());
         let problem = problem.without_stored();
-        let evaluated = reference::of(&problem, QUIET).unwrap();
+        let evaluated = reference::of(&problem, QUIET).unwrap().unwrap();
         assert_eq!(evaluated.source, Source::Serial, "{name}");
         assert_passes(&problem, &evaluated);
         // The evaluation finds what an independent program found in quadruple precision.
@@ -103,13 +103,13 @@ fn what_means_nothing_is_refused_by_name() {
 fn wrong_sums_of_hard_files_do_not_pass() {
     for name in HARD {
         let problem = file::read(&hard_path(name), QUIET).unwrap();
-        let stored = reference::of(&problem, QUIET).unwrap();
+        let stored = reference::of(&problem, QUIET).unwrap().unwrap();
         let problem = problem.without_stored();
-        let evaluated = reference::of(&problem, QUIET).unwrap();
+        let evaluated = reference::of(&problem, QUIET).unwrap().unwrap();
         let scale = evaluated.scale().unwrap();
-        let tolerance = verify(&problem, &evaluated.sums, Some(&evaluated)).tolerance;
+        let tolerance = verify(&problem, &evaluated.sums, Some(&evaluated)).unwrap().tolerance;
         for reference in [&stored, &evaluated] {
-            let right = verify(&problem, &reference.sums, Some(reference));
+            let right = verify(&problem, &reference.sums, Some(reference)).unwrap();
             assert_eq!(right.outcome, Outcome::Passed, "{name}");
             for e in 0..problem.nw() {
                 for part in 0..2 {
@@ -121,7 +121,7 @@ fn wrong_sums_of_hard_files_do_not_pass() {
                             let mut sums = reference.sums.clone();
                             let outputs = if part == 0 { &mut sums.asx } else { &mut sums.ach };
                             outputs[e] += change;
-                            let outcome = verify(&problem, &sums, Some(reference)).outcome;
+                            let outcome = verify(&problem, &sums, Some(reference)).unwrap().outcome;
                             assert_eq!(outcome, Outcome::Incorrect, "{name}: {change}");
                         }
                     }
@@ -139,11 +139,11 @@ fn families_pass() {
     for kind in FAMILIES {
         for seed in 0..seeds {
             let problem = family(kind, seed);
-            let reference = reference::of(&problem, QUIET).unwrap();
+            let reference = reference::of(&problem, QUIET).unwrap().unwrap();
             let is_finite = |(_, z): (String, Complex64)| z.re.is_finite() && z.im.is_finite();
             assert!(reference.sums.named(1).all(is_finite), "{}", problem.name());
             assert_eq!(
-                verify(&problem, &reference.sums, Some(&reference)).relative_to,
+                verify(&problem, &reference.sums, Some(&reference)).unwrap().relative_to,
                 RelativeTo::Terms
             );
             checked += 1;

@@ -137,14 +137,15 @@ fn every_shape_of_tiles() {
             let problem = make(made);
             let device = Host::new();
             let mut engine = Engine::whole(&device, &problem).unwrap();
-            let reference = reference::of(&problem, QUIET).unwrap();
+            let reference = reference::of(&problem, QUIET).unwrap().unwrap();
             let poles = problem.plan().poles();
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
             let tunable = best(BackEnd::Gpu).gpu().unwrap();
             for kernel in tuned::shapes(tunable, poles) {
                 let version = tuned::with(tunable, kernel, Some(96));
                 let sums = engine.run(catalogue::Kernel::Gpu(version)).unwrap().sums;
-                let verification = verify(&problem, &problem.start().plus(&sums), Some(&reference));
+                let verification =
+                    verify(&problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
                 let shape = kernel.loops;
                 assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
             }

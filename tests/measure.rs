@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
 use gpp::catalogue;
-use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Worker};
+use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Upload, Worker};
 use gpp::engine::Engine;
 use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::measure;
@@ -18,7 +18,7 @@ use gpp::kernels::layout;
 use gpp::kernels::staging::{Array, Stage};
 use gpp::kernels::tiling::Place;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{Problem, SlabView, Sums};
+use gpp::problem::{Frame, Problem, SlabView, Sums};
 use gpp::record::run::Measurement;
 use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
@@ -40,8 +40,8 @@ impl Device for Scripted {
         Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn worker<'a>(&'a self, _: &'a Problem) -> gpp::Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(Script { right: &self.right, script: self.script.clone() }))
+    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(Script { right: &self.right, script: self.script.clone(), summed: None }))
     }
 }
 
@@ -49,6 +49,7 @@ impl Device for Scripted {
 struct Script<'a> {
     right: &'a Sums,
     script: VecDeque<Option<(f64, f64)>>,
+    summed: Option<SlabSums>,
 }
 
 impl Worker for Script<'_> {
@@ -56,12 +57,7 @@ impl Worker for Script<'_> {
         Ok(())
     }
 
-    fn sum(
-        &mut self,
-        _: SlabView<'_>,
-        version: catalogue::Kernel,
-        _: Done,
-    ) -> gpp::Result<SlabSums> {
+    fn begin(&mut self, _: SlabView<'_>, version: catalogue::Kernel, _: Done) -> gpp::Result<()> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =
             || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };
@@ -70,8 +66,16 @@ impl Worker for Script<'_> {
         let energies = self.right.asx.iter().zip(&self.right.ach);
         let values = energies.flat_map(|(asx, ach)| [asx.re, asx.im, ach.re, ach.im]);
         let values = values.map(|value| value * factor).collect();
-        Ok(SlabSums { values, groups: 1, seconds, blocks: Some(4) })
+        let (blocks, upload) = (Some(4), Upload::default());
+        self.summed = Some(SlabSums { values, groups: 1, seconds, blocks, upload });
+        Ok(())
     }
+
+    fn finish(&mut self) -> gpp::Result<SlabSums> {
+        Ok(self.summed.take().expect("begun"))
+    }
+
+    fn forget(&mut self) {}
 }
 
 /// Measures v8 as the script says, and how often the caller was told.
@@ -81,7 +85,7 @@ fn measured(
 ) -> (gpp::Result<Measurement>, usize, Problem, Reference) {
     let made = Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 };
     let problem = make(made);
-    let reference = reference::of(&problem, QUIET).unwrap();
+    let reference = reference::of(&problem, QUIET).unwrap().unwrap();
     let device = Scripted {
         info: DeviceInfo {
             id: "gpu:7".into(),

@@ -34,7 +34,7 @@ fn assorted() -> Vec<Problem> {
 fn odd_poles_of_slabs_make_up_those_of_the_whole() {
     let mut odd_pairs = 0;
     for problem in assorted() {
-        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
+        let plan = BandPlan::of(problem.frame().bands(), problem.poles().unwrap());
         let Extents { ngpown, ncouls, .. } = problem.extents();
         for takes in [Poles::Any, Poles::Real] {
             let whole = plan.odd(problem.slab(), takes);
@@ -70,10 +70,10 @@ fn poles_without_weight_are_of_no_kind() {
     assert_eq!(problem.plan().poles(), Poles::Real);
     for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
         let [mut wtilde, mut weights, aqsm_local] =
-            problem.slab().copied(problem.bands()).unwrap().into_matrices();
+            problem.slab().copied(problem.frame().bands()).unwrap().into_matrices();
         (wtilde[5], weights[5]) = (Complex64::new(3.0, 0.5), eps.into());
-        let slab = Slab::new(problem.bands(), 0..3, wtilde, weights, aqsm_local).unwrap();
-        let bands = Bands::clone(problem.bands()).into();
+        let slab = Slab::new(problem.frame().bands(), 0..3, wtilde, weights, aqsm_local).unwrap();
+        let bands = Bands::clone(problem.frame().bands()).into();
         let problem = Problem::of("made", problem.origin().clone(), bands, slab).unwrap();
         assert_eq!(problem.plan().poles(), poles, "{eps}");
     }
@@ -82,7 +82,7 @@ fn poles_without_weight_are_of_no_kind() {
 #[test]
 fn layouts_hold_what_memory_says() {
     for problem in assorted() {
-        let plan = BandPlan::of(problem.bands(), problem.poles().unwrap());
+        let plan = BandPlan::of(problem.frame().bands(), problem.poles().unwrap());
         let whole = problem.extents();
         let Extents { nbands, ngpown, .. } = whole;
         let bytes = |elements: usize| 16 * elements as u64;
@@ -98,7 +98,7 @@ fn layouts_hold_what_memory_says() {
             let extents = Extents { ngpown: igp.len(), ..whole };
             for layout in [Layout::Original, Layout::Swapped, Layout::Planned] {
                 let aqsm = aqsm_local(slab, &plan, layout);
-                let of_bands = BandArrays::of(problem.bands(), &plan, layout);
+                let of_bands = BandArrays::of(problem.frame().bands(), &plan, layout);
                 let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
                 let keeps = plan.keeps_order();
                 let is_owned = |cow: &Cow<[Complex64]>| matches!(cow, Cow::Owned(_));
@@ -125,7 +125,7 @@ fn layouts_hold_what_memory_says() {
                         };
                         assert_eq!(aqsm[at], *element);
                     }
-                    for (iw, w) in problem.bands().energies(band).iter().enumerate() {
+                    for (iw, w) in problem.frame().bands().energies(band).iter().enumerate() {
                         let at = match layout {
                             Layout::Original => place * whole.nw + iw,
                             Layout::Swapped => iw * nbands + place,

@@ -52,12 +52,13 @@ fn each_level_passes_and_threads_change_no_bit() {
     let families = FAMILIES.into_iter().flat_map(|kind| (0..5).map(move |at| family(kind, at)));
     let mut failed = Vec::new();
     for problem in made.chain(FIXTURES.map(fixture)).chain(hard()).chain(families) {
-        let reference = reference::of(&problem, QUIET).unwrap();
+        let reference = reference::of(&problem, QUIET).unwrap().unwrap();
         for (host, others) in &hosts {
             for (listed, _) in versions() {
                 let what = format!("{} at {} of {}", listed.id(), host.level(), problem.name());
                 let found = sums(host, &problem, listed.kernel);
-                let verified = verify(&problem, &problem.start().plus(&found), Some(&reference));
+                let verified =
+                    verify(&problem, &problem.start().plus(&found), Some(&reference)).unwrap();
                 if verified.outcome != Outcome::Passed {
                     failed.push(format!("{what}: {:?}", verified.worst));
                 }
@@ -81,10 +82,10 @@ fn errors_are_no_larger_than_those_of_v3() {
     let host = Host::new();
     for problem in FIXTURES.map(fixture).into_iter().chain(hard()) {
         let problem = problem.without_stored();
-        let reference = reference::of(&problem, QUIET).unwrap();
+        let reference = reference::of(&problem, QUIET).unwrap().unwrap();
         let error = |kernel: Kernel| {
             let found = problem.start().plus(&sums(&host, &problem, kernel));
-            let verification = verify(&problem, &found, Some(&reference));
+            let verification = verify(&problem, &found, Some(&reference)).unwrap();
             assert_eq!(verification.relative_to, RelativeTo::Terms);
             verification.max_rel_error.unwrap_or(f64::NAN)
         };

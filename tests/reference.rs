@@ -41,7 +41,7 @@ fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Sums {
         aqsm_local: vec![Complex64::new(1.0, 1.0)],
     };
     let problem = Problem::new("one term", Origin::Made, header, matrices).unwrap();
-    serial::evaluate(&problem, QUIET).sums
+    serial::evaluate((&problem).into(), QUIET).unwrap().sums
 }
 
 fn assert_term(sums: &Sums, ssx: Complex64, sch: Complex64) {
@@ -113,7 +113,7 @@ fn fixtures() {
     for name in FIXTURES {
         let problem = fixture(name);
         let stored = problem.stored().cloned().unwrap();
-        let found = problem.start().plus(&serial::evaluate(&problem, QUIET).sums);
+        let found = problem.start().plus(&serial::evaluate((&problem).into(), QUIET).unwrap().sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
             assert!(error <= 2e-15, "{name}: {what} is {found}, not {expected}: {error:e}");
@@ -149,7 +149,7 @@ fn the_bits_do_not_depend_on_the_threads() {
     let problem = make(made);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| serial::evaluate(&problem, QUIET))
+        pool.install(|| serial::evaluate((&problem).into(), QUIET).unwrap())
     };
     assert_eq!(with(1), with(3));
 }
@@ -157,7 +157,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 #[test]
 fn magnitudes_bound_the_sums() {
     let made = Make { nbands: 9, ngpown: 3, ncouls: 131, nw: 3, kind: Kind::Mixed, seed: 6 };
-    let evaluation = serial::evaluate(&make(made), QUIET);
+    let evaluation = serial::evaluate((&make(made)).into(), QUIET).unwrap();
     for (e, [asx, ach]) in evaluation.scale.magnitudes.into_iter().enumerate() {
         assert!(evaluation.sums.asx[e].norm() <= asx && evaluation.sums.ach[e].norm() <= ach);
     }
@@ -171,7 +171,7 @@ fn small_golden_sums_are_reproduced() {
         let problem = gpp::problem::synthesis::synthesise(system, seed, QUIET).unwrap();
         assert_eq!(
             golden::find(name, seed),
-            Some(&reference::evaluate(&problem, QUIET).sums),
+            Some(&reference::evaluate(&problem, QUIET).unwrap().sums),
             "{name}"
         );
     }
@@ -192,9 +192,9 @@ fn a_wrong_sum_does_not_pass() {
     let problem = fixture("edge");
     let sums = problem.stored().cloned().unwrap();
     let reference = Reference::new(sums.clone(), Source::File, QUIET);
-    let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).outcome;
+    let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).unwrap().outcome;
     assert_eq!(outcome(&sums), Outcome::Passed);
-    assert_eq!(verify(&problem, &sums, None).outcome, Outcome::NotVerified);
+    assert_eq!(verify(&problem, &sums, None).unwrap().outcome, Outcome::NotVerified);
     for e in 0..sums.asx.len() {
         for wrong in [f64::NAN, f64::INFINITY, 0.0] {
             let mut asx = sums.clone();

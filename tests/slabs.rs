@@ -56,13 +56,16 @@ fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
 /// Compares the bands and slabs of a source with a problem's: all pairs of boundaries where these are few,
 /// else slabs of odd sizes.
 fn assert_same(source: &dyn Source, whole: &Problem) {
-    assert_eq!(source.name(), whole.name());
-    assert_eq!(source.extents(), whole.extents());
-    assert_eq!((source.start(), source.stored()), (whole.start().clone(), whole.stored().cloned()));
+    assert_eq!(source.name(), whole.frame().name());
+    assert_eq!(source.extents(), whole.frame().extents());
+    assert_eq!(
+        (source.start(), source.stored()),
+        (whole.frame().start().clone(), whole.frame().stored().cloned())
+    );
     assert_eq!(source.poles().unwrap(), whole.plan().poles());
     let bands = source.bands().unwrap();
-    assert_eq!(&*bands, whole.bands());
-    let ngpown = whole.extents().ngpown;
+    assert_eq!(&*bands, whole.frame().bands());
+    let ngpown = whole.frame().extents().ngpown;
     let ranges: Vec<Range<usize>> = if ngpown <= 12 {
         (0..ngpown).flat_map(|a| (a + 1..=ngpown).map(move |b| a..b)).collect()
     } else {
@@ -80,7 +83,10 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
     }
     let loaded = source.load().unwrap();
     assert_part(loaded.slab(), whole.slab(), 0..ngpown);
-    assert_eq!((loaded.bands(), loaded.start()), (whole.bands(), whole.start()));
+    assert_eq!(
+        (loaded.frame().bands(), loaded.frame().start()),
+        (whole.frame().bands(), whole.frame().start())
+    );
 }
 
 #[test]
@@ -92,9 +98,9 @@ fn synthesised_slabs_are_parts_of_the_whole() {
         assert_same(&source, &whole);
         assert_same(&whole, &whole);
         for (n, column) in whole.slab().aqsm_local().columns().enumerate() {
-            let mut all = vec![Complex64::ZERO; whole.extents().ncouls];
+            let mut all = vec![Complex64::ZERO; whole.frame().extents().ncouls];
             whole.aqsmtemp_column(n, &mut all);
-            for (row, element) in whole.header().rows().zip(column) {
+            for (row, element) in whole.frame().header().rows().zip(column) {
                 assert_eq!(all[row.expect("each has one")], *element);
             }
         }
@@ -125,7 +131,7 @@ fn seeks_pass_over_subrecords() {
     for (made, kind) in [((5, 11, 33), Kind::Mixed), ((3, 9, 70), Kind::Real)] {
         let (nbands, ngpown, ncouls) = made;
         let problem = make(Make { nbands, ngpown, ncouls, nw: 2, kind, seed: 8 });
-        let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+        let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
         for length in subrecords(ncouls) {
             write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
             let source = Input::open(&path, QUIET).unwrap();
@@ -159,7 +165,7 @@ fn every_marker_is_looked_at_and_every_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("parts.dat");
     let problem = make(Make { nbands: 3, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 8 });
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     for length in [60, 16 * 9, 2_147_483_639] {
         write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -200,7 +206,7 @@ fn a_file_that_changes_after_it_was_opened_is_refused() {
 fn errors_name_elements_of_the_whole_problem() {
     let _turn = alone();
     let problem = make(Make { nbands: 3, ngpown: 9, ncouls: 5, nw: 2, kind: Kind::Mixed, seed: 1 });
-    let bands = problem.bands();
+    let bands = problem.frame().bands();
     let of = |at: usize, wrong: Complex64| {
         let slab = problem.slab().part(4..7).copied(bands).unwrap();
         let mut matrices = slab.into_matrices();
@@ -242,7 +248,7 @@ fn nothing_is_held_twice() {
     let source = Synthesis::new(system, 5, QUIET);
     let (problem, taken) = peak(|| source.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().sums;
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("demo.dat");
     gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();

@@ -12,7 +12,7 @@ use libloading::Library;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::SlabSums;
+use super::{SlabSums, Upload};
 use crate::error::{Error, Result};
 use crate::problem::{Extents, Problem, memory};
 
@@ -266,7 +266,7 @@ impl Placed<'_> {
         unsafe { (self.loaded.sum)(&self.arrays, threads, sums.as_mut_ptr()) };
         let seconds = begin.elapsed().as_secs_f64();
         let values = bytemuck::cast_slice(&sums).to_vec();
-        SlabSums { values, groups: 1, seconds, blocks: None }
+        SlabSums { values, groups: 1, seconds, blocks: None, upload: Upload::default() }
     }
 }
 

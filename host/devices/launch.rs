@@ -5,7 +5,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::{OddPoles, Problem, SlabView};
+use crate::problem::{Frame, OddPoles, SlabView};
 
 /// A kernel, its entry for a problem's energies, and the grid of each launch.
 pub struct Launch<'a> {
@@ -27,7 +27,7 @@ impl<'a> Launch<'a> {
     /// Where odd poles are needed and not given, and where the slab is of another problem.
     pub fn of(
         gpu: &'a Gpu,
-        problem: &Problem,
+        problem: &Frame,
         slab: SlabView,
         odd: Option<&OddPoles>,
     ) -> Result<Launch<'a>> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
 use crate::error::{Error, Result};
-use crate::problem::{Problem, SlabView};
+use crate::problem::{Frame, SlabView};
 use host::Host;
 
 /// A device that runs every version.
@@ -45,11 +45,25 @@ pub trait Device: Sync {
     ///
     /// # Errors
     /// [`Error::Driver`].
-    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
+    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
 }
 
-/// Sums slabs of one problem, one at a time.
+/// Sums slabs of one problem, one after the other.
 pub trait Worker: Send {
+    /// Makes ready for slabs of so many `igp` at most, about so many in all: as many as there is room for
+    /// stay in place. Without it there is room for one.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where there is no room for the bands and [`Worker::depth`] slabs.
+    fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
+        Ok(())
+    }
+
+    /// How many slabs can be begun before the first of them is finished.
+    fn depth(&self) -> usize {
+        1
+    }
+
     /// Puts a slab's arrays where the kernels find them; nothing where it is there already.
     ///
     /// # Errors
@@ -57,18 +71,43 @@ pub trait Worker: Send {
     /// [`Error::Driver`].
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
-    /// Sums a slab by a version's kernels, second stage included; it is placed first where it is not.
-    /// `done` is told of how far it is, where that is known.
+    /// Begins to sum a slab by a version's kernels, second stage included; it is placed first where it is
+    /// not, and nothing of it is read any more when this returns. `done` is told of how far it is, where that
+    /// is known.
     ///
     /// # Errors
     /// As [`Worker::place`]; [`Error::Problem`] where the slab is too large for the kernel;
     /// [`Error::Data`] where the kernel is for other devices.
+    ///
+    /// # Panics
+    /// Where [`Worker::depth`] slabs are under way.
+    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, done: Done) -> Result<()>;
+
+    /// The sums of the slab that was begun first.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// Where none was begun.
+    fn finish(&mut self) -> Result<SlabSums>;
+
+    /// Forgets what is in place of slabs, none of which is under way.
+    fn forget(&mut self);
+
+    /// Sums a slab.
+    ///
+    /// # Errors
+    /// Those of [`Worker::begin`] and [`Worker::finish`].
     fn sum(
         &mut self,
         slab: SlabView<'_>,
         kernel: catalogue::Kernel,
         done: Done,
-    ) -> Result<SlabSums>;
+    ) -> Result<SlabSums> {
+        self.begin(slab, kernel, done)?;
+        self.finish()
+    }
 }
 
 /// Told of the part of a calculation that is done, from any thread and in any order.
@@ -86,6 +125,17 @@ pub struct SlabSums {
     pub seconds: f64,
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
+    /// What was uploaded for it.
+    pub upload: Upload,
+}
+
+/// What was uploaded to a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Upload {
+    /// Bytes; none where all was in place.
+    pub bytes: u64,
+    /// From the first to the last of them.
+    pub seconds: f64,
 }
 
 impl SlabSums {

@@ -24,6 +24,7 @@ pub fn of<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize) -> Sums 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::devices::Upload;
 
     #[test]
     fn slabs_of_any_size_give_the_same_bits() {
@@ -38,6 +39,7 @@ mod tests {
                     groups: groups.len(),
                     seconds: 0.0,
                     blocks: None,
+                    upload: Upload::default(),
                 })
                 .collect();
             of(&slabs, 1)

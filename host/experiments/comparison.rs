@@ -163,7 +163,7 @@ impl<'a> Race<'a> {
         repeat: usize,
         progress: Progress,
     ) -> Result<Race<'a>> {
-        let reference = reference::of(problem, progress);
+        let reference = reference::of(problem, progress)?;
         let on = gpu.both(problem, yardstick)?;
         Ok(Race { on, problem, reference, repeat, failures: Vec::new() })
     }
@@ -188,10 +188,11 @@ impl<'a> Race<'a> {
                 sums[at] = Some(last);
             }
         }
-        Ok(std::array::from_fn(|at| {
+        let mut timed = Vec::with_capacity(N);
+        for at in 0..N {
             let sums = sums[at].take().expect("at least one is timed");
             let sums = self.problem.start().plus(&sums);
-            let verification = judged(self.problem, &sums, self.reference.as_ref(), repeats[at]);
+            let verification = judged(self.problem, &sums, self.reference.as_ref(), repeats[at])?;
             if verification.outcome != Outcome::Passed {
                 let (side, version) = competitors[at];
                 self.failures.push(Failure {
@@ -204,11 +205,12 @@ impl<'a> Race<'a> {
                     outcome: verification.outcome,
                 });
             }
-            Timed {
+            timed.push(Timed {
                 ms: Times::of(std::mem::take(&mut samples[at])).median * 1e3,
                 error: verification.max_rel_error,
-            }
-        }))
+            });
+        }
+        Ok(timed.try_into().unwrap_or_else(|_| unreachable!("one of each")))
     }
 }
 

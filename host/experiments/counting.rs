@@ -16,29 +16,27 @@ use crate::devices::launch::Launch;
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local};
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Header, Matrices, Origin, Problem};
+use crate::problem::{Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
 
-/// Counts the operations of a version on `problem`, or on an even sample of it.
+/// Counts the operations of a version on a problem's first slab, or on an even sample of it.
 ///
 /// # Errors
-/// Those of [`Problem::new`], for a sample that breaks its rules.
-pub fn count(kernel: Kernel, problem: &Problem) -> Result<PerTerm> {
-    let sample;
-    let problem = if problem.terms() > MAX_TERMS {
-        sample = sampled(problem)?;
-        &sample
-    } else {
-        problem
-    };
+/// Those of [`Problem::new`], for a sample that breaks its rules, and of [`Slabs::part`].
+pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTerm> {
+    let slabs = problem.into();
+    let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;
+    let (sample, all) = (sampled(slabs.frame(), first.view())?, (slabs.frame(), first.view()));
+    let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
+    let terms = terms(frame, slab);
     let counts = match kernel {
-        Kernel::Gpu(gpu) => of_gpu(gpu, problem)?,
-        Kernel::Cpu(cpu) => of_cpu(cpu, problem)?,
+        Kernel::Gpu(gpu) => of_gpu(gpu, frame, slab)?,
+        Kernel::Cpu(cpu) => of_cpu(cpu, frame, slab)?,
     };
-    let per_term = |count: u64| count as f64 / problem.terms() as f64;
+    let per_term = |count: u64| count as f64 / terms as f64;
     Ok(PerTerm {
         add: per_term(counts.add),
         mul: per_term(counts.mul),
@@ -47,13 +45,20 @@ pub fn count(kernel: Kernel, problem: &Problem) -> Result<PerTerm> {
         rcp: per_term(counts.rcp),
         sqrt: per_term(counts.sqrt),
         compare: per_term(counts.compare),
-        terms: problem.terms(),
+        terms,
     })
 }
 
-/// Operations of a version for GPUs on all of a problem.
-fn of_gpu(version: &Gpu, problem: &Problem) -> Result<Counts> {
-    let (bands, slab, plan) = (problem.bands(), problem.slab(), problem.plan());
+/// Terms of a slab.
+fn terms(frame: &Frame, slab: SlabView) -> u64 {
+    let whole = frame.extents();
+    let n = [whole.nbands, slab.len(), whole.ncouls, whole.nw];
+    n.map(|n| n as u64).iter().product()
+}
+
+/// Operations of a version for GPUs on a slab.
+fn of_gpu(version: &Gpu, problem: &Frame, slab: SlabView) -> Result<Counts> {
+    let (bands, plan) = (problem.bands(), problem.plan());
     let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
     let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
     let Launch { kernel, entry, grid } = Launch::of(version, problem, slab, odd.as_ref())?;
@@ -82,9 +87,9 @@ fn of_gpu(version: &Gpu, problem: &Problem) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Operations of a version for processors on all of a problem.
-fn of_cpu(version: &Cpu, problem: &Problem) -> Result<Counts> {
-    let (bands, slab, plan) = (problem.bands(), problem.slab(), problem.plan());
+/// Operations of a version for processors on a slab.
+fn of_cpu(version: &Cpu, problem: &Frame, slab: SlabView) -> Result<Counts> {
+    let (bands, plan) = (problem.bands(), problem.plan());
     let Needs { relaid, plan: follows } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(bands, plan, Order::of(plan, follows)));
     let relaid = relaid.transpose()?;
@@ -98,17 +103,21 @@ fn of_cpu(version: &Cpu, problem: &Problem) -> Result<Counts> {
     }))
 }
 
-/// All bands with evenly spaced G′ and G.
-fn sampled(problem: &Problem) -> Result<Problem> {
+/// All bands with evenly spaced G′ and G of a slab; none where it is small enough.
+fn sampled(problem: &Frame, slab: SlabView) -> Result<Option<Problem>> {
     let h = problem.header();
-    let excess = (problem.terms() as f64 / MAX_TERMS as f64).sqrt();
+    let terms = terms(problem, slab);
+    if terms <= MAX_TERMS {
+        return Ok(None);
+    }
+    let excess = (terms as f64 / MAX_TERMS as f64).sqrt();
     // Whole blocks of every version, as far as there are: what is past an edge is no part of a term.
     let pick = |n: usize, block: usize| -> Vec<usize> {
         let picked = ((n as f64 / excess) as usize).clamp(1, n);
         let picked = if picked > block { picked / block * block } else { picked };
         (0..picked).map(|i| i * n / picked).collect()
     };
-    let (columns, rows) = (pick(h.ngpown, 16), pick(h.ncouls, 32));
+    let (columns, rows) = (pick(slab.len(), 16), pick(h.ncouls, 32));
     let gather = |matrix: &[num_complex::Complex64], columns: &[usize]| {
         columns
             .iter()
@@ -117,11 +126,11 @@ fn sampled(problem: &Problem) -> Result<Problem> {
     };
     let bands: Vec<usize> = (0..h.nbands).collect();
     let matrices = Matrices {
-        wtilde: gather(problem.wtilde(), &columns),
-        eps: gather(problem.eps(), &columns),
+        wtilde: gather(slab.wtilde(), &columns),
+        eps: gather(slab.eps(), &columns),
         aqsn: gather(problem.aqsn(), &bands),
         aqsm_local: (0..h.nbands)
-            .flat_map(|n| columns.iter().map(move |c| problem.aqsm_local()[n * h.ngpown + c]))
+            .flat_map(|n| columns.iter().map(move |c| slab.aqsm_local().column(n)[*c]))
             .collect(),
     };
     let largest = rows.len().max(columns.len());
@@ -136,5 +145,6 @@ fn sampled(problem: &Problem) -> Result<Problem> {
         vcoul: vec![1.0; rows.len()],
         ..h.clone()
     };
-    Problem::new(&format!("sample of {}", problem.name()), Origin::Made, header, matrices)
+    let name = format!("sample of {}", problem.name());
+    Problem::new(&name, Origin::Made, header, matrices).map(Some)
 }

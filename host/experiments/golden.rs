@@ -14,7 +14,7 @@ use crate::reference::{self, golden::Golden};
 pub fn golden(systems: &[&'static System], seed: u64, progress: Progress) -> Result<Vec<Golden>> {
     let of = |&system: &&'static System| {
         let problem = Source::System(system, seed).load(progress)?;
-        let sums = reference::evaluate(&problem, progress).sums;
+        let sums = reference::evaluate(&problem, progress)?.sums;
         Ok(Golden { system: system.name.clone(), seed, sums })
     };
     systems.iter().map(of).collect()
@@ -30,7 +30,7 @@ pub fn with_sums(
     progress: Progress,
 ) -> Result<(Problem, Sums)> {
     let problem = Source::System(system, seed).load(progress)?;
-    let reference = reference::of(&problem, progress).ok_or_else(|| Error::Data {
+    let reference = reference::of(&problem, progress)?.ok_or_else(|| Error::Data {
         origin: system.name.clone(),
         what: format!(
             "no golden sums for seed {seed}, and too many terms to evaluate them now; golden sums \

@@ -9,7 +9,7 @@ use crate::devices::launch::entry;
 use crate::devices::{Device, Done, KernelInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
-use crate::problem::{Problem, Sums};
+use crate::problem::{Slabs, Sums};
 use crate::record::run::{Measurement, Threads, TileShape};
 use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
@@ -46,7 +46,7 @@ pub fn measure(
     let mut deterministic = true;
     let mut launched = None;
     for run in 0..repetition.runs() {
-        let Calculation { sums, seconds, blocks } =
+        let Calculation { sums, seconds, blocks, .. } =
             engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
@@ -58,11 +58,11 @@ pub fn measure(
     }
     let problem = engine.problem();
     let sums = problem.start().plus(&last.expect("there is at least one run"));
-    let verification = judged(problem, &sums, reference, deterministic);
+    let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
     let times = Times::of(samples);
     let kernel = match version {
-        Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
-        Kernel::Cpu(cpu) => for_cpu(cpu, device, problem)?,
+        Kernel::Gpu(gpu) => for_gpu(gpu, device, engine.slabs())?,
+        Kernel::Cpu(cpu) => for_cpu(cpu, device, engine.slabs())?,
     };
     let flops = kernel.flops_per_term * problem.terms() as f64;
     Ok(Measurement {
@@ -100,11 +100,12 @@ struct Ran {
     threads: Option<Threads>,
 }
 
-fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Problem) -> Result<Ran> {
+fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> {
+    let problem = slabs.frame();
     let launch = problem.plan().kernel(gpu);
     let (flops_per_term, flops_source) = match launch.flops_per_term {
         Some(archived) => (archived, ARCHIVED_COUNTS),
-        None => (counting::count(Kernel::Gpu(gpu), problem)?.flops(), SOURCE_COUNTS),
+        None => (counting::count(Kernel::Gpu(gpu), slabs)?.flops(), SOURCE_COUNTS),
     };
     let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {
@@ -125,11 +126,11 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Problem) -> Result<
     })
 }
 
-fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Problem) -> Result<Ran> {
+fn for_cpu(cpu: &'static Cpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> {
     let host = device.host().expect("it ran on a processor");
     let pool = host.pool(cpu.threads)?;
     Ok(Ran {
-        flops_per_term: counting::count(Kernel::Cpu(cpu), problem)?.flops(),
+        flops_per_term: counting::count(Kernel::Cpu(cpu), slabs)?.flops(),
         flops_source: COUNTED,
         known: None,
         threads_per_block: None,
@@ -141,17 +142,20 @@ fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Problem) -> Result<
 
 /// Compares the last sums of repeated runs, starting sums included, with a reference. Wrong sums are
 /// worse than sums that change.
-pub fn judged(
-    problem: &Problem,
+///
+/// # Errors
+/// Those of [`verify`].
+pub fn judged<'a>(
+    problem: impl Into<Slabs<'a>>,
     sums: &Sums,
     reference: Option<&Reference>,
     deterministic: bool,
-) -> Verification {
-    let mut verification = verify(problem, sums, reference);
+) -> Result<Verification> {
+    let mut verification = verify(problem, sums, reference)?;
     if !deterministic && verification.outcome != Outcome::Incorrect {
         verification.outcome = Outcome::Nondeterministic;
     }
-    verification
+    Ok(verification)
 }
 
 /// Equal as bits, so that NaN equals itself.

@@ -60,7 +60,7 @@ pub fn race(
     };
     for source in &options.sources {
         let problem = source.load(progress)?;
-        let reference = reference::of(&problem, progress);
+        let reference = reference::of(&problem, progress)?;
         let mut competitors = Vec::new();
         for loaded in &mut yardstick.builds {
             let build = loaded.build;
@@ -91,8 +91,9 @@ pub fn race(
             }
         }
         bar.finish_and_clear();
-        let racers = competitors.into_iter().map(|by| by.racer(&problem, reference.as_ref()));
-        race.racers.extend(racers);
+        for by in competitors {
+            race.racers.push(by.racer(&problem, reference.as_ref())?);
+        }
         each(&race);
     }
     race.head.complete = true;
@@ -153,16 +154,16 @@ impl<'a> Competitor<'a> {
 
     /// What is recorded, the last sums verified. Of sums that OpenMP's threads add in the order in which
     /// they are done nobody asks the same bits.
-    fn racer(self, problem: &Problem, reference: Option<&Reference>) -> Racer {
+    fn racer(self, problem: &Problem, reference: Option<&Reference>) -> Result<Racer> {
         let side = match self.runner {
             Runner::Rust(_) => Side::Rust,
             Runner::Fortran(_) => Side::Fortran,
         };
         let deterministic = self.deterministic || side == Side::Fortran;
         let sums = problem.start().plus(&self.last.expect("at least one run is timed"));
-        let verification = judged(problem, &sums, reference, deterministic);
+        let verification = judged(problem, &sums, reference, deterministic)?;
         let times = Times::of(self.samples);
-        Racer {
+        Ok(Racer {
             system: problem.name().into(),
             poles: problem.plan().poles().into(),
             terms: problem.terms(),
@@ -176,6 +177,6 @@ impl<'a> Competitor<'a> {
             times,
             max_rel_error: verification.max_rel_error,
             outcome: verification.outcome,
-        }
+        })
     }
 }

@@ -92,7 +92,7 @@ pub fn run(
     let versions: Vec<Kernel> = versions.iter().map(shaped).collect::<Result<_>>()?;
     let mut run = Run::new(device.info(), problem, *repetition);
     each(&run);
-    let reference = reference::of(problem, progress);
+    let reference = reference::of(problem, progress)?;
     let mut engine = Engine::whole(device, problem)?;
     let is_replaced = |gpu: &'static Gpu| plan.running(gpu).id() != gpu.id();
     let mut of_gpus = versions.iter().filter_map(|kernel| kernel.gpu());

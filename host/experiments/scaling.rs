@@ -155,7 +155,7 @@ fn reference(engine: &mut Engine, judge: Kernel) -> Result<Reference> {
     let problem = engine.problem();
     let quiet = Progress { shown: false };
     if problem.terms() <= EVALUATED
-        && let Some(reference) = reference::of(problem, quiet)
+        && let Some(reference) = reference::of(engine.slabs(), quiet)?
     {
         return Ok(reference);
     }

@@ -39,7 +39,7 @@ pub fn tune(
 ) -> Result<Tuning> {
     let tuned = best(BackEnd::Gpu).kernel.require_gpu()?;
     let provenance = Provenance::now(device.info()).of(problem.origin(), repetition);
-    let reference = reference::of(problem, progress);
+    let reference = reference::of(problem, progress)?;
     let mut engine = Engine::whole(device, problem)?;
     let poles = problem.plan().poles();
     let kernels: Vec<_> = shapes(tuned, poles).collect();

@@ -188,6 +188,22 @@ impl Extents {
         of.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
     }
 
+    /// Bytes that a device needs at most for the arrays of the bands, or of a slab, in one layout, with odd
+    /// poles where these are no more than one of 16 pairs.
+    pub fn device_bytes(self, of: Of) -> u64 {
+        let layouts = [Layout::Original, Layout::Swapped, Layout::Planned];
+        let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(self, layout));
+        let arrays = ARRAYS
+            .into_iter()
+            .filter(|array| array.of == of)
+            .flat_map(|array| of_all(array).into_iter().max());
+        let odd = match of {
+            Of::Bands => 0,
+            Of::Slab => self.ngpown as u64 * (self.ncouls as u64 / 2 + 64),
+        };
+        arrays.fold(odd, |sum, bytes| sum.saturating_add(bytes))
+    }
+
     /// Bytes of what a layout has of its own beside the original, of the bands or of a slab;
     /// `keeps_order` as in [`Array::has_own`].
     pub fn bytes_beside(self, of: Of, layout: Layout, keeps_order: bool) -> u64 {

@@ -1,35 +1,39 @@
 //! One problem: the arrays that the kernels read, and where they come from.
 //!
-//! [`Bands`] are there once, [`Slab`]s for ranges of igp; a [`Source`] gives both. A [`Problem`] holds them
-//! whole, with the sums that come with them.
+//! [`Bands`] are there once, [`Slab`]s for ranges of igp; a [`Source`] gives both. A [`Frame`] is all but the
+//! slabs: what a run needs to know before the first and after the last. A [`Problem`] is both, in memory.
 
 pub mod bands;
 pub mod file;
+pub mod frame;
 pub mod header;
 pub mod layout;
 pub mod memory;
 pub mod plan;
 pub mod range;
 pub mod slab;
+pub mod slabs;
 pub mod source;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
 pub mod vectors;
 
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
 pub use bands::Bands;
+pub use frame::Frame;
 pub use header::Header;
 pub use layout::SharedArrays;
 pub use memory::Extents;
 pub use plan::{BandPlan, OddPoles};
 pub use slab::{Slab, SlabView};
+pub use slabs::Slabs;
 pub use source::{Part, Source};
 pub use sums::Sums;
 pub use systems::System;
@@ -45,16 +49,12 @@ pub enum Origin {
     Made,
 }
 
-/// One problem in memory, checked. All arrays are column-major, the first index named fastest.
+/// One problem in memory, checked: its frame and the slab of all igp. All arrays are column-major, the first
+/// index named fastest.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    name: String,
-    origin: Origin,
-    bands: Arc<Bands>,
+    frame: Frame,
     slab: Slab,
-    start: Sums,
-    stored: Option<Sums>,
-    plan: OnceLock<BandPlan>,
 }
 
 /// The large arrays of a problem; everything else follows from the [`Header`].
@@ -92,15 +92,15 @@ impl Problem {
     /// # Errors
     /// [`Error::Problem`] where the slab is not all of their igp.
     pub fn of(name: &str, origin: Origin, bands: Arc<Bands>, slab: Slab) -> Result<Problem> {
-        let Extents { ngpown, ncouls, nw, .. } = bands.extents();
+        let Extents { ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
         let (igp, found) = (view.igp(), view.ncouls());
         if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
             let what = DataError::Igp { begin: igp.start, end: igp.end, ngpown };
             return Err(wrong(name, what));
         }
-        let (start, name) = (Sums::zero(nw), name.to_string());
-        Ok(Problem { name, origin, bands, slab, start, stored: None, plan: OnceLock::new() })
+        let poles = range::poles_of(view.wtilde(), view.eps());
+        Ok(Problem { frame: Frame::new(name, origin, bands, poles), slab })
     }
 
     /// The same with `asxtemp` and `achtemp` before the kernel adds to them, and `asxtempref` and
@@ -109,63 +109,27 @@ impl Problem {
     /// # Errors
     /// [`Error::Problem`] where these are not of as many energies.
     pub fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Problem> {
-        let needed = self.nw() as u64;
-        for (name, part) in [&start]
-            .into_iter()
-            .chain(&stored)
-            .flat_map(|sums| [("asx", &sums.asx), ("ach", &sums.ach)])
-        {
-            let found = part.len() as u64;
-            if found != needed {
-                return Err(wrong(&self.name, DataError::Length { name, needed, found }));
-            }
-        }
-        Ok(Problem { start, stored, ..self })
+        Ok(Problem { frame: self.frame.with_sums(start, stored)?, ..self })
     }
 
     /// The same without `asxtempref` and `achtempref`.
     pub fn without_stored(self) -> Problem {
-        Problem { stored: None, ..self }
+        Problem { frame: self.frame.without_stored(), ..self }
+    }
+
+    /// All of it but the slab.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// Its bands and its slab.
     pub fn into_parts(self) -> (Arc<Bands>, Slab) {
-        (self.bands, self.slab)
-    }
-
-    /// System name or file name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where it comes from.
-    pub fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
-    /// What all igp have in common.
-    pub fn bands(&self) -> &Bands {
-        &self.bands
+        (self.frame.shared_bands(), self.slab)
     }
 
     /// All igp.
     pub fn slab(&self) -> SlabView<'_> {
         self.slab.view()
-    }
-
-    /// `asxtemp` and `achtemp` before the kernel adds to them.
-    pub fn start(&self) -> &Sums {
-        &self.start
-    }
-
-    /// `asxtempref` and `achtempref`, where a file holds them.
-    pub fn stored(&self) -> Option<&Sums> {
-        self.stored.as_ref()
-    }
-
-    /// The small records of the file format.
-    pub fn header(&self) -> &Header {
-        self.bands.header()
     }
 
     /// Plasmon-pole modes in eV, `(ncouls, ngpown)`.
@@ -178,11 +142,6 @@ impl Problem {
         self.slab().eps()
     }
 
-    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
-    pub fn aqsn(&self) -> &[Complex64] {
-        self.bands.aqsn()
-    }
-
     /// Matrix elements of G′, `(ngpown, nbands)`.
     ///
     /// # Panics
@@ -191,57 +150,15 @@ impl Problem {
         self.slab().aqsm_local().whole().expect("the slab is all igp")
     }
 
-    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
-    pub fn wx(&self) -> &[f64] {
-        self.bands.wx()
-    }
-
     /// Coulomb interaction of each G′, `(ngpown)`.
     pub fn vcoul_loc(&self) -> &[f64] {
         self.slab().vcoul_loc()
     }
 
-    /// Occupation of each band, `(nbands)`.
-    pub fn occ(&self) -> &[f64] {
-        self.bands.occ()
-    }
-
-    /// Energies.
-    pub fn nw(&self) -> usize {
-        self.bands.nw()
-    }
-
-    /// Limits of the formula.
-    pub fn limits(&self) -> Limits {
-        self.bands.limits()
-    }
-
-    /// What the sizes of its arrays depend on.
-    pub fn extents(&self) -> Extents {
-        self.bands.extents()
-    }
-
-    /// Terms of the sum: (n, igp, ig, iw).
-    pub fn terms(&self) -> u64 {
-        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
-        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
-    }
-
-    /// Bytes of the arrays that the kernels read.
-    pub fn bytes(&self) -> u64 {
-        self.extents().bytes()
-    }
-
-    /// What the later versions need to know of its bands, found out when it is first asked for.
-    pub fn plan(&self) -> &BandPlan {
-        self.plan
-            .get_or_init(|| BandPlan::of(self.bands(), range::poles_of(self.wtilde(), self.eps())))
-    }
-
     /// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. Of a
     /// problem that was not synthesised only the rows in `aqsm_local` are known; the rest are zero.
     pub fn aqsmtemp_column(&self, n: usize, column: &mut [Complex64]) {
-        if let Origin::System(system, seed) = &self.origin {
+        if let Origin::System(system, seed) = self.frame.origin() {
             synthesis::aqsmtemp_column(system, *seed, n, column);
             return;
         }
@@ -252,6 +169,15 @@ impl Problem {
                 column[igp] = *element;
             }
         }
+    }
+}
+
+/// A problem is used for its frame wherever no slab is needed.
+impl Deref for Problem {
+    type Target = Frame;
+
+    fn deref(&self) -> &Frame {
+        &self.frame
     }
 }
 

@@ -7,7 +7,7 @@ use gpp_kernels::plan::Poles;
 
 use super::memory::{self, Extents, Of};
 use super::slab::check_part;
-use super::{Bands, Origin, Problem, Slab, SlabView, Sums, range, wrong};
+use super::{Bands, Origin, Problem, Slab, SlabView, Sums, wrong};
 use crate::error::Result;
 
 /// Gives the bands of a problem once, and slabs of it in any order: those of any ranges of igp hold the
@@ -95,35 +95,36 @@ pub(super) fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> 
 
 impl Source for Problem {
     fn name(&self) -> &str {
-        Problem::name(self)
+        self.frame.name()
     }
 
     fn origin(&self) -> Origin {
-        Problem::origin(self).clone()
+        self.frame.origin().clone()
     }
 
     fn extents(&self) -> Extents {
-        Problem::extents(self)
+        self.frame.extents()
     }
 
     fn start(&self) -> Sums {
-        Problem::start(self).clone()
+        self.frame.start().clone()
     }
 
     fn stored(&self) -> Option<Sums> {
-        Problem::stored(self).cloned()
+        self.frame.stored().cloned()
     }
 
     fn bands(&self) -> Result<Arc<Bands>> {
-        Ok(self.bands.clone())
+        Ok(self.frame.shared_bands())
     }
 
     fn slab(&self, _: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
-        check_part(&igp, Problem::extents(self).ngpown).map_err(|what| wrong(&self.name, what))?;
+        check_part(&igp, self.frame.extents().ngpown)
+            .map_err(|what| wrong(self.frame.name(), what))?;
         Ok(Part::Held(self.slab.view().part(igp)))
     }
 
     fn poles(&self) -> Result<Poles> {
-        Ok(range::poles_of(self.wtilde(), self.eps()))
+        Ok(self.frame.plan().poles())
     }
 }

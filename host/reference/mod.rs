@@ -8,7 +8,10 @@ pub mod verify;
 
 use std::sync::OnceLock;
 
-use crate::problem::{Origin, Problem, Sums};
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::problem::{Bands, Origin, SlabView, Slabs, Sums};
 use crate::process::progress::Progress;
 
 /// Where reference sums come from.
@@ -53,13 +56,32 @@ pub struct Scale {
     pub undecided: Vec<[f64; 2]>,
 }
 
-/// Evaluates all terms of `problem`: in double-double numbers where they are few.
-pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
-    if problem.terms() <= MAX_PRECISE_TERMS {
-        precise::evaluate(problem)
+/// Evaluates all terms of a problem, slab by slab: in double-double numbers where they are few.
+///
+/// # Errors
+/// Those of [`Slabs::part`]: none for a problem in memory.
+pub fn evaluate<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Evaluation> {
+    let slabs = problem.into();
+    if slabs.frame().terms() <= MAX_PRECISE_TERMS {
+        precise::evaluate(slabs)
     } else {
-        serial::evaluate(problem, progress)
+        serial::evaluate(slabs, progress)
     }
+}
+
+/// What `column` says of each igp of a problem's slabs, in their order; of its own it knows the number within
+/// the slab.
+fn columns<T: Send>(
+    slabs: Slabs,
+    column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
+) -> Result<Vec<T>> {
+    let (bands, mut columns) = (slabs.frame().bands(), Vec::new());
+    for igp in slabs.ranges() {
+        let part = slabs.part(igp)?;
+        let slab = part.view();
+        columns.par_extend((0..slab.len()).into_par_iter().map(|igp| column(bands, slab, igp)));
+    }
+    Ok(columns)
 }
 
 /// Reference sums, the starting sums included.
@@ -85,30 +107,39 @@ impl Reference {
     }
 
     /// [`Reference::scale`], evaluated now for sums of a file: a built-in system's do not cancel.
-    pub fn evaluated_scale(&self, problem: &Problem) -> Option<&Scale> {
-        if self.source == Source::File && problem.terms() <= MAX_SERIAL_TERMS {
-            self.scale.get_or_init(|| evaluate(problem, self.progress).scale);
+    ///
+    /// # Errors
+    /// Those of [`evaluate`].
+    pub fn evaluated_scale(&self, slabs: Slabs) -> Result<Option<&Scale>> {
+        let is_evaluated = self.source == Source::File && slabs.frame().terms() <= MAX_SERIAL_TERMS;
+        if is_evaluated && self.scale().is_none() {
+            let scale = evaluate(slabs, self.progress)?.scale;
+            self.scale.get_or_init(|| scale);
         }
-        self.scale()
+        Ok(self.scale())
     }
 }
 
-/// The reference of `problem`: stored with it, golden, or evaluated now where that is not too much.
-pub fn of(problem: &Problem, progress: Progress) -> Option<Reference> {
+/// The reference of a problem: stored with it, golden, or evaluated now where that is not too much.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
+    let slabs = problem.into();
+    let problem = slabs.frame();
     if let Some(sums) = problem.stored() {
-        return Some(Reference::new(sums.clone(), Source::File, progress));
+        return Ok(Some(Reference::new(sums.clone(), Source::File, progress)));
     }
     if let Origin::System(system, seed) = problem.origin()
         && let Some(sums) = golden::find(&system.name, *seed)
     {
-        return Some(Reference::new(sums.clone(), Source::Golden, progress));
+        return Ok(Some(Reference::new(sums.clone(), Source::Golden, progress)));
     }
-    (problem.terms() <= MAX_SERIAL_TERMS).then(|| {
-        let evaluation = evaluate(problem, progress);
-        let sums = problem.start().plus(&evaluation.sums);
-        Reference {
-            scale: evaluation.scale.into(),
-            ..Reference::new(sums, Source::Serial, progress)
-        }
-    })
+    if problem.terms() > MAX_SERIAL_TERMS {
+        return Ok(None);
+    }
+    let evaluation = evaluate(slabs, progress)?;
+    let sums = problem.start().plus(&evaluation.sums);
+    let evaluated = Reference::new(sums, Source::Serial, progress);
+    Ok(Some(Reference { scale: evaluation.scale.into(), ..evaluated }))
 }

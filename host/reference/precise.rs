@@ -2,20 +2,22 @@
 //! digits, so that whatever differs is an error of the kernels.
 
 use num_complex::Complex;
-use rayon::prelude::*;
 use twofloat::TwoFloat;
 
 use super::term::{Energy, size, times};
-use super::{Evaluation, Scale, VANISHING};
-use crate::problem::{Header, Problem, Sums};
+use super::{Evaluation, Scale, VANISHING, columns};
+use crate::error::Result;
+use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
 
 type Number = Complex<TwoFloat>;
 
-/// Evaluates all terms of `problem`.
-pub fn evaluate(problem: &Problem) -> Evaluation {
-    let columns: Vec<Vec<[Part; 2]>> =
-        (0..problem.header().ngpown).into_par_iter().map(|igp| column(problem, igp)).collect();
-    let mut totals = vec![[Part::ZERO; 2]; problem.nw()];
+/// Evaluates all terms of a problem.
+///
+/// # Errors
+/// Those of [`Slabs::part`].
+pub fn evaluate(slabs: Slabs) -> Result<Evaluation> {
+    let columns = columns(slabs, |bands, slab, igp| column(bands, slab, igp))?;
+    let mut totals = vec![[Part::ZERO; 2]; slabs.frame().nw()];
     for column in &columns {
         for (total, parts) in totals.iter_mut().zip(column) {
             for (total, part) in total.iter_mut().zip(parts) {
@@ -33,34 +35,33 @@ pub fn evaluate(problem: &Problem) -> Evaluation {
     let sizes = |of: fn(&Part) -> f64| {
         totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect::<Vec<_>>()
     };
-    Evaluation {
+    Ok(Evaluation {
         sums: Sums { asx: rounded(0, -1.0), ach: rounded(1, 0.5) },
         scale: Scale {
             magnitudes: sizes(|part| part.magnitude),
             undecided: sizes(|part| part.undecided),
         },
-    }
+    })
 }
 
-/// The sums over `n` and `ig` for one `igp`, energy by energy: of `ssx` and of `sch`.
-fn column(problem: &Problem, igp: usize) -> Vec<[Part; 2]> {
-    let Header { nbands, ngpown, ncouls, .. } = *problem.header();
-    let nw = problem.nw();
-    let limits = problem.limits();
+/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
+fn column(bands: &Bands, slab: SlabView, igp: usize) -> Vec<[Part; 2]> {
+    let Extents { nbands, ncouls, nw, .. } = bands.extents();
+    let limits = bands.limits();
     let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
     let scaled = |z: Number, x: f64| Complex { re: z.re * x, im: z.im * x };
 
     let mut sums = vec![[Part::ZERO; 2]; nw];
     for n in 0..nbands {
-        let aqsm = number(problem.aqsm_local()[n * ngpown + igp].conj());
+        let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
         for ig in 0..ncouls {
             let at = igp * ncouls + ig;
-            let (wtilde, eps) = (problem.wtilde()[at], problem.eps()[at]);
-            let m = times(aqsm, number(problem.aqsn()[n * ncouls + ig]));
-            let ach = scaled(m, problem.vcoul_loc()[igp]);
-            let asx = scaled(ach, problem.occ()[n]);
+            let (wtilde, eps) = (slab.wtilde()[at], slab.eps()[at]);
+            let m = times(aqsm, number(bands.aqsn()[n * ncouls + ig]));
+            let ach = scaled(m, slab.vcoul_loc()[igp]);
+            let asx = scaled(ach, bands.occ()[n]);
             for (iw, sum) in sums.iter_mut().enumerate() {
-                let energy = Energy::of(problem.wx()[n * nw + iw], limits);
+                let energy = Energy::of(bands.wx()[n * nw + iw], limits);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
                 let values = [(term.ssx, asx), (term.sch, ach)];
                 for (part, (value, factor)) in values.into_iter().enumerate() {

@@ -7,31 +7,30 @@
 //! processor's vector width.
 
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use super::term::{Energy, size, times};
-use super::{Evaluation, Scale, VANISHING};
-use crate::problem::{Header, Problem, Sums};
+use super::{Evaluation, Scale, VANISHING, columns};
+use crate::error::Result;
+use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
 use crate::process::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
 
-/// Evaluates all terms of `problem` in double precision.
-pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
-    let ngpown = problem.header().ngpown;
+/// Evaluates all terms of a problem in double precision.
+///
+/// # Errors
+/// Those of [`Slabs::part`].
+pub fn evaluate(slabs: Slabs, progress: Progress) -> Result<Evaluation> {
+    let Extents { ngpown, nw, .. } = slabs.frame().extents();
     let bar = progress.bar("serial reference", ngpown as u64);
-    let columns: Vec<Vec<Pair>> = (0..ngpown)
-        .into_par_iter()
-        .map(|igp| {
-            let column = column(problem, igp);
-            bar.inc(1);
-            column
-        })
-        .collect();
+    let columns = columns(slabs, |bands, slab, igp| {
+        let column = column(bands, slab, igp);
+        bar.inc(1);
+        column
+    })?;
     bar.finish_and_clear();
 
-    let nw = problem.nw();
     let mut totals = vec![Pair::default(); nw];
     for column in &columns {
         for (total, part) in totals.iter_mut().zip(column) {
@@ -47,26 +46,25 @@ pub fn evaluate(problem: &Problem, progress: Progress) -> Evaluation {
         magnitudes: totals.iter().map(|t| halved(t.magnitudes)).collect(),
         undecided: totals.iter().map(|t| halved(t.undecided)).collect(),
     };
-    Evaluation { sums, scale }
+    Ok(Evaluation { sums, scale })
 }
 
-/// The sums over `n` and `ig` for one `igp`, energy by energy.
-fn column(problem: &Problem, igp: usize) -> Vec<Pair> {
-    let Header { nbands, ngpown, ncouls, .. } = *problem.header();
-    let nw = problem.nw();
-    let limits = problem.limits();
+/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy.
+fn column(bands: &Bands, slab: SlabView, igp: usize) -> Vec<Pair> {
+    let Extents { nbands, ncouls, nw, .. } = bands.extents();
+    let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
-    let (wtilde, eps) = (&problem.wtilde()[rows.clone()], &problem.eps()[rows]);
-    let vcoul = problem.vcoul_loc()[igp];
+    let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
+    let vcoul = slab.vcoul_loc()[igp];
 
     let mut sums = vec![Pair::default(); nw];
     for n in 0..nbands {
-        let aqsn = &problem.aqsn()[n * ncouls..(n + 1) * ncouls];
-        let factor = problem.aqsm_local()[n * ngpown + igp].conj() * vcoul;
+        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        let factor = slab.aqsm_local().column(n)[igp].conj() * vcoul;
         for (iw, sum) in sums.iter_mut().enumerate() {
-            let at = Energy::of(problem.wx()[n * nw + iw], limits);
+            let at = Energy::of(bands.wx()[n * nw + iw], limits);
             let over_ig = sum_over_ig(at, wtilde, eps, aqsn);
-            let occ = problem.occ()[n];
+            let occ = bands.occ()[n];
             sum.ssx.add(factor * occ * over_ig.ssx);
             sum.sch.add(factor * over_ig.sch);
             for (part, factor) in [size(factor) * occ, size(factor)].into_iter().enumerate() {

@@ -12,7 +12,8 @@
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{Header, Problem, Sums};
+use crate::error::Result;
+use crate::problem::{Frame, Header, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source};
 
 /// Roundings that one term may lose.
@@ -67,10 +68,19 @@ pub struct Verification {
     pub worst: Option<(String, Complex64, Complex64)>,
 }
 
-/// Compares `sums`, starting sums included, with the reference of `problem`.
-pub fn verify(problem: &Problem, sums: &Sums, reference: Option<&Reference>) -> Verification {
+/// Compares `sums`, starting sums included, with the reference of a problem.
+///
+/// # Errors
+/// Those of [`Reference::evaluated_scale`].
+pub fn verify<'a>(
+    problem: impl Into<Slabs<'a>>,
+    sums: &Sums,
+    reference: Option<&Reference>,
+) -> Result<Verification> {
+    let slabs = problem.into();
+    let problem = slabs.frame();
     let Some(reference) = reference else {
-        return Verification {
+        return Ok(Verification {
             outcome: Outcome::NotVerified,
             max_rel_error: None,
             tolerance: tolerance(problem, RelativeTo::Sum),
@@ -78,20 +88,20 @@ pub fn verify(problem: &Problem, sums: &Sums, reference: Option<&Reference>) -> 
             reference: None,
             reference_app_accepts: None,
             worst: None,
-        };
+        });
     };
     let verification = compared(problem, sums, reference, reference.scale());
     if verification.outcome == Outcome::Incorrect
-        && let Some(scale) = reference.evaluated_scale(problem)
+        && let Some(scale) = reference.evaluated_scale(slabs)?
     {
-        return compared(problem, sums, reference, Some(scale));
+        return Ok(compared(problem, sums, reference, Some(scale)));
     }
-    verification
+    Ok(verification)
 }
 
 /// Compares with errors relative to Σ|terms| for a scale, else relative to the sums.
 fn compared(
-    problem: &Problem,
+    problem: &Frame,
     sums: &Sums,
     reference: &Reference,
     scale: Option<&Scale>,
@@ -146,7 +156,7 @@ fn compared(
 }
 
 /// Largest error of a sum.
-fn tolerance(problem: &Problem, relative_to: RelativeTo) -> f64 {
+fn tolerance(problem: &Frame, relative_to: RelativeTo) -> f64 {
     let terms = (problem.terms() / problem.nw() as u64) as f64;
     let sum = match relative_to {
         RelativeTo::Sum => RANDOM * terms.sqrt(),

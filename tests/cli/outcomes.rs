@@ -34,17 +34,15 @@ impl gpp::devices::Device for Fake {
         })
     }
 
-    fn worker<'a>(
-        &'a self,
-        problem: &'a gpp::problem::Problem,
-    ) -> gpp::Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(FakeWorker { nw: problem.nw(), sums: self.sums.iter() }))
+    fn worker<'a>(&'a self, problem: &'a gpp::problem::Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(FakeWorker { nw: problem.nw(), sums: self.sums.iter(), summed: None }))
     }
 }
 
 struct FakeWorker<'a> {
     nw: usize,
     sums: std::slice::Iter<'a, f64>,
+    summed: Option<SlabSums>,
 }
 
 impl Worker for FakeWorker<'_> {
@@ -52,11 +50,19 @@ impl Worker for FakeWorker<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, _: SlabView<'_>, _: Kernel, _: Done) -> gpp::Result<SlabSums> {
+    fn begin(&mut self, _: SlabView<'_>, _: Kernel, _: Done) -> gpp::Result<()> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);
-        Ok(SlabSums { values, groups: 1, seconds: 0.1234567, blocks: Some(1) })
+        let (seconds, blocks, upload) = (0.1234567, Some(1), Default::default());
+        self.summed = Some(SlabSums { values, groups: 1, seconds, blocks, upload });
+        Ok(())
     }
+
+    fn finish(&mut self) -> gpp::Result<SlabSums> {
+        Ok(self.summed.take().expect("begun"))
+    }
+
+    fn forget(&mut self) {}
 }
 
 /// A record of runs that give these sums, against a reference of one.

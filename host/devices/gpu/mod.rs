@@ -2,9 +2,11 @@
 
 pub mod ceilings;
 pub mod driver;
+mod lane;
 mod modules;
 mod placed;
 pub mod ptx;
+mod ring;
 mod worker;
 pub mod yardstick;
 
@@ -15,7 +17,7 @@ use gpp_kernels::kernel::{Entry, Kernel};
 
 use super::{Device, DeviceInfo, KernelInfo, Worker};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
+use crate::problem::Frame;
 use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 use modules::{Loaded, Modules};
 use ptx::Ptx;
@@ -62,10 +64,15 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoGpu`] without kernels, driver or device; [`Error::Driver`].
     pub fn open(index: usize) -> Result<Gpu> {
-        let count = driver::devices()?;
-        if let Some(why) = NO_KERNELS {
-            return Err(Error::NoGpu { why: why.into() });
-        }
+        Gpu::limited(index, None)
+    }
+
+    /// Opens GPU `index`, of whose memory no more than `most` bytes are taken for arrays.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn limited(index: usize, most: Option<u64>) -> Result<Gpu> {
+        let count = Gpu::count()?;
         if index >= count {
             let last = count - 1;
             return Err(Error::NoGpu {
@@ -73,6 +80,7 @@ impl Gpu {
             });
         }
         let context = Context::open(index)?;
+        let context = most.map_or(context.clone(), |most| context.limited(most));
         let major = context.attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         let minor = context.attribute(DeviceAttribute::ComputeCapabilityMinor)?;
         let info = DeviceInfo {
@@ -85,6 +93,18 @@ impl Gpu {
             memory_bytes: context.memory()?.1,
         };
         Ok(Gpu { modules: Modules::new(kernels()?, context.clone()), info, context })
+    }
+
+    /// GPUs that this process sees.
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`] without kernels, driver or device; [`Error::Driver`].
+    pub fn count() -> Result<usize> {
+        let count = driver::devices()?;
+        match NO_KERNELS {
+            Some(why) => Err(Error::NoGpu { why: why.into() }),
+            None => Ok(count),
+        }
     }
 
     /// The module of a kernel that has no cap but the build's.
@@ -122,7 +142,7 @@ impl Device for Gpu {
         self.modules.want(entry.symbol, kernel.max_registers);
     }
 
-    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnGpu::new(self, problem)?))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::driver::{Context, Module};
@@ -17,42 +17,64 @@ pub struct Loaded {
     /// The module.
     pub module: Module,
     /// The energies in its table.
-    pub table: Table,
+    pub table: Arc<Table>,
 }
 
 impl From<Module> for Loaded {
     fn from(module: Module) -> Loaded {
-        Loaded { module, table: Table::default() }
+        Loaded { module, table: Arc::default() }
     }
 }
 
 /// The energies in a module's constant memory; none at first. Workers share the module, of whatever
 /// problems they are: a kernel reads the table while it is held, and it is filled while nobody holds it.
 #[derive(Default)]
-pub struct Table(RwLock<Vec<f64>>);
+pub struct Table {
+    state: Mutex<InTable>,
+    let_go: Condvar,
+}
+
+/// What a table holds, and how many hold it.
+#[derive(Default)]
+struct InTable {
+    wx: Vec<f64>,
+    holders: usize,
+}
+
+/// Keeps what is in a table there.
+#[must_use]
+pub struct Holding(Arc<Table>);
 
 impl Table {
-    /// The table with these energies in it, put there by `fill` where it has others.
+    /// Holds the table with these energies in it, put there by `fill` where it has others.
     ///
     /// # Errors
     /// Those of `fill`.
-    pub fn holding(
-        &self,
-        wx: &[f64],
-        fill: impl Fn() -> Result<()>,
-    ) -> Result<RwLockReadGuard<'_, Vec<f64>>> {
-        loop {
-            let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            if held[..] == *wx {
-                return Ok(held);
+    pub fn holding(self: &Arc<Self>, wx: &[f64], fill: impl Fn() -> Result<()>) -> Result<Holding> {
+        let mut state = self.state();
+        while state.wx[..] != *wx {
+            if state.holders > 0 {
+                state = self.let_go.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
-            drop(held);
-            let mut own = self.0.write().unwrap_or_else(PoisonError::into_inner);
             // Whatever comes of it, the others are gone.
-            own.clear();
+            state.wx.clear();
             fill()?;
-            own.extend_from_slice(wx);
+            state.wx.extend_from_slice(wx);
         }
+        state.holders += 1;
+        Ok(Holding(self.clone()))
+    }
+
+    fn state(&self) -> MutexGuard<'_, InTable> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.state().holders -= 1;
+        self.0.let_go.notify_all();
     }
 }
 
@@ -174,13 +196,13 @@ mod tests {
 
     #[test]
     fn a_table_is_filled_where_it_has_other_energies() {
-        let (table, filled) = (Table::default(), Cell::new(0));
+        let (table, filled) = (Arc::new(Table::default()), Cell::new(0));
         let hold = |wx: &[f64]| {
             let held = table.holding(wx, || {
                 filled.set(filled.get() + 1);
                 Ok(())
             });
-            assert_eq!(held.unwrap()[..], *wx);
+            assert_eq!(held.unwrap().0.state().wx[..], *wx);
         };
         for wx in [&[1.0, 2.0][..], &[1.0, 2.0], &[1.0], &[1.0, 2.0]] {
             hold(wx);
@@ -190,5 +212,21 @@ mod tests {
         assert!(table.holding(&[3.0], no_gpu).is_err());
         hold(&[1.0, 2.0]);
         assert_eq!(filled.get(), 4);
+    }
+
+    #[test]
+    fn a_table_that_is_held_is_not_filled() {
+        let (table, done) = (Arc::new(Table::default()), || Ok(()));
+        let (one, same) = (table.holding(&[1.0], done), table.holding(&[1.0], done));
+        thread::scope(|scope| {
+            let other = scope.spawn(|| table.holding(&[2.0], done).map(drop));
+            thread::sleep(std::time::Duration::from_millis(20));
+            assert_eq!(table.state().wx, [1.0]);
+            drop(one);
+            assert_eq!(table.state().wx, [1.0]);
+            drop(same);
+            other.join().unwrap().unwrap();
+        });
+        assert_eq!(table.state().wx, [2.0]);
     }
 }

@@ -12,28 +12,58 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use super::driver::{Buffer, Context, Stream};
+use super::ring::Ring;
 use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, aqsm_local};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{OddPoles, Problem, SlabView};
+use crate::problem::{Frame, OddPoles, SlabView};
 
 /// Where uploads go, and what of.
-#[derive(Clone, Copy)]
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
-    pub problem: &'a Problem,
+    pub problem: &'a Frame,
+    pub ring: &'a mut Ring,
+    /// Whether what other layouts have of their own makes room.
+    pub one_layout: bool,
+    /// What was enqueued.
+    pub bytes: u64,
 }
 
 impl Uploads<'_> {
-    /// Memory of the device with `values` in it.
-    fn of<T: Pod>(self, what: &'static str, values: &[T]) -> Result<Buffer<T>> {
-        self.require(what, size_of_val(values) as u64)?;
-        self.context.upload(what, values, self.stream)
+    /// Memory of the device that `values` are enqueued for.
+    fn of<T: Pod>(&mut self, what: &'static str, values: &[T]) -> Result<Buffer<T>> {
+        let mut room = None;
+        self.fill(what, &mut room, values, 0)?;
+        Ok(room.expect("filled"))
+    }
+
+    /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
+    /// small.
+    fn fill<T: Pod>(
+        &mut self,
+        what: &'static str,
+        room: &mut Option<Buffer<T>>,
+        values: &[T],
+        spare: usize,
+    ) -> Result<()> {
+        let kept = room.take().filter(|buffer| buffer.len() >= values.len());
+        let buffer = match kept {
+            Some(buffer) => buffer,
+            None => {
+                let length = values.len() + spare;
+                self.require(what, (length * size_of::<T>()) as u64)?;
+                self.context.buffer(what, length)?
+            }
+        };
+        self.ring.upload(values, &buffer, self.context, self.stream)?;
+        self.bytes += size_of_val(values) as u64;
+        *room = Some(buffer);
+        Ok(())
     }
 
     /// Fails where less than `needed` bytes are free.
-    fn require(self, what: &str, needed: u64) -> Result<()> {
+    fn require(&self, what: &str, needed: u64) -> Result<()> {
         let (free, _) = self.context.memory()?;
         if needed > free {
             let what = format!("{what} of {}", self.problem.name());
@@ -60,11 +90,11 @@ pub struct PlacedBands {
 }
 
 impl PlacedBands {
-    /// Uploads what a layout lacks.
-    pub fn want(&mut self, to: Uploads, layout: Layout) -> Result<()> {
+    /// Uploads what a layout lacks; it is there when this returns.
+    pub fn want(&mut self, to: &mut Uploads, layout: Layout) -> Result<()> {
         #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
         fn there<T: Pod>(
-            to: Uploads,
+            to: &mut Uploads,
             what: &'static str,
             array: &Cow<[T]>,
             own_order: &mut Option<Arc<Buffer<T>>>,
@@ -83,12 +113,19 @@ impl PlacedBands {
             return Ok(());
         }
         let arrays = BandArrays::of(to.problem.bands(), to.problem.plan(), layout);
+        if to.one_layout {
+            self.by_layout = [const { None }; 3];
+            if matches!(arrays.aqsn(), Cow::Owned(_)) {
+                self.aqsn = None;
+            }
+        }
         self.by_layout[layout as usize] = Some(BandBuffers {
             aqsn: there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?,
             wx: there(to, "wx", arrays.wx(), &mut self.wx)?,
             occ: there(to, "occ", arrays.occ(), &mut self.occ)?,
         });
-        Ok(())
+        // Other streams read them as well.
+        to.stream.synchronize()
     }
 
     /// Whether there are none in any layout.
@@ -105,86 +142,156 @@ impl PlacedBands {
     }
 }
 
-/// A slab.
+/// A slab, in memory that the next one takes over.
+#[derive(Default)]
 pub struct PlacedSlab {
-    pub igp: Range<usize>,
-    pub wtilde: Buffer<Complex64>,
-    pub eps: Buffer<Complex64>,
-    pub vcoul_loc: Buffer<f64>,
-    aqsm_local: [Option<Buffer<Complex64>>; 3],
+    /// Which one is in place.
+    igp: Option<Range<usize>>,
+    wtilde: Option<Buffer<Complex64>>,
+    eps: Option<Buffer<Complex64>>,
+    vcoul_loc: Option<Buffer<f64>>,
+    /// For each layout, and whether it is of the slab in place.
+    aqsm_local: [(Option<Buffer<Complex64>>, bool); 3],
     /// For kernels that take any poles, and for those that take real ones.
-    odd: [Option<OddBuffers>; 2],
+    odd: [OddBuffers; 2],
 }
 
 /// The odd poles of a slab for some kernels.
-pub struct OddBuffers {
-    pub poles: OddPoles,
-    pub mask: Buffer<u32>,
-    pub pairs: Buffer<u32>,
-    pub begins: Buffer<u32>,
+#[derive(Default)]
+struct OddBuffers {
+    /// Those of the slab in place.
+    poles: Option<OddPoles>,
+    mask: Option<Buffer<u32>>,
+    pairs: Option<Buffer<u32>>,
+    begins: Option<Buffer<u32>>,
+}
+
+/// What kernels read of a slab in place.
+pub struct SlabPointers {
+    pub igp: usize,
+    pub wtilde: *const Complex64,
+    pub eps: *const Complex64,
+    pub vcoul_loc: *const f64,
+    pub aqsm_local: *const Complex64,
+}
+
+/// What kernels read of its odd poles.
+pub struct OddPointers<'a> {
+    pub poles: &'a OddPoles,
+    pub mask: *const u32,
+    pub pairs: *const u32,
+    pub begins: *const u32,
 }
 
 impl PlacedSlab {
-    /// Uploads what all layouts have in common.
+    /// Whether this slab is in place.
+    pub fn holds(&self, igp: &Range<usize>) -> bool {
+        self.igp.as_ref() == Some(igp)
+    }
+
+    /// Whether none is in place.
+    pub fn is_empty(&self) -> bool {
+        self.igp.is_none()
+    }
+
+    /// Forgets which slab is in place.
+    pub fn forget(&mut self) {
+        self.igp = None;
+        self.aqsm_local.iter_mut().for_each(|(_, there)| *there = false);
+        self.odd.iter_mut().for_each(|odd| odd.poles = None);
+    }
+
+    /// Enqueues what all layouts have in common, where it is not in place.
     ///
     /// # Errors
     /// [`Error::Memory`] where the slab, in one layout, does not fit with the bands, which may be there
     /// already; [`Error::Driver`].
-    pub fn new(to: Uploads, bands: &PlacedBands, slab: SlabView) -> Result<PlacedSlab> {
-        let extents = Extents { ngpown: slab.len(), ..to.problem.bands().extents() };
-        let needed = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-        to.require("arrays", needed)?;
-        Ok(PlacedSlab {
-            igp: slab.igp(),
-            wtilde: to.of("wtilde", slab.wtilde())?,
-            eps: to.of("eps", slab.eps())?,
-            vcoul_loc: to.of("vcoul_loc", slab.vcoul_loc())?,
-            aqsm_local: [const { None }; 3],
-            odd: [const { None }; 2],
-        })
+    pub fn place(&mut self, to: &mut Uploads, bands: &PlacedBands, slab: SlabView) -> Result<()> {
+        if self.holds(&slab.igp()) {
+            return Ok(());
+        }
+        self.forget();
+        if self.wtilde.as_ref().is_none_or(|buffer| buffer.len() < slab.wtilde().len()) {
+            (self.wtilde, self.eps) = (None, None);
+            let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
+            let all = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+            to.require("arrays", all)?;
+        }
+        to.fill("wtilde", &mut self.wtilde, slab.wtilde(), 0)?;
+        to.fill("eps", &mut self.eps, slab.eps(), 0)?;
+        to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
+        self.igp = Some(slab.igp());
+        Ok(())
     }
 
-    /// Uploads what a kernel lacks of `slab`, which is this one.
+    /// Enqueues what a kernel lacks of `slab`, which is in place.
     ///
     /// # Errors
-    /// As [`PlacedSlab::new`].
-    pub fn want(&mut self, to: Uploads, slab: SlabView, kernel: &Kernel) -> Result<()> {
-        let of_layout = &mut self.aqsm_local[kernel.layout as usize];
-        if of_layout.is_none() {
-            *of_layout =
-                Some(to.of("aqsm_local", &aqsm_local(slab, to.problem.plan(), kernel.layout))?);
+    /// As [`PlacedSlab::place`].
+    pub fn want(&mut self, to: &mut Uploads, slab: SlabView, kernel: &Kernel) -> Result<()> {
+        let layout = kernel.layout as usize;
+        if to.one_layout {
+            for (_, other) in (0..).zip(&mut self.aqsm_local).filter(|(at, _)| *at != layout) {
+                *other = (None, false);
+            }
         }
-        let of_poles = &mut self.odd[kernel.poles as usize];
-        if kernel.layout == Layout::Planned && of_poles.is_none() {
+        let (room, there) = &mut self.aqsm_local[layout];
+        if !*there {
+            let values = aqsm_local(slab, to.problem.plan(), kernel.layout);
+            to.fill("aqsm_local", room, &values, 0)?;
+            *there = true;
+        }
+        let odd = &mut self.odd[kernel.poles as usize];
+        if kernel.layout == Layout::Planned && odd.poles.is_none() {
             let poles = to.problem.plan().odd(slab, kernel.poles);
-            *of_poles = Some(OddBuffers {
-                mask: to.of("mask of odd poles", poles.mask())?,
-                pairs: to.of("odd pairs", poles.pairs())?,
-                begins: to.of("begins of odd pairs", poles.begins())?,
-                poles,
-            });
+            to.fill("mask of odd poles", &mut odd.mask, poles.mask(), 0)?;
+            // The next slab may have some more.
+            let pairs = poles.pairs();
+            to.fill("odd pairs", &mut odd.pairs, pairs, pairs.len() / 8)?;
+            to.fill("begins of odd pairs", &mut odd.begins, poles.begins(), 0)?;
+            odd.poles = Some(poles);
         }
         Ok(())
     }
 
-    /// Matrix elements of G′ in a layout.
+    /// What kernels of a layout read of the slab in place.
     ///
     /// # Panics
-    /// Where that was not wanted.
-    pub fn aqsm_local(&self, layout: Layout) -> &Buffer<Complex64> {
-        self.aqsm_local[layout as usize].as_ref().expect("the layout was wanted")
+    /// Where there is none, and where the layout was not wanted.
+    pub fn pointers(&self, layout: Layout) -> SlabPointers {
+        let igp = self.igp.as_ref().expect("a slab is in place").len();
+        let (aqsm_local, there) = &self.aqsm_local[layout as usize];
+        assert!(there, "the layout was wanted");
+        SlabPointers {
+            igp,
+            wtilde: pointer(&self.wtilde),
+            eps: pointer(&self.eps),
+            vcoul_loc: pointer(&self.vcoul_loc),
+            aqsm_local: pointer(aqsm_local),
+        }
     }
 
     /// The odd poles for kernels that take these.
     ///
     /// # Panics
     /// Where they were not wanted.
-    pub fn odd(&self, takes: Poles) -> &OddBuffers {
-        self.odd[takes as usize].as_ref().expect("they were wanted")
+    pub fn odd(&self, takes: Poles) -> OddPointers<'_> {
+        let OddBuffers { poles, mask, pairs, begins } = &self.odd[takes as usize];
+        OddPointers {
+            poles: poles.as_ref().expect("they were wanted"),
+            mask: pointer(mask),
+            pairs: pointer(pairs),
+            begins: pointer(begins),
+        }
     }
 
     /// The odd poles for a kernel, on the host; none for one without a plan.
     pub fn odd_poles(&self, kernel: &Kernel) -> Option<&OddPoles> {
-        self.odd[kernel.poles as usize].as_ref().map(|odd| &odd.poles)
+        self.odd[kernel.poles as usize].poles.as_ref()
     }
+}
+
+/// Where an array in place is.
+fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
+    room.as_ref().expect("it is in place").pointer()
 }

@@ -1,6 +1,8 @@
-//! A worker on a GPU: what is there of a problem's bands and slab ([`super::placed`]), and the launches.
+//! A worker on a GPU: what is there of a problem's bands and slabs ([`super::placed`]), and the launches.
 
+use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use gpp_kernels::arguments::{PaperArguments, PlannedArguments};
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
@@ -11,28 +13,32 @@ use gpp_kernels::sums::VALUES;
 use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
-use super::driver::{Buffer, Event, Module, Stream};
+use super::driver::Module;
+use super::lane::{Lane, Launched};
 use super::modules::Table;
-use super::placed::{PlacedBands, PlacedSlab, Uploads};
+use super::placed::{OddPointers, PlacedBands, SlabPointers, Uploads};
+use super::ring::Ring;
 use crate::catalogue;
 use crate::devices::launch::{Launch, entry};
 use crate::devices::{Done, SlabSums, Worker};
-use crate::error::Result;
-use crate::problem::{BandPlan, Problem, SlabView};
+use crate::error::{Error, Result};
+use crate::problem::memory::{Extents, Of};
+use crate::problem::{Frame, SlabView};
 use crate::process::startup;
 
 /// A worker.
 pub struct OnGpu<'a> {
     gpu: &'a Gpu,
-    problem: &'a Problem,
-    plan: &'a BandPlan,
+    problem: &'a Frame,
     bands: PlacedBands,
-    slab: Option<PlacedSlab>,
-    partials: Buffer<f64>,
-    sums: Buffer<f64>,
-    begin: Event,
-    end: Event,
-    stream: Stream,
+    lanes: Vec<Lane>,
+    /// Lanes with work under way, the first one begun in front; behind them the others, that which was
+    /// used last at the end.
+    turns: VecDeque<usize>,
+    under_way: usize,
+    ring: Ring,
+    /// Whether only one layout is in place at a time.
+    one_layout: bool,
 }
 
 /// Where the functions of a calculation are, and what they are called there.
@@ -40,102 +46,132 @@ pub struct Functions<'m> {
     /// The module of the version's kernel.
     pub kernel: &'m Module,
     /// Its table of energies, for kernels that read one.
-    pub table: Option<&'m Table>,
+    pub table: Option<&'m Arc<Table>>,
     /// The module of the second stage.
     pub second_stage: &'m Module,
     /// The name there of one of our symbols.
     pub symbol: fn(&str) -> String,
 }
 
+/// Lanes that slabs stream through: one's upload runs under the other's kernels.
+const STREAMING: usize = 2;
+
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem; nothing is uploaded yet.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem) -> Result<OnGpu<'a>> {
-        let context = &gpu.context;
+    /// [`Error::Driver`].
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame) -> Result<OnGpu<'a>> {
         Ok(OnGpu {
             gpu,
             problem,
-            plan: problem.plan(),
             bands: PlacedBands::default(),
-            slab: None,
-            partials: context.buffer("partial sums", 0)?,
-            sums: context.buffer("sums", 0)?,
-            begin: context.event()?,
-            end: context.event()?,
-            stream: context.stream("the calculation")?,
+            lanes: vec![Lane::new(&gpu.context)?],
+            turns: [0].into(),
+            under_way: 0,
+            ring: Ring::default(),
+            one_layout: false,
         })
     }
 
-    /// Sums a slab by the functions of some modules.
+    /// The lane for a slab: where it is in place, or an empty one, or that which was used longest ago.
+    fn lane_for(&mut self, slab: SlabView) -> usize {
+        let free =
+            || (self.under_way..self.turns.len()).map(|at| (at, &self.lanes[self.turns[at]]));
+        let in_place = free().find(|(_, lane)| lane.slab.holds(&slab.igp()));
+        let empty = || free().find(|(_, lane)| lane.slab.is_empty());
+        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a lane is free");
+        let lane = self.turns.remove(at).expect("found above");
+        self.turns.insert(self.under_way, lane);
+        lane
+    }
+
+    /// Puts a slab in place for a kernel, or for any; the lane, and how many bytes were enqueued there.
+    fn placed(&mut self, slab: SlabView, kernel: Option<&Kernel>) -> Result<(usize, u64)> {
+        let at = self.lane_for(slab);
+        let lane = &mut self.lanes[at];
+        lane.uploads[0].record(&lane.stream)?;
+        let mut to = Uploads {
+            context: &self.gpu.context,
+            stream: &lane.stream,
+            problem: self.problem,
+            ring: &mut self.ring,
+            one_layout: self.one_layout,
+            bytes: 0,
+        };
+        lane.slab.place(&mut to, &self.bands, slab)?;
+        if let Some(kernel) = kernel {
+            self.bands.want(&mut to, kernel.layout)?;
+            lane.slab.want(&mut to, slab, kernel)?;
+        }
+        let bytes = to.bytes;
+        lane.uploads[1].record(&lane.stream)?;
+        Ok((at, bytes))
+    }
+
+    /// Begins to sum a slab by the functions of some modules.
     ///
     /// # Errors
-    /// Those of [`Worker::sum`].
-    pub fn sum_by(
+    /// Those of [`Worker::begin`].
+    pub fn begin_by(
         &mut self,
         slab: SlabView<'_>,
         gpu: &Kernels,
         functions: &Functions,
-    ) -> Result<SlabSums> {
-        self.place(slab)?;
-        let (bands, plan) = (self.problem.bands(), self.plan);
-        let launch = {
-            let uploads =
-                Uploads { context: &self.gpu.context, stream: &self.stream, problem: self.problem };
-            let placed = self.slab.as_mut().expect("placed above");
-            let kernel = plan.kernel(gpu);
-            self.bands.want(uploads, kernel.layout)?;
-            placed.want(uploads, slab, kernel)?;
-            Launch::of(gpu, self.problem, slab, placed.odd_poles(kernel))?
-        };
-        let Launch { kernel, entry, grid } = launch;
+    ) -> Result<()> {
+        let plan = self.problem.plan();
+        let (at, uploaded) = self.placed(slab, Some(plan.kernel(gpu)))?;
+        let (bands, lane) = (&self.bands, &mut self.lanes[at]);
+        let odd = lane.slab.odd_poles(plan.kernel(gpu));
+        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, slab, odd)?;
 
-        let values = bands.nw() * VALUES;
+        let values = self.problem.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
-        if self.partials.len() < partials {
-            self.partials = self.gpu.context.buffer("partial sums", partials)?;
-        }
-        if self.sums.len() < sums {
-            self.sums = self.gpu.context.buffer("sums", sums)?;
-        }
+        lane.poison(&self.gpu.context, partials, sums)?;
         let function = functions.kernel.function(&(functions.symbol)(entry.symbol))?;
         let symbol = (functions.symbol)(reduction::SYMBOL);
         let second_stage = functions.second_stage.function(&symbol)?;
-        let stream = &self.stream;
-        // What a kernel fails to write is NaN, which no comparison passes.
-        self.partials.poison(stream)?;
-        self.sums.poison(stream)?;
         // Held until the kernels are done: nobody fills the table with others meanwhile.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
-        let held = functions.table.filter(|_| reads).map(|table| {
+        let holding = functions.table.filter(|_| reads).map(|table| {
             let wx = plan.table().wx();
-            table.holding(wx, || function.set(table::SYMBOL, wx, stream))
+            table.holding(wx, || function.set(table::SYMBOL, wx, &lane.stream))
         });
-        let _held = held.transpose()?;
+        let holding = holding.transpose()?;
         let second = SecondStageArguments {
-            partials: self.partials.pointer(),
+            partials: lane.partials.pointer(),
             count: grid.per_group(),
-            sums: self.sums.pointer(),
+            sums: lane.sums.pointer(),
         };
 
         self.gpu.modules.finish();
         startup::launched();
-        let launched = || -> Result<f64> {
-            self.begin.record(stream)?;
-            for iw in kernel.launches(bands.nw()) {
+        let launched = Launched {
+            version: gpu.id(),
+            groups: grid.groups as usize,
+            sums,
+            blocks: grid.blocks(),
+            uploaded,
+        };
+        let launch_all = || -> Result<()> {
+            let stream = &lane.stream;
+            lane.kernels[0].record(stream)?;
+            for iw in kernel.launches(self.problem.nw()) {
                 let launch = |arguments: &[*const c_void]| {
                     // SAFETY: the launch contract. Bands and slab checked their arrays, which were
-                    // uploaded whole in the kernel's layout with the plan for its poles; nobody writes
-                    // them, and only this stream the partial sums; the table is held. `Launch::of` looked
-                    // at the extents. The arguments are those of the entry, whose module is of this context.
+                    // uploaded whole in the kernel's layout with the plan for its poles, in this stream
+                    // or before; nobody writes them, and only this stream the partial sums; the table is
+                    // held. `Launch::of` looked at the extents. The arguments are those of the entry,
+                    // whose module is of this context.
                     unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
                 };
+                let paper = paper_arguments(self.problem, bands, lane, kernel.layout, iw);
                 match kernel.layout {
                     Layout::Planned => {
-                        launch(&self.planned_arguments(kernel, iw).pointers())?;
+                        let planned = planned_arguments(self.problem, lane, kernel, paper);
+                        launch(&planned.pointers())?;
                     }
-                    _ => launch(&self.paper_arguments(kernel.layout, iw).pointers())?,
+                    _ => launch(&paper.pointers())?,
                 }
             }
             // SAFETY: the launch contract: one block for each value of each group, of which the launches
@@ -143,22 +179,23 @@ impl<'a> OnGpu<'a> {
             unsafe {
                 second_stage.launch(stream, sums as u32, reduction::THREADS, &second.pointers())?;
             }
-            self.end.record(stream)?;
-            self.gpu.modules.begin();
-            self.end.seconds_since(&self.begin, gpu.id())
+            lane.kernels[1].record(stream)
         };
+        let done = launch_all();
         // Whatever failed, nothing that was launched runs on when the table is let go.
-        let seconds = launched().inspect_err(|_| _ = stream.synchronize())?;
-        let values = self.sums.download(sums, stream)?;
-        Ok(SlabSums { values, groups: grid.groups as usize, seconds, blocks: Some(grid.blocks()) })
+        done.inspect_err(|_| _ = lane.stream.synchronize())?;
+        lane.launched(launched, holding)?;
+        self.gpu.modules.begin();
+        self.under_way += 1;
+        Ok(())
     }
 
-    /// Sums a slab by a version's kernels as the program has them.
+    /// Begins to sum a slab by a version's kernels as the program has them.
     ///
     /// # Errors
-    /// Those of [`Worker::sum`].
-    pub fn sum_by_own(&mut self, slab: SlabView<'_>, gpu: &Kernels) -> Result<SlabSums> {
-        let kernel = self.plan.kernel(gpu);
+    /// Those of [`Worker::begin`].
+    pub fn begin_by_own(&mut self, slab: SlabView<'_>, gpu: &Kernels) -> Result<()> {
+        let kernel = self.problem.plan().kernel(gpu);
         let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
         let second = self.gpu.module(reduction::SYMBOL)?;
         let functions = Functions {
@@ -167,60 +204,100 @@ impl<'a> OnGpu<'a> {
             second_stage: &second.module,
             symbol: str::to_string,
         };
-        self.sum_by(slab, gpu, &functions)
-    }
-
-    /// What the paper's kernels take of the slab in place.
-    fn paper_arguments(&self, layout: Layout, iw: u32) -> PaperArguments {
-        let (bands, slab) = (self.bands.in_layout(layout), self.slab.as_ref().expect("placed"));
-        let (header, limits) = (self.problem.header(), self.problem.limits());
-        PaperArguments {
-            wtilde: slab.wtilde.pointer(),
-            eps: slab.eps.pointer(),
-            aqsn: bands.aqsn.pointer(),
-            aqsm_local: slab.aqsm_local(layout).pointer(),
-            wx: bands.wx.pointer(),
-            vcoul_loc: slab.vcoul_loc.pointer(),
-            occ: bands.occ.pointer(),
-            partials: self.partials.pointer(),
-            nbands: header.nbands as u32,
-            ngpown: slab.igp.len() as u32,
-            ncouls: header.ncouls as u32,
-            nw: self.problem.nw() as u32,
-            iw,
-            limittwo: limits.limittwo,
-            limitone: limits.limitone,
-            sexcut: limits.sexcut,
-        }
-    }
-
-    /// The same with the plan, for kernels that follow it.
-    fn planned_arguments(&self, kernel: &Kernel, iw: u32) -> PlannedArguments {
-        let odd = self.slab.as_ref().expect("placed").odd(kernel.poles);
-        let plan = Plan {
-            odd_mask: odd.mask.pointer(),
-            odd_pairs: odd.pairs.pointer(),
-            odd_begins: odd.begins.pointer(),
-            ..self.plan.view(kernel, &odd.poles)
-        };
-        PlannedArguments::new(self.paper_arguments(kernel.layout, iw), plan)
+        self.begin_by(slab, gpu, &functions)
     }
 }
 
+/// What the paper's kernels take of the slab in place.
+fn paper_arguments(
+    problem: &Frame,
+    bands: &PlacedBands,
+    lane: &Lane,
+    layout: Layout,
+    iw: u32,
+) -> PaperArguments {
+    let (bands, slab) = (bands.in_layout(layout), lane.slab.pointers(layout));
+    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slab;
+    let (header, limits) = (problem.header(), problem.limits());
+    PaperArguments {
+        wtilde,
+        eps,
+        aqsn: bands.aqsn.pointer(),
+        aqsm_local,
+        wx: bands.wx.pointer(),
+        vcoul_loc,
+        occ: bands.occ.pointer(),
+        partials: lane.partials.pointer(),
+        nbands: header.nbands as u32,
+        ngpown: igp as u32,
+        ncouls: header.ncouls as u32,
+        nw: problem.nw() as u32,
+        iw,
+        limittwo: limits.limittwo,
+        limitone: limits.limitone,
+        sexcut: limits.sexcut,
+    }
+}
+
+/// The same with the plan, for kernels that follow it.
+fn planned_arguments(
+    problem: &Frame,
+    lane: &Lane,
+    kernel: &Kernel,
+    paper: PaperArguments,
+) -> PlannedArguments {
+    let OddPointers { poles, mask, pairs, begins } = lane.slab.odd(kernel.poles);
+    let plan = Plan {
+        odd_mask: mask,
+        odd_pairs: pairs,
+        odd_begins: begins,
+        ..problem.plan().view(kernel, poles)
+    };
+    PlannedArguments::new(paper, plan)
+}
+
 impl Worker for OnGpu<'_> {
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        if self.slab.as_ref().is_some_and(|placed| placed.igp == slab.igp()) {
-            return Ok(());
+    fn expect(&mut self, igp: usize, slabs: usize) -> Result<()> {
+        let extents = Extents { ngpown: igp, ..self.problem.extents() };
+        let (bands, slab) = (extents.device_bytes(Of::Bands), extents.device_bytes(Of::Slab));
+        let (free, _) = self.gpu.context.memory()?;
+        let room = free.saturating_sub(bands) / slab;
+        let needed = bands + STREAMING as u64 * slab;
+        if needed > free {
+            let what =
+                format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
+            return Err(Error::Memory { place: "device", what, needed, free });
         }
-        // Gone before the next takes its place.
-        self.slab = None;
-        let uploads =
-            Uploads { context: &self.gpu.context, stream: &self.stream, problem: self.problem };
-        self.slab = Some(PlacedSlab::new(uploads, &self.bands, slab)?);
+        // Where not all find room, none stays until its next turn.
+        let lanes = if room >= slabs as u64 { slabs.max(STREAMING) } else { STREAMING };
+        while self.lanes.len() < lanes {
+            self.turns.push_back(self.lanes.len());
+            self.lanes.push(Lane::new(&self.gpu.context)?);
+        }
+        self.one_layout = true;
         Ok(())
     }
 
-    fn sum(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, _: Done) -> Result<SlabSums> {
-        self.sum_by_own(slab, kernel.require_gpu()?)
+    fn depth(&self) -> usize {
+        self.lanes.len().min(STREAMING)
+    }
+
+    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
+        self.placed(slab, None).map(drop)
+    }
+
+    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, _: Done) -> Result<()> {
+        self.begin_by_own(slab, kernel.require_gpu()?)
+    }
+
+    fn finish(&mut self) -> Result<SlabSums> {
+        let first = self.turns.pop_front().expect("there is a lane");
+        self.turns.push_back(first);
+        self.under_way -= 1;
+        self.lanes[first].finish()
+    }
+
+    fn forget(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.slab.forget());
     }
 }

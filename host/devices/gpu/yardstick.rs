@@ -10,7 +10,7 @@ use gpp_kernels::versions::PAPER;
 use super::Gpu;
 use super::driver::Module;
 use super::worker::{Functions, OnGpu};
-use crate::devices::{Device, SlabSums};
+use crate::devices::{Device, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 
@@ -88,7 +88,7 @@ impl Gpu {
         yardstick: &'a Yardstick,
     ) -> Result<OnBoth<'a>> {
         assert_eq!(yardstick.device, self.info.id, "the yardstick is on this GPU");
-        Ok(OnBoth { problem, worker: OnGpu::new(self, problem)?, yardstick })
+        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame())?, yardstick })
     }
 }
 
@@ -117,13 +117,14 @@ impl OnBoth<'_> {
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
         let slab = self.problem.slab();
         match side {
-            Side::Rust => self.worker.sum_by_own(slab, version),
+            Side::Rust => self.worker.begin_by_own(slab, version)?,
             Side::Cuda => {
                 let module = &self.yardstick.module;
                 let functions =
                     Functions { kernel: module, table: None, second_stage: module, symbol: name };
-                self.worker.sum_by(slab, version, &functions)
+                self.worker.begin_by(slab, version, &functions)?;
             }
         }
+        self.worker.finish()
     }
 }

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::OfSlab;
 use crate::devices::launch::Launch;
-use crate::devices::{Done, SlabSums};
+use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid};
-use crate::problem::{Problem, SlabView};
+use crate::problem::{Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl<'a> Bands<'a> {
     /// Sums a slab by a GPU version's kernels.
     pub fn sum(
         &mut self,
-        problem: &'a Problem,
+        problem: &'a Frame,
         slab: SlabView<'_>,
         made: &mut OfSlab,
         gpu: &Gpu,
@@ -70,6 +70,7 @@ impl<'a> Bands<'a> {
             }
         }
         let seconds = begin.elapsed().as_secs_f64();
-        Ok(SlabSums { values, groups, seconds, blocks: Some(grid.blocks()) })
+        let upload = Upload::default();
+        Ok(SlabSums { values, groups, seconds, blocks: Some(grid.blocks()), upload })
     }
 }

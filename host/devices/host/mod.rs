@@ -18,7 +18,7 @@ use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
-use crate::problem::{OddPoles, Problem, SlabView};
+use crate::problem::{Frame, OddPoles, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -117,19 +117,21 @@ impl Device for Host {
         Some(self)
     }
 
-    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
         let (emulated, vectors) = (emulated::Bands::default(), vectors::Bands::default());
-        Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None }))
+        Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
     }
 }
 
 /// A worker: what a kernel reads beside the problem's own arrays is made when one first wants it.
 struct OnHost<'a> {
     host: &'a Host,
-    problem: &'a Problem,
+    problem: &'a Frame,
     emulated: emulated::Bands<'a>,
     vectors: vectors::Bands,
     slab: Option<OfSlab>,
+    /// Of the slab that was begun.
+    summed: Option<SlabSums>,
 }
 
 /// What was made of a slab.
@@ -143,7 +145,7 @@ struct OfSlab {
 
 impl OfSlab {
     /// Makes what kernels of a layout read, and the odd poles of those that take these.
-    fn want(&mut self, problem: &Problem, slab: SlabView<'_>, layout: Layout, odd: Option<Poles>) {
+    fn want(&mut self, problem: &Frame, slab: SlabView<'_>, layout: Layout, odd: Option<Poles>) {
         let plan = problem.plan();
         if layout != Layout::Original || slab.aqsm_local().whole().is_none() {
             self.aqsm_local[layout as usize]
@@ -176,19 +178,26 @@ impl Worker for OnHost<'_> {
         Ok(())
     }
 
-    fn sum(
-        &mut self,
-        slab: SlabView<'_>,
-        kernel: catalogue::Kernel,
-        done: Done,
-    ) -> Result<SlabSums> {
+    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, done: Done) -> Result<()> {
+        assert!(self.summed.is_none(), "one slab is under way at a time");
         self.place(slab)?;
         let made = self.slab.as_mut().expect("placed above");
-        match kernel {
-            catalogue::Kernel::Gpu(gpu) => self.emulated.sum(self.problem, slab, made, gpu, done),
-            catalogue::Kernel::Cpu(cpu) => {
-                self.vectors.sum(self.host, self.problem, slab, made, cpu, done)
+        self.summed = Some(match kernel {
+            catalogue::Kernel::Gpu(gpu) => {
+                self.emulated.sum(self.problem, slab, made, gpu, done)?
             }
-        }
+            catalogue::Kernel::Cpu(cpu) => {
+                self.vectors.sum(self.host, self.problem, slab, made, cpu, done)?
+            }
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<SlabSums> {
+        Ok(self.summed.take().expect("a slab was begun"))
+    }
+
+    fn forget(&mut self) {
+        self.slab = None;
     }
 }

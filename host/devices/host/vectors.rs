@@ -8,10 +8,10 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::layout::Layout;
 
 use super::{Host, OfSlab};
-use crate::devices::{Done, SlabSums};
+use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Problem, SlabView};
+use crate::problem::{Frame, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Bands {
     pub fn sum(
         &mut self,
         host: &Host,
-        problem: &Problem,
+        problem: &Frame,
         slab: SlabView<'_>,
         made: &mut OfSlab,
         cpu: &Cpu,
@@ -44,11 +44,12 @@ impl Bands {
         let begin = Instant::now();
         let values = cpu.sum(&task, host.level(), pool, done);
         let seconds = begin.elapsed().as_secs_f64();
-        Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None })
+        let upload = Upload::default();
+        Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None, upload })
     }
 
     /// Has them in the order of a version that follows the plan or not; those in the other one go before.
-    fn want(&mut self, problem: &Problem, follows: bool) -> Result<()> {
+    fn want(&mut self, problem: &Frame, follows: bool) -> Result<()> {
         let (bands, plan) = (problem.bands(), problem.plan());
         let order = Order::of(plan, follows);
         if self.0.as_ref().is_none_or(|(of, _)| *of != order) {

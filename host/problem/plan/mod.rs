@@ -14,6 +14,7 @@ use gpp_kernels::table::Table;
 
 use self::regular::Regular;
 use super::{Bands, SlabView};
+use crate::catalogue;
 pub use odd::OddPoles;
 
 /// The plan of a problem's bands.
@@ -106,6 +107,14 @@ impl BandPlan {
     /// The kernel of a version that sums this problem.
     pub fn kernel<'g>(&self, gpu: &'g Gpu) -> &'g Kernel {
         self.running(gpu).kernel(self.poles)
+    }
+
+    /// The `igp` of the groups whose sums a version keeps; none where it keeps one of a slab.
+    pub fn igp_of_group(&self, version: catalogue::Kernel) -> Option<usize> {
+        match version {
+            catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
+            catalogue::Kernel::Cpu(_) => Some(1),
+        }
     }
 
     /// What the odd poles of kernels that take these are found with: the real ones of a problem that has

@@ -7,6 +7,7 @@ use cust::context::CurrentContext;
 use cust::device::{Device, DeviceAttribute};
 use cust::{CudaApiVersion, CudaFlags};
 
+use super::budget::Budget;
 use super::held::Operation;
 use super::{Buffer, Event, Module, Pinned, Stream, library, raw};
 use crate::error::{Error, Result};
@@ -45,6 +46,7 @@ pub fn driver_version() -> Result<String> {
 pub struct Context {
     device: Device,
     context: Arc<cust::context::Context>,
+    budget: Arc<Budget>,
 }
 
 impl Context {
@@ -56,7 +58,13 @@ impl Context {
         let device = Device::get_device(index as u32).of(|| format!("open gpu:{index}"))?;
         let context =
             cust::context::Context::new(device).of(|| format!("context of gpu:{index}"))?;
-        Ok(Context { device, context: Arc::new(context) })
+        Ok(Context { device, context: Arc::new(context), budget: Budget::of(u64::MAX) })
+    }
+
+    /// The same with at most so many bytes for all buffers that are made from now on.
+    #[must_use]
+    pub fn limited(self, bytes: u64) -> Context {
+        Context { budget: Budget::of(bytes), ..self }
     }
 
     /// The device's name.
@@ -88,7 +96,7 @@ impl Context {
         Ok(value.of(|| format!("device attribute {attribute:?}"))? as u32)
     }
 
-    /// Free and total memory in bytes.
+    /// Free and total memory in bytes; within a limit, what it leaves counts as free.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -96,7 +104,7 @@ impl Context {
         let (free, total) = CurrentContext::set_current(&*self.context)
             .and_then(|()| cust::memory::mem_get_info())
             .of(|| "free memory".into())?;
-        Ok((free as u64, total as u64))
+        Ok((self.budget.left().min(free as u64), total as u64))
     }
 
     /// A stream, which errors call `what`.
@@ -118,9 +126,10 @@ impl Context {
     /// Memory for `length` elements, whatever was there before in it.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Memory`] beyond a limit; [`Error::Driver`].
     pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
-        Buffer::new(&self.context, what, length)
+        let bytes = length.saturating_mul(size_of::<T>()) as u64;
+        Buffer::new(&self.context, self.budget.take(what, bytes)?, what, length)
     }
 
     /// Memory for `values`, filled with them when this returns.

@@ -10,6 +10,7 @@ use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice};
 
 use super::Stream;
+use super::budget::Taken;
 use super::held::{Held, Operation};
 use crate::error::Result;
 
@@ -21,11 +22,13 @@ pub struct Buffer<T> {
     length: usize,
     what: &'static str,
     elements: PhantomData<T>,
+    _taken: Taken,
 }
 
 impl<T: Pod> Buffer<T> {
     pub(super) fn new(
         context: &Arc<Context>,
+        taken: Taken,
         what: &'static str,
         length: usize,
     ) -> Result<Buffer<T>> {
@@ -33,7 +36,7 @@ impl<T: Pod> Buffer<T> {
         // SAFETY: whatever the memory holds is a `T`, and the host sees it through copies only.
         let memory = Held::new(context, || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) })
             .of(|| format!("allocation of {bytes} bytes for {what}"))?;
-        Ok(Buffer { memory, length, what, elements: PhantomData })
+        Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
     /// Where it is, for kernels: not to be followed on the host.
@@ -66,8 +69,17 @@ impl<T: Pod> Buffer<T> {
     /// # Panics
     /// Where there are fewer.
     pub(super) fn first(&self, elements: usize) -> DeviceSlice<u8> {
-        assert!(elements <= self.length, "{} is used within its size", self.what);
-        self.memory.peek().index(..elements * size_of::<T>())
+        self.part(0, elements)
+    }
+
+    /// Some elements from number `at` on, as bytes.
+    ///
+    /// # Panics
+    /// Where there are fewer.
+    pub(super) fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
+        let end = at.checked_add(elements).filter(|&end| end <= self.length);
+        let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
+        self.memory.peek().index(at * size_of::<T>()..end * size_of::<T>())
     }
 
     /// Enqueues a fill with ones, NaN to whoever reads it as `f64`.

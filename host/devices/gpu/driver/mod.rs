@@ -2,6 +2,7 @@
 //! and threads work side by side. Work goes to streams that are named; every failed call says which
 //! operation it was and on what.
 
+mod budget;
 mod context;
 mod held;
 mod library;

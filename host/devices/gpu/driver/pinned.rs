@@ -43,8 +43,25 @@ impl<T: Pod> Pinned<T> {
     /// # Panics
     /// Where either has fewer elements.
     pub fn upload(self, length: usize, to: &Buffer<T>, stream: &Stream) -> Result<Transfer<T>> {
-        let mut device = to.first(length);
-        let host = &self.memory.peek()[..size_of_val(&self[..length])];
+        self.upload_part(length, to, 0, stream)
+    }
+
+    /// Enqueues a copy of the bytes of `length` elements of `to`, to those from number `at` on.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    ///
+    /// # Panics
+    /// Where either has fewer.
+    pub fn upload_part<U: Pod>(
+        self,
+        length: usize,
+        to: &Buffer<U>,
+        at: usize,
+        stream: &Stream,
+    ) -> Result<Transfer<T>> {
+        let mut device = to.part(at, length);
+        let host = &self.memory.peek()[..length * size_of::<U>()];
         let enqueued = stream
             .get()
             // SAFETY: the transfer holds the host's memory until the copy is done; the device's is not

@@ -1,0 +1,142 @@
+//! All of a problem but its slabs.
+
+use std::sync::Arc;
+
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+
+use super::{BandPlan, Bands, Extents, Header, Origin, Source, Sums, wrong};
+use crate::error::{DataError, Result};
+
+/// What is there once for a problem, of whatever slabs: its bands with their plan, what it is called and
+/// where it comes from, and the sums that come with it.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    name: String,
+    origin: Origin,
+    bands: Arc<Bands>,
+    plan: BandPlan,
+    start: Sums,
+    stored: Option<Sums>,
+}
+
+impl Frame {
+    /// Of a problem whose contributing poles have `poles` in common.
+    pub(super) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
+        let (plan, start) = (BandPlan::of(&bands, poles), Sums::zero(bands.nw()));
+        Frame { name: name.to_string(), origin, bands, plan, start, stored: None }
+    }
+
+    /// Of a source; its bands are made or read now.
+    ///
+    /// # Errors
+    /// Those of [`Source::bands`] and [`Source::poles`].
+    pub fn of(source: &dyn Source) -> Result<Frame> {
+        let bands = source.bands()?;
+        let frame = Frame::new(source.name(), source.origin(), bands, source.poles()?);
+        frame.with_sums(source.start(), source.stored())
+    }
+
+    /// See [`Problem::with_sums`](super::Problem::with_sums).
+    pub(super) fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Frame> {
+        let needed = self.nw() as u64;
+        for (name, part) in [&start]
+            .into_iter()
+            .chain(&stored)
+            .flat_map(|sums| [("asx", &sums.asx), ("ach", &sums.ach)])
+        {
+            let found = part.len() as u64;
+            if found != needed {
+                return Err(wrong(&self.name, DataError::Length { name, needed, found }));
+            }
+        }
+        Ok(Frame { start, stored, ..self })
+    }
+
+    /// See [`Problem::without_stored`](super::Problem::without_stored).
+    pub(super) fn without_stored(self) -> Frame {
+        Frame { stored: None, ..self }
+    }
+
+    /// System name or file name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What all igp have in common.
+    pub fn bands(&self) -> &Bands {
+        &self.bands
+    }
+
+    /// The same, shared.
+    pub(super) fn shared_bands(&self) -> Arc<Bands> {
+        self.bands.clone()
+    }
+
+    /// What the later versions need to know of its bands.
+    pub fn plan(&self) -> &BandPlan {
+        &self.plan
+    }
+
+    /// `asxtemp` and `achtemp` before the kernel adds to them.
+    pub fn start(&self) -> &Sums {
+        &self.start
+    }
+
+    /// `asxtempref` and `achtempref`, where a file holds them.
+    pub fn stored(&self) -> Option<&Sums> {
+        self.stored.as_ref()
+    }
+
+    /// The small records of the file format.
+    pub fn header(&self) -> &Header {
+        self.bands.header()
+    }
+
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub fn aqsn(&self) -> &[Complex64] {
+        self.bands.aqsn()
+    }
+
+    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
+    pub fn wx(&self) -> &[f64] {
+        self.bands.wx()
+    }
+
+    /// Occupation of each band, `(nbands)`.
+    pub fn occ(&self) -> &[f64] {
+        self.bands.occ()
+    }
+
+    /// Energies.
+    pub fn nw(&self) -> usize {
+        self.bands.nw()
+    }
+
+    /// Limits of the formula.
+    pub fn limits(&self) -> Limits {
+        self.bands.limits()
+    }
+
+    /// What the sizes of its arrays depend on.
+    pub fn extents(&self) -> Extents {
+        self.bands.extents()
+    }
+
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
+        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
+    }
+
+    /// Bytes of the arrays that the kernels read.
+    pub fn bytes(&self) -> u64 {
+        self.extents().bytes()
+    }
+}
