@@ -2,6 +2,7 @@
 //! error into an exit code.
 
 mod chart;
+mod checkpoint;
 mod data;
 mod driver;
 mod figure;
@@ -13,6 +14,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 pub use chart::ChartError;
+pub use checkpoint::{CheckpointError, Difference, Refusal};
 pub use data::{DataError, Energy, Pole};
 pub use driver::{Code, DriverError};
 pub use figure::FigureError;
@@ -117,6 +119,10 @@ pub enum Error {
     /// A file that is not the record asked for.
     #[error(transparent)]
     Record(#[from] RecordError),
+
+    /// A checkpoint that a run cannot continue.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
 
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]

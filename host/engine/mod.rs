@@ -8,6 +8,7 @@
 //!
 //! A problem that is one slab stays where it was put first; a run is then nothing but its launches.
 
+pub mod checkpoint;
 pub mod partition;
 pub mod total;
 
