@@ -2,6 +2,7 @@
 //! error into an exit code.
 
 mod chart;
+mod checkpoint;
 mod data;
 mod driver;
 mod figure;
@@ -13,6 +14,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 pub use chart::ChartError;
+pub use checkpoint::{CheckpointError, Difference, Refusal};
 pub use data::{DataError, Energy, Pole};
 pub use driver::{Code, DriverError};
 pub use figure::FigureError;
@@ -101,6 +103,17 @@ pub enum Error {
         what: String,
     },
 
+    /// The program was asked to stop, and did so between two slabs.
+    #[error("stopped by {} after {done} of {all} slabs", signal_name(*signal))]
+    Stopped {
+        /// The signal's number.
+        signal: i32,
+        /// Slabs that are finished.
+        done: usize,
+        /// All.
+        all: usize,
+    },
+
     /// The profiler is missing, may not count, or printed what cannot be read.
     #[error("profiler: {0}")]
     Profiler(#[from] ProfileError),
@@ -117,6 +130,10 @@ pub enum Error {
     /// A file that is not the record asked for.
     #[error(transparent)]
     Record(#[from] RecordError),
+
+    /// A checkpoint that a run cannot continue.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
 
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]
@@ -140,6 +157,7 @@ impl Error {
             | Error::Profiler(_)
             | Error::Compiler { .. }
             | Error::Memory { place: "device", .. } => 3,
+            Error::Stopped { signal, .. } => 128u8.saturating_add(*signal as u8),
             _ => 2,
         }
     }
@@ -173,6 +191,14 @@ impl Error {
             known: known.join(", "),
         }
     }
+}
+
+fn signal_name(signal: i32) -> String {
+    #[cfg(unix)]
+    if let Some(name) = signal_hook::low_level::signal_name(signal) {
+        return name.into();
+    }
+    format!("signal {signal}")
 }
 
 fn mib(bytes: u64) -> String {

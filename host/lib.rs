@@ -5,6 +5,7 @@
 //!
 //! - [`error`]: all that can go wrong
 //! - [`process`]: output, progress, interruption
+//! - [`ranks`]: the processes that share a run
 //! - [`catalogue`]: versions, journeys, shapes, published figures
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`mod@reference`]: the sums that a run is compared with, and the comparison
@@ -29,6 +30,7 @@ pub mod experiments;
 pub mod figures;
 pub mod problem;
 pub mod process;
+pub mod ranks;
 pub mod record;
 pub mod reference;
 pub mod render;

@@ -93,6 +93,7 @@ fn measured(
             driver: None,
             compute_capability: None,
             multiprocessors: 1,
+            uuid: None,
             clock_mhz: None,
             memory_bytes: 0,
         },

@@ -16,6 +16,31 @@ pub enum Threads {
     All,
 }
 
+/// Which part of the cores a process has, where several share them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which one, from 0.
+    pub at: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl Share {
+    /// All of them.
+    pub const ALL: Share = Share { at: 0, of: 1 };
+
+    /// Its part of `all`, one at least.
+    fn part<T>(self, mut all: Vec<T>) -> Vec<T> {
+        if all.is_empty() {
+            return all;
+        }
+        let begin = (self.at * all.len() / self.of).min(all.len() - 1);
+        let end = ((self.at + 1) * all.len() / self.of).max(begin + 1);
+        all.truncate(end);
+        all.split_off(begin)
+    }
+}
+
 /// Threads that share the work of a version.
 pub struct Pool {
     threads: ThreadPool,
@@ -23,17 +48,18 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Threads on the cores that this process may use, each bound to its own.
+    /// Threads on a share of the cores that this process may use, each bound to its own.
     ///
     /// # Errors
     /// Where the system gives no threads.
-    pub fn new(threads: Threads) -> Result<Pool, ThreadPoolBuildError> {
+    pub fn new(threads: Threads, share: Share) -> Result<Pool, ThreadPoolBuildError> {
         let all = core_affinity::get_core_ids().unwrap_or_default();
+        let is_own = all.len() < processors();
         let ids = match threads {
             Threads::All => all,
             Threads::Cores => first_of_each_core(all),
         };
-        Pool::on(ids)
+        Pool::on(if is_own { ids } else { share.part(ids) })
     }
 
     /// So many threads, bound as far as there are cores.
@@ -87,6 +113,16 @@ fn builder(threads: usize) -> ThreadPoolBuilder {
     ThreadPoolBuilder::new().num_threads(threads).thread_name(|at| format!("gpp-cpu-{at}"))
 }
 
+/// Processors of the machine. A process that may use fewer has been given its own by someone.
+fn processors() -> usize {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let of_range = |range: &str| -> Option<usize> {
+        let (first, last) = range.trim().split_once('-').unwrap_or((range.trim(), range.trim()));
+        Some(last.parse::<usize>().ok()? + 1 - first.parse::<usize>().ok()?)
+    };
+    online.split(',').filter_map(of_range).sum()
+}
+
 /// One processor of each core; all where the system does not say which share one.
 fn first_of_each_core(all: Vec<CoreId>) -> Vec<CoreId> {
     let mut cores = BTreeSet::new();
@@ -108,11 +144,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn processes_share_the_cores() {
+        let part = |at, of| Share { at, of }.part(vec!['a', 'b', 'c', 'd', 'e']);
+        assert_eq!(part(0, 1), ['a', 'b', 'c', 'd', 'e']);
+        assert_eq!((part(0, 2), part(1, 2)), (vec!['a', 'b'], vec!['c', 'd', 'e']));
+        for of in 1..9 {
+            assert!((0..of).all(|at| !part(at, of).is_empty()), "{of}");
+        }
+        assert!(Share::ALL.part(Vec::<u8>::new()).is_empty());
+    }
+
+    #[test]
     fn as_many_threads_as_asked_for() {
         for threads in [1, 2, 3] {
             assert_eq!(Pool::with(threads).unwrap().threads(), threads);
         }
-        let (cores, all) = (Pool::new(Threads::Cores).unwrap(), Pool::new(Threads::All).unwrap());
+        let pool = |threads| Pool::new(threads, Share::ALL).unwrap();
+        let (cores, all) = (pool(Threads::Cores), pool(Threads::All));
         assert!(cores.threads() >= 1 && cores.threads() <= all.threads());
         assert_eq!(cores.install(rayon::current_num_threads), cores.threads());
     }

@@ -28,19 +28,20 @@ use crate::render;
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let of_gpu = [("--nvcc", args.nvcc.as_ref()), ("--ncu", args.ncu.as_ref())];
     let of_cpu = [("--gfortran", args.gfortran.as_ref())];
-    match args.place.choice()? {
-        Choice::Gpu(index) => {
+    let choice = args.place.choice()?;
+    match &choice {
+        Choice::Gpus(indices) if indices.len() == 1 => {
             no_effect(&of_cpu, "a GPU")?;
             super::require_vectors(&args.place, &[])?;
-            on_gpu(args, index)
+            on_gpu(args, indices[0])
         }
         Choice::Cpu => {
             no_effect(&of_gpu, "a CPU")?;
             on_cpu(args)
         }
-        Choice::Auto => {
+        Choice::Auto | Choice::Gpus(_) | Choice::AllGpus => {
             let what = "comparing needs gpu, gpu:N or cpu".into();
-            Err(Error::Data { origin: "--device auto".into(), what }.into())
+            Err(Error::Data { origin: format!("--device {choice}"), what }.into())
         }
     }
 }

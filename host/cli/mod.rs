@@ -17,6 +17,7 @@ mod table;
 mod tune;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -25,8 +26,9 @@ use crate::catalogue::order;
 use crate::error::Error;
 use crate::process::interrupt;
 use crate::process::terminal::note;
+use crate::ranks::{self, Alone, Ranks};
 use args::{Cli, Command};
-use device::{device, require_vectors};
+use device::{device, devices, require_vectors};
 pub use run::exit_code;
 
 /// Runs the command line; the one place that turns errors into exit codes.
@@ -38,34 +40,74 @@ pub fn main() -> ExitCode {
     if let Err(error) = interrupt::watch() {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
-    let done = match cli.command {
-        None => run::run(&cli.run),
-        Some(Command::List(args)) => info::list(&args),
-        Some(Command::Generate(args)) => generate::generate(&args),
-        Some(Command::Info(args)) => info::info(&args),
-        Some(Command::Profile(args)) => profile::profile(&args),
-        Some(Command::Roofline(args)) => roofline::roofline(&args),
-        Some(Command::Report(args)) => report::report(&args),
-        Some(Command::Table(args)) => table::table(&args),
-        Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Tune(args)) => tune::tune(&args),
-        Some(Command::Scaling(args)) => scaling::scaling(&args),
-        Some(Command::Golden(args)) => generate::golden(&args),
-        Some(Command::Figures(args)) => figures::figures(&args),
-        Some(Command::Completions(args)) => shell::completions(&args),
-        Some(Command::Man) => shell::man(),
+    let ranks = match ranks::join() {
+        Ok(ranks) => ranks,
+        Err(error) => return failed(&error.into(), &Alone),
+    };
+    let done = match (cli.command, ranks.size()) {
+        (None, _) => run::run(&cli.run, ranks.as_ref()),
+        (Some(command), 1) => self::command(&command),
+        (Some(_), size) => Err(Error::Data {
+            origin: "the launcher of MPI".into(),
+            what: format!("{size} ranks share a run, and no subcommand"),
+        }
+        .into()),
     };
     match done {
         Ok(code) => code,
-        Err(error) => {
-            note(format_args!("error: {error:#}"));
-            ExitCode::from(error.downcast_ref::<Error>().map_or(2, Error::exit_code))
-        }
+        Err(error) => failed(&error, ranks.as_ref()),
     }
+}
+
+fn command(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::List(args) => info::list(args),
+        Command::Generate(args) => generate::generate(args),
+        Command::Info(args) => info::info(args),
+        Command::Profile(args) => profile::profile(args),
+        Command::Roofline(args) => roofline::roofline(args),
+        Command::Report(args) => report::report(args),
+        Command::Table(args) => table::table(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::Tune(args) => tune::tune(args),
+        Command::Scaling(args) => scaling::scaling(args),
+        Command::Golden(args) => generate::golden(args),
+        Command::Figures(args) => figures::figures(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man => shell::man(),
+    }
+}
+
+/// Time for rank 0 to say what all ranks found wrong, and to end them.
+const HEAD_START: Duration = Duration::from_millis(500);
+
+/// Says what went wrong, once. A rank of several ends the others with it, but where all were stopped.
+fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
+    let known = error.downcast_ref::<Error>();
+    let code = known.map_or(2, Error::exit_code);
+    let is_stop = matches!(known, Some(Error::Stopped { .. }));
+    if !ranks.is_root() && !is_stop {
+        std::thread::sleep(HEAD_START);
+    }
+    match ranks.name() {
+        Some(_) if is_stop && !ranks.is_root() => {}
+        Some(name) if !is_stop => {
+            note(format_args!("error: {name}: {error:#}"));
+            ranks.abort(code);
+        }
+        _ => note(format_args!("error: {error:#}")),
+    }
+    // Launchers end those that are left when the first is gone.
+    ranks.barrier();
+    ExitCode::from(code)
 }
 
 /// Prints help, the program's version or what is wrong with the arguments.
 fn usage(error: &clap::Error) -> ExitCode {
+    if ranks::launched_as().is_some_and(|rank| rank > 0) {
+        std::thread::sleep(HEAD_START);
+        return ExitCode::from(2);
+    }
     let printed = match error.print() {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             note(format_args!("error: standard output: cannot write: {e}"));

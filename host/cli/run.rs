@@ -1,21 +1,28 @@
 //! `gpp`: run versions, verify and report.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{AUTO, RunArgs, SMALL_SYSTEM};
+use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::{MAIN, ON_PROCESSOR, versions};
+use crate::devices::Device;
+use crate::engine::checkpoint;
+use crate::error::Error;
+use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
+use crate::experiments::setting::{Setting, slab_of};
 use crate::process::output;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
+use crate::ranks::Ranks;
 use crate::record::run::{Measurement, Run};
 use crate::render::results;
 
-pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let output = args.output.clone();
+pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    let output = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output.progress();
     let place = &args.measure.place;
     let given = args.versions.given()?;
@@ -35,13 +42,40 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &output.json {
         output::check(path, source.file().as_slice())?;
     }
-    let device = super::device(place, &named, progress)?;
-    let mut options = options(device.back_end())?;
+    let checkpoint = args.slabs.checkpoint.as_deref();
+    if let Some(path) = checkpoint {
+        require_one_calculation(args, path)?;
+        output::require_name("--checkpoint", path, "file")?;
+        output::check(path, source.file().as_slice())?;
+    }
+    let mut limits = args.slabs.limits();
+    let devices = super::devices(place, limits.device, &named, progress, ranks)?;
+    let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
+    let back_end = devices[0].back_end();
+    let mut options = options(back_end)?;
     super::require_vectors(place, &options.versions)?;
-    options.require_effect_on(device.as_ref())?;
-    let problem = source.load(progress)?;
-    options.repetition = args.measure.repetition(device.back_end(), problem.terms());
-    options.emulated = args.measure.emulated(problem.terms());
+    options.require_effect_on(devices[0])?;
+    if back_end == BackEnd::Cpu && limits.device.is_some() {
+        let what = "has no effect on a CPU: --host-memory limits its arrays".into();
+        return Err(Error::Data { origin: "--device-memory".into(), what }.into());
+    }
+
+    let crew = Crew { devices: &devices, ranks };
+    let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
+    let kernels = options.kernels(devices[0], loaded.frame())?;
+    if let (Some(path), None) = (checkpoint, limits.slab) {
+        limits.slab = slab_of(path, ranks)?;
+    }
+    let igp = loaded.igp(&kernels, crew, limits)?;
+    let loaded = loaded.for_slabs(igp);
+    let slabs = loaded.slabs(igp);
+    let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint };
+    let terms = loaded.frame().terms();
+    options.repetition = args.measure.repetition(back_end, terms);
+    options.emulated = args.measure.emulated(terms);
+    if checkpoint.is_some() || loaded.whole().is_none() {
+        options.once(args.measure.repeat, args.measure.warmup);
+    }
 
     let count = options.versions.len();
     let show = move |run: &Run| {
@@ -51,12 +85,49 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         if run.results.is_empty() { Ok(()) } else { output.show(run, results::run) }
     };
     let run = keep(show, |kept| {
-        run::run(device.as_ref(), &problem, &options, progress, |run| {
+        run::run(&setting, &options, progress, |run| {
             kept(run);
             say_last(run, progress);
         })
-    })?;
+    });
+    let run = match (run, checkpoint) {
+        (Ok(run), None) => run,
+        (Ok(run), Some(path)) => {
+            // Nobody writes there any more: rank 0 has all sums.
+            if ranks.is_root() {
+                checkpoint::remove(path)?;
+            }
+            run
+        }
+        (Err(error), Some(path)) if is_stop(&error) && ranks.is_root() => {
+            let path = path.display();
+            note(format_args!("{path} keeps the slabs: the same command goes on from them"));
+            return Err(error);
+        }
+        (Err(error), _) => return Err(error),
+    };
     Ok(exit_code(&run.results))
+}
+
+/// Whether the program was asked to stop, and did.
+fn is_stop(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
+}
+
+/// Fails where a checkpoint is to be kept of anything but one calculation.
+fn require_one_calculation(args: &RunArgs, path: &Path) -> crate::Result<()> {
+    let origin = || format!("--checkpoint {}", path.display());
+    let needs = |what: String| Err(Error::Data { origin: origin(), what });
+    let named = args.versions.given()?;
+    let count = named.map_or(Ok(None), |names| {
+        versions(names, BackEnd::Gpu).map(|versions| Some(versions.len()))
+    })?;
+    match (count, args.measure.repeat, args.measure.warmup) {
+        (Some(1), None | Some(1), None | Some(0)) => Ok(()),
+        (Some(1), ..) => needs("needs one calculation: no --repeat and no --warmup".into()),
+        (Some(count), ..) => needs(format!("needs one version, has {count}")),
+        (None, ..) => needs("needs one version: --version best".into()),
+    }
 }
 
 /// What runs where no version is named. Who names nothing at all is shown what there is.

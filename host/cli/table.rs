@@ -9,6 +9,7 @@ use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::error::Error;
 use crate::experiments::run::{self, Options};
+use crate::experiments::setting::Setting;
 use crate::process::interrupt::Kept;
 use crate::process::output::print;
 use crate::process::progress::Progress;
@@ -87,7 +88,8 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
                     runs.push(run.clone());
                 });
             };
-            let run = run::run(device.as_ref(), &problem, &options, progress, |run| {
+            let device = device.as_ref();
+            let run = run::run(&Setting::whole(&device, &problem), &options, progress, |run| {
                 keep(run);
                 say_last(run, progress);
             })?;

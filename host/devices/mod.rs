@@ -5,6 +5,7 @@ pub mod gpu;
 pub mod host;
 pub mod launch;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -35,6 +36,14 @@ pub trait Device: Sync {
     /// Says which entry is needed next, so that the device can get it ready while the
     /// run after this call is under way.
     fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
+
+    /// Bytes that are free for arrays on a device with a memory of its own.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    fn free_memory(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
 
     /// The processor, where it is that.
     fn host(&self) -> Option<&Host> {
@@ -161,6 +170,8 @@ pub struct DeviceInfo {
     pub compute_capability: Option<String>,
     /// Streaming multiprocessors, or threads of the host.
     pub multiprocessors: u32,
+    /// What tells a GPU from all others, `GPU-…`; null in older records.
+    pub uuid: Option<String>,
     /// Highest clock in MHz, where known.
     pub clock_mhz: Option<u32>,
     /// Memory in bytes.
@@ -190,14 +201,27 @@ pub struct KernelInfo {
 }
 
 /// The device asked for on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The first GPU, or the host where there is none.
     Auto,
-    /// This GPU.
-    Gpu(usize),
+    /// These GPUs; one at least, each once.
+    Gpus(Vec<usize>),
+    /// All GPUs that this process sees.
+    AllGpus,
     /// The host.
     Cpu,
+}
+
+impl Choice {
+    /// Whether it is more than one device, or may be.
+    pub fn is_several(&self) -> bool {
+        match self {
+            Choice::Auto | Choice::Cpu => false,
+            Choice::Gpus(indices) => indices.len() > 1,
+            Choice::AllGpus => true,
+        }
+    }
 }
 
 impl FromStr for Choice {
@@ -205,7 +229,11 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Choice> {
         let unknown = || {
-            let mut error = Error::unknown("device", text, ["auto", "gpu", "gpu:N", HOST]);
+            let mut error = Error::unknown(
+                "device",
+                text,
+                ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
+            );
             let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
             if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
                 && gpu.parse::<Choice>().is_ok()
@@ -216,9 +244,23 @@ impl FromStr for Choice {
         };
         match text.split_once(':') {
             None if text == "auto" => Ok(Choice::Auto),
-            None if text == "gpu" => Ok(Choice::Gpu(0)),
+            None if text == "gpu" => Ok(Choice::Gpus(vec![0])),
             None if text == HOST => Ok(Choice::Cpu),
-            Some(("gpu", index)) => index.parse().map(Choice::Gpu).map_err(|_| unknown()),
+            Some(("gpu", "all")) => Ok(Choice::AllGpus),
+            Some(("gpu", indices)) => {
+                let indices: Vec<usize> = indices
+                    .split(',')
+                    .map(|index| index.parse().map_err(|_| unknown()))
+                    .collect::<Result<_>>()?;
+                let mut seen = HashSet::new();
+                match indices.iter().find(|&index| !seen.insert(index)) {
+                    Some(twice) => Err(Error::Data {
+                        origin: format!("--device {text}"),
+                        what: format!("names gpu:{twice} twice"),
+                    }),
+                    None => Ok(Choice::Gpus(indices)),
+                }
+            }
             _ => Err(unknown()),
         }
     }
@@ -228,24 +270,30 @@ impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Choice::Auto => f.write_str("auto"),
-            Choice::Gpu(index) => write!(f, "gpu:{index}"),
+            Choice::Gpus(indices) => {
+                let indices: Vec<String> = indices.iter().map(usize::to_string).collect();
+                write!(f, "gpu:{}", indices.join(","))
+            }
+            Choice::AllGpus => f.write_str("gpu:all"),
             Choice::Cpu => f.write_str(HOST),
         }
     }
 }
 
-/// Opens the device asked for.
+/// Opens the devices asked for, of whose memory no more than `most` bytes are taken for arrays.
 ///
 /// # Errors
 /// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
-pub fn open(choice: Choice) -> Result<Box<dyn Device>> {
+pub fn open(choice: &Choice, most: Option<u64>) -> Result<Vec<Box<dyn Device>>> {
+    let gpu =
+        |index: usize| -> Result<Box<dyn Device>> { Ok(Box::new(gpu::Gpu::limited(index, most)?)) };
     match choice {
-        Choice::Cpu => Ok(Box::new(Host::new())),
-        Choice::Gpu(index) => Ok(Box::new(gpu::Gpu::open(index)?)),
-        Choice::Auto => match gpu::Gpu::open(0) {
-            Ok(gpu) => Ok(Box::new(gpu)),
-            Err(Error::NoGpu { .. }) => Ok(Box::new(Host::new())),
-            Err(error) => Err(error),
+        Choice::Cpu => Ok(vec![Box::new(Host::new())]),
+        Choice::Gpus(indices) => indices.iter().copied().map(gpu).collect(),
+        Choice::AllGpus => (0..gpu::Gpu::count()?).map(gpu).collect(),
+        Choice::Auto => match gpu(0) {
+            Err(Error::NoGpu { .. }) => Ok(vec![Box::new(Host::new())]),
+            opened => Ok(vec![opened?]),
         },
     }
 }

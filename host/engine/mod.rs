@@ -8,25 +8,43 @@
 //!
 //! A problem that is one slab stays where it was put first; a run is then nothing but its launches.
 
-pub mod deal;
+pub mod checkpoint;
+mod deal;
+mod reports;
+mod running;
 pub mod total;
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Kernel;
 use crate::devices::{Device, Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Frame, Part, Problem, Slabs, Sums};
+use crate::problem::{Frame, Problem, Slabs, Sums};
+use crate::process::interrupt;
+use crate::ranks::{Alone, Ranks};
+use checkpoint::{Checkpoint, Finished};
 use deal::Deal;
+use reports::Report;
+use running::Running;
 
 /// A problem parted into slabs, and who sums them.
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
     workers: Vec<Box<dyn Worker + 'a>>,
     deal: Deal,
+    ranks: &'a dyn Ranks,
+    /// Slabs that an earlier run has finished, by their numbers.
+    skipped: BTreeSet<usize>,
+    /// The same with their sums, for rank 0.
+    finished: Finished,
+    /// Where slabs are kept as they are finished.
+    checkpoint: Option<Mutex<Checkpoint>>,
 }
 
 /// One calculation.
@@ -39,12 +57,14 @@ pub struct Calculation {
     pub seconds: f64,
     /// Blocks of a launch, for the first slab, of kernels for GPUs.
     pub blocks: Option<u32>,
-    /// What each worker did.
+    /// What each worker did, those of rank 0 first.
     pub shares: Vec<Share>,
+    /// Slabs that an earlier run had finished.
+    pub resumed: usize,
 }
 
 /// What one worker did in a calculation.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Slabs.
     pub slabs: usize,
@@ -63,7 +83,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn add(&mut self, igp: usize, sums: &SlabSums) {
+    pub(self) fn add(&mut self, igp: usize, sums: &SlabSums) {
         self.slabs += 1;
         self.igp += igp;
         self.kernels_s += sums.seconds;
@@ -72,40 +92,8 @@ impl Share {
     }
 }
 
-/// Told of each slab that is finished, by its number; what fails ends the run.
-pub type Finished<'a> = &'a (dyn Fn(usize, &SlabSums) -> Result<()> + Sync);
-
-/// How a run goes on: what is done already, and who hears of it.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// Told of the part that is done, where the devices know it.
-    pub done: Done<'a>,
-    /// Told of each slab that is finished.
-    pub finished: Finished<'a>,
-    /// Whether to stop before the next slab.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-impl Watch<'_> {
-    /// Nobody watches.
-    pub const NONE: Watch<'static> =
-        Watch { done: &|_| (), finished: &|_, _| Ok(()), stop: &|| false };
-}
-
 /// Numbers of slabs with their sums.
 pub type Numbered = Vec<(usize, SlabSums)>;
-
-/// What is there when the workers are done.
-pub struct Summed {
-    /// The slabs that they summed.
-    pub slabs: Numbered,
-    /// What each did.
-    pub shares: Vec<Share>,
-    /// Seconds, as in [`Calculation::seconds`].
-    pub seconds: f64,
-    /// False where the run was stopped before its last slab.
-    pub complete: bool,
-}
 
 impl<'a> Engine<'a> {
     /// The whole problem as one slab on one device, where its arrays are put now.
@@ -139,7 +127,26 @@ impl<'a> Engine<'a> {
             workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
         }
         let deal = Deal::new(slabs.count(), workers.len());
-        Ok(Engine { slabs, workers, deal })
+        let (skipped, finished, checkpoint) = (BTreeSet::new(), Finished::new(), None);
+        Ok(Engine { slabs, workers, deal, ranks: &Alone, skipped, finished, checkpoint })
+    }
+
+    /// The same as one of several processes, each with a part of the slabs.
+    #[must_use]
+    pub fn among(self, ranks: &'a dyn Ranks) -> Self {
+        Engine { ranks, ..self }
+    }
+
+    /// The same that passes over slabs which an earlier run has finished, and keeps others as they are;
+    /// rank 0 has the sums of all that are passed over.
+    #[must_use]
+    pub fn keeping(
+        self,
+        skipped: BTreeSet<usize>,
+        finished: Finished,
+        checkpoint: Checkpoint,
+    ) -> Self {
+        Engine { skipped, finished, checkpoint: Some(checkpoint.into()), ..self }
     }
 
     /// The problem.
@@ -165,38 +172,67 @@ impl<'a> Engine<'a> {
         self.run_telling(kernel, &|_| ())
     }
 
-    /// The same; `done` is told of the part that is done, where the device knows it.
+    /// The same; `done` is told of the part that is done, where the device knows it. Of several processes
+    /// rank 0 has the sums, the others have what they summed themselves.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
     pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
-        let all: Vec<usize> = (0..self.slabs.count()).collect();
-        let summed = self.sum(kernel, &all, Watch { done, ..Watch::NONE })?;
-        let sums = total::of(summed.slabs.iter().map(|(_, sums)| sums), self.problem().nw());
-        let blocks = summed.slabs.first().and_then(|(_, sums)| sums.blocks);
-        Ok(Calculation { sums, seconds: summed.seconds, blocks, shares: summed.shares })
+        self.require_whole_groups(kernel)?;
+        let mut numbers = share_of(self.slabs.count(), self.ranks);
+        numbers.retain(|at| !self.skipped.contains(at));
+        self.ranks.barrier();
+        let begin = Instant::now();
+        let own = self.sum(kernel, &numbers, done, begin)?;
+        let all = reports::gathered(self.ranks, own)?;
+        let elapsed = begin.elapsed().as_secs_f64();
+
+        let Report { mut slabs, shares, stopped } = all;
+        let finished = self.finished.iter().map(|(at, sums)| (*at, sums.clone()));
+        slabs.extend(finished);
+        slabs.sort_by_key(|(at, _)| *at);
+        if let Some(signal) = stopped {
+            let (done, all) = (slabs.len(), self.slabs.count());
+            return Err(Error::Stopped { signal, done, all });
+        }
+        let seconds = match &slabs[..] {
+            [(_, only)] if only.upload.bytes == 0 => only.seconds,
+            _ => elapsed,
+        };
+        let sums = total::of(slabs.iter().map(|(_, sums)| sums), self.problem().nw());
+        let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
+        Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
     }
 
     /// Sums the slabs of these numbers, each on a worker that is free.
-    ///
-    /// # Errors
-    /// Those of [`Engine::run`] and of `watch`.
-    pub fn sum(&mut self, kernel: Kernel, numbers: &[usize], watch: Watch) -> Result<Summed> {
-        self.require_whole_groups(kernel)?;
-        let Engine { slabs, workers, deal } = self;
+    fn sum(
+        &mut self,
+        kernel: Kernel,
+        numbers: &[usize],
+        done: Done,
+        begin: Instant,
+    ) -> Result<Report> {
+        let Engine { slabs, workers, deal, checkpoint, .. } = self;
         deal.begin(numbers);
-        let all: usize =
-            numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len()).sum();
-        let run = Running { slabs: *slabs, deal, kernel, watch, all, summed: AtomicUsize::new(0) };
-        let begin = Instant::now();
-        let shares: Vec<(Numbered, Share)> = match &mut workers[..] {
-            [only] => vec![run.share(0, only.as_mut(), begin)?],
+        let lengths = numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len());
+        let run = Running {
+            slabs: *slabs,
+            deal,
+            kernel,
+            done,
+            checkpoint: checkpoint.as_ref(),
+            begin,
+            all: lengths.sum(),
+            summed: AtomicUsize::new(0),
+        };
+        let of_workers: Vec<(Numbered, Share)> = match &mut workers[..] {
+            [only] => vec![run.share(0, only.as_mut())?],
             several => thread::scope(|scope| {
                 let run = &run;
                 let threads: Vec<_> = several
                     .iter_mut()
                     .enumerate()
-                    .map(|(at, worker)| scope.spawn(move || run.share(at, worker.as_mut(), begin)))
+                    .map(|(at, worker)| scope.spawn(move || run.share(at, worker.as_mut())))
                     .collect();
                 let joined = threads.into_iter().map(|thread| {
                     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -204,16 +240,11 @@ impl<'a> Engine<'a> {
                 joined.collect::<Result<_>>()
             })?,
         };
-        let elapsed = begin.elapsed().as_secs_f64();
-        let (numbered, shares): (Vec<Numbered>, Vec<Share>) = shares.into_iter().unzip();
-        let mut slabs: Numbered = numbered.into_iter().flatten().collect();
-        slabs.sort_by_key(|(at, _)| *at);
-        let seconds = match &slabs[..] {
-            [(_, only)] if only.upload.bytes == 0 => only.seconds,
-            _ => elapsed,
-        };
-        let complete = slabs.len() == numbers.len();
-        Ok(Summed { slabs, shares, seconds, complete })
+        let (numbered, shares): (Vec<Numbered>, Vec<Share>) = of_workers.into_iter().unzip();
+        let summed: Numbered = numbered.into_iter().flatten().collect();
+        let is_whole = summed.len() == numbers.len();
+        let stopped = if is_whole { None } else { interrupt::asked() };
+        Ok(Report { slabs: summed, shares, stopped })
     }
 
     /// Fails where a slab other than the last ends within a group.
@@ -234,62 +265,8 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// A run of several workers.
-struct Running<'a, 'r> {
-    slabs: Slabs<'a>,
-    deal: &'r Deal,
-    kernel: Kernel,
-    watch: Watch<'r>,
-    /// `igp` of all slabs.
-    all: usize,
-    /// Those of the slabs that are summed.
-    summed: AtomicUsize,
-}
-
-impl Running<'_, '_> {
-    /// What a worker takes, slab after slab.
-    fn share(
-        &self,
-        who: usize,
-        worker: &mut dyn Worker,
-        begin: Instant,
-    ) -> Result<(Numbered, Share)> {
-        let mut share = Share::default();
-        // Nobody begins another slab of a run that has failed.
-        let sums = self.slabs_of(who, worker, &mut share).inspect_err(|_| self.deal.end())?;
-        share.busy_s = begin.elapsed().as_secs_f64();
-        Ok((sums, share))
-    }
-
-    fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {
-        let (mut sums, mut begun) = (Vec::new(), VecDeque::new());
-        loop {
-            let next = if (self.watch.stop)() { None } else { self.deal.next(who) };
-            if let Some(at) = next {
-                let igp = self.slabs.range(at).expect("the deal is of these slabs");
-                let length = igp.len();
-                let making = Instant::now();
-                let part = self.slabs.part(igp)?;
-                if let Part::Made(_) = part {
-                    share.source_s += making.elapsed().as_secs_f64();
-                }
-                let of_slab = |part: f64| {
-                    let before = self.summed.load(Ordering::Relaxed) as f64;
-                    (self.watch.done)((before + part * length as f64) / self.all as f64);
-                };
-                worker.begin(part.view(), self.kernel, &of_slab)?;
-                begun.push_back((at, length));
-            }
-            if begun.len() < worker.depth() && next.is_some() {
-                continue;
-            }
-            let Some((at, length)) = begun.pop_front() else { return Ok(sums) };
-            let of_slab = worker.finish()?;
-            share.add(length, &of_slab);
-            (self.watch.finished)(at, &of_slab)?;
-            sums.push((at, of_slab));
-            let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;
-            (self.watch.done)(summed as f64 / self.all as f64);
-        }
-    }
+/// The slabs of one of several processes: neighbours, as many as the others have or one more.
+fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
+    let bound = |rank: usize| rank * slabs / ranks.size();
+    (bound(ranks.rank())..bound(ranks.rank() + 1)).collect()
 }

@@ -10,6 +10,7 @@ use crate::devices::{Device, Done, KernelInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Slabs, Sums};
+use crate::record::parting::Work;
 use crate::record::run::{Measurement, Threads, TileShape};
 use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
@@ -44,11 +45,14 @@ pub fn measure(
     let mut samples = Vec::with_capacity(repetition.repeat);
     let mut last: Option<Sums> = None;
     let mut deterministic = true;
-    let mut launched = None;
+    let (mut launched, mut first_s, mut work) = (None, None, None);
     for run in 0..repetition.runs() {
-        let Calculation { sums, seconds, blocks, .. } =
+        let Calculation { sums, seconds, blocks, shares, resumed } =
             engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;
+        let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
+        first_s = first_s.or(Some(seconds));
+        work = is_shared.then(|| Work::of(shares, first_s, resumed));
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
         last = Some(sums);
         if run >= repetition.warmup {
@@ -65,6 +69,8 @@ pub fn measure(
         Kernel::Cpu(cpu) => for_cpu(cpu, device, engine.slabs())?,
     };
     let flops = kernel.flops_per_term * problem.terms() as f64;
+    // Of a calculation that an earlier run began the time is not known.
+    let is_timed = work.as_ref().is_none_or(|work: &Work| work.resumed == 0);
     Ok(Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
@@ -72,7 +78,7 @@ pub fn measure(
         spread: Some(times.spread()),
         flops: Some(flops),
         flops_source: kernel.flops_source.into(),
-        tflops: Some(flops / times.median / 1e12),
+        tflops: is_timed.then_some(flops / times.median / 1e12),
         times,
         kernel: kernel.known.as_ref().map(|known| known.symbol.clone()),
         registers: kernel.known.as_ref().and_then(|known| known.registers),
@@ -85,6 +91,7 @@ pub fn measure(
         threads: kernel.threads,
         sums,
         deterministic,
+        work,
         verification,
     })
 }

@@ -5,17 +5,18 @@ use std::sync::Once;
 use gpp_kernels::kernel::Gpu;
 
 use super::measure::measure;
+use super::setting::Setting;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::Device;
 use crate::devices::launch::entry;
-use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::problem::Problem;
+use crate::problem::Frame;
+use crate::process::interrupt::Deferred;
 use crate::process::progress::Progress;
 use crate::record::run::Run;
 use crate::record::times::Repetition;
-use crate::reference;
+use crate::reference::{self, Reference, Source};
 
 /// What runs, and how often.
 #[derive(Clone)]
@@ -59,6 +60,22 @@ impl Options {
         }
     }
 
+    /// The same with one calculation of each version, unless the user asks for more: of what takes long.
+    pub fn once(&mut self, repeat: Option<usize>, warmup: Option<usize>) {
+        let times = Repetition { warmup: warmup.unwrap_or(0), repeat: repeat.unwrap_or(1) };
+        (self.repetition, self.emulated) = (times, times);
+    }
+
+    /// The kernels of the versions, in their shapes.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] for a shape without kernels.
+    pub fn kernels(&self, device: &dyn Device, problem: &Frame) -> Result<Vec<Kernel>> {
+        let (name, poles) = (&device.info().name, problem.plan().poles());
+        let shaped = |version: &Listed| shaped(version.kernel, name, poles, self.overrides);
+        self.versions.iter().map(shaped).collect()
+    }
+
     /// Fails where a flag means nothing to the device, or it cannot run a version.
     ///
     /// # Errors
@@ -73,27 +90,26 @@ impl Options {
     }
 }
 
-/// Runs the versions of `options` on `device`; `each` is called when the run begins and after each
-/// version.
+/// Runs the versions of `options`; `each` is called when the run begins and after each version. Of several
+/// processes rank 0 measures, the others take part in its calculations.
 ///
 /// # Errors
 /// [`Error::UnknownName`] for a shape without kernels; [`Error::Data`] for one without effect; those
-/// of the device.
+/// of the devices.
+///
+/// # Panics
+/// Where there is no device.
 pub fn run(
-    device: &dyn Device,
-    problem: &Problem,
+    setting: &Setting,
     options: &Options,
     progress: Progress,
     mut each: impl FnMut(&Run),
 ) -> Result<Run> {
-    let Options { versions, overrides, repetition, emulated } = options;
-    let (plan, name) = (problem.plan(), &device.info().name);
-    let shaped = |version: &Listed| shaped(version.kernel, name, plan.poles(), *overrides);
-    let versions: Vec<Kernel> = versions.iter().map(shaped).collect::<Result<_>>()?;
-    let mut run = Run::new(device.info(), problem, *repetition);
-    each(&run);
-    let reference = reference::of(problem, progress)?;
-    let mut engine = Engine::whole(device, problem)?;
+    let Options { overrides, repetition, emulated, .. } = options;
+    let Setting { crew, slabs, .. } = *setting;
+    let (device, problem) = (crew.devices[0], slabs.frame());
+    let plan = problem.plan();
+    let versions = options.kernels(device, problem)?;
     let is_replaced = |gpu: &'static Gpu| plan.running(gpu).id() != gpu.id();
     let mut of_gpus = versions.iter().filter_map(|kernel| kernel.gpu());
     if *overrides != Overrides::default() && of_gpus.any(is_replaced) {
@@ -106,8 +122,40 @@ pub fn run(
     let back_end = device.back_end();
     let times =
         |kernel: &Kernel| if kernel.back_end() == back_end { *repetition } else { *emulated };
+
+    // What is under way in several slabs ends by itself.
+    let _deferred = (!setting.is_plain()).then(Deferred::new);
+    let mut run = Run::new(device.info(), problem, *repetition);
+    run.parting = setting.parting();
+    let is_judged = setting.checkpoint.is_none() && !reference::is_known(problem);
+    let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
+    if !crew.ranks.is_root() {
+        let mut engine = setting.engine(&versions)?;
+        judge.map_or(Ok(()), |judge| engine.run(judge).map(drop))?;
+        for version in &versions {
+            (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
+        }
+        return Ok(run);
+    }
+    each(&run);
+    let reference = reference::of(slabs, progress)?;
+    let mut engine = setting.engine(&versions)?;
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
-    let bar = progress.fine_bar("running", all as u64);
+    let bar = match &versions[..] {
+        // A bar of slabs tells more than one of a single run.
+        [_] if all == 1 && slabs.count() > 1 => progress.fine_bar("running", slabs.count() as u64),
+        _ => progress.fine_bar("running", all as u64),
+    };
+    let scale = if all == 1 { slabs.count() as f64 } else { 1.0 };
+    let judged = match judge {
+        Some(judge) => {
+            bar.set_message(format!("{}, to compare with", judge.id()));
+            let sums = problem.start().plus(&engine.run(judge)?.sums);
+            Some(Reference::new(sums, Source::Device, progress))
+        }
+        None => None,
+    };
+    let reference = reference.or(judged);
     let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
         // Loads of kernels go beside a last run, never between timed ones.
@@ -115,9 +163,11 @@ pub fn run(
         let prepared = Once::new();
         let runs = times(&version).runs();
         let done = |calculations: f64| {
-            bar.set(ran as f64 + calculations);
+            bar.set((ran as f64 + calculations) * scale);
             if let Some(next) = next.filter(|_| calculations >= (runs - 1) as f64) {
-                prepared.call_once(|| device.prepare(next, entry(next, problem.nw())));
+                let prepare =
+                    |device: &&dyn Device| device.prepare(next, entry(next, problem.nw()));
+                prepared.call_once(|| crew.devices.iter().for_each(prepare));
             }
         };
         done(0.0);
@@ -131,4 +181,16 @@ pub fn run(
     bar.finish_and_clear();
     run.head.complete = true;
     Ok(run)
+}
+
+/// The version whose sums those of a problem without a reference are compared with, other than all that run:
+/// one made for the back end that has the terms as the definition writes them.
+fn judge(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {
+    let ids = match back_end {
+        BackEnd::Gpu => ["v3", "v8", "v0"],
+        BackEnd::Cpu => ["cpu:blocked", "cpu:simd", "cpu:threads"],
+    };
+    let runs = |id: &&str| versions.iter().any(|version| version.id() == *id);
+    let judge = ids.iter().find(|id| !runs(id))?;
+    catalogue::find(judge).map(|listed| listed.kernel)
 }

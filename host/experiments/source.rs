@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::problem::{Problem, System, file, synthesis, systems};
+use crate::problem::synthesis::{self, Synthesis};
+use crate::problem::{self, Problem, System, file, systems};
 use crate::process::progress::Progress;
 
 /// A problem before it is made or read.
@@ -51,6 +52,17 @@ impl Source {
             }
             Source::File(path) => vec!["--input".into(), path.into()],
         }
+    }
+
+    /// Who makes or reads it, whole or slab by slab.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`] for a file that is none.
+    pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source + '_>> {
+        Ok(match self {
+            Source::File(path) => Box::new(file::Input::open(path, progress)?),
+            Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
+        })
     }
 
     /// Makes or reads it.

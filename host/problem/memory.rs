@@ -213,19 +213,25 @@ impl Extents {
     }
 }
 
-/// Fails where less than `needed` bytes of host memory are free, limits of a container included.
+/// Bytes of host memory that are free, limits of a container included; nothing where the system does not tell.
+pub fn free() -> Option<u64> {
+    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind).ok()?;
+    let available = system.available_memory();
+    Some(system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available)))
+}
+
+/// Fails where less than `needed` bytes of host memory are free.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub fn require(what: &str, needed: u64) -> Result<()> {
-    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     // Where the system does not tell, the allocation itself will.
-    let Ok(system) = System::new_with_specifics(kind) else { return Ok(()) };
-    let available = system.available_memory();
-    let free = system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available));
-    if needed > free {
-        return Err(Error::Memory { place: "host", what: what.into(), needed, free });
+    match free() {
+        Some(free) if needed > free => {
+            Err(Error::Memory { place: "host", what: what.into(), needed, free })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

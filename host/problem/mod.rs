@@ -7,6 +7,7 @@ pub mod bands;
 pub mod file;
 pub mod frame;
 pub mod header;
+pub mod kept;
 pub mod layout;
 pub mod memory;
 pub mod plan;

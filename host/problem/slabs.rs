@@ -5,6 +5,18 @@ use std::ops::Range;
 use super::{Frame, Part, Problem, Source};
 use crate::error::Result;
 
+/// How many slabs of `igp` numbers each, at least one, `ngpown` are.
+pub fn count(ngpown: usize, igp: usize) -> usize {
+    ngpown.div_ceil(igp.max(1))
+}
+
+/// The igp of slab `at` of these; none past the last one, which may be smaller than the others.
+pub fn range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
+    let size = igp.max(1);
+    (at < count(ngpown, size))
+        .then(|| at * size..ngpown.min(at.saturating_add(1).saturating_mul(size)))
+}
+
 /// A problem as slabs of so many igp, the last one smaller: its frame, and who gives the slabs.
 #[derive(Clone, Copy)]
 pub struct Slabs<'a> {
@@ -37,13 +49,12 @@ impl<'a> Slabs<'a> {
 
     /// How many slabs.
     pub fn count(self) -> usize {
-        self.frame.header().ngpown.div_ceil(self.igp)
+        count(self.frame.header().ngpown, self.igp)
     }
 
     /// The igp of slab `at`; none past the last one.
     pub fn range(self, at: usize) -> Option<Range<usize>> {
-        let ngpown = self.frame.header().ngpown;
-        (at < self.count()).then(|| at * self.igp..ngpown.min((at + 1).saturating_mul(self.igp)))
+        range(self.frame.header().ngpown, self.igp, at)
     }
 
     /// The igp of each slab, in their order.
@@ -64,5 +75,22 @@ impl<'a> From<&'a Problem> for Slabs<'a> {
     /// One slab.
     fn from(problem: &'a Problem) -> Slabs<'a> {
         Slabs::new(problem.frame(), problem, problem.header().ngpown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_cover_every_igp_once_and_in_order() {
+        for (ngpown, igp) in [(1, 1), (7, 16), (16, 16), (33, 16), (1385, 48), (5, usize::MAX)] {
+            let slabs: Vec<_> = (0..).map_while(|at| range(ngpown, igp, at)).collect();
+            assert_eq!(slabs.len(), count(ngpown, igp));
+            let all: Vec<usize> = slabs.iter().flat_map(Clone::clone).collect();
+            assert_eq!(all, (0..ngpown).collect::<Vec<_>>());
+            let last = slabs.len() - 1;
+            assert!(slabs[..last].iter().all(|slab| slab.len() == igp));
+        }
     }
 }

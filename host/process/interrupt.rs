@@ -1,6 +1,8 @@
 //! What happens when someone asks the program to stop: tasks registered for that moment run, and it
-//! exits with 128 and the signal's number, as shells expect. Asked again, it exits at once.
+//! exits with 128 and the signal's number, as shells expect. Asked again, it exits at once. While work is
+//! [`Deferred`] it is for the work to look whether it was asked ([`asked`]), and to end by itself.
 
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -69,6 +71,37 @@ pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
 
 type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
 
+/// The signal by which the program was asked to stop; 0 for none.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+
+/// Works that end by themselves.
+static DEFERRED: AtomicUsize = AtomicUsize::new(0);
+
+/// The signal by which the program was asked to stop, which work that is [`Deferred`] looks for.
+pub fn asked() -> Option<i32> {
+    Some(ASKED.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+}
+
+/// As long as this lives, the program goes on when it is asked to stop for the first time.
+#[must_use]
+#[derive(Debug)]
+pub struct Deferred(());
+
+impl Deferred {
+    /// For work that ends by itself soon after.
+    #[expect(clippy::new_without_default, reason = "it is made for what its end does")]
+    pub fn new() -> Deferred {
+        DEFERRED.fetch_add(1, Ordering::SeqCst);
+        Deferred(())
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        DEFERRED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// What is done so far, and how it is shown: at the end, or on an interrupt.
 pub struct Kept<T> {
     state: Arc<Mutex<T>>,
@@ -116,28 +149,34 @@ impl<T: Send + 'static> Kept<T> {
     }
 }
 
-/// Starts to listen for SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is
-/// caught so that a write beyond the limit of a file's size fails like any other.
+/// Starts to listen for SIGINT, SIGTERM, SIGUSR1 and SIGUSR2, of which schedulers send one before they end a
+/// job, and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is caught so that a write beyond the limit
+/// of a file's size fails like any other.
 ///
 /// # Errors
 /// The system's.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+    use std::sync::atomic::AtomicBool;
 
     let asked = Arc::new(AtomicBool::new(false));
-    let ends = [SIGINT, SIGTERM].into_iter().chain((!ignores(SIGHUP)).then_some(SIGHUP));
+    let ends =
+        [SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().chain((!ignores(SIGHUP)).then_some(SIGHUP));
     for signal in ends.clone() {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, asked.clone())?;
     }
     let mut signals = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ]))?;
     thread::spawn(move || {
-        if let Some(signal) = signals.forever().find(|&signal| signal != SIGXFSZ) {
-            asked.store(true, Ordering::SeqCst);
-            stop();
-            signal_hook::low_level::exit(128 + signal);
+        let Some(signal) = signals.forever().find(|&signal| signal != SIGXFSZ) else { return };
+        asked.store(true, Ordering::SeqCst);
+        ASKED.store(signal, Ordering::SeqCst);
+        if DEFERRED.load(Ordering::SeqCst) > 0 {
+            note("stopping after the slabs at hand; asked again, at once");
+            return;
         }
+        stop();
+        signal_hook::low_level::exit(128 + signal);
     });
     Ok(())
 }

@@ -67,10 +67,15 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     };
     let (_guard, mut file) = interrupt::guarded(|| temporary(&target), remove).map_err(failed)?;
     write(file.as_file_mut()).map_err(failed)?;
+    // A name must not outlive a crash of the system that its contents do not.
+    file.as_file().sync_all().map_err(failed)?;
     if let Ok(existing) = fs::metadata(&target) {
         fs::set_permissions(file.path(), existing.permissions()).map_err(failed)?;
     }
     file.persist(&target).map_err(|e| failed(e.error))?;
+    // The name itself; not every file system has this, and what is there is whole either way.
+    #[cfg(unix)]
+    let _ = File::open(folder(&target)).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
@@ -85,9 +90,14 @@ fn target(path: &Path) -> PathBuf {
     path
 }
 
+/// The folder that a path is in.
+pub fn folder(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A file beside `path`, as readable as one made the usual way.
 fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder(path);
     fs::metadata(parent)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".gpp");

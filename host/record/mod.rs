@@ -7,6 +7,7 @@ pub mod ceilings;
 pub mod clock;
 pub mod comparison;
 pub mod info;
+pub mod parting;
 pub mod profile;
 pub mod provenance;
 pub mod race;

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::parting::{Parting, Work};
 use super::provenance::Provenance;
 use super::system::SystemInfo;
 use super::times::{Repetition, Spread, Times};
 use super::{Head, Kind, Record};
 use crate::devices::{DeviceInfo, HOST};
-use crate::problem::{Problem, Sums};
+use crate::problem::{Frame, Sums};
 use crate::process::startup;
 use crate::reference::verify::{Outcome, Verification};
 
@@ -21,6 +22,8 @@ pub struct Run {
     pub startup_s: Option<f64>,
     /// The problem.
     pub system: SystemInfo,
+    /// How it was parted; null where it was one slab on one device, and in older records.
+    pub parting: Option<Parting>,
     /// What was measured, in the order in which the versions ran.
     pub results: Vec<Measurement>,
 }
@@ -31,12 +34,13 @@ impl Record for Run {
 
 impl Run {
     /// A run that begins.
-    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
+    pub fn new(device: &DeviceInfo, problem: &Frame, repetition: Repetition) -> Run {
         let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
             head: Head::new(device, provenance),
             startup_s: startup::seconds(),
             system: SystemInfo::of(problem),
+            parting: None,
             results: Vec::new(),
         }
     }
@@ -103,6 +107,8 @@ pub struct Measurement {
     pub sums: Sums,
     /// Whether all runs found the same bits.
     pub deterministic: bool,
+    /// What the workers did; null where the problem was one slab on one device, and in older records.
+    pub work: Option<Work>,
     /// The comparison with the reference.
     pub verification: Verification,
 }

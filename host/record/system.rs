@@ -3,7 +3,7 @@
 use gpp_kernels::plan;
 use serde::{Deserialize, Serialize};
 
-use crate::problem::Problem;
+use crate::problem::Frame;
 
 /// Extents of a problem: a built-in system or a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct SystemInfo {
 
 impl SystemInfo {
     /// Of a problem.
-    pub fn of(problem: &Problem) -> SystemInfo {
+    pub fn of(problem: &Frame) -> SystemInfo {
         let h = problem.header();
         SystemInfo {
             name: problem.name().into(),

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::problem::{Bands, Origin, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Frame, Origin, SlabView, Slabs, Sums};
 use crate::process::progress::Progress;
 
 /// Where reference sums come from.
@@ -118,6 +118,15 @@ impl Reference {
         }
         Ok(self.scale())
     }
+}
+
+/// Whether a problem has a reference, or one can be evaluated.
+pub fn is_known(problem: &Frame) -> bool {
+    let is_golden = match problem.origin() {
+        Origin::System(system, seed) => golden::find(&system.name, *seed).is_some(),
+        _ => false,
+    };
+    problem.stored().is_some() || is_golden || problem.terms() <= MAX_SERIAL_TERMS
 }
 
 /// The reference of a problem: stored with it, golden, or evaluated now where that is not too much.

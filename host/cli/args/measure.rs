@@ -38,7 +38,7 @@ pub const AUTO: &str = "auto";
 /// Where to run.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceArgs {
-    /// Where to run: auto, gpu, gpu:N or cpu
+    /// Where to run: auto, gpu, gpu:N or cpu; a run takes several GPUs, gpu:0,1,3 or gpu:all
     #[arg(short, long, default_value = AUTO)]
     pub device: String,
 
@@ -113,6 +113,11 @@ impl DeviceArgs {
 }
 
 impl OutputArgs {
+    /// For a process that reports nothing.
+    pub fn silent() -> OutputArgs {
+        OutputArgs { json: None, quiet: true }
+    }
+
     /// Whether long work shows its progress.
     pub fn progress(&self) -> Progress {
         Progress { shown: !self.quiet }

@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
+use super::slabs::SlabArgs;
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
@@ -61,6 +62,9 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub measure: MeasureArgs,
+
+    #[command(flatten)]
+    pub slabs: SlabArgs,
 
     #[command(flatten)]
     pub overrides: Overrides,

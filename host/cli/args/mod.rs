@@ -4,11 +4,12 @@ mod measure;
 mod measuring;
 mod problem;
 mod reading;
+mod slabs;
 mod stored;
 
 use clap::{Parser, Subcommand};
 
-pub use measure::{AUTO, DeviceArgs};
+pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{CompareArgs, Format, RunArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
@@ -21,6 +22,7 @@ Examples:
   gpp -s si214 -d cpu                 the fastest version for a CPU
   gpp -v v0-v8 -s si214 -j run.json   the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
+  gpp -v best -s si510 -d gpu:all     on all GPUs, each with a part of the slabs
   gpp --journey talk -s si214         the versions of another journey, talk:V1 to talk:bgw
   gpp list                            versions, journeys and systems
   gpp table -s si214                  the paper's Table I, live
@@ -30,7 +32,8 @@ Exit codes:
   1    ran, verification failed
   2    bad usage or bad input
   3    the device asked for is missing or failed
-  130  interrupted (143 by SIGTERM); what was done by then is printed
+  130  interrupted (143 by SIGTERM, 138 by SIGUSR1); what was done by then is printed, and a calculation
+       in several slabs ends after those at hand
 
 GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
 

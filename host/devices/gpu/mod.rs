@@ -89,6 +89,7 @@ impl Gpu {
             driver: Some(format!("CUDA {}", driver_version()?)),
             compute_capability: Some(format!("{major}.{minor}")),
             multiprocessors: context.attribute(DeviceAttribute::MultiprocessorCount)?,
+            uuid: Some(context.uuid()?),
             clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
@@ -136,6 +137,10 @@ impl Device for Gpu {
             shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
             warps_per_sm: Some(blocks * threads / WARP),
         })
+    }
+
+    fn free_memory(&self) -> Result<Option<u64>> {
+        Ok(Some(self.context.memory()?.0))
     }
 
     fn prepare(&self, kernel: &Kernel, entry: &Entry) {

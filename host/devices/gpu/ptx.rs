@@ -46,6 +46,11 @@ impl Ptx {
         Ptx { text, head, variables, entries }
     }
 
+    /// All of it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The kernels' symbols, in alphabetical order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Pool, Threads};
+use gpp_cpu::pool::{Pool, Share, Threads};
 use gpp_kernels::kernel::{Entry, Kernel};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
@@ -26,6 +26,7 @@ pub struct Host {
     level: Level,
     /// Threads of each pool, where not as many as there are.
     threads: Option<usize>,
+    share: Share,
     cores: OnceLock<Pool>,
     all: OnceLock<Pool>,
 }
@@ -43,7 +44,7 @@ impl Host {
     pub fn at(level: Level) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
         let (cores, all) = (OnceLock::new(), OnceLock::new());
-        Host { info: info(), level, threads: None, cores, all }
+        Host { info: info(), level, threads: None, share: Share::ALL, cores, all }
     }
 
     /// The same with so many threads for versions made for processors.
@@ -51,6 +52,13 @@ impl Host {
     pub fn with_threads(self, threads: usize) -> Host {
         let (cores, all) = (OnceLock::new(), OnceLock::new());
         Host { threads: Some(threads), cores, all, ..self }
+    }
+
+    /// The same for one of several processes on a host, which share its cores where nobody has bound them.
+    #[must_use]
+    pub fn sharing(self, at: usize, of: usize) -> Host {
+        let (cores, all) = (OnceLock::new(), OnceLock::new());
+        Host { share: Share { at, of }, cores, all, ..self }
     }
 
     /// The vectors that it is used with.
@@ -70,7 +78,7 @@ impl Host {
         if let Some(pool) = kept.get() {
             return Ok(pool);
         }
-        let made = self.threads.map_or_else(|| Pool::new(threads), Pool::with);
+        let made = self.threads.map_or_else(|| Pool::new(threads, self.share), Pool::with);
         let pool = made.map_err(|error| Error::Threads { reason: error.to_string() })?;
         Ok(kept.get_or_init(|| pool))
     }
@@ -99,6 +107,7 @@ fn info() -> DeviceInfo {
         driver: None,
         compute_capability: None,
         multiprocessors: rayon::current_num_threads() as u32,
+        uuid: None,
         clock_mhz: None,
         memory_bytes: system.map_or(0, |system| system.total_memory()),
     }

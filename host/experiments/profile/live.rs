@@ -7,10 +7,11 @@ use super::folder::{CEILINGS, RUN, require_room};
 use super::ncu::{Ncu, Target};
 use super::{Counted, Options, lines};
 use crate::devices::gpu::Gpu;
-use crate::devices::{Choice, Device as _};
+use crate::devices::{Choice, Device};
 use crate::error::{Error, Result};
 use crate::experiments::ceilings::ceilings;
 use crate::experiments::run::{self, run};
+use crate::experiments::setting::Setting;
 use crate::experiments::source::Source;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
@@ -44,8 +45,9 @@ impl Live<'_> {
         let versions = &options.versions;
         // What is missing is said before anything long begins.
         let ncu = Ncu::find(self.ncu)?;
-        let Choice::Gpu(index) = self.device.parse()? else {
-            return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() });
+        let index = match self.device.parse()? {
+            Choice::Gpus(indices) if indices.len() == 1 => indices[0],
+            _ => return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }),
         };
         if source.file().is_none() {
             require_room(self.folder, &source.name())?;
@@ -56,7 +58,8 @@ impl Live<'_> {
         let ceilings = ceilings(&gpu)?;
         let problem = source.load(progress)?;
         let timed = run::Options::new(versions, REPETITION);
-        let run = run(&gpu, &problem, &timed, progress, each)?;
+        let device: &dyn Device = &gpu;
+        let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
         if !run.passed() {
             return Ok(Err(run));
         }

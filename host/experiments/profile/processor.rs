@@ -11,12 +11,13 @@ use num_complex::Complex64;
 use super::Profiled;
 use super::folder::{self, CEILINGS, RUN};
 use crate::catalogue::{Kernel, Listed};
-use crate::devices::Device as _;
+use crate::devices::Device;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::experiments::ceilings::of_processor;
 use crate::experiments::counting;
 use crate::experiments::run::{self, run};
+use crate::experiments::setting::Setting;
 use crate::experiments::source::Source;
 use crate::problem::{Extents, Problem};
 use crate::process::output::write_text;
@@ -62,7 +63,8 @@ pub fn profile(
     folder::require_room(folder, problem.name())?;
     let repetition = Repetition { warmup: 1, repeat: 5 };
     let timed = run::Options::new(versions, repetition);
-    let run = run(host, &problem, &timed, progress, each)?;
+    let device: &dyn Device = host;
+    let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
     if !run.passed() {
         return Ok(Profiled::NotVerified(Box::new(run)));
     }

@@ -1,0 +1,81 @@
+//! The files of a checkpoint: one for each rank that has kept a slab.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::contents::{self, Contents};
+use crate::error::{CheckpointError, Error, Refusal, Result};
+use crate::process::output;
+
+/// The file of a rank.
+pub(super) fn of_rank(path: &Path, rank: usize) -> PathBuf {
+    let mut name = OsString::from(path);
+    if rank > 0 {
+        name.push(format!(".{rank}"));
+    }
+    name.into()
+}
+
+/// All files of a checkpoint that are there, with what they hold: that of rank 0 first.
+pub(super) fn all(path: &Path) -> Result<Vec<(PathBuf, Contents)>> {
+    // What was named may be no file that has others beside it.
+    let first = load(path)?.map(|contents| (path.to_path_buf(), contents));
+    let others = others(path)?.into_iter().filter_map(|file| {
+        let contents = load(&file).transpose()?;
+        Some(contents.map(|contents| (file, contents)))
+    });
+    first.map(Ok).into_iter().chain(others).collect()
+}
+
+/// The files of ranks beside that of rank 0, in the order of ranks.
+pub(super) fn others(path: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = |error| refused(path, Refusal::Folder(error));
+    let prefix = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let mut ranks = Vec::new();
+    for entry in fs::read_dir(output::folder(path)).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        let digits =
+            name.as_encoded_bytes().strip_prefix(prefix).and_then(|r| r.strip_prefix(b"."));
+        let rank = digits.and_then(|digits| str::from_utf8(digits).ok()?.parse().ok());
+        // `+3` and `03` are read as 3, but are nobody's.
+        ranks.extend(rank.filter(|&rank| rank > 0 && of_rank(path, rank).ends_with(&name)));
+    }
+    ranks.sort_unstable();
+    Ok(ranks.into_iter().map(|rank| of_rank(path, rank)).collect())
+}
+
+/// What a file holds, if it is there.
+fn load(path: &Path) -> Result<Option<Contents>> {
+    let refuse = |refusal| refused(path, refusal);
+    let unreadable = |error| refuse(Refusal::Unreadable(error));
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+        // A pipe would be waited for, and is nothing that can be replaced.
+        Ok(found) if !found.is_file() => return Err(refuse(Refusal::Irregular)),
+        Ok(_) => (),
+    }
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    // Whatever else was named may be large.
+    (&file).take(contents::MARK.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    contents::marked(&bytes).map_err(refuse)?;
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    contents::parse(&bytes).map(Some).map_err(refuse)
+}
+
+/// Removes a file that may be gone already; a symbolic link stays and leads nowhere.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match fs::canonicalize(path).and_then(fs::remove_file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(refused(path, Refusal::Remove(error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn refused(path: &Path, refusal: Refusal) -> Error {
+    CheckpointError { path: path.into(), refusal: Box::new(refusal) }.into()
+}

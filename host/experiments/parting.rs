@@ -1,0 +1,247 @@
+//! How a problem is parted: what is in memory of it at a time, and how large its slabs are.
+
+use crate::catalogue::Kernel;
+use crate::devices::Device;
+use crate::error::{Error, Result};
+use crate::problem::kept::Kept;
+use crate::problem::memory::{self, Extents, Of};
+use crate::problem::{Frame, Problem, Slabs, Source};
+use crate::ranks::Ranks;
+
+/// What the user says of memory and slabs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Bytes of each device's memory.
+    pub device: Option<u64>,
+    /// Bytes of the host's memory, for all ranks on it.
+    pub host: Option<u64>,
+    /// `igp` of a slab.
+    pub slab: Option<usize>,
+}
+
+/// Who shares a problem.
+#[derive(Clone, Copy)]
+pub struct Crew<'a> {
+    /// The devices of this process.
+    pub devices: &'a [&'a dyn Device],
+    /// The processes.
+    pub ranks: &'a dyn Ranks,
+}
+
+impl Crew<'_> {
+    /// All workers, where each process has as many devices as this one.
+    pub fn workers(self) -> usize {
+        self.devices.len() * self.ranks.size()
+    }
+}
+
+/// A problem as this process has it.
+pub enum Loaded<'a> {
+    /// All in memory.
+    Whole(Problem),
+    /// Slab by slab.
+    Parts {
+        /// What the slabs have in common.
+        frame: Box<Frame>,
+        /// Who makes or reads them.
+        source: Box<dyn Source + 'a>,
+        /// Whether those of this process find room together.
+        keeps: bool,
+    },
+}
+
+/// Bytes beside the arrays: what a run needs of its own is small.
+const BESIDE: u64 = 64 << 20;
+
+/// Slabs of a device at least, so that the first one's upload, which nothing hides, is short.
+const FEWEST: usize = 8;
+
+/// Slabs of a device at most, so that its last wave of blocks, which idles, is rare.
+const MOST: usize = 16;
+
+impl<'a> Loaded<'a> {
+    /// All of a source where that is for one process and finds room, else its bands.
+    ///
+    /// # Errors
+    /// Those of the source; [`Error::Memory`] where there is no room for the bands.
+    pub fn of(source: Box<dyn Source + 'a>, crew: Crew, limits: Limits) -> Result<Loaded<'a>> {
+        let (extents, name) = (source.extents(), source.name().to_string());
+        let room = host_room(crew, limits);
+        // What versions made for processors lay out anew.
+        let again = if of_processor(crew) { extents.bytes_of(Of::Bands) } else { 0 };
+        let is_alone = crew.ranks.size() == 1;
+        if is_alone && extents.bytes().saturating_add(again + BESIDE) <= room {
+            return Ok(Loaded::Whole(source.load()?));
+        }
+        let bands = extents.bytes_of(Of::Bands).saturating_add(again + BESIDE);
+        if bands > room {
+            let what = format!("the bands of {name}");
+            return Err(Error::Memory { place: "host", what, needed: bands, free: room });
+        }
+        let share = extents.bytes_of(Of::Slab) / crew.ranks.size() as u64;
+        let keeps = !is_alone && bands.saturating_add(share + share / 8) <= room;
+        Ok(Loaded::Parts { frame: Box::new(Frame::of(source.as_ref())?), source, keeps })
+    }
+
+    /// What all slabs have in common.
+    pub fn frame(&self) -> &Frame {
+        match self {
+            Loaded::Whole(problem) => problem.frame(),
+            Loaded::Parts { frame, .. } => frame,
+        }
+    }
+
+    /// All of it, where it is in memory.
+    pub fn whole(&self) -> Option<&Problem> {
+        match self {
+            Loaded::Whole(problem) => Some(problem),
+            Loaded::Parts { .. } => None,
+        }
+    }
+
+    /// The same for slabs of so many `igp`, which stay in memory where there is room.
+    #[must_use]
+    pub fn for_slabs(self, igp: usize) -> Self {
+        match self {
+            Loaded::Parts { frame, source, keeps: true } => {
+                let source = Box::new(Kept::new(source, igp));
+                Loaded::Parts { frame, source, keeps: true }
+            }
+            other => other,
+        }
+    }
+
+    /// In slabs of so many `igp`.
+    pub fn slabs(&self, igp: usize) -> Slabs<'_> {
+        match self {
+            Loaded::Whole(problem) => Slabs::from(problem).of_size(igp),
+            Loaded::Parts { frame, source, .. } => Slabs::new(frame, source.as_ref(), igp),
+        }
+    }
+
+    /// The `igp` of a slab for these versions: all where one device holds them, else so many that there is
+    /// room for two slabs a device, and that all devices have about the same to do.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where there is no room for two slabs of one group each; [`Error::Data`] for a
+    /// `--slab` that ends within a group.
+    pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
+        let frame = self.frame();
+        let group = group(frame, versions);
+        let ngpown = frame.header().ngpown;
+        if let Some(igp) = limits.slab {
+            if igp.is_multiple_of(group) || igp >= ngpown {
+                return Ok(igp.min(ngpown));
+            }
+            let what = format!("needs a multiple of {group}, the igp of a group of these versions");
+            return Err(Error::Data { origin: format!("--slab {igp}"), what });
+        }
+        let (most, binds) = self.most(group, crew, limits)?;
+        let groups = ngpown.div_ceil(group);
+        if crew.workers() == 1 && most >= groups && self.whole().is_some() {
+            return Ok(ngpown);
+        }
+        Ok(balanced(groups, crew.workers(), most, binds) * group)
+    }
+
+    /// The groups of a slab at most, two of which have to find room; whether fewer than all do.
+    fn most(&self, group: usize, crew: Crew, limits: Limits) -> Result<(usize, bool)> {
+        let frame = self.frame();
+        let groups = frame.header().ngpown.div_ceil(group);
+        let of_groups = |n: usize| Extents { ngpown: n * group, ..frame.extents() };
+        let mut most = groups;
+        for device in crew.devices {
+            let Some(free) = device.free_memory()? else { continue };
+            let bands = of_groups(1).device_bytes(Of::Bands);
+            let whole = bands.saturating_add(of_groups(groups).device_bytes(Of::Slab));
+            if crew.workers() == 1 && whole <= free {
+                continue;
+            }
+            let slab = of_groups(1).device_bytes(Of::Slab);
+            let fit = free.saturating_sub(bands) / (2 * slab);
+            if fit == 0 {
+                let what = format!("bands and two slabs of {group} igp of {}", frame.name());
+                let needed = bands + 2 * slab;
+                return Err(Error::Memory { place: "device", what, needed, free });
+            }
+            most = most.min(fit as usize);
+        }
+        if let Loaded::Parts { .. } = self {
+            let room = host_room(crew, limits);
+            let again = if of_processor(crew) { 2 } else { 1 };
+            let bands = again * frame.extents().bytes_of(Of::Bands) + BESIDE;
+            // Each device's slab is made while another one may be kept or laid out anew.
+            let slab = 2 * crew.devices.len() as u64 * of_groups(1).bytes_of(Of::Slab);
+            let fit = room.saturating_sub(bands) / slab;
+            if fit == 0 {
+                let what = format!("bands and two slabs of {group} igp of {}", frame.name());
+                return Err(Error::Memory {
+                    place: "host",
+                    what,
+                    needed: bands + slab,
+                    free: room,
+                });
+            }
+            most = most.min(fit as usize);
+        }
+        Ok((most, most < groups))
+    }
+}
+
+/// The groups of a slab, at most `most`, for which the worker with most has least to do: of those the
+/// largest.
+fn balanced(groups: usize, workers: usize, most: usize, binds: bool) -> usize {
+    let slabs = |size: usize| groups.div_ceil(size);
+    let of_busiest = |size: usize| slabs(size).div_ceil(workers) * size;
+    let fewest = (workers * FEWEST).min(groups);
+    let largest = (groups / fewest).clamp(1, most);
+    let smallest = (groups / (workers * MOST)).clamp(1, largest);
+    // Where memory says how large slabs are, smaller ones than these gain nothing.
+    let smallest = if binds { smallest.max(largest / 2).max(1) } else { smallest };
+    (smallest..=largest).rev().min_by_key(|&size| of_busiest(size)).unwrap_or(1)
+}
+
+/// The `igp` that the groups of all these versions are parts of.
+fn group(frame: &Frame, versions: &[Kernel]) -> usize {
+    let groups = versions.iter().filter_map(|version| frame.plan().igp_of_group(*version));
+    groups.fold(1, |all, one| all / greatest_divisor(all, one) * one)
+}
+
+fn greatest_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+fn of_processor(crew: Crew) -> bool {
+    crew.devices.iter().any(|device| device.host().is_some())
+}
+
+/// Bytes of the host's memory for this process.
+fn host_room(crew: Crew, limits: Limits) -> u64 {
+    let (_, local) = crew.ranks.local();
+    let free = memory::free().unwrap_or(u64::MAX);
+    limits.host.map_or(free, |limit| limit.min(free)) / local as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_have_about_the_same_to_do() {
+        for groups in [1, 2, 7, 9, 87, 208, 415, 1000] {
+            for workers in [1, 2, 3, 4, 5, 8] {
+                for most in [1, 3, 10, 1000] {
+                    let size = balanced(groups, workers, most, most < groups);
+                    assert!((1..=most).contains(&size), "{groups} {workers} {most}: {size}");
+                    let busiest = groups.div_ceil(size).div_ceil(workers) * size;
+                    let ideal = groups.div_ceil(workers);
+                    assert!(
+                        busiest <= ideal + ideal / 16 + 1,
+                        "{groups} groups on {workers}: {busiest} of {ideal}"
+                    );
+                }
+            }
+        }
+        assert_eq!(balanced(208, 4, 1000, false), 4);
+    }
+}

@@ -1,0 +1,72 @@
+//! A source whose slabs stay in memory once they are made.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use gpp_kernels::plan::Poles;
+
+use super::{Bands, Extents, Origin, Part, Slab, Source, Sums, slabs};
+use crate::error::Result;
+
+/// Another source that keeps the slabs of so many igp which it has made, for later runs.
+pub struct Kept<'a> {
+    source: Box<dyn Source + 'a>,
+    igp: usize,
+    slabs: Vec<OnceLock<Slab>>,
+}
+
+impl<'a> Kept<'a> {
+    /// With no slab made yet.
+    pub fn new(source: Box<dyn Source + 'a>, igp: usize) -> Kept<'a> {
+        let count = slabs::count(source.extents().ngpown, igp);
+        Kept { source, igp, slabs: (0..count).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Where a slab of this range is kept, if that is one of the slabs.
+    fn place(&self, igp: &Range<usize>) -> Option<&OnceLock<Slab>> {
+        let at = igp.start / self.igp.max(1);
+        let range = slabs::range(self.source.extents().ngpown, self.igp, at)?;
+        (range == *igp).then(|| &self.slabs[at])
+    }
+}
+
+impl Source for Kept<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn origin(&self) -> Origin {
+        self.source.origin()
+    }
+
+    fn extents(&self) -> Extents {
+        self.source.extents()
+    }
+
+    fn start(&self) -> Sums {
+        self.source.start()
+    }
+
+    fn stored(&self) -> Option<Sums> {
+        self.source.stored()
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        self.source.bands()
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+        let Some(place) = self.place(&igp) else { return self.source.slab(bands, igp) };
+        if let Some(slab) = place.get() {
+            return Ok(Part::Held(slab.view()));
+        }
+        match self.source.slab(bands, igp)? {
+            Part::Made(slab) => Ok(Part::Held(place.get_or_init(|| slab).view())),
+            held @ Part::Held(_) => Ok(held),
+        }
+    }
+
+    fn poles(&self) -> Result<Poles> {
+        self.source.poles()
+    }
+}

@@ -1,0 +1,125 @@
+//! The processes that share a run: MPI's, or this one alone.
+
+#[cfg(feature = "mpi")]
+mod world;
+
+#[cfg(not(feature = "mpi"))]
+use crate::error::Error;
+use crate::error::Result;
+
+/// The processes of a run, seen from one of them. What is collective here is called by all of them, in
+/// the same order.
+pub trait Ranks: Sync {
+    /// Which one this is, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many there are.
+    fn size(&self) -> usize;
+
+    /// Which one of those on this host, and how many these are.
+    fn local(&self) -> (usize, usize);
+
+    /// Waits until all are here. Collective.
+    fn barrier(&self);
+
+    /// What each gives, in the order of the ranks, for rank 0; none for the others. Collective.
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
+
+    /// What rank 0 gives, for all. Collective.
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
+
+    /// Ends all of them at once with this exit code.
+    fn abort(&self, code: u8) -> !;
+
+    /// A part of them, the first `size`; none for the others. Collective.
+    fn first(&self, size: usize) -> Option<Box<dyn Ranks>>;
+
+    /// Whether this is rank 0, which reports.
+    fn is_root(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// How messages name this process: nothing where it is alone.
+    fn name(&self) -> Option<String> {
+        (self.size() > 1).then(|| {
+            let host = sysinfo::System::host_name().unwrap_or("an unknown host".into());
+            format!("rank {} of {} on {host}", self.rank(), self.size())
+        })
+    }
+}
+
+/// This process alone.
+pub struct Alone;
+
+impl Ranks for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn local(&self) -> (usize, usize) {
+        (0, 1)
+    }
+
+    fn barrier(&self) {}
+
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        Some(vec![bytes.to_vec()])
+    }
+
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        std::process::exit(code.into())
+    }
+
+    fn first(&self, _: usize) -> Option<Box<dyn Ranks>> {
+        Some(Box::new(Alone))
+    }
+}
+
+/// What launchers tell a process of the number of ranks: Open MPI's, MPICH's and Slurm's, MVAPICH's.
+#[cfg(not(feature = "mpi"))]
+const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
+
+/// What they tell it of its rank.
+const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"];
+
+fn number(names: &[&str]) -> Option<usize> {
+    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
+/// The rank that a launcher of MPI gave this process, if one did: what is the same for all of them is said
+/// by rank 0 only.
+pub fn launched_as() -> Option<usize> {
+    number(&RANKS)
+}
+
+/// Joins the processes that MPI's launcher started, or stays alone where none did.
+///
+/// # Errors
+/// [`Error::Data`] where there are others and the program was built without MPI.
+pub fn join() -> Result<Box<dyn Ranks>> {
+    if launched_as().is_none() {
+        return Ok(Box::new(Alone));
+    }
+    #[cfg(feature = "mpi")]
+    return world::join();
+    #[cfg(not(feature = "mpi"))]
+    match number(&SIZES) {
+        Some(1) => Ok(Box::new(Alone)),
+        size => {
+            let size = size.map_or("several".into(), |size| size.to_string());
+            let what = format!(
+                "{size} ranks, and this program was built without MPI: cargo build --release \
+                 --features mpi"
+            );
+            Err(Error::Data { origin: "the launcher of MPI".into(), what })
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! MPI's processes.
+
+use std::sync::Once;
+
+use mpi::Threading;
+use mpi::datatype::PartitionMut;
+use mpi::environment::Universe;
+use mpi::topology::{Color, SimpleCommunicator};
+use mpi::traits::*;
+
+use super::Ranks;
+use crate::error::{Error, Result};
+
+/// A communicator, and what ends MPI with it.
+struct World {
+    communicator: SimpleCommunicator,
+    local: (usize, usize),
+    /// Of the whole world. Dropped last: it ends MPI.
+    _universe: Option<Universe>,
+}
+
+// SAFETY: collective calls come from the thread that joined; others only abort, which MPI's libraries take at
+// any time, and read numbers that are kept here.
+unsafe impl Sync for World {}
+
+/// Joins MPI's processes. A panic in any of them ends all: one that merely unwinds would wait for the others
+/// at the end of MPI, and they for it.
+pub(super) fn join() -> Result<Box<dyn Ranks>> {
+    let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+        let what = "cannot begin: it has begun before".into();
+        return Err(Error::Data { origin: "MPI".into(), what });
+    };
+    let communicator = universe.world();
+    let host = communicator.split_shared(communicator.rank());
+    let local = (host.rank() as usize, host.size() as usize);
+    let world = World { communicator, local, _universe: Some(universe) };
+    end_all_on_panic(&world);
+    Ok(Box::new(world))
+}
+
+/// Once: later parts of the world are the same processes.
+fn end_all_on_panic(world: &World) {
+    static HOOK: Once = Once::new();
+    let (rank, name) = (world.rank(), world.name());
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            before(panic);
+            let name = name.clone().unwrap_or_else(|| format!("rank {rank}"));
+            crate::process::terminal::note(format_args!("error: {name} panicked"));
+            SimpleCommunicator::world().abort(PANICKED);
+        }));
+    });
+}
+
+/// What Rust's programs exit with after a panic.
+const PANICKED: i32 = 101;
+
+impl Ranks for World {
+    fn rank(&self) -> usize {
+        self.communicator.rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.communicator.size() as usize
+    }
+
+    fn local(&self) -> (usize, usize) {
+        self.local
+    }
+
+    fn barrier(&self) {
+        self.communicator.barrier();
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let root = self.communicator.process_at_rank(0);
+        let count = length(bytes);
+        if !self.is_root() {
+            root.gather_into(&count);
+            root.gather_varcount_into(bytes);
+            return None;
+        }
+        let mut counts = vec![0; self.size()];
+        root.gather_into_root(&count, &mut counts[..]);
+        let begins: Vec<i32> = counts
+            .iter()
+            .scan(0i32, |next, count| {
+                let begin = *next;
+                *next = begin.checked_add(*count).expect("MPI counts by 31 bits");
+                Some(begin)
+            })
+            .collect();
+        let mut all = vec![0u8; counts.iter().map(|&count| count as usize).sum()];
+        let mut parts = PartitionMut::new(&mut all[..], &counts[..], &begins[..]);
+        root.gather_varcount_into_root(bytes, &mut parts);
+        let part =
+            |(begin, count): (&i32, &i32)| all[*begin as usize..][..*count as usize].to_vec();
+        Some(begins.iter().zip(&counts).map(part).collect())
+    }
+
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let root = self.communicator.process_at_rank(0);
+        let mut count = length(&bytes);
+        root.broadcast_into(&mut count);
+        let mut bytes = if self.is_root() { bytes } else { vec![0; count as usize] };
+        root.broadcast_into(&mut bytes[..]);
+        bytes
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        self.communicator.abort(code.into())
+    }
+
+    fn first(&self, size: usize) -> Option<Box<dyn Ranks>> {
+        let color = if self.rank() < size { Color::with_value(0) } else { Color::undefined() };
+        let communicator = self.communicator.split_by_color(color)?;
+        let host = communicator.split_shared(communicator.rank());
+        let local = (host.rank() as usize, host.size() as usize);
+        Some(Box::new(World { communicator, local, _universe: None }))
+    }
+}
+
+/// Bytes of a message as MPI counts them.
+fn length(bytes: &[u8]) -> i32 {
+    bytes.len().try_into().expect("MPI counts by 31 bits")
+}
