@@ -17,7 +17,8 @@ use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{Problem, Sums, file, synthesis, systems};
+use gpp::problem::memory::Of;
+use gpp::problem::{Extents, Problem, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,6 +38,7 @@ fn main() {
     let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
+    let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let shapes = best(BackEnd::Gpu).gpu().unwrap().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
@@ -45,7 +47,7 @@ fn main() {
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
-        .chain([ahead, slabs, at_once])
+        .chain([ahead, slabs, streams, at_once])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -168,6 +170,53 @@ fn slabs_on_gpu() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// A device that holds the bands and two slabs: slabs stream through it, in one layout at a time, run after run
+/// with the same bits as those in place, which need no more uploads.
+fn streams_on_gpu() -> Result<(), Failed> {
+    const IGP: usize = 48;
+    let made = Make { nbands: 31, ngpown: 449, ncouls: 4099, nw: 2, kind: Kind::Mixed, seed: 12 };
+    let problem = make(made);
+    let slab = Extents { ngpown: IGP, ..problem.extents() };
+    let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
+    let all = Gpu::open(0)?;
+    let short = Gpu::limited(0, Some(bands + 3 * slab))?;
+    let engine = |gpu| -> gpp::Result<Engine<'_>> {
+        Engine::new(&problem, IGP, vec![Device::worker(gpu, problem.frame())?])
+    };
+    let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
+    for version in ALL.iter().chain(ALL.iter().rev()) {
+        let group = problem.plan().igp_of_group(Kernel::Gpu(version)).unwrap_or(1);
+        if !IGP.is_multiple_of(group) {
+            continue;
+        }
+        let failed = |what: String| Failed::from(format!("{}: {what}", version.id()));
+        let first = placed.run(Kernel::Gpu(version))?;
+        let again = placed.run(Kernel::Gpu(version))?;
+        let uploaded = |of: &Calculation| of.shares.iter().map(|share| share.uploaded).sum::<u64>();
+        if uploaded(&again) != 0 {
+            return Err(failed(format!("{} bytes uploaded again", uploaded(&again))));
+        }
+        for _ in 0..2 {
+            let streamed = streaming.run(Kernel::Gpu(version))?;
+            if uploaded(&streamed) < problem.extents().bytes_of(Of::Slab) {
+                return Err(failed(format!("only {} bytes uploaded", uploaded(&streamed))));
+            }
+            let sums = [&first.sums, &again.sums, &streamed.sums];
+            if !sums.iter().all(|sums| same_bits(sums, &first.sums)) {
+                return Err(failed(format!("{sums:?}")));
+            }
+        }
+    }
+    // Everything is given back, and less than two slabs is refused before anything is taken.
+    drop(streaming);
+    let less = Gpu::limited(0, Some(bands + slab))?;
+    let refused = Engine::new(&problem, IGP, vec![less.worker(problem.frame())?]);
+    match refused.err() {
+        Some(Error::Memory { place: "device", .. }) => Ok(()),
+        other => Err(format!("not refused for memory: {other:?}").into()),
+    }
 }
 
 /// Two problems at the same time on one GPU, each with its own energies in the same constant memory.

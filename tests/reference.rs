@@ -181,6 +181,11 @@ fn small_golden_sums_are_reproduced() {
 fn every_system_has_golden_sums() {
     for system in gpp::problem::systems::SYSTEMS.iter() {
         let golden = golden::find(&system.name, gpp::problem::systems::DEFAULT_SEED);
+        if system.name == "si998" {
+            // Hours on any processor: a run compares it with another version.
+            assert!(golden.is_none());
+            continue;
+        }
         let golden = golden.unwrap_or_else(|| panic!("{} has none", system.name));
         assert_eq!(golden.asx.len(), system.nend + 1 - system.nstart);
         assert!(golden.named(1).all(|(_, z)| z.norm().is_finite() && z.norm() > 0.0));

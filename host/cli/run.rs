@@ -73,7 +73,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let terms = loaded.frame().terms();
     options.repetition = args.measure.repetition(back_end, terms);
     options.emulated = args.measure.emulated(terms);
-    if checkpoint.is_some() || loaded.whole().is_none() {
+    if checkpoint.is_some() || !loaded.stays() {
         options.once(args.measure.repeat, args.measure.warmup);
     }
 

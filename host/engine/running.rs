@@ -59,7 +59,9 @@ impl Running<'_, '_> {
             }
             sums.push((at, of_slab));
             let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;
-            (self.done)(summed as f64 / self.all as f64);
+            if self.slabs.count() > 1 {
+                (self.done)(summed as f64 / self.all as f64);
+            }
         }
     }
 

@@ -54,10 +54,10 @@ pub enum Loaded<'a> {
 const BESIDE: u64 = 64 << 20;
 
 /// Slabs of a device at least, so that the first one's upload, which nothing hides, is short.
-const FEWEST: usize = 8;
+const FEWEST: usize = 12;
 
 /// Slabs of a device at most, so that its last wave of blocks, which idles, is rare.
-const MOST: usize = 16;
+const MOST: usize = 24;
 
 impl<'a> Loaded<'a> {
     /// All of a source where that is for one process and finds room, else its bands.
@@ -96,6 +96,14 @@ impl<'a> Loaded<'a> {
         match self {
             Loaded::Whole(problem) => Some(problem),
             Loaded::Parts { .. } => None,
+        }
+    }
+
+    /// Whether what this process needs of it stays in memory from one calculation to the next.
+    pub fn stays(&self) -> bool {
+        match self {
+            Loaded::Whole(_) => true,
+            Loaded::Parts { keeps, .. } => *keeps,
         }
     }
 

@@ -111,6 +111,10 @@ pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL
 /// The planned layout's igp are a multiple of this.
 const PADDED_IGP: usize = Planned::rows(1) as usize;
 
+/// Bytes of the partial sums of a slab at most: those of the paper's grids, 65535 blocks with four numbers for
+/// each of three energies.
+const PARTIAL_SUMS: u64 = 65_535 * 12 * 8;
+
 /// What the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
@@ -189,7 +193,7 @@ impl Extents {
     }
 
     /// Bytes that a device needs at most for the arrays of the bands, or of a slab, in one layout, with odd
-    /// poles where these are no more than one of 16 pairs.
+    /// poles where these are no more than one of 16 pairs, and of a slab its sums.
     pub fn device_bytes(self, of: Of) -> u64 {
         let layouts = [Layout::Original, Layout::Swapped, Layout::Planned];
         let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(self, layout));
@@ -199,7 +203,7 @@ impl Extents {
             .flat_map(|array| of_all(array).into_iter().max());
         let odd = match of {
             Of::Bands => 0,
-            Of::Slab => self.ngpown as u64 * (self.ncouls as u64 / 2 + 64),
+            Of::Slab => self.ngpown as u64 * (self.ncouls as u64 / 2 + 64) + PARTIAL_SUMS,
         };
         arrays.fold(odd, |sum, bytes| sum.saturating_add(bytes))
     }

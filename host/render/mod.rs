@@ -14,3 +14,4 @@ pub mod scaling;
 pub mod table;
 pub mod table1;
 pub mod tuning;
+pub mod work;

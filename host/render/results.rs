@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, Table};
 
 use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
+use super::work;
 use crate::analysis::outcomes::{mini_app, outliers, reference};
 use crate::analysis::speed_ups::{by_story, over_baseline};
 use crate::record::run::{Measurement, Run};
@@ -92,6 +93,13 @@ pub fn run(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(to, "{}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     writeln!(to, "{}", results(&run.results, terminal()))?;
+    if let Some(parting) = &run.parting {
+        writeln!(to, "{}", work::parting(parting))?;
+        for result in &run.results {
+            let Some(done) = &result.work else { continue };
+            writeln!(to, "{}:\n{}", result.version, work::shares(parting, done, terminal()))?;
+        }
+    }
     let Some(last) = run.results.last() else { return Ok(()) };
     for (name, z) in last.sums.named(run.system.nstart) {
         writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;

@@ -15,6 +15,7 @@ use modules::Modules;
 const LAYERS: [&str; 13] = [
     "error",
     "process",
+    "ranks",
     "catalogue",
     "problem",
     "reference",

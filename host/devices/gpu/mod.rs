@@ -1,9 +1,11 @@
 //! A GPU, through its driver.
 
+mod arguments;
 pub mod ceilings;
 pub mod driver;
 mod lane;
 mod modules;
+mod odd;
 mod placed;
 pub mod ptx;
 mod ring;

@@ -12,11 +12,12 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use super::driver::{Buffer, Context, Stream};
+use super::odd::{FoundPoles, OddBuffers};
 use super::ring::Ring;
 use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, aqsm_local};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Frame, OddPoles, SlabView};
+use crate::problem::{Frame, SlabView};
 
 /// Where uploads go, and what of.
 pub struct Uploads<'a> {
@@ -40,7 +41,7 @@ impl Uploads<'_> {
 
     /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
     /// small.
-    fn fill<T: Pod>(
+    pub fn fill<T: Pod>(
         &mut self,
         what: &'static str,
         room: &mut Option<Buffer<T>>,
@@ -156,16 +157,6 @@ pub struct PlacedSlab {
     odd: [OddBuffers; 2],
 }
 
-/// The odd poles of a slab for some kernels.
-#[derive(Default)]
-struct OddBuffers {
-    /// Those of the slab in place.
-    poles: Option<OddPoles>,
-    mask: Option<Buffer<u32>>,
-    pairs: Option<Buffer<u32>>,
-    begins: Option<Buffer<u32>>,
-}
-
 /// What kernels read of a slab in place.
 pub struct SlabPointers {
     pub igp: usize,
@@ -173,14 +164,6 @@ pub struct SlabPointers {
     pub eps: *const Complex64,
     pub vcoul_loc: *const f64,
     pub aqsm_local: *const Complex64,
-}
-
-/// What kernels read of its odd poles.
-pub struct OddPointers<'a> {
-    pub poles: &'a OddPoles,
-    pub mask: *const u32,
-    pub pairs: *const u32,
-    pub begins: *const u32,
 }
 
 impl PlacedSlab {
@@ -198,7 +181,7 @@ impl PlacedSlab {
     pub fn forget(&mut self) {
         self.igp = None;
         self.aqsm_local.iter_mut().for_each(|(_, there)| *there = false);
-        self.odd.iter_mut().for_each(|odd| odd.poles = None);
+        self.odd.iter_mut().for_each(OddBuffers::forget);
     }
 
     /// Enqueues what all layouts have in common, where it is not in place.
@@ -228,7 +211,13 @@ impl PlacedSlab {
     ///
     /// # Errors
     /// As [`PlacedSlab::place`].
-    pub fn want(&mut self, to: &mut Uploads, slab: SlabView, kernel: &Kernel) -> Result<()> {
+    pub fn want(
+        &mut self,
+        to: &mut Uploads,
+        found: &mut FoundPoles,
+        slab: SlabView,
+        kernel: &Kernel,
+    ) -> Result<()> {
         let layout = kernel.layout as usize;
         if to.one_layout {
             for (_, other) in (0..).zip(&mut self.aqsm_local).filter(|(at, _)| *at != layout) {
@@ -241,15 +230,8 @@ impl PlacedSlab {
             to.fill("aqsm_local", room, &values, 0)?;
             *there = true;
         }
-        let odd = &mut self.odd[kernel.poles as usize];
-        if kernel.layout == Layout::Planned && odd.poles.is_none() {
-            let poles = to.problem.plan().odd(slab, kernel.poles);
-            to.fill("mask of odd poles", &mut odd.mask, poles.mask(), 0)?;
-            // The next slab may have some more.
-            let pairs = poles.pairs();
-            to.fill("odd pairs", &mut odd.pairs, pairs, pairs.len() / 8)?;
-            to.fill("begins of odd pairs", &mut odd.begins, poles.begins(), 0)?;
-            odd.poles = Some(poles);
+        if kernel.layout == Layout::Planned {
+            self.odd[kernel.poles as usize].want(to, found, slab, kernel.poles)?;
         }
         Ok(())
     }
@@ -271,27 +253,13 @@ impl PlacedSlab {
         }
     }
 
-    /// The odd poles for kernels that take these.
-    ///
-    /// # Panics
-    /// Where they were not wanted.
-    pub fn odd(&self, takes: Poles) -> OddPointers<'_> {
-        let OddBuffers { poles, mask, pairs, begins } = &self.odd[takes as usize];
-        OddPointers {
-            poles: poles.as_ref().expect("they were wanted"),
-            mask: pointer(mask),
-            pairs: pointer(pairs),
-            begins: pointer(begins),
-        }
-    }
-
-    /// The odd poles for a kernel, on the host; none for one without a plan.
-    pub fn odd_poles(&self, kernel: &Kernel) -> Option<&OddPoles> {
-        self.odd[kernel.poles as usize].poles.as_ref()
+    /// The odd poles for kernels that take these, where they were wanted.
+    pub fn odd(&self, takes: Poles) -> &OddBuffers {
+        &self.odd[takes as usize]
     }
 }
 
 /// Where an array in place is.
-fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
+pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
     room.as_ref().expect("it is in place").pointer()
 }

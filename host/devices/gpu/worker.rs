@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{PaperArguments, PlannedArguments};
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
 use gpp_kernels::layout::Layout;
-use gpp_kernels::plan::Plan;
 use gpp_kernels::reduction::{self, SecondStageArguments};
 use gpp_kernels::sums::VALUES;
 use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
+use super::arguments::{paper, planned};
 use super::driver::Module;
 use super::lane::{Lane, Launched};
 use super::modules::Table;
-use super::placed::{OddPointers, PlacedBands, SlabPointers, Uploads};
+use super::odd::FoundPoles;
+use super::placed::{PlacedBands, Uploads};
 use super::ring::Ring;
 use crate::catalogue;
 use crate::devices::launch::{Launch, entry};
@@ -31,6 +31,7 @@ pub struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Frame,
     bands: PlacedBands,
+    odd: FoundPoles,
     lanes: Vec<Lane>,
     /// Lanes with work under way, the first one begun in front; behind them the others, that which was
     /// used last at the end.
@@ -66,6 +67,7 @@ impl<'a> OnGpu<'a> {
             gpu,
             problem,
             bands: PlacedBands::default(),
+            odd: FoundPoles::default(),
             lanes: vec![Lane::new(&gpu.context)?],
             turns: [0].into(),
             under_way: 0,
@@ -102,7 +104,7 @@ impl<'a> OnGpu<'a> {
         lane.slab.place(&mut to, &self.bands, slab)?;
         if let Some(kernel) = kernel {
             self.bands.want(&mut to, kernel.layout)?;
-            lane.slab.want(&mut to, slab, kernel)?;
+            lane.slab.want(&mut to, &mut self.odd, slab, kernel)?;
         }
         let bytes = to.bytes;
         lane.uploads[1].record(&lane.stream)?;
@@ -121,8 +123,16 @@ impl<'a> OnGpu<'a> {
     ) -> Result<()> {
         let plan = self.problem.plan();
         let (at, uploaded) = self.placed(slab, Some(plan.kernel(gpu)))?;
-        let (bands, lane) = (&self.bands, &mut self.lanes[at]);
-        let odd = lane.slab.odd_poles(plan.kernel(gpu));
+        let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
+        let (bands, lanes) = (&self.bands, &mut self.lanes);
+        let (lane, before) = match before {
+            Some(before) => {
+                let [lane, before] = lanes.get_disjoint_mut([at, before]).expect("two lanes");
+                (lane, Some(&before.stream))
+            }
+            None => (&mut lanes[at], None),
+        };
+        let odd = lane.slab.odd(plan.kernel(gpu).poles).poles();
         let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, slab, odd)?;
 
         let values = self.problem.nw() * VALUES;
@@ -155,6 +165,8 @@ impl<'a> OnGpu<'a> {
         };
         let launch_all = || -> Result<()> {
             let stream = &lane.stream;
+            // Kernels at the same time would take each other's place, and the first be done last.
+            before.map_or(Ok(()), |before| stream.wait_for(before))?;
             lane.kernels[0].record(stream)?;
             for iw in kernel.launches(self.problem.nw()) {
                 let launch = |arguments: &[*const c_void]| {
@@ -165,11 +177,10 @@ impl<'a> OnGpu<'a> {
                     // whose module is of this context.
                     unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
                 };
-                let paper = paper_arguments(self.problem, bands, lane, kernel.layout, iw);
+                let paper = paper(self.problem, bands, lane, kernel.layout, iw);
                 match kernel.layout {
                     Layout::Planned => {
-                        let planned = planned_arguments(self.problem, lane, kernel, paper);
-                        launch(&planned.pointers())?;
+                        launch(&planned(self.problem, lane, kernel, paper).pointers())?;
                     }
                     _ => launch(&paper.pointers())?,
                 }
@@ -206,54 +217,6 @@ impl<'a> OnGpu<'a> {
         };
         self.begin_by(slab, gpu, &functions)
     }
-}
-
-/// What the paper's kernels take of the slab in place.
-fn paper_arguments(
-    problem: &Frame,
-    bands: &PlacedBands,
-    lane: &Lane,
-    layout: Layout,
-    iw: u32,
-) -> PaperArguments {
-    let (bands, slab) = (bands.in_layout(layout), lane.slab.pointers(layout));
-    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slab;
-    let (header, limits) = (problem.header(), problem.limits());
-    PaperArguments {
-        wtilde,
-        eps,
-        aqsn: bands.aqsn.pointer(),
-        aqsm_local,
-        wx: bands.wx.pointer(),
-        vcoul_loc,
-        occ: bands.occ.pointer(),
-        partials: lane.partials.pointer(),
-        nbands: header.nbands as u32,
-        ngpown: igp as u32,
-        ncouls: header.ncouls as u32,
-        nw: problem.nw() as u32,
-        iw,
-        limittwo: limits.limittwo,
-        limitone: limits.limitone,
-        sexcut: limits.sexcut,
-    }
-}
-
-/// The same with the plan, for kernels that follow it.
-fn planned_arguments(
-    problem: &Frame,
-    lane: &Lane,
-    kernel: &Kernel,
-    paper: PaperArguments,
-) -> PlannedArguments {
-    let OddPointers { poles, mask, pairs, begins } = lane.slab.odd(kernel.poles);
-    let plan = Plan {
-        odd_mask: mask,
-        odd_pairs: pairs,
-        odd_begins: begins,
-        ..problem.plan().view(kernel, poles)
-    };
-    PlannedArguments::new(paper, plan)
 }
 
 impl Worker for OnGpu<'_> {

@@ -14,6 +14,7 @@ const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
 const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
 
 /// The energies that the cutoff may take.
+#[derive(Debug)]
 pub struct Cutoff {
     energies: Energies,
     limits: Limits,
@@ -34,9 +35,11 @@ impl Cutoff {
         if self.energies.is_empty() || sexcut == 0.0 {
             return false;
         }
-        let size = pole.norm();
+        // Regular poles are neither so large nor so small that their squares are none.
+        let size = pole.norm_sqr().sqrt();
         let any = |low: f64, high: f64| {
-            self.energies.within(low, high).iter().any(|&w| self.is_undecided(w, pole))
+            self.energies.any(low, high)
+                && self.energies.within(low, high).iter().any(|&w| self.is_undecided(w, pole))
         };
 
         let first = size * size / sexcut;

@@ -1,15 +1,22 @@
 //! Energies to look up by range.
 
 /// Some energies, sorted.
+#[derive(Debug)]
 pub struct Energies {
     sorted: Vec<f64>,
     /// How many lie below each of evenly spaced bounds, from the first energy to the last.
     below: Vec<u32>,
     scale: f64,
+    /// Whether an energy lies in each of many more cells, by bits.
+    taken: Vec<u64>,
+    fine_scale: f64,
 }
 
 impl Energies {
     const CELLS: usize = 1 << 14;
+
+    /// So many that few are taken, so few that their bits are at hand.
+    const FINE: usize = 1 << 18;
 
     /// From finite ones in any order, or none.
     pub fn of(energies: impl IntoIterator<Item = f64>) -> Energies {
@@ -26,7 +33,30 @@ impl Energies {
         let below = (0..=Self::CELLS)
             .map(|cell| sorted.partition_point(|w| ((w - first) * scale) < cell as f64) as u32)
             .collect();
-        Energies { sorted, below, scale }
+        let fine_scale = Self::FINE as f64 / (last - first).max(1e-300);
+        let mut energies =
+            Energies { sorted, below, scale, taken: vec![0; Self::FINE / 64], fine_scale };
+        for at in 0..energies.sorted.len() {
+            let cell = energies.fine_cell(energies.sorted[at]);
+            energies.taken[cell / 64] |= 1 << (cell % 64);
+        }
+        energies
+    }
+
+    /// The fine cell of an energy, or the one at its end of all.
+    fn fine_cell(&self, w: f64) -> usize {
+        let first = self.sorted.first().copied().unwrap_or_default();
+        (((w - first) * self.fine_scale).max(0.0) as usize).min(Self::FINE - 1)
+    }
+
+    /// Whether there are any within, ends included.
+    pub fn any(&self, low: f64, high: f64) -> bool {
+        let (begin, end) = (self.fine_cell(low), self.fine_cell(high));
+        let is_taken = |cell: usize| self.taken[cell / 64] >> (cell % 64) & 1 == 1;
+        if begin <= end && end <= begin + 1 && !is_taken(begin) && !is_taken(end) {
+            return false;
+        }
+        !self.within(low, high).is_empty()
     }
 
     /// Whether there is none.
@@ -40,7 +70,7 @@ impl Energies {
             return &[];
         };
         // Written so that a bound that is not a number holds nothing.
-        if !(low <= last && high >= first) {
+        if !(low <= high && low <= last && high >= first) {
             return &[];
         }
         let cell = |w: f64| (((w - first) * self.scale).max(0.0) as usize).min(Self::CELLS - 1);
@@ -57,6 +87,34 @@ impl Energies {
 
     /// Whether this one is among them.
     pub fn contains(&self, w: f64) -> bool {
-        !self.within(w, w).is_empty()
+        self.any(w, w)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_hold_what_they_hold(
+            all in prop::collection::vec(-20.0..20.0f64, 0..60),
+            low in -25.0..25.0f64,
+            width in prop_oneof![Just(0.0), 0.0..1e-3f64, -1.0..30.0f64],
+        ) {
+            let energies = Energies::of(all.iter().copied());
+            for low in all.iter().copied().chain([low]) {
+                let high = low + width;
+                let mut held: Vec<f64> =
+                    all.iter().copied().filter(|w| (low..=high).contains(w)).collect();
+                held.sort_by(f64::total_cmp);
+                held.dedup();
+                prop_assert_eq!(energies.any(low, high), !held.is_empty());
+                prop_assert_eq!(energies.within(low, high), &held[..]);
+            }
+            prop_assert!(!energies.any(f64::NAN, 1.0) && !energies.any(0.0, f64::NAN));
+        }
     }
 }

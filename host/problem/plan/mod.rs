@@ -7,10 +7,13 @@ mod energies;
 mod odd;
 mod regular;
 
+use std::sync::{Arc, OnceLock};
+
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::table::Table;
+use rayon::prelude::*;
 
 use self::regular::Regular;
 use super::{Bands, SlabView};
@@ -28,6 +31,7 @@ pub struct BandPlan {
     table: EnergyTable,
     limits: Limits,
     nw: usize,
+    regular: Looked,
 }
 
 impl BandPlan {
@@ -60,7 +64,8 @@ impl BandPlan {
         order.extend(all.filter(|n| is_empty(n) && is_far(n)));
         let wx = order.iter().flat_map(|&n| energies(n)).copied().collect();
         let table = EnergyTable { wx, half };
-        BandPlan { order, plain, occupied, far_begin, poles, table, limits, nw: bands.nw() }
+        let (nw, regular) = (bands.nw(), Looked::default());
+        BandPlan { order, plain, occupied, far_begin, poles, table, limits, nw, regular }
     }
 
     /// Bands (0-based) in the plan's order.
@@ -125,8 +130,11 @@ impl BandPlan {
 
     /// The odd poles of a slab of this problem, for kernels that take these.
     pub fn odd(&self, slab: SlabView, takes: Poles) -> OddPoles {
-        let occupied = &self.table.wx[..self.occupied * self.nw];
-        let regular = Regular::of(&self.table.wx, occupied, self.limits, self.taken(takes));
+        let taken = self.taken(takes);
+        let regular = self.regular.of(taken, || {
+            let occupied = &self.table.wx[..self.occupied * self.nw];
+            Regular::of(&self.table.wx, occupied, self.limits, taken)
+        });
         OddPoles::of(slab, |pole| regular.holds(pole))
     }
 
@@ -147,17 +155,34 @@ impl BandPlan {
 
     /// A matrix with a column for each band, given by its columns, in the plan's order, with zeros added to
     /// each column up to `padded` rows.
-    pub fn reordered<'a, T: Copy + Default + 'a>(
+    pub fn reordered<'a, T: Copy + Default + Send + Sync + 'a>(
         &self,
         padded: usize,
-        column: impl Fn(usize) -> &'a [T],
+        column: impl Fn(usize) -> &'a [T] + Sync,
     ) -> Vec<T> {
         let mut columns = vec![T::default(); padded * self.order.len()];
-        for (to, &n) in columns.chunks_mut(padded).zip(&self.order) {
+        columns.par_chunks_mut(padded).zip(&self.order).for_each(|(to, &n)| {
             let from = column(n);
             to[..from.len()].copy_from_slice(from);
-        }
+        });
         columns
+    }
+}
+
+/// Which poles are regular, for kernels that take any and for those that take real ones: found out when it is
+/// first asked for, and told by the rest of the plan.
+#[derive(Clone, Debug, Default)]
+struct Looked([OnceLock<Arc<Regular>>; 2]);
+
+impl Looked {
+    fn of(&self, poles: Poles, find: impl FnOnce() -> Regular) -> &Regular {
+        self.0[poles as usize].get_or_init(|| Arc::new(find()))
+    }
+}
+
+impl PartialEq for Looked {
+    fn eq(&self, _: &Looked) -> bool {
+        true
     }
 }
 

@@ -24,6 +24,7 @@ const MOST_CANCELLATION: f64 = 32.0;
 const SMALLEST: f64 = 2e-6;
 
 /// What a pole must be for the fast loops.
+#[derive(Debug)]
 pub struct Regular {
     poles: Poles,
     /// Of the larger of the two parts.
@@ -88,7 +89,7 @@ impl Regular {
         let (least, most) = (least.max(0.0).sqrt(), most.sqrt());
         // The ends themselves are rounded.
         let room = 4.0 * f64::EPSILON * (pole.re.abs() + most);
-        let any = |low: f64, high: f64| !self.energies.within(low - room, high + room).is_empty();
+        let any = |low: f64, high: f64| self.energies.any(low - room, high + room);
         any(pole.re + least, pole.re + most) || any(pole.re - most, pole.re - least)
     }
 }
