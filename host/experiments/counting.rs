@@ -26,6 +26,9 @@ const MAX_TERMS: u64 = 12_000_000;
 ///
 /// # Errors
 /// Those of [`Problem::new`], for a sample that breaks its rules, and of [`Slabs::part`].
+///
+/// # Panics
+/// Never: a problem has a slab.
 pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTerm> {
     let slabs = problem.into();
     let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;

@@ -38,7 +38,7 @@ impl Crew<'_> {
 /// A problem as this process has it.
 pub enum Loaded<'a> {
     /// All in memory.
-    Whole(Problem),
+    Whole(Box<Problem>),
     /// Slab by slab.
     Parts {
         /// What the slabs have in common.
@@ -71,7 +71,7 @@ impl<'a> Loaded<'a> {
         let again = if of_processor(crew) { extents.bytes_of(Of::Bands) } else { 0 };
         let is_alone = crew.ranks.size() == 1;
         if is_alone && extents.bytes().saturating_add(again + BESIDE) <= room {
-            return Ok(Loaded::Whole(source.load()?));
+            return Ok(Loaded::Whole(source.load()?.into()));
         }
         let bands = extents.bytes_of(Of::Bands).saturating_add(again + BESIDE);
         if bands > room {
@@ -122,7 +122,7 @@ impl<'a> Loaded<'a> {
     /// In slabs of so many `igp`.
     pub fn slabs(&self, igp: usize) -> Slabs<'_> {
         match self {
-            Loaded::Whole(problem) => Slabs::from(problem).of_size(igp),
+            Loaded::Whole(problem) => Slabs::from(problem.as_ref()).of_size(igp),
             Loaded::Parts { frame, source, .. } => Slabs::new(frame, source.as_ref(), igp),
         }
     }

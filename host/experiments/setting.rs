@@ -149,6 +149,9 @@ impl<'a> Setting<'a> {
 ///
 /// # Errors
 /// Those of [`checkpoint::slab_of`].
+///
+/// # Panics
+/// Never: rank 0 sends eight bytes.
 pub fn slab_of(path: &Path, ranks: &dyn Ranks) -> Result<Option<usize>> {
     let found = if ranks.is_root() { checkpoint::slab_of(path)? } else { None };
     let bytes = ranks.broadcast((found.unwrap_or(0) as u64).to_ne_bytes().to_vec());

@@ -16,7 +16,7 @@ type Number = Complex<TwoFloat>;
 /// # Errors
 /// Those of [`Slabs::part`].
 pub fn evaluate(slabs: Slabs) -> Result<Evaluation> {
-    let columns = columns(slabs, |bands, slab, igp| column(bands, slab, igp))?;
+    let columns = columns(slabs, column)?;
     let mut totals = vec![[Part::ZERO; 2]; slabs.frame().nw()];
     for column in &columns {
         for (total, parts) in totals.iter_mut().zip(column) {

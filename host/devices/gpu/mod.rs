@@ -9,6 +9,7 @@ mod odd;
 mod placed;
 pub mod ptx;
 mod ring;
+mod uploads;
 mod worker;
 pub mod yardstick;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gpp_kernels::plan::Poles;
 
 use super::driver::Buffer;
-use super::placed::{Uploads, pointer};
+use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::{Frame, OddPoles, SlabView};
 

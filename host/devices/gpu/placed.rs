@@ -11,68 +11,13 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::driver::{Buffer, Context, Stream};
+use super::driver::Buffer;
 use super::odd::{FoundPoles, OddBuffers};
-use super::ring::Ring;
-use crate::error::{Error, Result};
+use super::uploads::{Uploads, pointer};
+use crate::error::Result;
+use crate::problem::SlabView;
 use crate::problem::layout::{BandArrays, aqsm_local};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Frame, SlabView};
-
-/// Where uploads go, and what of.
-pub struct Uploads<'a> {
-    pub context: &'a Context,
-    pub stream: &'a Stream,
-    pub problem: &'a Frame,
-    pub ring: &'a mut Ring,
-    /// Whether what other layouts have of their own makes room.
-    pub one_layout: bool,
-    /// What was enqueued.
-    pub bytes: u64,
-}
-
-impl Uploads<'_> {
-    /// Memory of the device that `values` are enqueued for.
-    fn of<T: Pod>(&mut self, what: &'static str, values: &[T]) -> Result<Buffer<T>> {
-        let mut room = None;
-        self.fill(what, &mut room, values, 0)?;
-        Ok(room.expect("filled"))
-    }
-
-    /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
-    /// small.
-    pub fn fill<T: Pod>(
-        &mut self,
-        what: &'static str,
-        room: &mut Option<Buffer<T>>,
-        values: &[T],
-        spare: usize,
-    ) -> Result<()> {
-        let kept = room.take().filter(|buffer| buffer.len() >= values.len());
-        let buffer = match kept {
-            Some(buffer) => buffer,
-            None => {
-                let length = values.len() + spare;
-                self.require(what, (length * size_of::<T>()) as u64)?;
-                self.context.buffer(what, length)?
-            }
-        };
-        self.ring.upload(values, &buffer, self.context, self.stream)?;
-        self.bytes += size_of_val(values) as u64;
-        *room = Some(buffer);
-        Ok(())
-    }
-
-    /// Fails where less than `needed` bytes are free.
-    fn require(&self, what: &str, needed: u64) -> Result<()> {
-        let (free, _) = self.context.memory()?;
-        if needed > free {
-            let what = format!("{what} of {}", self.problem.name());
-            return Err(Error::Memory { place: "device", what, needed, free });
-        }
-        Ok(())
-    }
-}
 
 /// The arrays of the bands in one layout.
 pub struct BandBuffers {
@@ -257,9 +202,4 @@ impl PlacedSlab {
     pub fn odd(&self, takes: Poles) -> &OddBuffers {
         &self.odd[takes as usize]
     }
-}
-
-/// Where an array in place is.
-pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
-    room.as_ref().expect("it is in place").pointer()
 }

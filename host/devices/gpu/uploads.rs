@@ -1,0 +1,68 @@
+//! Uploads of arrays, to memory that is there already where that is large enough.
+
+use bytemuck::Pod;
+
+use super::driver::{Buffer, Context, Stream};
+use super::ring::Ring;
+use crate::error::{Error, Result};
+use crate::problem::Frame;
+
+/// Where uploads go, and what of.
+pub struct Uploads<'a> {
+    pub context: &'a Context,
+    pub stream: &'a Stream,
+    pub problem: &'a Frame,
+    pub ring: &'a mut Ring,
+    /// Whether what other layouts have of their own makes room.
+    pub one_layout: bool,
+    /// What was enqueued.
+    pub bytes: u64,
+}
+
+impl Uploads<'_> {
+    /// Memory of the device that `values` are enqueued for.
+    pub fn of<T: Pod>(&mut self, what: &'static str, values: &[T]) -> Result<Buffer<T>> {
+        let mut room = None;
+        self.fill(what, &mut room, values, 0)?;
+        Ok(room.expect("filled"))
+    }
+
+    /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
+    /// small.
+    pub fn fill<T: Pod>(
+        &mut self,
+        what: &'static str,
+        room: &mut Option<Buffer<T>>,
+        values: &[T],
+        spare: usize,
+    ) -> Result<()> {
+        let kept = room.take().filter(|buffer| buffer.len() >= values.len());
+        let buffer = match kept {
+            Some(buffer) => buffer,
+            None => {
+                let length = values.len() + spare;
+                self.require(what, (length * size_of::<T>()) as u64)?;
+                self.context.buffer(what, length)?
+            }
+        };
+        self.ring.upload(values, &buffer, self.context, self.stream)?;
+        self.bytes += size_of_val(values) as u64;
+        *room = Some(buffer);
+        Ok(())
+    }
+
+    /// Fails where less than `needed` bytes are free.
+    pub fn require(&self, what: &str, needed: u64) -> Result<()> {
+        let (free, _) = self.context.memory()?;
+        if needed > free {
+            let what = format!("{what} of {}", self.problem.name());
+            return Err(Error::Memory { place: "device", what, needed, free });
+        }
+        Ok(())
+    }
+}
+
+/// Where an array in place is.
+pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
+    room.as_ref().expect("it is in place").pointer()
+}
