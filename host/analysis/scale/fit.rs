@@ -64,11 +64,9 @@ fn squares(points: &[([f64; 2], f64)], main: usize) -> [f64; 2] {
     };
     let determinant = xx * zz - xz * xz;
     // Two directions that differ by less than rounding are one.
-    if !(determinant > 1e-9 * xx * zz) {
-        return only(main);
-    }
+    let tells = determinant > 1e-9 * xx * zz;
     let both = [(zz * xy - xz * zy) / determinant, (xx * zy - xz * xy) / determinant];
-    if both.iter().all(|factor| *factor >= 0.0) { both } else { only(main) }
+    if tells && both.iter().all(|factor| *factor >= 0.0) { both } else { only(main) }
 }
 
 #[cfg(test)]
