@@ -13,6 +13,7 @@ use gpp::record::comparison::Comparison;
 use gpp::record::profile::Profile;
 use gpp::record::race::{Race, Racer, Side};
 use gpp::record::run::Run;
+use gpp::record::scale::Scale;
 use gpp::record::scaling::Scaling;
 use gpp::record::system::Poles;
 use gpp::record::times::Times;
@@ -73,6 +74,10 @@ fn every_archived_record_is_read_and_written() {
             "race" => {
                 assert!(both_ways::<Race>(&path).passed());
                 6
+            }
+            "scale" => {
+                assert!(both_ways::<Scale>(&path).passed());
+                continue;
             }
             // The map of the texts' figures, which is no record.
             "figures" => continue,

@@ -184,7 +184,7 @@ fn roofline_as_png() -> Result<(), Failed> {
 
 fn page() -> Result<String, Failed> {
     let run = run();
-    Ok(html::page(&run, &sections(&run, None), &profiles(), &ceilings())?)
+    Ok(html::page(&run, &sections(&run, None), &profiles(), &ceilings(), None)?)
 }
 
 fn page_is_self_contained() -> Result<(), Failed> {

@@ -6,6 +6,7 @@ pub mod outcomes;
 pub mod parity;
 pub mod race;
 pub mod roofline;
+pub mod scale;
 pub mod scaling;
 pub mod speed_ups;
 pub mod table1;

@@ -11,6 +11,7 @@ mod profile;
 mod report;
 mod roofline;
 mod run;
+mod scale;
 mod scaling;
 mod shell;
 mod table;
@@ -44,14 +45,9 @@ pub fn main() -> ExitCode {
         Ok(ranks) => ranks,
         Err(error) => return failed(&error.into(), &Alone),
     };
-    let done = match (cli.command, ranks.size()) {
-        (None, _) => run::run(&cli.run, ranks.as_ref()),
-        (Some(command), 1) => self::command(&command),
-        (Some(_), size) => Err(Error::Data {
-            origin: "the launcher of MPI".into(),
-            what: format!("{size} ranks share a run, and no subcommand"),
-        }
-        .into()),
+    let done = match cli.command {
+        None => run::run(&cli.run, ranks.as_ref()),
+        Some(command) => self::command(&command, ranks.as_ref()),
     };
     match done {
         Ok(code) => code,
@@ -59,8 +55,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn command(command: &Command) -> anyhow::Result<ExitCode> {
+fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Scale(args) => scale::scale(args, ranks),
+        _ if ranks.size() > 1 => {
+            let what =
+                format!("{} ranks share a run or a scale, and no other command", ranks.size());
+            Err(Error::Data { origin: "the launcher of MPI".into(), what }.into())
+        }
         Command::List(args) => info::list(args),
         Command::Generate(args) => generate::generate(args),
         Command::Info(args) => info::info(args),

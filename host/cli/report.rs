@@ -24,7 +24,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
     let inputs = records.files();
     check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let page = html::page(&run, &sections, &records.profiles, &records.ceilings)
+    let scale = records.scale()?;
+    let page = html::page(&run, &sections, &records.profiles, &records.ceilings, scale.as_ref())
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
     replace(&output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;

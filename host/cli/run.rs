@@ -55,10 +55,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let mut options = options(back_end)?;
     super::require_vectors(place, &options.versions)?;
     options.require_effect_on(devices[0])?;
-    if back_end == BackEnd::Cpu && limits.device.is_some() {
-        let what = "has no effect on a CPU: --host-memory limits its arrays".into();
-        return Err(Error::Data { origin: "--device-memory".into(), what }.into());
-    }
+    limits.require_effect_on(back_end)?;
 
     let crew = Crew { devices: &devices, ranks };
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;

@@ -13,6 +13,7 @@ pub mod parting;
 pub mod profile;
 pub mod race;
 pub mod run;
+pub mod scale;
 pub mod scaling;
 pub mod setting;
 pub mod source;

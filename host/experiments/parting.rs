@@ -1,6 +1,6 @@
 //! How a problem is parted: what is in memory of it at a time, and how large its slabs are.
 
-use crate::catalogue::Kernel;
+use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::Device;
 use crate::error::{Error, Result};
 use crate::problem::kept::Kept;
@@ -17,6 +17,20 @@ pub struct Limits {
     pub host: Option<u64>,
     /// `igp` of a slab.
     pub slab: Option<usize>,
+}
+
+impl Limits {
+    /// Fails where a limit means nothing to what the kernels run on.
+    ///
+    /// # Errors
+    /// [`Error::Data`] that names the flag.
+    pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
+        if back_end == BackEnd::Cpu && self.device.is_some() {
+            let what = "has no effect on a CPU: --host-memory limits its arrays".into();
+            return Err(Error::Data { origin: "--device-memory".into(), what });
+        }
+        Ok(())
+    }
 }
 
 /// Who shares a problem.
@@ -194,6 +208,11 @@ impl<'a> Loaded<'a> {
         }
         Ok((most, most < groups))
     }
+}
+
+/// The groups of a slab where memory sets no bound to it.
+pub fn evenly(groups: usize, workers: usize) -> usize {
+    balanced(groups, workers, groups, false)
 }
 
 /// The groups of a slab, at most `most`, for which the worker with most has least to do: of those the

@@ -142,7 +142,7 @@ pub fn name([nbands, ngpown, ncouls, nw]: [usize; 4]) -> String {
 
 /// The version whose sums others are compared with: made for the back end, its terms written as the
 /// definition has them.
-fn judge(back_end: BackEnd) -> Kernel {
+pub(super) fn judge(back_end: BackEnd) -> Kernel {
     let id = match back_end {
         BackEnd::Gpu => "v3",
         BackEnd::Cpu => "cpu:blocked",
@@ -150,11 +150,11 @@ fn judge(back_end: BackEnd) -> Kernel {
     catalogue::find(id).expect("the journeys have both").kernel
 }
 
-/// Sums evaluated now, or a judge's where that would take too long.
-fn reference(engine: &mut Engine, judge: Kernel) -> Result<Reference> {
+/// Golden sums or sums evaluated now, or a judge's where that would take too long.
+pub(super) fn reference(engine: &mut Engine, judge: Kernel) -> Result<Reference> {
     let problem = engine.problem();
     let quiet = Progress { shown: false };
-    if problem.terms() <= EVALUATED
+    if (problem.terms() <= EVALUATED || reference::is_golden(problem))
         && let Some(reference) = reference::of(engine.slabs(), quiet)?
     {
         return Ok(reference);

@@ -115,34 +115,38 @@ impl<'a> Setting<'a> {
     }
 
     /// How the problem is parted, for rank 0; none where it is not.
-    ///
-    /// # Panics
-    /// Never: what is read was written by the same program.
     pub fn parting(&self) -> Option<Parting> {
         if self.is_plain() {
             return None;
         }
-        let Crew { devices, ranks } = self.crew;
-        let place = |device: &&dyn Device| Place {
-            rank: ranks.rank(),
-            host: sysinfo::System::host_name().ok(),
-            device: device.info().clone(),
-        };
-        let own: Vec<Place> = devices.iter().map(place).collect();
-        let own = serde_json::to_vec(&own).expect("texts and numbers under names");
-        let read = |places: &Vec<u8>| -> Vec<Place> {
-            serde_json::from_slice(places).expect("the same program wrote it")
-        };
         Some(Parting {
             igp: self.slabs.igp(),
             slabs: self.slabs.count(),
             in_memory: self.whole.is_some(),
             device_memory: self.limits.device,
             host_memory: self.limits.host,
-            ranks: ranks.size(),
-            places: ranks.gather(&own)?.iter().flat_map(read).collect(),
+            ranks: self.crew.ranks.size(),
+            places: places(self.crew)?,
         })
     }
+}
+
+/// Where the workers are, for rank 0. Collective.
+///
+/// # Panics
+/// Never: what is read was written by the same program.
+pub fn places(crew: Crew) -> Option<Vec<Place>> {
+    let place = |device: &&dyn Device| Place {
+        rank: crew.ranks.rank(),
+        host: sysinfo::System::host_name().ok(),
+        device: device.info().clone(),
+    };
+    let own: Vec<Place> = crew.devices.iter().map(place).collect();
+    let own = serde_json::to_vec(&own).expect("texts and numbers under names");
+    let read = |places: &Vec<u8>| -> Vec<Place> {
+        serde_json::from_slice(places).expect("the same program wrote it")
+    };
+    Some(crew.ranks.gather(&own)?.iter().flat_map(read).collect())
 }
 
 /// The size of slabs of a checkpoint that is there. Rank 0 reads it for all.

@@ -12,6 +12,7 @@ pub mod profile;
 pub mod provenance;
 pub mod race;
 pub mod run;
+pub mod scale;
 pub mod scaling;
 pub mod system;
 pub mod times;
@@ -98,6 +99,8 @@ pub enum Kind {
     Clock,
     /// [`race::Race`].
     Race,
+    /// [`scale::Scale`].
+    Scale,
 }
 
 impl Kind {
@@ -112,6 +115,7 @@ impl Kind {
             Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
             Kind::Race => "a comparison on a processor",
+            Kind::Scale => "a scaling over devices",
         }
     }
 }
@@ -128,6 +132,7 @@ struct Marks {
     points: Option<IgnoredAny>,
     l2_bytes: Option<IgnoredAny>,
     racers: Option<IgnoredAny>,
+    measured: Option<IgnoredAny>,
 }
 
 impl Marks {
@@ -140,6 +145,7 @@ impl Marks {
             (&self.points, Kind::Scaling),
             (&self.l2_bytes, Kind::Clock),
             (&self.racers, Kind::Race),
+            (&self.measured, Kind::Scale),
             (&self.results, of_results),
         ];
         marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind)

@@ -120,13 +120,17 @@ impl Reference {
     }
 }
 
-/// Whether a problem has a reference, or one can be evaluated.
-pub fn is_known(problem: &Frame) -> bool {
-    let is_golden = match problem.origin() {
+/// Whether there are golden sums of a problem.
+pub fn is_golden(problem: &Frame) -> bool {
+    match problem.origin() {
         Origin::System(system, seed) => golden::find(&system.name, *seed).is_some(),
         _ => false,
-    };
-    problem.stored().is_some() || is_golden || problem.terms() <= MAX_SERIAL_TERMS
+    }
+}
+
+/// Whether a problem has a reference, or one can be evaluated.
+pub fn is_known(problem: &Frame) -> bool {
+    problem.stored().is_some() || is_golden(problem) || problem.terms() <= MAX_SERIAL_TERMS
 }
 
 /// The reference of a problem: stored with it, golden, or evaluated now where that is not too much.

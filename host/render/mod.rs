@@ -10,6 +10,7 @@ mod labels;
 pub mod profiles;
 pub mod race;
 pub mod results;
+pub mod scale;
 pub mod scaling;
 pub mod table;
 pub mod table1;

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
-use super::slabs::SlabArgs;
+use super::slabs::{MemoryArgs, SlabArgs};
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
@@ -111,6 +111,53 @@ pub struct ScalingArgs {
     /// Timed runs of each point
     #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     pub repeat: usize,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `scale`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp scale -s si510 -d gpu:all          over the GPUs of this host
+  mpirun -n 4 gpp scale -s si510         over ranks with a GPU each
+  gpp scale -d cpu -s demo               over the cores of the processor
+`gpp scaling` times a version on one device against the extents of the problem.")]
+pub struct ScaleArgs {
+    /// Kernel version, one, made for the devices
+    #[arg(short = 'v', long, value_name = "V", default_value = "best")]
+    pub version: String,
+
+    /// Built-in system, see `gpp list`; by default si214, on a CPU demo
+    #[arg(short, long, value_name = "NAME")]
+    pub system: Option<String>,
+
+    /// Seed of the system
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Strong scaling only: the system as it is
+    #[arg(long)]
+    pub strong: bool,
+
+    /// Weak scaling only: each member with the same part of the system's G′
+    #[arg(long, conflicts_with = "strong")]
+    pub weak: bool,
+
+    /// One run of each point, of one, two and all members only
+    #[arg(long, conflicts_with = "repeat")]
+    pub quick: bool,
+
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    /// Timed runs of each point, by default 5
+    #[arg(short, long, value_name = "N", value_parser = at_least_one)]
+    pub repeat: Option<usize>,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

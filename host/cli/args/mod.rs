@@ -10,7 +10,7 @@ mod stored;
 use clap::{Parser, Subcommand};
 
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
-pub use measuring::{CompareArgs, Format, RunArgs, ScalingArgs, TableArgs, TuneArgs};
+pub use measuring::{CompareArgs, Format, RunArgs, ScaleArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
 pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineArgs};
@@ -79,8 +79,11 @@ pub enum Command {
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels
     Tune(TuneArgs),
-    /// Time a version against each extent, on systems of its own: it takes no --system or --input
+    /// Time a version against each extent of a problem, on one device and systems of its own: it takes no
+    /// --system or --input
     Scaling(ScalingArgs),
+    /// Time a version over 1, 2, 4, … devices, ranks or cores, and predict it for thousands
+    Scale(ScaleArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
     /// Fill the figures of README and docs in from the archived runs

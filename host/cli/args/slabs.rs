@@ -8,10 +8,10 @@ use clap::{Args, ValueHint};
 use super::measure::at_least_one;
 use crate::experiments::parting::Limits;
 
-/// Slabs: ranges of G′ that several devices share, or that follow each other where memory is short.
+/// How much memory to take for arrays.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Slabs")]
-pub struct SlabArgs {
+pub struct MemoryArgs {
     /// Memory to take of each GPU for arrays, as 2GiB; what does not fit streams slab by slab. By default
     /// all that is free
     #[arg(long, value_name = "LIMIT", value_parser = bytes)]
@@ -20,6 +20,25 @@ pub struct SlabArgs {
     /// The same of the host, for all ranks on it
     #[arg(long, value_name = "LIMIT", value_parser = bytes)]
     pub host_memory: Option<ByteSize>,
+}
+
+impl MemoryArgs {
+    /// What is said of memory.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            device: self.device_memory.map(|limit| limit.as_u64()),
+            host: self.host_memory.map(|limit| limit.as_u64()),
+            slab: None,
+        }
+    }
+}
+
+/// Slabs: ranges of G′ that several devices share, or that follow each other where memory is short.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Slabs")]
+pub struct SlabArgs {
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// G′ vectors of a slab, a multiple of a kernel's groups; by default what memory holds and devices
     /// share evenly
@@ -35,11 +54,7 @@ pub struct SlabArgs {
 impl SlabArgs {
     /// What is said of memory and slabs.
     pub fn limits(&self) -> Limits {
-        Limits {
-            device: self.device_memory.map(|limit| limit.as_u64()),
-            host: self.host_memory.map(|limit| limit.as_u64()),
-            slab: self.slab,
-        }
+        Limits { slab: self.slab, ..self.memory.limits() }
     }
 }
 

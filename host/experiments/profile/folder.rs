@@ -9,6 +9,7 @@ use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
+use crate::record::scale::Scale;
 use crate::record::{self, text};
 
 /// The ceilings' file in a folder of profiles.
@@ -16,6 +17,9 @@ pub const CEILINGS: &str = "ceilings.json";
 
 /// The run's file in a folder of profiles.
 pub const RUN: &str = "run.json";
+
+/// The file of a scaling over devices in a folder of profiles; there need be none.
+pub const SCALE: &str = "scale.json";
 
 /// One system's profiles and the ceilings of their device.
 pub struct Records {
@@ -51,20 +55,35 @@ impl Records {
         let path = self.folder.join(RUN);
         let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
         let run: Run = record::read_or(&path, &remedy)?;
-        if run.system.name != self.system {
-            let (of, beside) = (&run.system.name, &self.system);
-            return Err(wrong(
-                &path,
-                format!("is of {of}, the profiles beside it are of {beside}"),
-            ));
-        }
+        self.require_same(&path, &run.system.name)?;
         Ok(run)
+    }
+
+    /// The scaling over devices, where there is one.
+    ///
+    /// # Errors
+    /// As [`Records::run`].
+    pub fn scale(&self) -> Result<Option<Scale>> {
+        let path = self.folder.join(SCALE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let scale: Scale = record::read(&path)?;
+        self.require_same(&path, &scale.system.name)?;
+        Ok(Some(scale))
+    }
+
+    fn require_same(&self, path: &Path, of: &str) -> Result<()> {
+        if of == self.system {
+            return Ok(());
+        }
+        Err(wrong(path, format!("is of {of}, the profiles beside it are of {}", self.system)))
     }
 
     /// The files that were read, or will be.
     pub fn files(&self) -> Vec<PathBuf> {
         let profiles = self.profiles.iter().map(|p| path(&self.folder, &p.version));
-        profiles.chain([CEILINGS, RUN].map(|name| self.folder.join(name))).collect()
+        profiles.chain([CEILINGS, RUN, SCALE].map(|name| self.folder.join(name))).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod counts;
 mod device;
 mod lines;
+mod scale;
 mod stalls;
 mod times;
 mod versions;
@@ -15,6 +16,7 @@ use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
+use crate::record::scale::Scale;
 use crate::render::chart;
 
 const STYLE: &str = "
@@ -32,7 +34,7 @@ svg { max-width: 100%; height: auto } .note { color: #56616d; font-size: .9rem }
 .stack { display: flex; height: 1.1rem; min-width: 16rem } .stack span { display: block }
 ";
 
-/// The page of one run and its profiles.
+/// The page of one run and its profiles, and of a scaling over devices where there is one.
 ///
 /// # Errors
 /// What a chart could not draw.
@@ -41,6 +43,7 @@ pub fn page(
     sections: &[Section],
     profiles: &[Profile],
     ceilings: &Ceilings,
+    scale: Option<&Scale>,
 ) -> Result<String, ChartError> {
     let title = format!("GPP on {}: {}", ceilings.device, run.system.name);
     let mut figures = Vec::new();
@@ -87,6 +90,7 @@ pub fn page(
                 }
                 (stalls::stalls(profiles))
                 (lines::source_lines(profiles))
+                @if let Some(scale) = scale { (scale::scale(scale)) }
                 (reproduce(&run.system.name))
             }
         }

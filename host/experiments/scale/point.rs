@@ -1,0 +1,108 @@
+//! One point of a scaling.
+
+use super::judge::Judge;
+use crate::catalogue::Kernel;
+use crate::engine::{Calculation, Engine};
+use crate::error::Result;
+use crate::experiments::measure::{judged, same_bits};
+use crate::problem::Slabs;
+use crate::ranks::Ranks;
+use crate::record::parting::Work;
+use crate::record::scale::{Data, Law, Measured};
+use crate::record::times::{Repetition, Times};
+
+/// Repeated calculations.
+pub struct Sampled {
+    /// Where the slabs were.
+    pub data: Data,
+    times: Times,
+    gather_s: Option<f64>,
+    last: Calculation,
+    deterministic: bool,
+}
+
+/// Repeats a calculation. Slabs that do not stay in place come from the host's memory, whatever was asked
+/// for. Collective.
+///
+/// # Errors
+/// Those of the engine.
+///
+/// # Panics
+/// Where `repetition` has no timed run.
+pub fn sampled(
+    engine: &mut Engine,
+    ranks: &dyn Ranks,
+    kernel: Kernel,
+    repetition: Repetition,
+    data: Data,
+) -> Result<Sampled> {
+    // What is made, loaded and uploaded once is part of no time.
+    let mut last = engine.run(kernel)?;
+    let (mut seconds, mut gathers, mut deterministic) = (Vec::new(), Vec::new(), true);
+    for run in 0..repetition.runs() {
+        if data == Data::Host {
+            engine.forget();
+        }
+        let calculation = engine.run(kernel)?;
+        deterministic &= same_bits(&calculation.sums, &last.sums);
+        last = calculation;
+        if run >= repetition.warmup {
+            seconds.push(last.seconds);
+            let longest = last.shares.iter().map(|share| share.busy_s).fold(0.0, f64::max);
+            gathers.push((last.seconds - longest).max(0.0));
+        }
+    }
+    let comes = last.shares.iter().any(|share| share.uploaded > 0 || share.source_s > 0.0);
+    let comes = ranks.broadcast(vec![u8::from(comes)]) == [1];
+    Ok(Sampled {
+        data: if comes { Data::Host } else { data },
+        times: Times::of(seconds),
+        gather_s: (last.shares.len() > 1).then(|| Times::of(gathers).median),
+        last,
+        deterministic,
+    })
+}
+
+/// Where it is on its line, and what was found there.
+pub struct Point<'a> {
+    pub law: Law,
+    pub members: usize,
+    pub slabs: Slabs<'a>,
+    /// Whether any members give the same bits.
+    pub is_exact: bool,
+    pub sampled: Sampled,
+}
+
+impl Point<'_> {
+    /// What is recorded of it.
+    ///
+    /// # Errors
+    /// Those of evaluating.
+    pub fn judged(self, judge: &Judge) -> Result<Measured> {
+        let Point { law, members, slabs, is_exact, sampled } = self;
+        let Sampled { data, times, gather_s, last, deterministic } = sampled;
+        let as_one = is_exact.then(|| same_bits(&last.sums, &judge.base));
+        let sums = slabs.frame().start().plus(&last.sums);
+        let bits_differ = !deterministic || as_one == Some(false);
+        let verification = judged(slabs, &sums, Some(&judge.reference), !bits_differ)?;
+        let work = Work::of(last.shares, None, 0);
+        Ok(Measured {
+            law,
+            data,
+            members,
+            ngpown: slabs.frame().header().ngpown,
+            igp: slabs.igp(),
+            slabs: slabs.count(),
+            times,
+            gather_s,
+            imbalance: work.imbalance,
+            shares: work.shares,
+            same_bits: as_one,
+            outcome: verification.outcome,
+            reference: verification.reference,
+            speed_up: None,
+            efficiency: None,
+            modelled: None,
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! A system on teams of several sizes.
+
+use super::Options;
+use super::all::All;
+use super::judge::Judge;
+use super::point::{Point, sampled};
+use crate::catalogue::Kernel;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::experiments::parting::{Crew, Loaded, evenly};
+use crate::experiments::setting::Setting;
+use crate::problem::System;
+use crate::problem::synthesis::Synthesis;
+use crate::process::progress::Progress;
+use crate::record::scale::{Data, Law, Measured, Over};
+
+/// What teams are measured with.
+pub struct Teams<'a> {
+    pub all: All<'a>,
+    pub options: &'a Options,
+    pub kernel: Kernel,
+    /// `igp` of its groups; none where a slab is one.
+    pub groups: Option<usize>,
+    pub law: Law,
+    /// Whether one member is measured with slabs of other sizes as well.
+    pub calibrates: bool,
+}
+
+impl Teams<'_> {
+    /// Measures teams of so many members on a system; `done` is given the points of each, for rank 0.
+    ///
+    /// # Errors
+    /// Those of making the system and of the devices.
+    pub fn measure(
+        &self,
+        system: &System,
+        counts: &[usize],
+        mut done: impl FnMut(Vec<Measured>),
+    ) -> Result<()> {
+        let Teams { all, options, .. } = *self;
+        let load = |crew: Crew| {
+            let quiet = Progress { shown: false };
+            let source = Box::new(Synthesis::new(system, options.seed, quiet));
+            Loaded::of(source, crew, options.limits)
+        };
+        // Of several ranks each has its part.
+        let held = if all.over == Over::Ranks { None } else { all.first(1, load)? };
+        let judge = all.first(1, |crew| match &held {
+            Some(held) => self.judge(held, crew),
+            None => self.judge(&load(crew)?, crew),
+        })?;
+        for &members in counts {
+            let found = all.first(members, |crew| match &held {
+                Some(held) => self.team(held, crew, members, judge.as_ref()),
+                None => {
+                    let loaded = load(crew)?;
+                    let igp = loaded.igp(&[self.kernel], crew, options.limits)?;
+                    self.team(&loaded.for_slabs(igp), crew, members, judge.as_ref())
+                }
+            })?;
+            done(found.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// What one member finds.
+    fn judge(&self, loaded: &Loaded, crew: Crew) -> Result<Judge> {
+        let igp = loaded.igp(&[self.kernel], crew, self.options.limits)?;
+        Judge::new(&mut self.engine(loaded, crew, igp)?, self.kernel)
+    }
+
+    fn engine<'e>(&self, loaded: &'e Loaded, crew: Crew<'e>, igp: usize) -> Result<Engine<'e>> {
+        let (slabs, limits) = (loaded.slabs(igp), self.options.limits);
+        let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint: None };
+        setting.engine(&[self.kernel])
+    }
+
+    /// The points of a team.
+    fn team(
+        &self,
+        loaded: &Loaded,
+        crew: Crew,
+        members: usize,
+        judge: Option<&Judge>,
+    ) -> Result<Vec<Measured>> {
+        let Teams { all, options, kernel, groups, law, calibrates } = *self;
+        let transfers = crew.devices[0].free_memory()?.is_some();
+        let igp = loaded.igp(&[kernel], crew, options.limits)?;
+        let mut found = Vec::new();
+        let mut take = |engine: &mut Engine, law: Law, data: Data| -> Result<Data> {
+            let sampled = sampled(engine, crew.ranks, kernel, options.repetition, data)?;
+            let data = sampled.data;
+            if let Some(judge) = judge {
+                let is_exact = groups.is_some();
+                let slabs = engine.slabs();
+                found.push(Point { law, members, slabs, is_exact, sampled }.judged(judge)?);
+            }
+            Ok(data)
+        };
+
+        let mut engine = self.engine(loaded, crew, igp)?;
+        let stays = take(&mut engine, law, Data::Place)? == Data::Place;
+        // One slab's transfer is hidden by nothing: from the host's memory one member takes several.
+        let [finer, finest] = self.finer(loaded);
+        let is_coarse = members == 1 && finer < igp;
+        if stays && transfers && !is_coarse {
+            take(&mut engine, law, Data::Host)?;
+        }
+        drop(engine);
+        if !stays || !is_coarse {
+            return Ok(found);
+        }
+        // Cores share each slab, whatever its size.
+        let calibrates = calibrates && all.over != Over::Cores;
+        if calibrates || transfers {
+            let mut engine = self.engine(loaded, crew, finer)?;
+            if calibrates {
+                take(&mut engine, Law::Slabs, Data::Place)?;
+            }
+            if transfers {
+                take(&mut engine, law, Data::Host)?;
+            }
+        }
+        if calibrates && finest < finer {
+            take(&mut self.engine(loaded, crew, finest)?, Law::Slabs, Data::Place)?;
+        }
+        Ok(found)
+    }
+
+    /// The `igp` of slabs for one member that has several of them, and half as many or one group.
+    fn finer(&self, loaded: &Loaded) -> [usize; 2] {
+        let group = self.groups.unwrap_or(1);
+        let finer = evenly(loaded.frame().header().ngpown.div_ceil(group), 1);
+        [finer, (finer / 2).max(1)].map(|groups| groups * group)
+    }
+}

@@ -1,0 +1,224 @@
+//! The record of a version's time over more and more devices, ranks or cores, and of the model of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::parting::Place;
+use super::system::SystemInfo;
+use super::times::Times;
+use super::{Head, Kind, Record};
+use crate::engine::Share;
+use crate::reference::Source;
+use crate::reference::verify::Outcome;
+
+/// A version on a system and parts of it, on 1, 2, 4, … members and all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
+    /// The version's id.
+    pub version: String,
+    /// The system.
+    pub system: SystemInfo,
+    /// Whether it has complex modes.
+    pub complex_modes: bool,
+    /// What a member is.
+    pub over: Over,
+    /// `igp` of the groups of which slabs are made.
+    pub group: usize,
+    /// Where the members are; of cores the processor.
+    pub places: Vec<Place>,
+    /// What was measured.
+    pub measured: Vec<Measured>,
+    /// What [`crate::analysis::scale`] makes of it; null where too little was measured.
+    pub model: Option<Model>,
+}
+
+impl Record for Scale {
+    const KIND: Kind = Kind::Scale;
+}
+
+impl Scale {
+    /// Whether every point passed.
+    pub fn passed(&self) -> bool {
+        self.measured.iter().all(|measured| measured.outcome == Outcome::Passed)
+    }
+}
+
+/// What a member of a team is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// A device of this process.
+    Devices,
+    /// A process with one device.
+    Ranks,
+    /// A core of the processor; all of them share each slab.
+    Cores,
+}
+
+impl Over {
+    /// As in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Over::Devices => "devices",
+            Over::Ranks => "ranks",
+            Over::Cores => "cores",
+        }
+    }
+}
+
+/// What stays the same from one point to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Law {
+    /// The system.
+    Strong,
+    /// The `igp` of a member.
+    Weak,
+    /// System and members: slabs of another size, which tells what a slab costs beside its `igp`.
+    Slabs,
+}
+
+impl Law {
+    /// As in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Law::Strong => "strong",
+            Law::Weak => "weak",
+            Law::Slabs => "slabs",
+        }
+    }
+}
+
+/// Where the slabs are before a calculation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Data {
+    /// Where the kernels read them.
+    Place,
+    /// In the host's memory, or made or read anew where that does not hold them: their way to the kernels is
+    /// part of the time.
+    Host,
+}
+
+impl Data {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Data::Place => "in place",
+            Data::Host => "from host",
+        }
+    }
+}
+
+/// One point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What stays the same along its line.
+    pub law: Law,
+    /// Where the slabs were.
+    pub data: Data,
+    /// Members.
+    pub members: usize,
+    /// G′ vectors of the whole.
+    pub ngpown: usize,
+    /// Those of a slab; the last one may have fewer.
+    pub igp: usize,
+    /// Slabs.
+    pub slabs: usize,
+    /// Times of the calculation.
+    #[serde(rename = "time_s")]
+    pub times: Times,
+    /// Seconds from the moment when the last member was done to the end, the median; null for one member.
+    pub gather_s: Option<f64>,
+    /// What the members did in the last calculation.
+    pub shares: Vec<Share>,
+    /// How much longer than on the average the member took that took longest, over that average.
+    pub imbalance: Option<f64>,
+    /// Whether the sums have the bits of one member's; null where the kernel's groups depend on the slabs.
+    pub same_bits: Option<bool>,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What it was compared with.
+    pub reference: Option<Source>,
+    /// G′ vectors a second over those of one member, along a line of the strong or the weak law;
+    /// [`crate::analysis::scale`] finds it.
+    pub speed_up: Option<f64>,
+    /// The speed-up over the members.
+    pub efficiency: Option<f64>,
+    /// What the model says of it.
+    pub modelled: Option<Modelled>,
+}
+
+/// A point by the model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Modelled {
+    /// Seconds.
+    pub seconds: f64,
+    /// How much longer than measured, over that.
+    pub deviation: f64,
+    /// Whether the model was fitted on this point.
+    pub fitted: bool,
+}
+
+/// How long a calculation takes: the kernels of the busiest member, or its uploads where these take longer,
+/// with what neither can hide of the other, and the gather.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// What was fitted.
+    pub constants: Constants,
+    /// The points on which it was fitted have no more members than this.
+    pub fitted_up_to: usize,
+    /// The largest deviation of points on which it was not fitted, with its sign; null without such.
+    pub worst_deviation: Option<f64>,
+    /// What predictions take for granted.
+    pub assumptions: Vec<String>,
+    /// What it says of this system and others.
+    pub predictions: Vec<Prediction>,
+}
+
+/// Constants of the model. Times of other systems are in proportion to the terms of an `igp` and to the bytes
+/// of its arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constants {
+    /// Seconds that a slab takes beside its `igp`.
+    pub slab_s: f64,
+    /// Seconds of an `igp` of this system.
+    pub igp_s: f64,
+    /// Bytes a second at which a slab's arrays get to a member, what is made of them on the host included;
+    /// null where they need not.
+    pub bandwidth: Option<f64>,
+    /// Seconds of the gather for each doubling of the members.
+    pub gather_s: f64,
+    /// Seconds of the gather for each byte of the groups' sums.
+    pub gather_byte_s: f64,
+}
+
+/// A system by the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The system's name.
+    pub system: String,
+    /// Its groups: more members than these have nothing to do.
+    pub groups: usize,
+    /// Where the slabs are.
+    pub data: Data,
+    /// For 1, 2, 4, … members, no more than groups.
+    pub teams: Vec<Predicted>,
+}
+
+/// A number of members by the model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Members.
+    pub members: usize,
+    /// `igp` of a slab.
+    pub igp: usize,
+    /// Seconds.
+    pub seconds: f64,
+    /// Over one member.
+    pub speed_up: f64,
+    /// The speed-up over the members.
+    pub efficiency: f64,
+}

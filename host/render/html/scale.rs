@@ -1,0 +1,37 @@
+//! Time over more and more devices, and the model of it.
+
+use maud::{Markup, html};
+
+use crate::record::scale::Scale;
+use crate::render::results;
+use crate::render::scale::{Cells, constants, points, predicted};
+
+/// A scaling that is rated.
+pub(super) fn scale(scale: &Scale) -> Markup {
+    let over = scale.over;
+    html! {
+        h2 { "Scaling over " (over.name()) }
+        p { (scale.version) " on " (results::system(&scale.system)) "." }
+        (cells(&points(scale)))
+        p .note {
+            "Strong: the system as it is; weak: each with the same part of its G′. Data in place, or "
+            "from the host’s memory with its transfer in the time; slabs: one of the " (over.name())
+            " with slabs of other sizes."
+        }
+        @if let Some(model) = &scale.model {
+            p { "Model: " (constants(model, over)) "." }
+            (cells(&predicted(model, over)))
+            p .note { "The predictions take for granted that" }
+            ul .note { @for text in &model.assumptions { li { (text) } } }
+        }
+    }
+}
+
+fn cells(of: &Cells) -> Markup {
+    html! {
+        div .scroll { table {
+            tr { @for heading in &of.headings { th { (heading) } } }
+            @for row in &of.rows { tr { @for cell in row { td { (cell) } } } }
+        } }
+    }
+}

@@ -1,0 +1,79 @@
+//! Ranks that are threads of this process.
+
+use std::sync::{Arc, Barrier, Mutex};
+
+use gpp::ranks::Ranks;
+
+/// What ranks on threads share.
+pub struct Group {
+    size: usize,
+    barrier: Barrier,
+    sent: Mutex<Vec<Vec<u8>>>,
+    part: Mutex<Option<Arc<Group>>>,
+}
+
+impl Group {
+    /// So many of them.
+    pub fn of(size: usize) -> Arc<Group> {
+        let (sent, part) = (Mutex::new(vec![Vec::new(); size]), Mutex::new(None));
+        Arc::new(Group { size, barrier: Barrier::new(size), sent, part })
+    }
+}
+
+/// A rank that is a thread.
+pub struct OnThread {
+    pub rank: usize,
+    pub group: Arc<Group>,
+}
+
+impl OnThread {
+    /// What all send.
+    fn all(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.group.sent.lock().unwrap()[self.rank] = bytes.to_vec();
+        self.barrier();
+        let all = self.group.sent.lock().unwrap().clone();
+        self.barrier();
+        all
+    }
+}
+
+impl Ranks for OnThread {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.group.size
+    }
+
+    fn local(&self) -> (usize, usize) {
+        (self.rank, self.group.size)
+    }
+
+    fn barrier(&self) {
+        self.group.barrier.wait();
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let all = self.all(bytes);
+        self.is_root().then_some(all)
+    }
+
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.all(&bytes).swap_remove(0)
+    }
+
+    fn abort(&self, _: u8) -> ! {
+        panic!("no rank fails")
+    }
+
+    fn first(&self, size: usize) -> Option<Box<dyn Ranks>> {
+        if self.is_root() {
+            *self.group.part.lock().unwrap() = Some(Group::of(size));
+        }
+        self.barrier();
+        let group = self.group.part.lock().unwrap().clone().unwrap();
+        self.barrier();
+        (self.rank < size).then(|| Box::new(OnThread { rank: self.rank, group }) as _)
+    }
+}
