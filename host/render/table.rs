@@ -24,9 +24,10 @@ pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 
-/// Width of the terminal that standard output is, if it is one.
+/// Width of the terminal that standard output is, if it is one. The one without a width that launchers of
+/// MPI give to rank 0 is none.
 pub fn terminal() -> Option<u16> {
-    Table::new().width()
+    Table::new().width().filter(|&width| width > 0)
 }
 
 /// The table as text, at most `width` wide: columns without any value are left out, then those of
@@ -39,6 +40,9 @@ pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
         }
     }
     let mut left_out = Vec::new();
+    if width.is_none() {
+        table.force_no_tty();
+    }
     if let Some(width) = width {
         for &at in drops {
             if natural_width(&table) <= usize::from(width) {
