@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if let Err(error) = interrupt::watch() {
+    if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
     let ranks = match ranks::join() {
