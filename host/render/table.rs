@@ -24,11 +24,14 @@ pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 
-/// Width of the terminal that standard output is, if it is one. The one without a width that launchers of
-/// MPI give to rank 0 is none.
+/// Width of the terminal that standard output is, if it is one. Launchers of MPI give processes terminals of
+/// no width.
 pub fn terminal() -> Option<u16> {
-    Table::new().width().filter(|&width| width > 0)
+    Table::new().width().filter(|&width| width >= NARROWEST)
 }
+
+/// No terminal is narrower.
+const NARROWEST: u16 = 20;
 
 /// The table as text, at most `width` wide: columns without any value are left out, then those of
 /// `drops` in turn until it fits, and what is left wraps.
