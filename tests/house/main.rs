@@ -12,9 +12,10 @@ use modules::Modules;
 
 /// The folders and files of `host/` from the bottom up: each uses only those before it. The
 /// library's root and the command's `main` stand above all.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "error",
     "process",
+    "ranks",
     "catalogue",
     "problem",
     "reference",
