@@ -33,7 +33,6 @@ fn a_run_that_is_killed_with_each_slab_comes_to_the_same_bits() {
     assert!(kills >= 3, "{kills}");
     let record = record(&results);
     assert_eq!(sums(&record), undisturbed());
-    assert!(resumed(&record) >= kills - 1, "{} after {kills}", resumed(&record));
 }
 
 #[test]

