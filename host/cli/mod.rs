@@ -38,11 +38,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if let Err(error) = interrupt::watch() {
+    if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
     let ranks = match ranks::join() {
         Ok(ranks) => ranks,
+        Err(_) if is_said_by_another() => return ExitCode::from(2),
         Err(error) => return failed(&error.into(), &Alone),
     };
     let done = match cli.command {
@@ -104,10 +105,19 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Whether a launcher of MPI started this beside a rank 0, which finds the same wrong before ranks have joined;
+/// if so, when that one has had time to say it.
+fn is_said_by_another() -> bool {
+    let is_other = ranks::launched_as().is_some_and(|rank| rank > 0);
+    if is_other {
+        std::thread::sleep(HEAD_START);
+    }
+    is_other
+}
+
 /// Prints help, the program's version or what is wrong with the arguments.
 fn usage(error: &clap::Error) -> ExitCode {
-    if ranks::launched_as().is_some_and(|rank| rank > 0) {
-        std::thread::sleep(HEAD_START);
+    if is_said_by_another() {
         return ExitCode::from(2);
     }
     let printed = match error.print() {

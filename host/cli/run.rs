@@ -84,7 +84,12 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let run = keep(show, |kept| {
         run::run(&setting, &options, progress, |run| {
             kept(run);
-            say_last(run, progress);
+            match &run.parting {
+                Some(parting) if run.results.is_empty() => {
+                    results::places(parting).iter().for_each(|line| progress.say(line));
+                }
+                _ => say_last(run, progress),
+            }
         })
     });
     let run = match (run, checkpoint) {

@@ -151,12 +151,13 @@ impl<T: Send + 'static> Kept<T> {
 
 /// Starts to listen for SIGINT, SIGTERM, SIGUSR1 and SIGUSR2, of which schedulers send one before they end a
 /// job, and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is caught so that a write beyond the limit
-/// of a file's size fails like any other.
+/// of a file's size fails like any other. `speaks` is whether it says what happens: not where a launcher of
+/// MPI sends the same signal to many processes, for its own reasons too.
 ///
 /// # Errors
 /// The system's.
 #[cfg(unix)]
-pub fn watch() -> std::io::Result<()> {
+pub fn watch(speaks: bool) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
     use std::sync::atomic::AtomicBool;
 
@@ -172,10 +173,12 @@ pub fn watch() -> std::io::Result<()> {
         asked.store(true, Ordering::SeqCst);
         ASKED.store(signal, Ordering::SeqCst);
         if DEFERRED.load(Ordering::SeqCst) > 0 {
-            note("stopping after the slabs at hand; asked again, at once");
+            if speaks {
+                note("stopping after the slabs at hand; asked again, at once");
+            }
             return;
         }
-        stop();
+        stop(speaks);
         signal_hook::low_level::exit(128 + signal);
     });
     Ok(())
@@ -192,18 +195,20 @@ fn ignores(signal: i32) -> bool {
 
 /// Elsewhere the system's own way of stopping a program is left as it is.
 #[cfg(not(unix))]
-pub fn watch() -> std::io::Result<()> {
+pub fn watch(_: bool) -> std::io::Result<()> {
     let _ = stop;
     Ok(())
 }
 
-fn stop() {
+fn stop(speaks: bool) {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     state.stopping = Some(thread::current().id());
     let tasks = std::mem::take(&mut state.tasks);
     drop(state);
     terminal::clear();
-    note("interrupted");
+    if speaks {
+        note("interrupted");
+    }
     for (_, task) in tasks.into_iter().rev() {
         // One that panics has said so; the program still has to end.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));

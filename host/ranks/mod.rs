@@ -83,9 +83,10 @@ impl Ranks for Alone {
     }
 }
 
-/// What launchers tell a process of the number of ranks: Open MPI's, MPICH's and Slurm's, MVAPICH's.
+/// What launchers tell a process of the number of ranks: Open MPI's, MPICH's, MVAPICH's, Slurm's.
 #[cfg(not(feature = "mpi"))]
-const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
+const SIZES: [&str; 4] =
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
 
 /// What they tell it of its rank.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"];

@@ -76,6 +76,8 @@ impl Ranks for World {
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         let root = self.communicator.process_at_rank(0);
         let count = length(bytes);
+        // Never the address of no bytes, see below.
+        let bytes = if bytes.is_empty() { &NOTHING[..0] } else { bytes };
         if !self.is_root() {
             root.gather_into(&count);
             root.gather_varcount_into(bytes);
@@ -91,8 +93,9 @@ impl Ranks for World {
                 Some(begin)
             })
             .collect();
-        let mut all = vec![0u8; counts.iter().map(|&count| count as usize).sum()];
-        let mut parts = PartitionMut::new(&mut all[..], &counts[..], &begins[..]);
+        let sum: usize = counts.iter().map(|&count| count as usize).sum();
+        let mut all = vec![0u8; sum.max(1)];
+        let mut parts = PartitionMut::new(&mut all[..sum], &counts[..], &begins[..]);
         root.gather_varcount_into_root(bytes, &mut parts);
         let part =
             |(begin, count): (&i32, &i32)| all[*begin as usize..][..*count as usize].to_vec();
@@ -104,7 +107,10 @@ impl Ranks for World {
         let mut count = length(&bytes);
         root.broadcast_into(&mut count);
         let mut bytes = if self.is_root() { bytes } else { vec![0; count as usize] };
-        root.broadcast_into(&mut bytes[..]);
+        // The address of no bytes may be one that means something to MPI, MPI_IN_PLACE.
+        if count > 0 {
+            root.broadcast_into(&mut bytes[..]);
+        }
         bytes
     }
 
@@ -120,6 +126,9 @@ impl Ranks for World {
         Some(Box::new(World { communicator, local, _universe: None }))
     }
 }
+
+/// A place in memory.
+static NOTHING: [u8; 1] = [0];
 
 /// Bytes of a message as MPI counts them.
 fn length(bytes: &[u8]) -> i32 {

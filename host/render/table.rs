@@ -43,6 +43,9 @@ pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
         }
     }
     let mut left_out = Vec::new();
+    if width.is_none() {
+        table.force_no_tty();
+    }
     if let Some(width) = width {
         for &at in drops {
             if natural_width(&table) <= usize::from(width) {

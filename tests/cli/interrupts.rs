@@ -10,7 +10,7 @@ use serde_json::Value;
 #[test]
 fn write_until_interrupted() {
     let Some(path) = std::env::var_os("GPP_TEST_WRITE") else { return };
-    gpp::process::interrupt::watch().unwrap();
+    gpp::process::interrupt::watch(true).unwrap();
     let _ = gpp::process::output::replace(std::path::Path::new(&path), |file| {
         use std::io::Write;
         file.write_all(b"half")?;

@@ -1,5 +1,7 @@
 //! The program end to end: what it prints, writes and exits with.
 
+#[cfg(unix)]
+mod checkpoints;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;

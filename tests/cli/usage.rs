@@ -16,7 +16,10 @@ fn bad_usage_exits_with_2_and_says_what_was_needed() {
             vec!["--system", "si215"],
             vec!["unknown system `si215`", "did you mean `si214`", "si510"],
         ),
-        (vec!["--device", "gpux"], vec!["unknown device `gpux`", "auto, gpu, gpu:N, cpu"]),
+        (
+            vec!["--device", "gpux"],
+            vec!["unknown device `gpux`", "auto, gpu, gpu:N, gpu:N,M, gpu:all, cpu"],
+        ),
         (vec!["--device", "gpu:x"], vec!["unknown device `gpu:x`"]),
         (vec!["--repeat", "0"], vec!["--repeat", "at least 1"]),
         (vec!["--repeat", "x"], vec!["--repeat", "whole number"]),
@@ -157,4 +160,24 @@ fn lists_completions_and_a_manual() {
         .assert()
         .success()
         .stdout(contains("best or all").and(contains("v0-v8")).and(contains("Examples:")));
+}
+
+/// As launchers tell a process that it is one of several: Open MPI's, MPICH's, Slurm's by PMIx.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn one_of_several_ranks_is_refused_without_mpi() {
+    let run = ["--version", "best", "--system", "tiny", "--device", "cpu", "--quiet"];
+    for (rank, size) in [
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("PMIX_RANK", "SLURM_STEP_NUM_TASKS"),
+    ] {
+        let ranks = |this: &str, all: &str| gpp().args(run).env(rank, this).env(size, all).assert();
+        let what = "error: the launcher of MPI: 2 ranks, and this program was built without MPI";
+        ranks("0", "2").code(2).stderr(contains(what));
+        // Rank 0 says it for all.
+        ranks("1", "2").code(2).stderr("");
+        ranks("0", "1").success();
+    }
+    gpp().args(run).env("PMIX_RANK", "0").assert().code(2).stderr(contains("several ranks"));
 }

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod families;
+pub mod resuming;
+pub mod stand_in;
 
 use std::path::PathBuf;
 

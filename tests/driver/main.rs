@@ -2,16 +2,18 @@
 //! there is one (ignored elsewhere; with GPP_REQUIRE_GPU set that is a failure). The program without
 //! a driver and with one that has no device.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod on_devices;
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use common::stand_in::Library;
 use gpp::Error;
 use gpp::devices::gpu::driver::devices;
 use libtest_mimic::{Arguments, Failed, Trial};
-use tempfile::TempDir;
 
 type Outcome = Result<(), Failed>;
 
@@ -50,41 +52,19 @@ const OF_THE_PROGRAM: [Test; 5] = [
     ("the driver's types on a stand-in", on_stand_in),
 ];
 
-/// A folder with a `libcuda.so.1`.
-struct Library(TempDir);
-
-impl Library {
-    /// One that cannot be opened, in the way of any that can.
-    fn broken() -> Result<Library, Failed> {
-        let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("libcuda.so.1"), "no library\n")?;
-        Ok(Library(folder))
-    }
-
-    /// The stand-in of tests/data/libcuda.c.
-    fn stand_in() -> Result<Library, Failed> {
-        let folder = tempfile::tempdir()?;
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libcuda.c");
-        let output = Command::new("cc")
-            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o"])
-            .args([&folder.path().join("libcuda.so.1"), &source])
-            .output()?;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() { Ok(Library(folder)) } else { Err(errors.as_ref().into()) }
-    }
-
-    /// Runs a program where this library is the driver's.
-    fn run(&self, program: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Result<Run, Failed> {
-        let output = Command::new(program)
-            .args(arguments)
-            .env("LD_LIBRARY_PATH", self.0.path())
-            .env_remove("FAKE_DEVICES")
-            .env_remove("FAKE_INIT")
-            .envs(set.iter().copied())
-            .output()?;
-        Ok(Run(output))
-    }
+/// Runs a program where this library is the driver's.
+fn run(library: &Library, program: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Answer {
+    let output = Command::new(program)
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", library.folder())
+        .env_remove("FAKE_DEVICES")
+        .env_remove("FAKE_INIT")
+        .envs(set.iter().copied())
+        .output()?;
+    Ok(Run(output))
 }
+
+type Answer = Result<Run, Failed>;
 
 /// A program that has ended.
 struct Run(Output);
@@ -129,33 +109,33 @@ fn nothing_links_libcuda() -> Outcome {
 
 fn without_a_driver() -> Outcome {
     let none = Library::broken()?;
-    none.run(gpp(), &["list"], &[])?.expect(0, "")?;
-    none.run(gpp(), &["info", "--device", "cpu"], &[])?.expect(0, "")?;
-    let run = ["--version", "v8", "--system", "tiny", "--quiet"];
-    none.run(gpp(), &run, &[])?.expect(0, "")?;
+    run(&none, gpp(), &["list"], &[])?.expect(0, "")?;
+    run(&none, gpp(), &["info", "--device", "cpu"], &[])?.expect(0, "")?;
+    let v8 = ["--version", "v8", "--system", "tiny", "--quiet"];
+    run(&none, gpp(), &v8, &[])?.expect(0, "")?;
     let why = "no GPU to run on: no NVIDIA driver (libcuda) on this machine: ";
-    none.run(gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
-    none.run(gpp(), &[&run[..], &["--device", "gpu"]].concat(), &[])?.expect(3, why)
+    run(&none, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
+    run(&none, gpp(), &[&v8[..], &["--device", "gpu"]].concat(), &[])?.expect(3, why)
 }
 
 fn without_a_device() -> Outcome {
     let library = Library::stand_in()?;
     let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
                no CUDA-capable device is detected";
-    library.run(gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
-    library.run(gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")
+    run(&library, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
+    run(&library, gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")
 }
 
 fn unknown_code() -> Outcome {
     let library = Library::stand_in()?;
     let info = ["info", "--device", "gpu"];
-    let run = |code| library.run(gpp(), &info, &[("FAKE_INIT", code)]);
-    run("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
-    run("12345")?.expect(3, ": code 12345")
+    let with = |code| run(&library, gpp(), &info, &[("FAKE_INIT", code)]);
+    with("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
+    with("12345")?.expect(3, ": code 12345")
 }
 
 fn on_stand_in() -> Outcome {
     let library = Library::stand_in()?;
     let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "2")];
-    library.run(&env::current_exe()?, &[], &set)?.expect(0, "")
+    run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
 }

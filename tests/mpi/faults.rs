@@ -1,0 +1,157 @@
+//! A process that fails or is killed ends all of them within seconds, and is named.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::Test;
+use crate::common::fixture_path;
+use crate::common::resuming::{Running, kept, send};
+use crate::common::stand_in::compiled;
+use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
+
+pub const TESTS: &[Test] = &[
+    ("an input that one rank cannot read", unreadable),
+    ("a checkpoint that one rank cannot write, from the start and later", unwritable),
+    ("a rank that panics", panics),
+    ("a rank without memory", without_memory),
+    ("a rank that is killed", killed),
+    ("a launcher that is killed", launcher_killed),
+];
+
+/// Two ranks, the second of which is started in another folder.
+fn apart(first: &Path, second: &Path, arguments: &[&str]) -> Command {
+    let mut command = mpirun();
+    for (at, folder) in [first, second].into_iter().enumerate() {
+        command.args(if at == 0 { &["-n", "1"][..] } else { &[":", "-n", "1"] });
+        command.arg("-wdir").arg(folder).arg(GPP).args(arguments);
+    }
+    command
+}
+
+/// Two ranks, the second of which is started by this.
+fn second_by(starter: &[&str], arguments: &[&str]) -> Command {
+    let mut command = mpirun();
+    command.args(["-n", "1", GPP]).args(arguments);
+    command.args([":", "-n", "1"]).args(starter).arg(GPP).args(arguments);
+    command
+}
+
+fn unreadable() {
+    let [good, bad] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let bytes = fs::read(fixture_path("plain")).unwrap();
+    fs::write(good.path().join("input.dat"), &bytes).unwrap();
+    let run = ["--input", "input.dat", "--version", "best", "--device", "cpu", "--quiet"];
+    let run = || apart(good.path(), bad.path(), &run);
+    ended(&mut run()).expect(2, &["rank 1 of 2 on ", ": input.dat: cannot read"]);
+    fs::write(bad.path().join("input.dat"), &bytes[..bytes.len() - 2000]).unwrap();
+    ended(&mut run()).expect(2, &["rank 1 of 2 on ", ": input.dat: record "]);
+}
+
+/// Work that takes minutes, in slabs of milliseconds.
+const LONG: [&str; 10] =
+    ["--version", "v3", "--system", "demo", "--slab", "1", "--device", "cpu", "--repeat", "10000"];
+
+/// The same in one calculation, for a checkpoint.
+const MANY_SLABS: [&str; 10] = [
+    "--version",
+    "v13",
+    "--system",
+    "si214",
+    "--slab",
+    "16",
+    "--device",
+    "cpu",
+    "--checkpoint",
+    "runs/run.ckpt",
+];
+
+fn unwritable() {
+    let [good, bad] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let path = good.path().join("runs/run.ckpt");
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    let demo: Vec<&str> =
+        MANY_SLABS.map(|word| if word == "si214" { "demo" } else { word }).to_vec();
+    ended(&mut apart(good.path(), bad.path(), &demo))
+        .expect(2, &["rank 1 of 2 on ", ": runs/run.ckpt"]);
+
+    // Of the second rank, a file that is as if it were no more.
+    fs::create_dir(bad.path().join("runs")).unwrap();
+    let mut command = apart(good.path(), bad.path(), &MANY_SLABS);
+    let mut run = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    assert!(run.until(|| kept(&bad.path().join("runs/run.ckpt")) > 0));
+    fs::remove_dir_all(bad.path().join("runs")).unwrap();
+    let begin = Instant::now();
+    assert_eq!(run.code(), Some(2));
+    assert!(begin.elapsed() < SECONDS, "{:?}", begin.elapsed());
+    let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
+    let messages: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(messages.len(), 1, "{errors}");
+    assert!(messages[0].contains("rank 1 of 2 on "), "{errors}");
+    assert!(messages[0].contains(": runs/run.ckpt.1: cannot write: "), "{errors}");
+    assert!(kept(&path) > 0);
+}
+
+/// The pool of threads that emulates blocks cannot be made, which ends in a panic.
+fn panics() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("no-threads.so");
+    compiled("tests/data/no-threads.c", &library).unwrap();
+    let preload = format!("LD_PRELOAD={}", library.display());
+    let run = ["--version", "v13", "--system", "demo", "--device", "cpu", "--quiet"];
+    ended(&mut second_by(&["env", &preload], &run)).expect(101, &["rank 1 of 2 on ", "panicked"]);
+}
+
+/// The launcher names the rank whose process an allocation ended.
+fn without_memory() {
+    let limited = "ulimit -v 600000; exec \"$@\"";
+    let run = ["--version", "best", "--system", "si214", "--device", "cpu", "--quiet"];
+    let run = ended(&mut second_by(&["sh", "-c", limited, "sh"], &run));
+    let errors = run.errors();
+    assert!(run.took < SECONDS, "{:?}: {errors}", run.took);
+    assert!(errors.contains("memory allocation of "), "{errors}");
+    assert!(errors.contains("process rank 1 ") && errors.contains("Aborted"), "{errors}");
+}
+
+/// Long work on three ranks that is under way, and their processes.
+fn under_way() -> (Running, Vec<u32>) {
+    let mut command = ranks(3);
+    command.args(LONG).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = Running::start(&mut command);
+    let of_launcher = children;
+    let launcher = run.0.id();
+    assert!(run.until(|| of_launcher(launcher).len() == 3));
+    // Until they have all begun.
+    let busy = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let ticks = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(11)?.parse().ok());
+        ticks.is_some_and(|ticks: u64| ticks > 50)
+    };
+    assert!(run.until(|| of_launcher(launcher).iter().all(busy)));
+    (run, of_launcher(launcher))
+}
+
+fn killed() {
+    let (mut run, ranks) = under_way();
+    send("KILL", &ranks[1..2]);
+    let begin = Instant::now();
+    let code = run.code();
+    assert!(begin.elapsed() < SECONDS, "{:?}", begin.elapsed());
+    let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
+    assert_eq!(code, Some(128 + 9), "{errors}");
+    // The launcher's words.
+    assert!(errors.contains("process rank") && errors.contains("signal 9"), "{errors}");
+    assert!(!ranks.into_iter().any(runs));
+}
+
+fn launcher_killed() {
+    let (mut run, ranks) = under_way();
+    send("KILL", &[run.0.id()]);
+    assert_eq!(run.code(), None);
+    let begin = Instant::now();
+    while ranks.iter().any(|&rank| runs(rank)) {
+        assert!(begin.elapsed() < SECONDS, "{ranks:?}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

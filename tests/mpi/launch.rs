@@ -1,0 +1,105 @@
+//! Runs under MPI's launcher.
+#![allow(dead_code, reason = "without the feature there is little to launch")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// What Open MPI has to be told to start more processes than there are cores, as root too, and where nothing
+/// can be reached; other launchers pass over it.
+const SETTINGS: [(&str, &str); 7] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_plm", "isolated"),
+    ("OMPI_MCA_pml", "ob1"),
+    ("OMPI_MCA_btl", "self,vader"),
+];
+
+/// Time in which a run that fails has to be at its end, launcher included.
+pub const SECONDS: Duration = Duration::from_secs(10);
+
+/// The program.
+pub const GPP: &str = env!("CARGO_BIN_EXE_gpp");
+
+/// The launcher.
+pub fn mpirun() -> Command {
+    let mut command = Command::new("mpirun");
+    command.envs(SETTINGS).env("RUST_BACKTRACE", "0").env_remove("GPP_PTX");
+    command
+}
+
+/// The program on so many ranks.
+pub fn ranks(count: usize) -> Command {
+    let mut command = mpirun();
+    command.args(["-n", &count.to_string(), GPP]);
+    command
+}
+
+/// The program alone.
+pub fn alone() -> Command {
+    let mut command = Command::new(GPP);
+    command.env_remove("GPP_PTX");
+    command
+}
+
+/// What came of a run.
+pub struct Ended {
+    output: Output,
+    pub took: Duration,
+}
+
+/// Runs it to its end.
+pub fn ended(command: &mut Command) -> Ended {
+    let begin = Instant::now();
+    Ended { output: command.output().unwrap(), took: begin.elapsed() }
+}
+
+impl Ended {
+    pub fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    /// Fails unless it ended well; the record on standard output.
+    pub fn record(&self) -> Value {
+        assert_eq!(self.output.status.code(), Some(0), "{}", self.errors());
+        serde_json::from_slice(&self.output.stdout).unwrap()
+    }
+
+    /// Fails unless it ended soon, with this exit code and one message, which has these parts.
+    pub fn expect(&self, code: i32, parts: &[&str]) {
+        let errors = self.errors();
+        assert_eq!(self.output.status.code(), Some(code), "{errors}");
+        assert!(self.took < SECONDS, "{:?}: {errors}", self.took);
+        let messages: Vec<&str> =
+            errors.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(messages.len(), 1, "{errors}");
+        for part in parts {
+            assert!(messages[0].contains(part), "no `{part}` in {errors}");
+        }
+        assert!(!errors.contains("interrupted"), "{errors}");
+        let out = String::from_utf8_lossy(&self.output.stdout);
+        assert!(out.trim().is_empty(), "{out}");
+    }
+}
+
+/// The processes that a launcher has started.
+pub fn children(launcher: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{launcher}/task")) else {
+        return Vec::new();
+    };
+    let lists = threads
+        .filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a process runs; one that has ended may wait for its parent to look at it.
+pub fn runs(id: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat"));
+    stat.is_ok_and(|stat| !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z'))
+}
