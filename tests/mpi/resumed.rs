@@ -23,10 +23,16 @@ fn killed() {
         let start = |at: usize| {
             let mut command = ranks(numbers[at % 4]);
             command.args(PROBLEM).env(SLOWLY.0, SLOWLY.1).arg("--checkpoint").arg(&path);
+            // What a killed launcher leaves goes with the folder.
+            command.env("TMPDIR", folder.path());
             command.arg("--json").arg(&json).stdout(Stdio::null()).stderr(Stdio::null());
             Running::start(&mut command)
         };
-        let kill = |run: &Running| send("KILL", &children(run.0.id()));
+        // The launcher as well: Open MPI's sometimes waits forever once all ranks are gone together.
+        let kill = |run: &Running| {
+            send("KILL", &children(run.0.id()));
+            send("KILL", &[run.0.id()]);
+        };
         let kills = kill_with_each_slab(&path, start, kill);
         assert!(kills >= 3, "{kills}");
         let record = record(&json);
