@@ -49,6 +49,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         output::check(path, source.file().as_slice())?;
     }
     let mut limits = args.slabs.limits();
+    limits.keeps = checkpoint.is_some();
     let devices = super::devices(place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
     let back_end = devices[0].back_end();

@@ -121,8 +121,8 @@ Code cuDevicePrimaryCtxRelease_v2(int device) {
 Code cuCtxSetCurrent(Context *context) { current = context; return OK; }
 Code cuMemGetInfo_v2(size_t *free, size_t *total) {
     if (!current) return INVALID_CONTEXT;
-    *free = 1 << 20;
-    *total = (2 + current->device) << 20;
+    *free = 1 << 28;
+    *total = (size_t)(2 + current->device) << 28;
     return OK;
 }
 

@@ -56,7 +56,8 @@ fn prediction(
 /// The calculation of a team in slabs as the program makes them where memory sets no bound.
 pub fn team(kind: &Kind, ngpown: usize, members: usize, data: Data) -> Task<'_> {
     let is_whole = kind.over == Over::Cores || (members == 1 && data == Data::Place);
-    let slab = evenly(ngpown.div_ceil(kind.group), members) * kind.group;
+    let slab =
+        evenly(ngpown.div_ceil(kind.group), kind.terms * kind.group as f64, members) * kind.group;
     let igp = if is_whole { ngpown } else { slab.min(ngpown) };
     Task { kind, members, ngpown, igp, data }
 }

@@ -13,6 +13,8 @@ pub struct Kind {
     pub group: usize,
     /// Terms of an `igp` over those of the system that was measured.
     pub effort: f64,
+    /// Terms of an `igp`.
+    pub terms: f64,
     /// Bytes of an `igp` that are uploaded.
     pub bytes: f64,
     /// Bytes of the sums of a group.
@@ -33,6 +35,7 @@ impl Kind {
             over: scale.over,
             group: scale.group,
             effort: terms(of) / terms(extents(&scale.system)),
+            terms: terms(of),
             bytes: one.bytes_of(Of::Slab) as f64,
             sums: of.nw as f64 * 4.0 * 8.0,
         }

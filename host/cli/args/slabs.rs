@@ -29,6 +29,7 @@ impl MemoryArgs {
             device: self.device_memory.map(|limit| limit.as_u64()),
             host: self.host_memory.map(|limit| limit.as_u64()),
             slab: None,
+            keeps: false,
         }
     }
 }

@@ -26,6 +26,9 @@ pub struct Teams<'a> {
     pub calibrates: bool,
 }
 
+/// Slabs of one member at least, where its slabs are to be several.
+const SEVERAL: usize = 8;
+
 impl Teams<'_> {
     /// Measures teams of so many members on a system; `done` is given the points of each, for rank 0.
     ///
@@ -130,7 +133,10 @@ impl Teams<'_> {
     /// The `igp` of slabs for one member that has several of them, and half as many or one group.
     fn finer(&self, loaded: &Loaded) -> [usize; 2] {
         let group = self.groups.unwrap_or(1);
-        let finer = evenly(loaded.frame().header().ngpown.div_ceil(group), 1);
+        let frame = loaded.frame();
+        let groups = frame.header().ngpown.div_ceil(group);
+        let even = evenly(groups, frame.terms() as f64 / groups as f64, 1);
+        let finer = even.min(groups / SEVERAL).max(1);
         [finer, (finer / 2).max(1)].map(|groups| groups * group)
     }
 }
