@@ -103,6 +103,15 @@ pub enum Error {
         what: String,
     },
 
+    /// What went wrong on one of several devices.
+    #[error("{device}: {error}")]
+    Device {
+        /// Which one.
+        device: String,
+        /// What.
+        error: Box<Error>,
+    },
+
     /// The program was asked to stop, and did so between two slabs.
     #[error("stopped by {} after {done} of {all} slabs", signal_name(*signal))]
     Stopped {
@@ -157,6 +166,7 @@ impl Error {
             | Error::Profiler(_)
             | Error::Compiler { .. }
             | Error::Memory { place: "device", .. } => 3,
+            Error::Device { error, .. } => error.exit_code(),
             Error::Stopped { signal, .. } => 128u8.saturating_add(*signal as u8),
             _ => 2,
         }

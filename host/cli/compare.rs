@@ -11,7 +11,7 @@ use crate::analysis::parity::rated;
 use crate::analysis::race as analysis;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
-use crate::devices::Choice;
+use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};

@@ -2,9 +2,10 @@
 
 use super::args::DeviceArgs;
 use crate::catalogue::{BackEnd, Listed};
+use crate::devices::Device;
+use crate::devices::choice::{Choice, open};
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
-use crate::devices::{Choice, Device, open};
 use crate::error::{Error, Result};
 use crate::process::progress::Progress;
 use crate::ranks::{Alone, Ranks};

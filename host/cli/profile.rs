@@ -8,7 +8,7 @@ use super::args::{DEFAULT_FOLDER, DeviceArgs, PAPER_SYSTEM, ProfileArgs, SMALL_S
 use super::run::{exit_code, say_last};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
-use crate::devices::Choice;
+use crate::devices::choice::Choice;
 use crate::devices::host::Host;
 use crate::error::Error;
 use crate::experiments::profile::folder::{CEILINGS, RUN};

@@ -1,19 +1,16 @@
 //! Where the kernels run.
 
+pub mod choice;
 pub mod fortran;
 pub mod gpu;
 pub mod host;
 pub mod launch;
 
-use std::collections::HashSet;
-use std::fmt;
-use std::str::FromStr;
-
 use gpp_kernels::kernel::{Entry, Kernel};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::{Frame, SlabView};
 use host::Host;
 
@@ -30,7 +27,7 @@ pub trait Device: Sync {
     /// What is known of one of a kernel's entries here.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
     /// Says which entry is needed next, so that the device can get it ready while the
@@ -40,7 +37,7 @@ pub trait Device: Sync {
     /// Bytes that are free for arrays on a device with a memory of its own.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -53,7 +50,7 @@ pub trait Device: Sync {
     /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
 }
 
@@ -63,9 +60,14 @@ pub trait Worker: Send {
     /// stay in place. Without it there is room for one.
     ///
     /// # Errors
-    /// [`Error::Memory`] where there is no room for the bands and [`Worker::depth`] slabs.
+    /// [`Error::Memory`](crate::Error::Memory) where there is no room for the bands and [`Worker::depth`] slabs.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
+    }
+
+    /// The device, where errors of several workers have to name one.
+    fn device(&self) -> &str {
+        HOST
     }
 
     /// How many slabs can be begun before the first of them is finished.
@@ -76,8 +78,8 @@ pub trait Worker: Send {
     /// Puts a slab's arrays where the kernels find them; nothing where it is there already.
     ///
     /// # Errors
-    /// [`Error::Memory`] where they do not fit, checked before anything is allocated;
-    /// [`Error::Driver`].
+    /// [`Error::Memory`](crate::Error::Memory) where they do not fit, checked before anything is allocated;
+    /// [`Error::Driver`](crate::Error::Driver).
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
     /// Begins to sum a slab by a version's kernels, second stage included; it is placed first where it is
@@ -85,8 +87,8 @@ pub trait Worker: Send {
     /// is known.
     ///
     /// # Errors
-    /// As [`Worker::place`]; [`Error::Problem`] where the slab is too large for the kernel;
-    /// [`Error::Data`] where the kernel is for other devices.
+    /// As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;
+    /// [`Error::Data`](crate::Error::Data) where the kernel is for other devices.
     ///
     /// # Panics
     /// Where [`Worker::depth`] slabs are under way.
@@ -95,7 +97,7 @@ pub trait Worker: Send {
     /// The sums of the slab that was begun first.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     ///
     /// # Panics
     /// Where none was begun.
@@ -198,102 +200,4 @@ pub struct KernelInfo {
     pub shared_bytes: Option<u32>,
     /// Warps that fit on a multiprocessor.
     pub warps_per_sm: Option<u32>,
-}
-
-/// The device asked for on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// The first GPU, or the host where there is none.
-    Auto,
-    /// These GPUs; one at least, each once.
-    Gpus(Vec<usize>),
-    /// All GPUs that this process sees.
-    AllGpus,
-    /// The host.
-    Cpu,
-}
-
-impl Choice {
-    /// Whether it is more than one device, or may be.
-    pub fn is_several(&self) -> bool {
-        match self {
-            Choice::Auto | Choice::Cpu => false,
-            Choice::Gpus(indices) => indices.len() > 1,
-            Choice::AllGpus => true,
-        }
-    }
-}
-
-impl FromStr for Choice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Choice> {
-        let unknown = || {
-            let mut error = Error::unknown(
-                "device",
-                text,
-                ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
-            );
-            let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
-            if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
-                && gpu.parse::<Choice>().is_ok()
-            {
-                *nearest = gpu;
-            }
-            error
-        };
-        match text.split_once(':') {
-            None if text == "auto" => Ok(Choice::Auto),
-            None if text == "gpu" => Ok(Choice::Gpus(vec![0])),
-            None if text == HOST => Ok(Choice::Cpu),
-            Some(("gpu", "all")) => Ok(Choice::AllGpus),
-            Some(("gpu", indices)) => {
-                let indices: Vec<usize> = indices
-                    .split(',')
-                    .map(|index| index.parse().map_err(|_| unknown()))
-                    .collect::<Result<_>>()?;
-                let mut seen = HashSet::new();
-                match indices.iter().find(|&index| !seen.insert(index)) {
-                    Some(twice) => Err(Error::Data {
-                        origin: format!("--device {text}"),
-                        what: format!("names gpu:{twice} twice"),
-                    }),
-                    None => Ok(Choice::Gpus(indices)),
-                }
-            }
-            _ => Err(unknown()),
-        }
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Choice::Auto => f.write_str("auto"),
-            Choice::Gpus(indices) => {
-                let indices: Vec<String> = indices.iter().map(usize::to_string).collect();
-                write!(f, "gpu:{}", indices.join(","))
-            }
-            Choice::AllGpus => f.write_str("gpu:all"),
-            Choice::Cpu => f.write_str(HOST),
-        }
-    }
-}
-
-/// Opens the devices asked for, of whose memory no more than `most` bytes are taken for arrays.
-///
-/// # Errors
-/// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
-pub fn open(choice: &Choice, most: Option<u64>) -> Result<Vec<Box<dyn Device>>> {
-    let gpu =
-        |index: usize| -> Result<Box<dyn Device>> { Ok(Box::new(gpu::Gpu::limited(index, most)?)) };
-    match choice {
-        Choice::Cpu => Ok(vec![Box::new(Host::new())]),
-        Choice::Gpus(indices) => indices.iter().copied().map(gpu).collect(),
-        Choice::AllGpus => (0..gpu::Gpu::count()?).map(gpu).collect(),
-        Choice::Auto => match gpu(0) {
-            Err(Error::NoGpu { .. }) => Ok(vec![Box::new(Host::new())]),
-            opened => Ok(vec![opened?]),
-        },
-    }
 }

@@ -1,6 +1,6 @@
 //! A run: slabs → workers → sums.
 //!
-//! The slabs of a problem are dealt out to workers ([`deal`]), each on a device of its own or sharing one.
+//! The slabs of a problem are dealt out to workers (`deal.rs`), each on a device of its own or sharing one.
 //! What they sum is kept for each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) and added
 //! here in the order of `igp`: see [`total`]. So slabs of whole groups, of any size and on any number of
 //! workers and ranks, give the same bits. Kernels for processors have groups of one `igp`, the paper's grids
@@ -232,7 +232,7 @@ impl<'a> Engine<'a> {
                 let threads: Vec<_> = several
                     .iter_mut()
                     .enumerate()
-                    .map(|(at, worker)| scope.spawn(move || run.share(at, worker.as_mut())))
+                    .map(|(at, worker)| scope.spawn(move || run.named_share(at, worker.as_mut())))
                     .collect();
                 let joined = threads.into_iter().map(|thread| {
                     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -10,7 +10,7 @@ use super::deal::Deal;
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
 use crate::devices::{Done, Worker};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::{Part, Slabs};
 use crate::process::interrupt;
 
@@ -39,6 +39,18 @@ impl Running<'_, '_> {
         let sums = self.slabs_of(who, worker, &mut share).inspect_err(|_| self.deal.end())?;
         share.busy_s = self.begin.elapsed().as_secs_f64();
         Ok((sums, share))
+    }
+
+    /// The same as one of several workers: errors name its device.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn named_share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
+        let done = self.share(who, worker);
+        done.map_err(|error| Error::Device {
+            device: worker.device().into(),
+            error: Box::new(error),
+        })
     }
 
     fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {

@@ -8,7 +8,7 @@ use gpp_cpu::level::Level;
 use serde::Serialize;
 
 use crate::catalogue::BackEnd;
-use crate::devices::Choice;
+use crate::devices::choice::Choice;
 use crate::error::Error;
 use crate::process::output::{is_stdout, print};
 use crate::process::progress::Progress;

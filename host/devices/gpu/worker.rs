@@ -242,6 +242,10 @@ impl Worker for OnGpu<'_> {
         Ok(())
     }
 
+    fn device(&self) -> &str {
+        &self.gpu.info.id
+    }
+
     fn depth(&self) -> usize {
         self.lanes.len().min(STREAMING)
     }

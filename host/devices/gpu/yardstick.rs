@@ -113,7 +113,7 @@ impl OnBoth<'_> {
     /// One calculation on the whole problem by one side.
     ///
     /// # Errors
-    /// As [`Worker::sum`](crate::devices::Worker::sum).
+    /// As [`Worker::sum`].
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
         let slab = self.problem.slab();
         match side {
