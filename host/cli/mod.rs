@@ -118,7 +118,7 @@ fn is_said_by_another() -> bool {
 /// Prints help, the program's version or what is wrong with the arguments.
 fn usage(error: &clap::Error) -> ExitCode {
     if is_said_by_another() {
-        return ExitCode::from(2);
+        return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
     let printed = match error.print() {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -13,7 +13,7 @@ use crate::engine::checkpoint;
 use crate::error::Error;
 use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
-use crate::experiments::setting::{Setting, slab_of};
+use crate::experiments::setting::{Setting, require_one_kind, slab_of};
 use crate::process::output;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
@@ -59,6 +59,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     limits.require_effect_on(back_end)?;
 
     let crew = Crew { devices: &devices, ranks };
+    require_one_kind(crew)?;
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let kernels = options.kernels(devices[0], loaded.frame())?;
     if let (Some(path), None) = (checkpoint, limits.slab) {

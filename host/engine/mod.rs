@@ -132,9 +132,17 @@ impl<'a> Engine<'a> {
     }
 
     /// The same as one of several processes, each with a part of the slabs.
-    #[must_use]
-    pub fn among(self, ranks: &'a dyn Ranks) -> Self {
-        Engine { ranks, ..self }
+    ///
+    /// # Errors
+    /// As [`Worker::expect`].
+    pub fn among(mut self, ranks: &'a dyn Ranks) -> Result<Self> {
+        self.ranks = ranks;
+        let (igp, own) = (self.slabs.igp(), share_of(self.slabs.count(), ranks).len());
+        if ranks.size() > 1 && own > 1 {
+            let each = own.div_ceil(self.workers.len());
+            self.workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
+        }
+        Ok(self)
     }
 
     /// The same that passes over slabs which an earlier run has finished, and keeps others as they are;
@@ -195,8 +203,14 @@ impl<'a> Engine<'a> {
             let (done, all) = (slabs.len(), self.slabs.count());
             return Err(Error::Stopped { signal, done, all });
         }
+        let numbers = slabs.iter().map(|(at, _)| *at);
+        if self.ranks.is_root() && !numbers.eq(0..self.slabs.count()) {
+            let what = "its slabs were not summed once each: do all ranks read the same problem?";
+            return Err(Error::Data { origin: self.problem().name().into(), what: what.into() });
+        }
+        let is_alone = self.ranks.size() == 1 && self.skipped.is_empty();
         let seconds = match &slabs[..] {
-            [(_, only)] if only.upload.bytes == 0 => only.seconds,
+            [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
         let sums = total::of(slabs.iter().map(|(_, sums)| sums), self.problem().nw());

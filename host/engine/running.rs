@@ -28,6 +28,17 @@ pub struct Running<'a, 'r> {
     pub summed: AtomicUsize,
 }
 
+/// Leaves the others nothing to take where one panics.
+struct EndsOnPanic<'d>(&'d Deal);
+
+impl Drop for EndsOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
 impl Running<'_, '_> {
     /// What a worker takes, and the sums. It begins no slab once someone has asked the program to stop.
     ///
@@ -35,6 +46,7 @@ impl Running<'_, '_> {
     /// Those of the worker, of the source and of the checkpoint.
     pub fn share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let mut share = Share::default();
+        let _ends = EndsOnPanic(self.deal);
         // Nobody begins another slab of a run that has failed.
         let sums = self.slabs_of(who, worker, &mut share).inspect_err(|_| self.deal.end())?;
         share.busy_s = self.begin.elapsed().as_secs_f64();

@@ -50,7 +50,7 @@ pub fn measure(
         let Calculation { sums, seconds, blocks, shares, resumed } =
             engine.run_telling(version, &|part| done(run as f64 + part))?;
         launched = blocks;
-        let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
+        let is_shared = shares.len() > 1 || engine.slabs().count() > 1 || resumed > 0;
         first_s = first_s.or(Some(seconds));
         work = is_shared.then(|| Work::of(shares, first_s, resumed));
         deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));

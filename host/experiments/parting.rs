@@ -82,7 +82,7 @@ impl<'a> Loaded<'a> {
     /// Those of the source; [`Error::Memory`] where there is no room for the bands.
     pub fn of(source: Box<dyn Source + 'a>, crew: Crew, limits: Limits) -> Result<Loaded<'a>> {
         let (extents, name) = (source.extents(), source.name().to_string());
-        let room = host_room(crew, limits);
+        let room = host_room(crew, limits, 0);
         // What versions made for processors lay out anew.
         let again = if of_processor(crew) { extents.bytes_of(Of::Bands) } else { 0 };
         let is_alone = crew.ranks.size() == 1;
@@ -95,7 +95,9 @@ impl<'a> Loaded<'a> {
             return Err(Error::Memory { place: "host", what, needed: bands, free: room });
         }
         let share = extents.bytes_of(Of::Slab) / crew.ranks.size() as u64;
-        let keeps = !is_alone && bands.saturating_add(share + share / 8) <= room;
+        let fits = !is_alone && bands.saturating_add(share + share / 8) <= room;
+        // All or none: those that keep theirs run more often.
+        let keeps = crew.ranks.least(fits.into()) == 1;
         Ok(Loaded::Parts { frame: Box::new(Frame::of(source.as_ref())?), source, keeps })
     }
 
@@ -153,21 +155,27 @@ impl<'a> Loaded<'a> {
         let frame = self.frame();
         let group = group(frame, versions);
         let ngpown = frame.header().ngpown;
-        if let Some(igp) = limits.slab {
-            if igp.is_multiple_of(group) || igp >= ngpown {
-                return Ok(igp.min(ngpown));
-            }
-            let what = format!("needs a multiple of {group}, the igp of a group of these versions");
-            return Err(Error::Data { origin: format!("--slab {igp}"), what });
-        }
         let most = self.most(group, crew, limits)?;
+        if let Some(igp) = limits.slab {
+            let wrong = |what| Err(Error::Data { origin: format!("--slab {igp}"), what });
+            if !igp.is_multiple_of(group) && igp < ngpown {
+                let what = "needs a multiple of the igp of a group of these versions";
+                return wrong(format!("{what}, {group}"));
+            }
+            if igp.min(ngpown).div_ceil(group) > most {
+                return wrong(format!("needs at most {}, for which there is room", most * group));
+            }
+            return Ok(igp.min(ngpown));
+        }
         let groups = ngpown.div_ceil(group);
         let is_one = crew.workers() == 1 && most >= groups && self.whole().is_some();
         if is_one && !limits.keeps {
             return Ok(ngpown);
         }
         let terms = frame.terms() as f64 / groups as f64;
-        Ok(balanced(groups, terms, crew.workers(), most) * group)
+        let own = balanced(groups, terms, crew.workers(), most) * group;
+        // Slabs are the same for all, with however much memory each has.
+        Ok(crew.ranks.least(own as u64) as usize)
     }
 
     /// The groups of a slab at most, two of which have to find room.
@@ -193,9 +201,10 @@ impl<'a> Loaded<'a> {
             most = most.min(fit as usize);
         }
         if let Loaded::Parts { .. } = self {
-            let room = host_room(crew, limits);
-            let again = if of_processor(crew) { 2 } else { 1 };
-            let bands = again * frame.extents().bytes_of(Of::Bands) + BESIDE;
+            // The bands are there; processors lay them out once more.
+            let there = frame.extents().bytes_of(Of::Bands);
+            let room = host_room(crew, limits, there);
+            let bands = BESIDE + if of_processor(crew) { there } else { 0 };
             // Each device's slab is made while another one may be kept or laid out anew.
             let slab = 2 * crew.devices.len() as u64 * of_groups(1).bytes_of(Of::Slab);
             let fit = room.saturating_sub(bands) / slab;
@@ -245,11 +254,11 @@ fn of_processor(crew: Crew) -> bool {
     crew.devices.iter().any(|device| device.host().is_some())
 }
 
-/// Bytes of the host's memory for this process.
-fn host_room(crew: Crew, limits: Limits) -> u64 {
-    let (_, local) = crew.ranks.local();
-    let free = memory::free().unwrap_or(u64::MAX);
-    limits.host.map_or(free, |limit| limit.min(free)) / local as u64
+/// Bytes of the host's memory for this process, beside `taken` ones.
+fn host_room(crew: Crew, limits: Limits, taken: u64) -> u64 {
+    let local = crew.ranks.local().1 as u64;
+    let free = memory::free().unwrap_or(u64::MAX) / local;
+    limits.host.map_or(free, |limit| (limit / local).saturating_sub(taken).min(free))
 }
 
 #[cfg(test)]

@@ -124,12 +124,13 @@ pub fn run(
         |kernel: &Kernel| if kernel.back_end() == back_end { *repetition } else { *emulated };
 
     // What is under way in several slabs ends by itself.
-    let _deferred = (!setting.is_plain()).then(Deferred::new);
+    let deferred = || (!setting.is_plain()).then(Deferred::new);
     let mut run = Run::new(device.info(), problem, *repetition);
     run.parting = setting.parting();
     let is_judged = setting.checkpoint.is_none() && !reference::is_known(problem);
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
+        let _deferred = deferred();
         let mut engine = setting.engine(&versions)?;
         judge.map_or(Ok(()), |judge| engine.run(judge).map(drop))?;
         for version in &versions {
@@ -139,6 +140,7 @@ pub fn run(
     }
     each(&run);
     let reference = reference::of(slabs, progress)?;
+    let _deferred = deferred();
     let mut engine = setting.engine(&versions)?;
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
     let bar = match &versions[..] {

@@ -60,7 +60,7 @@ impl<'a> Setting<'a> {
                 Engine::new(self.slabs, self.slabs.igp(), workers.collect::<Result<_>>()?)?
             }
         };
-        let engine = engine.among(self.crew.ranks);
+        let engine = engine.among(self.crew.ranks)?;
         match (self.checkpoint, versions) {
             (None, _) => Ok(engine),
             (Some(path), [version]) => self.resumed(engine, path, *version),
@@ -94,11 +94,11 @@ impl<'a> Setting<'a> {
         let contents = if ranks.is_root() { contents(frame)?.into_bytes() } else { Vec::new() };
         let contents = ranks.broadcast(contents);
         let info = self.crew.devices[0].info();
-        let compiler = match (version, provenance::kernels_by()) {
-            (Kernel::Gpu(_), Some(by)) if info.compute_capability.is_some() => by,
-            (Kernel::Gpu(_), None) => KERNELS_BY.map_or("unknown".into(), |_| named_ptx()),
+        let compiler = match (&info.compute_capability, provenance::kernels_by()) {
+            (Some(_), Some(by)) => by,
+            (Some(_), None) => KERNELS_BY.map_or("unknown".into(), |_| named_ptx()),
             // The program's own code.
-            _ => provenance::PROGRAM_BY.unwrap_or("unknown").into(),
+            (None, _) => provenance::PROGRAM_BY.unwrap_or("unknown").into(),
         };
         let commit = provenance::COMMIT.unwrap_or("unknown");
         Ok(Identity {
@@ -161,6 +161,25 @@ pub fn slab_of(path: &Path, ranks: &dyn Ranks) -> Result<Option<usize>> {
     let bytes = ranks.broadcast((found.unwrap_or(0) as u64).to_ne_bytes().to_vec());
     let igp = u64::from_ne_bytes(bytes.try_into().expect("eight bytes")) as usize;
     Ok((igp > 0).then_some(igp))
+}
+
+/// Fails on all ranks where their devices are not of one kind: they would run other versions, or the same to
+/// other bits.
+///
+/// # Errors
+/// [`Error::Data`] that names the first rank with another kind than rank 0.
+pub fn require_one_kind(crew: Crew) -> Result<()> {
+    let own = back_end(crew.devices[0].info());
+    let all = crew.ranks.gather(own.as_bytes()).unwrap_or_default();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let other = all.iter().zip(0..).find(|(kind, _)| kind[..] != *own.as_bytes());
+    let said = other.map_or(String::new(), |(kind, rank)| {
+        format!("need devices of one kind: rank 0 has a {own}, rank {rank} a {}", text(kind))
+    });
+    match text(&crew.ranks.broadcast(said.into_bytes())) {
+        none if none.is_empty() => Ok(()),
+        what => Err(Error::Data { origin: "the ranks".into(), what }),
+    }
 }
 
 /// A digest of a problem's data: all bytes of a file; of what is made, its seed and its bands.

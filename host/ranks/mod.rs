@@ -34,6 +34,14 @@ pub trait Ranks: Sync {
     /// A part of them, the first `size`; none for the others. Collective.
     fn first(&self, size: usize) -> Option<Box<dyn Ranks>>;
 
+    /// The least of what they have. Collective.
+    fn least(&self, own: u64) -> u64 {
+        let all = self.gather(&own.to_ne_bytes()).unwrap_or_default();
+        let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, u64::from_ne_bytes);
+        let least = all.into_iter().map(read).min().unwrap_or(own);
+        read(self.broadcast(least.to_ne_bytes().to_vec()))
+    }
+
     /// Whether this is rank 0, which reports.
     fn is_root(&self) -> bool {
         self.rank() == 0

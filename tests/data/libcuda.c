@@ -96,7 +96,8 @@ Code cuDeviceGetName(char *name, int length, int device) {
     return OK;
 }
 Code cuDeviceGetAttribute(int *value, int attribute, int device) {
-    *value = 1000 * device + attribute;
+    /* 75 and 76 are the compute capability. */
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : 1000 * device + attribute;
     return OK;
 }
 Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {

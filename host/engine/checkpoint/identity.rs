@@ -21,7 +21,7 @@ pub struct Identity {
     pub kernel: String,
     /// The compiler of the kernels.
     pub compiler: String,
-    /// What runs them: a processor and its level, or a GPU and its architecture.
+    /// What runs them: a processor, or a GPU and its compute capability.
     pub back_end: String,
     /// Number of `igp`.
     pub ngpown: usize,
