@@ -3,7 +3,7 @@
 use super::args::DeviceArgs;
 use crate::catalogue::{BackEnd, Listed};
 use crate::devices::Device;
-use crate::devices::choice::{Choice, open};
+use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
@@ -58,10 +58,13 @@ pub fn devices(
         },
         Choice::Gpus(_) | Choice::AllGpus => {
             versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
-            if args.device == "gpu" {
-                return Ok(vec![of_rank(ranks, most)?]);
-            }
-            open(&choice, most)
+            let indices: Vec<usize> = match choice {
+                _ if args.device == "gpu" => return Ok(vec![of_rank(ranks, most)?]),
+                Choice::Gpus(indices) => indices,
+                _ => (0..Gpu::count()?).collect(),
+            };
+            let gpu = |index| Ok(Box::new(Gpu::limited(index, most)?) as Box<dyn Device>);
+            indices.into_iter().map(gpu).collect()
         }
     }
 }

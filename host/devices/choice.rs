@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use super::gpu::Gpu;
-use super::host::Host;
-use super::{Device, HOST};
+use super::HOST;
 use crate::error::{Error, Result};
 
 /// The devices asked for on the command line.
@@ -86,23 +84,5 @@ impl fmt::Display for Choice {
             Choice::AllGpus => f.write_str("gpu:all"),
             Choice::Cpu => f.write_str(HOST),
         }
-    }
-}
-
-/// Opens the devices asked for, of whose memory no more than `most` bytes are taken for arrays.
-///
-/// # Errors
-/// [`Error::NoGpu`] where a GPU was asked for and there is none to use.
-pub fn open(choice: &Choice, most: Option<u64>) -> Result<Vec<Box<dyn Device>>> {
-    let gpu =
-        |index: usize| -> Result<Box<dyn Device>> { Ok(Box::new(Gpu::limited(index, most)?)) };
-    match choice {
-        Choice::Cpu => Ok(vec![Box::new(Host::new())]),
-        Choice::Gpus(indices) => indices.iter().copied().map(gpu).collect(),
-        Choice::AllGpus => (0..Gpu::count()?).map(gpu).collect(),
-        Choice::Auto => match gpu(0) {
-            Err(Error::NoGpu { .. }) => Ok(vec![Box::new(Host::new())]),
-            opened => Ok(vec![opened?]),
-        },
     }
 }

@@ -83,7 +83,7 @@ pub struct Share {
 }
 
 impl Share {
-    pub(self) fn add(&mut self, igp: usize, sums: &SlabSums) {
+    fn add(&mut self, igp: usize, sums: &SlabSums) {
         self.slabs += 1;
         self.igp += igp;
         self.kernels_s += sums.seconds;
