@@ -18,6 +18,9 @@ pub struct Ceilings {
     pub kernels_by: Option<String>,
     /// FP64 operations, all of them fused; of a processor in the widest vectors that were used.
     pub fp64: f64,
+    /// The same over seconds, at the clock that the power limit leaves; null of a processor and in older
+    /// records.
+    pub fp64_sustained: Option<f64>,
     /// The same in the vectors of each level that a processor has; null of a GPU.
     #[serde(default)]
     pub fp64_by_level: Option<BTreeMap<String, f64>>,

@@ -14,6 +14,7 @@ pub mod race;
 pub mod run;
 pub mod scale;
 pub mod scaling;
+pub mod state;
 pub mod system;
 pub mod times;
 pub mod tuning;
@@ -29,8 +30,8 @@ use crate::process::output::write_text;
 use provenance::{PROGRAM, Provenance};
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
-/// `threads_per_block` and `blocks`.
-pub const SCHEMA: u32 = 3;
+/// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for.
+pub const SCHEMA: u32 = 4;
 
 /// The first layout; records without a number have it.
 const FIRST: u32 = 1;

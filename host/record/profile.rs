@@ -42,6 +42,15 @@ pub struct Profile {
     pub l2_hit_percent: Option<f64>,
     /// Share of the time in which the FP64 pipe was busy, in percent.
     pub fp64_pipe_percent: Option<f64>,
+    /// Share of the peak that other pipes and the issue slots were used to, in percent, by name:
+    /// `issue slots`, `ALU`, `MUFU`, `load/store`; empty in older records.
+    #[serde(default)]
+    pub pipes_percent: BTreeMap<String, f64>,
+    /// Cycles of a multiprocessor, all launches, under the profiler; null in older records.
+    pub cycles: Option<f64>,
+    /// What tells the code of the version's kernel from others', by this compiler; null of versions for
+    /// processors, and in older records.
+    pub kernel_hash: Option<String>,
     /// Registers of a thread of the version's kernel.
     pub registers: Option<u32>,
     /// Warps active on a multiprocessor, on average.
@@ -73,10 +82,14 @@ pub struct Disassembled {
 pub struct Bytes {
     /// Memory.
     pub hbm: f64,
-    /// L2.
+    /// L2, what L1 asked for; up to schema 3 what went from one half of L2 to the other as well.
     pub l2: Option<f64>,
-    /// L1.
+    /// From one half of L2 to the other; null in older records.
+    pub l2_fabric: Option<f64>,
+    /// L1, shared memory left out.
     pub l1: Option<f64>,
+    /// Shared memory; null in older records.
+    pub shared: Option<f64>,
 }
 
 impl Record for Profile {

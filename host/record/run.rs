@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parting::{Parting, Work};
 use super::provenance::Provenance;
+use super::state::State;
 use super::system::SystemInfo;
 use super::times::{Repetition, Spread, Times};
 use super::{Head, Kind, Record};
@@ -77,6 +78,14 @@ pub struct Measurement {
     pub times: Times,
     /// How far they lie apart; null in older records.
     pub spread: Option<Spread>,
+    /// The GPU during the timed runs; null without NVML, on a processor, and in older records.
+    pub state: Option<State>,
+    /// Whether something held the clock back during each of the timed runs; null where `state` is.
+    pub held_back: Option<Vec<bool>>,
+    /// Cycles of a multiprocessor, by the median time and clock; null where the clock is.
+    pub cycles: Option<f64>,
+    /// Energy of a calculation in joules, of runs in a row; null where it was not measured.
+    pub energy_j: Option<f64>,
     /// FP64 operations of the calculation, FMA = 2; null where the version's are not counted.
     pub flops: Option<f64>,
     /// Where the operation count comes from, or that there is none.
@@ -85,6 +94,9 @@ pub struct Measurement {
     pub tflops: Option<f64>,
     /// The symbol of the version's kernel; null in older records.
     pub kernel: Option<String>,
+    /// What tells its code from others', by this compiler; null of versions for processors, and in older
+    /// records.
+    pub kernel_hash: Option<String>,
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Local memory of a thread in bytes.

@@ -81,6 +81,7 @@ impl Times {
             sigma_s: self.sigma(),
             relative: relative.is_finite().then_some(relative),
             outliers: self.outliers(),
+            interval_s: None,
         }
     }
 }
@@ -94,4 +95,6 @@ pub struct Spread {
     pub relative: Option<f64>,
     /// [`Times::outliers`].
     pub outliers: usize,
+    /// 95 % interval of the median in seconds; null of few samples, and in older records.
+    pub interval_s: Option<[f64; 2]>,
 }
