@@ -12,6 +12,8 @@ mod bounds;
 mod commit;
 #[path = "build/compiler.rs"]
 mod compiler;
+#[path = "build/inlining.rs"]
+mod inlining;
 #[path = "build/line_table.rs"]
 mod line_table;
 #[path = "build/ptx.rs"]

@@ -8,6 +8,8 @@ mod commit;
 #[allow(dead_code, reason = "the build script uses all of it")]
 #[path = "../build/compiler.rs"]
 mod compiler;
+#[path = "../build/inlining.rs"]
+mod inlining;
 #[path = "../build/line_table.rs"]
 mod line_table;
 #[path = "common/loops.rs"]
@@ -46,7 +48,7 @@ fn shown(ptx: &str) -> Vec<(String, &str)> {
 }
 
 #[test]
-fn lines_are_the_nearest_of_versions_and_tiles() {
+fn lines_are_the_innermost_that_are_not_the_languages() {
     for ptx in RECORDED {
         let rewritten = line_table::rewrite(ptx);
         let shown = shown(&rewritten);
@@ -54,15 +56,40 @@ fn lines_are_the_nearest_of_versions_and_tiles() {
             let found = shown.iter().find(|(_, text)| text.starts_with(instruction));
             found.map(|(at, _)| at.as_str()).unwrap_or_default()
         };
-        // From `core`, from an inlined function of the version, from one of the tiles.
+        // From `core`, from an intrinsic, from an inlined function of the tiles.
         assert_eq!(line_of("max.f64"), "./kernels/src/versions/v0.rs:6");
         assert_eq!(line_of("st.shared.f64"), "./kernels/src/versions/v0.rs:14");
         assert_eq!(line_of("fma.rn.f64"), "./kernels/src/tiles/mod.rs:6");
         assert_eq!(line_of("{ .reg .b32 at;"), "./kernels/src/tiles/mod.rs:6");
-        // Inlined into nothing of a version.
-        assert_eq!(line_of("st.global.b64 \t[%rd4], 0"), "./kernels/src/target.rs:23");
+        // What stands in for the language is shown where nothing else is.
+        assert_eq!(line_of("st.global.b64 \t[%rd4], 0"), "./kernels/src/intrinsics/ptx.rs:23");
         let foreign = shown.iter().find(|(at, _)| !at.starts_with("./kernels/") && !at.is_empty());
         assert_eq!(foreign, None);
+    }
+}
+
+#[test]
+fn what_the_assembler_appends_is_shown_at_the_last_division() {
+    for ptx in RECORDED {
+        let at_return = |ptx: &str| -> Vec<String> {
+            let rewritten = line_table::rewrite(ptx);
+            let returns = shown(&rewritten).into_iter().filter(|&(_, text)| text == "ret;");
+            returns.map(|(at, _)| at).collect()
+        };
+        let [second_stage, v0, v13] = &at_return(ptx)[..] else { panic!("three entries") };
+        assert_eq!(v0, "./kernels/src/versions/v0.rs:17");
+        // The one division of v0, then a root after it; none of the other entries' `ret` moves.
+        let divided = ptx.replace("mul.f64 \t", "div.rn.f64 \t");
+        let and_root = divided.replace(
+            "\t// begin inline asm\n\tst.shared",
+            "\tsqrt.rn.f64 \t%rd1, %rd1;\n\tst.shared",
+        );
+        assert_ne!(divided, ptx);
+        assert_ne!(and_root, divided);
+        for changed in [divided, and_root] {
+            let expected = [second_stage, "./kernels/src/versions/v0.rs:6", v13];
+            assert_eq!(at_return(&changed), expected);
+        }
     }
 }
 
