@@ -31,11 +31,11 @@ pub struct Inlining {
 }
 
 impl Inlining {
-    /// Where the calls stand that were inlined around the instruction on a line of PTX, inner before
-    /// outer; `innermost` is where the instruction itself is from.
+    /// Where the calls stand that were inlined around the instruction on a line of PTX, inner
+    /// before outer; `innermost` is where the instruction itself is from.
     ///
-    /// Of the calls whose instructions are around it, it is of one whose function has the line: that
-    /// begins last before it. Of equals the tightest.
+    /// Of the calls whose instructions are around it, it is of one whose function has the line:
+    /// that begins last before it. Of equals the tightest.
     pub fn calls_around(&self, instruction: u64, innermost: Place) -> Vec<Place> {
         let entry = self.entries.partition_point(|&(begin, _)| begin <= instruction);
         let of_file = |file| Some(self.entries.get(entry.checked_sub(1)?)?.1.get(&file)?.iter());

@@ -1,13 +1,14 @@
 //! Makes the PTX's line table point at the lines that say what a kernel does.
 //!
-//! The rule: an instruction is shown at the innermost line of the kernels' sources, up the calls that were
-//! inlined around it, leaving out what only stands in for the language ([`LANGUAGE`]): the number type, the
-//! intrinsics and the macros that make entries. What `ptxas` appends, the slow ways of divisions and roots,
-//! takes a kernel's last line, so its `ret` is shown where the last of these is, a division before others.
+//! The rule: an instruction is shown at the innermost line of the kernels' sources, up the calls
+//! that were inlined around it, leaving out what only stands in for the language ([`LANGUAGE`]):
+//! the number type, the intrinsics and the macros that make entries. What `ptxas` appends, the slow
+//! ways of divisions and roots, takes a kernel's last line, so its `ret` is shown where the last of
+//! these is, a division before others.
 //!
-//! LLVM names the innermost function alone, which for arithmetic is `core` or `num-complex`. The DWARF
-//! sections, which `ptxas` rejects and which therefore go, say where that function was called from. It is
-//! the PTX's `.loc` that the profiler's own source page goes by too.
+//! LLVM names the innermost function alone, which for arithmetic is `core` or `num-complex`. The
+//! DWARF sections, which `ptxas` rejects and which therefore go, say where that function was called
+//! from. It is the PTX's `.loc` that the profiler's own source page goes by too.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,8 @@ pub const LANGUAGE: [&str; 5] =
 /// Operations that `ptxas` may make a call of, the most seldom first.
 const WITH_A_SLOW_WAY: [&str; 3] = ["sqrt.rn.f64", "rcp.rn.f64", "div.rn.f64"];
 
-/// The PTX without its DWARF sections and their mark, `.file` lines on top, each `.loc` by the rule.
+/// The PTX without its DWARF sections and their mark, `.file` lines on top, each `.loc` by the
+/// rule.
 pub fn rewrite(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let end = lines.iter().position(|line| is_section(line)).unwrap_or(lines.len());

@@ -11,13 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use common::repository;
-use gpp::devices::gpu::{NO_KERNELS, PTX};
+use gpp::devices::gpu::{self, NO_KERNELS, PTX};
+use gpp::figures::archive::{Archive, RUNS};
 use gpp::kernels::versions::ALL;
+use gpp::record::{self, profile::Profile};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What of a loop's arithmetic may stand at lines that call: these compute too, as in
 /// `omega2 * reciprocal(cden)`.
 const AT_CALLS: f64 = 0.3;
+
+/// What of a kernel's samples may: they fall on whatever waits.
+const SAMPLES_AT_CALLS: f64 = 0.5;
 
 /// File and line, as the line table names files.
 type Place = (String, usize);
@@ -71,7 +76,10 @@ impl Names {
 
 /// Whether a name is called: what follows it is `(…)` or `::<…>(…)`.
 fn is_called(after: &[TokenTree]) -> bool {
-    let is_arguments = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis);
+    let is_arguments = |token: Option<&TokenTree>| {
+        let Some(TokenTree::Group(group)) = token else { return false };
+        group.delimiter() == Delimiter::Parenthesis
+    };
     if !(is(after.first(), ':') && is(after.get(1), ':') && is(after.get(2), '<')) {
         return is_arguments(after.first());
     }
@@ -93,7 +101,8 @@ fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
 }
 
-/// Lines that call a function of the kernels' sources, but for those that stand in for the language.
+/// Lines that call a function of the kernels' sources, but for those that stand in for the
+/// language.
 fn lines_that_call() -> BTreeSet<Place> {
     let mut defined = BTreeSet::new();
     let mut files = Vec::new();
@@ -196,4 +205,37 @@ fn what_calls_is_told_from_what_computes() {
     assert!(!calls.contains(&line("quotient.rs", "let error = R::one() -")));
     assert!(!calls.contains(&line("tiles/mod.rs", "sum.re = sum.re + m.re * factor")));
     assert!(!calls.contains(&line("formula.rs", "term.sch * (vcoul * R::of(0.5))")));
+}
+
+/// The share of a profile's samples at lines that call. By their text: numbers move where comments
+/// do.
+fn samples_at_calls(profile: &Profile) -> f64 {
+    let sources: BTreeMap<String, String> = sources("kernels/src").into_iter().collect();
+    let text = |(file, line): &Place| sources[file].lines().nth(line - 1).unwrap().trim();
+    let calls = lines_that_call();
+    let calls: BTreeSet<_> = calls.iter().map(|at| (at.0.as_str(), text(at))).collect();
+    let count = |at_calls: bool| -> u64 {
+        let lines = profile.lines.iter();
+        let counted =
+            lines.filter(|one| !at_calls || calls.contains(&(one.file.as_str(), one.text.trim())));
+        counted.map(|one| one.samples).sum()
+    };
+    count(true) as f64 / count(false) as f64
+}
+
+#[test]
+fn archived_samples_of_these_kernels_are_where_they_compute() {
+    // Of a line table that stopped at the versions' own lines.
+    let path = repository(RUNS).join("h200-2026-11-22/si214-journeys/profile-talk-V8.json");
+    assert!(samples_at_calls(&record::read(&path).unwrap()) > SAMPLES_AT_CALLS);
+
+    let archive = Archive::open(&repository("")).unwrap();
+    let profiles = archive.systems().flat_map(|(_, system)| &system.profiles);
+    let of_these = profiles.filter(|profile| {
+        profile.kernel_hash.is_some() && gpu::hash(&profile.launches[0]) == profile.kernel_hash
+    });
+    for profile in of_these.filter(|profile| !profile.lines.is_empty()) {
+        let share = samples_at_calls(profile);
+        assert!(share <= SAMPLES_AT_CALLS, "{} on {}: {share}", profile.version, profile.system);
+    }
 }

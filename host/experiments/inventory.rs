@@ -6,7 +6,7 @@ use gpp_kernels::kernel;
 
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
 use crate::devices::Device;
-use crate::devices::gpu::NO_KERNELS;
+use crate::devices::gpu::{self, NO_KERNELS};
 use crate::devices::host::Host;
 use crate::error::Result;
 use crate::problem::systems::SYSTEMS;
@@ -31,6 +31,7 @@ pub fn info(device: &dyn Device) -> Result<Info> {
             kernels.push(Kernel {
                 version: gpu.id().into(),
                 change: gpu.version.change.into(),
+                hash: gpu::hash(&kernel.symbol),
                 symbol: kernel.symbol,
                 energies: entry.energies,
                 threads_per_block: launch.threads,

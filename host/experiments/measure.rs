@@ -4,7 +4,8 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use super::counting;
-use crate::catalogue::Kernel;
+use crate::catalogue::{BackEnd, Kernel};
+use crate::devices::gpu;
 use crate::devices::launch::entry;
 use crate::devices::{Device, Done, KernelInfo};
 use crate::engine::{Calculation, Engine};
@@ -85,7 +86,9 @@ pub fn measure(
         tflops: is_timed.then_some(flops / times.median / 1e12),
         times,
         kernel: kernel.known.as_ref().map(|known| known.symbol.clone()),
-        kernel_hash: None,
+        kernel_hash: kernel.known.as_ref().and_then(|known| {
+            (device.back_end() == BackEnd::Gpu).then(|| gpu::hash(&known.symbol))?
+        }),
         registers: kernel.known.as_ref().and_then(|known| known.registers),
         local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),
         warps_per_sm: kernel.known.as_ref().and_then(|known| known.warps_per_sm),

@@ -32,6 +32,9 @@ struct Map {
     folder: String,
     #[serde(default)]
     elsewhere: BTreeMap<String, String>,
+    /// Folders with records that do not say which kernels they are of.
+    #[serde(default)]
+    unhashed: Vec<String>,
 }
 
 /// The archive as the texts see it.
@@ -81,6 +84,16 @@ impl Archive {
     /// The folder that holds a record.
     pub fn folder(&self, record: &str) -> &str {
         self.map.elsewhere.get(record).unwrap_or(&self.map.folder)
+    }
+
+    /// Folders in [`RUNS`] with records that do not say which kernels they are of.
+    pub fn unhashed(&self) -> &[String] {
+        &self.map.unhashed
+    }
+
+    /// What is archived of each system.
+    pub fn systems(&self) -> impl Iterator<Item = (&'static str, &System)> {
+        self.systems.iter().map(|(&name, system)| (name, system))
     }
 
     /// The folder of a system's records.

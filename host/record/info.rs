@@ -54,6 +54,8 @@ pub struct Kernel {
     pub change: String,
     /// The kernel's symbol.
     pub symbol: String,
+    /// What tells its code from others', by this compiler; null in a build without kernels.
+    pub hash: Option<String>,
     /// Energies that a launch sums.
     pub energies: u32,
     /// Threads of a block.

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod ceilings;
+mod code;
 pub mod driver;
 mod lane;
 mod modules;
@@ -13,7 +14,7 @@ mod uploads;
 mod worker;
 pub mod yardstick;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Kernel};
@@ -46,6 +47,12 @@ pub fn kernels() -> Result<Ptx> {
         what: format!("named by GPP_PTX, cannot be read: {e}"),
     })?;
     Ok(Ptx::new(text))
+}
+
+/// What tells the code of a kernel from others', of those that [`kernels`] has: see [`Ptx::hash`].
+pub fn hash(symbol: &str) -> Option<String> {
+    static KERNELS: LazyLock<Option<Ptx>> = LazyLock::new(|| kernels().ok());
+    KERNELS.as_ref()?.hash(symbol)
 }
 
 /// A GPU, which loads each kernel when it is first asked for. Threads may share it.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::code;
+
 const ENTRY: &str = ".visible .entry ";
 
 /// Variables outside of entries.
@@ -65,6 +67,12 @@ impl Ptx {
             }
             _ => Some(module),
         }
+    }
+
+    /// 16 hexadecimal digits that tell the code of a kernel from others', of whatever name, by
+    /// whichever build of the same compiler: the same for the same code only.
+    pub fn hash(&self, symbol: &str) -> Option<String> {
+        Some(code::hash(&self.module(symbol, None)?, symbol))
     }
 
     /// One module of some kernels, with the variables that they use.

@@ -8,7 +8,7 @@ use super::ncu::{Ncu, Target};
 use super::{Counted, Options, lines};
 use crate::devices::Device;
 use crate::devices::choice::Choice;
-use crate::devices::gpu::Gpu;
+use crate::devices::gpu::{self, Gpu};
 use crate::error::{Error, Result};
 use crate::experiments::ceilings::ceilings;
 use crate::experiments::run::{self, run};
@@ -92,6 +92,7 @@ impl Live<'_> {
             profile.time_s = result.map(|result| result.times.median);
             profile.device.clone_from(&ceilings.device);
             profile.kernels_by.clone_from(&ceilings.kernels_by);
+            profile.kernel_hash = profile.launches.first().and_then(|symbol| gpu::hash(symbol));
             profile.lines = lines_of(profile, &lines);
         }
         let files = vec![("counters.csv", csv), (RUN, text(&run)), (CEILINGS, text(&ceilings))];

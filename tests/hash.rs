@@ -1,0 +1,52 @@
+//! What tells a kernel's code from another's, on what two compilers wrote: see `tests/build.rs`.
+
+#[path = "../build/bounds.rs"]
+mod bounds;
+#[path = "../build/inlining.rs"]
+mod inlining;
+#[path = "../build/line_table.rs"]
+mod line_table;
+#[path = "../build/ptx.rs"]
+mod ptx;
+
+use gpp::devices::gpu::ptx::Ptx;
+
+const RECORDED: [&str; 2] =
+    [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];
+
+#[test]
+fn a_hash_is_of_the_code_alone() {
+    for ptx in RECORDED {
+        let finished = ptx::finished(ptx);
+        let hash = |text: &str, symbol: &str| Ptx::new(text.to_string()).hash(symbol);
+        let v13 = hash(&finished, "gpp_v13_nw1");
+        assert_eq!(v13.as_ref().map(String::len), Some(16));
+        assert_eq!(hash(&finished, "gpp_v14_nw1"), None);
+        assert_ne!(v13, hash(&finished, "gpp_v0_nw1"));
+
+        // Other lines, folders, labels, marks and names, and nothing else in the module.
+        let elsewhere = finished
+            .replace("\t.loc\t10 6", "\t.loc\t10 7")
+            .replace("\"./kernels", "\"/elsewhere/kernels")
+            .replace("$L__BB2_", "$L__BB77_")
+            .replace("$L__tmp", "$L__tmp1")
+            .replace("gpp_v13_nw1", "gpp_v14_nw1");
+        assert_eq!(hash(&elsewhere, "gpp_v14_nw1"), v13);
+        let alone = Ptx::new(finished.clone()).module("gpp_v13_nw1", None).unwrap();
+        assert_eq!(hash(&alone, "gpp_v13_nw1"), v13);
+
+        for (code, other) in [
+            ("fma.rn.f64 \t%rd24, %rd2, %rd13", "fma.rn.f64 \t%rd24, %rd13, %rd2"),
+            ("gpp_table[64]", "gpp_table[128]"),
+            (".maxnreg 128", ".maxnreg 64"),
+            (".target sm_70", ".target sm_80"),
+            ("bra.uni \t$L__BB2_3", "bra.uni \t$L__BB2_4"),
+        ] {
+            assert!(finished.contains(code), "{code}");
+            assert_ne!(hash(&finished.replace(code, other), "gpp_v13_nw1"), v13, "{code}");
+        }
+        let of_another = finished.replace("max.f64", "min.f64");
+        assert_ne!(of_another, finished);
+        assert_eq!(hash(&of_another, "gpp_v13_nw1"), v13);
+    }
+}
