@@ -16,5 +16,6 @@ pub mod run;
 pub mod scale;
 pub mod scaling;
 pub mod setting;
+pub mod sizes;
 pub mod source;
 pub mod tuning;

@@ -1,5 +1,6 @@
 //! How a problem is parted: what is in memory of it at a time, and how large its slabs are.
 
+use super::sizes::{Share, Waves};
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::Device;
 use crate::error::{Error, Result};
@@ -68,12 +69,6 @@ pub enum Loaded<'a> {
 
 /// Bytes beside the arrays: what a run needs of its own is small.
 const BESIDE: u64 = 64 << 20;
-
-/// What a slab costs beside its terms, in terms: 0.13 ms of v13's on an H200. On a processor it is less.
-const SLAB: f64 = 1.5e8;
-
-/// What a slab's upload takes of what its kernels do: the first one's is hidden by nothing.
-const FILL: f64 = 0.3;
 
 impl<'a> Loaded<'a> {
     /// All of a source where that is for one process and finds room, else its bands.
@@ -146,10 +141,10 @@ impl<'a> Loaded<'a> {
     }
 
     /// The `igp` of a slab for these versions: all where one device holds them, else so many that there is
-    /// room for two slabs a device, and that all devices have about the same to do.
+    /// room for two slabs a device, and that all devices have about the same to do and are filled by it.
     ///
     /// # Errors
-    /// [`Error::Memory`] where there is no room for two slabs of one group each; [`Error::Data`] for a
+    /// Those of [`Waves::on`]; [`Error::Memory`] where there is no room for two slabs of one group each; [`Error::Data`] for a
     /// `--slab` that ends within a group.
     pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
         let frame = self.frame();
@@ -173,7 +168,8 @@ impl<'a> Loaded<'a> {
             return Ok(ngpown);
         }
         let terms = frame.terms() as f64 / groups as f64;
-        let own = balanced(groups, terms, crew.workers(), most) * group;
+        let waves = Waves::on(crew.devices[0], frame, versions)?;
+        let own = Share { groups, terms, workers: crew.workers(), waves }.at_most(most) * group;
         // Slabs are the same for all, with however much memory each has.
         Ok(crew.ranks.least(own as u64) as usize)
     }
@@ -223,23 +219,6 @@ impl<'a> Loaded<'a> {
     }
 }
 
-/// The groups of a slab, of so many terms each, where memory sets no bound to it.
-pub fn evenly(groups: usize, terms: f64, workers: usize) -> usize {
-    balanced(groups, terms, workers, groups)
-}
-
-/// The groups of a slab, at most `most`, with which all are done first, data coming from the host: many slabs
-/// can be shared out evenly and begin soon, few cost little beside their terms.
-fn balanced(groups: usize, terms: f64, workers: usize, most: usize) -> usize {
-    let time = |size: usize| {
-        let of_busiest = groups.div_ceil(size).div_ceil(workers) as f64;
-        let slab = size as f64 * terms;
-        of_busiest * (SLAB + slab) + FILL * slab
-    };
-    let sizes = (1..=most.clamp(1, groups.max(1))).rev();
-    sizes.min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(1)
-}
-
 /// The `igp` that the groups of all these versions are parts of.
 fn group(frame: &Frame, versions: &[Kernel]) -> usize {
     let groups = versions.iter().filter_map(|version| frame.plan().igp_of_group(*version));
@@ -259,39 +238,4 @@ fn host_room(crew: Crew, limits: Limits, taken: u64) -> u64 {
     let local = crew.ranks.local().1 as u64;
     let free = memory::free().unwrap_or(u64::MAX) / local;
     limits.host.map_or(free, |limit| (limit / local).saturating_sub(taken).min(free))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_have_about_the_same_to_do() {
-        for groups in [1, 2, 7, 9, 87, 208, 415, 1000] {
-            for workers in [1, 2, 3, 4, 5, 8] {
-                for most in [1, 3, 10, 1000] {
-                    // So much that what a slab costs is nothing.
-                    let size = balanced(groups, 1e12, workers, most);
-                    assert!((1..=most).contains(&size), "{groups} {workers} {most}: {size}");
-                    let busiest = groups.div_ceil(size).div_ceil(workers) * size;
-                    let ideal = groups.div_ceil(workers);
-                    assert!(
-                        busiest <= ideal + ideal / 16 + 1,
-                        "{groups} groups on {workers}: {busiest} of {ideal}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn slabs_are_worth_their_cost() {
-        // si510's groups of 16 on four devices, si214's, and the demo's, which are soon done.
-        let slabs = |groups: usize, terms: f64, workers| {
-            groups.div_ceil(evenly(groups, terms / groups as f64, workers))
-        };
-        assert!((20..=60).contains(&slabs(208, 3.3e11, 4)));
-        assert!((8..=20).contains(&slabs(87, 2.45e10, 4)));
-        assert_eq!((slabs(9, 3e7, 1), slabs(9, 3e7, 3)), (1, 3));
-    }
 }

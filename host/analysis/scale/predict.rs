@@ -1,7 +1,7 @@
 //! What the model says of numbers of members and systems that were not measured.
 
 use super::task::{Kind, Task, extents};
-use crate::experiments::parting::evenly;
+use crate::experiments::sizes::Share;
 use crate::problem::memory::{Extents, Of};
 use crate::problem::systems::{SYSTEMS, System};
 use crate::record::scale::{Constants, Data, Over, Predicted, Prediction, Scale};
@@ -53,11 +53,13 @@ fn prediction(
     Prediction { system: name.into(), groups, data, teams }
 }
 
-/// The calculation of a team in slabs as the program makes them where memory sets no bound.
+/// The calculation of a team in slabs as the program makes them where memory sets no bound, wherever
+/// their blocks leave places empty.
 pub fn team(kind: &Kind, ngpown: usize, members: usize, data: Data) -> Task<'_> {
     let is_whole = kind.over == Over::Cores || (members == 1 && data == Data::Place);
-    let slab =
-        evenly(ngpown.div_ceil(kind.group), kind.terms * kind.group as f64, members) * kind.group;
+    let (groups, terms) = (ngpown.div_ceil(kind.group), kind.terms * kind.group as f64);
+    let share = Share { groups, terms, workers: members, waves: None };
+    let slab = share.unbounded() * kind.group;
     let igp = if is_whole { ngpown } else { slab.min(ngpown) };
     Task { kind, members, ngpown, igp, data }
 }

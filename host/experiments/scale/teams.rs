@@ -7,8 +7,9 @@ use super::point::{Point, sampled};
 use crate::catalogue::Kernel;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::experiments::parting::{Crew, Loaded, evenly};
+use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::setting::Setting;
+use crate::experiments::sizes::{Share, Waves};
 use crate::problem::System;
 use crate::problem::synthesis::Synthesis;
 use crate::process::progress::Progress;
@@ -104,7 +105,7 @@ impl Teams<'_> {
         let mut engine = self.engine(loaded, crew, igp)?;
         let stays = take(&mut engine, law, Data::Place)? == Data::Place;
         // One slab's transfer is hidden by nothing: from the host's memory one member takes several.
-        let [finer, finest] = self.finer(loaded);
+        let [finer, finest] = self.finer(loaded, crew)?;
         let is_coarse = members == 1 && finer < igp;
         if stays && transfers && !is_coarse {
             take(&mut engine, law, Data::Host)?;
@@ -131,12 +132,14 @@ impl Teams<'_> {
     }
 
     /// The `igp` of slabs for one member that has several of them, and half as many or one group.
-    fn finer(&self, loaded: &Loaded) -> [usize; 2] {
+    fn finer(&self, loaded: &Loaded, crew: Crew) -> Result<[usize; 2]> {
         let group = self.groups.unwrap_or(1);
         let frame = loaded.frame();
         let groups = frame.header().ngpown.div_ceil(group);
-        let even = evenly(groups, frame.terms() as f64 / groups as f64, 1);
+        let terms = frame.terms() as f64 / groups as f64;
+        let waves = Waves::on(crew.devices[0], frame, &[self.kernel])?;
+        let even = Share { groups, terms, workers: 1, waves }.unbounded();
         let finer = even.min(groups / SEVERAL).max(1);
-        [finer, (finer / 2).max(1)].map(|groups| groups * group)
+        Ok([finer, (finer / 2).max(1)].map(|groups| groups * group))
     }
 }
