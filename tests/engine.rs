@@ -3,10 +3,14 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use common::{Kind, Make, QUIET, fixture, make};
 use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::host::Host;
-use gpp::devices::{Device, Done, SlabSums, Worker};
+use gpp::devices::{Device, Done, Locked, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::problem::{Problem, SlabView, Sums};
 use gpp::reference::{self, verify};
@@ -151,6 +155,76 @@ fn a_worker_that_fails_ends_the_run() {
         let mut engine = Engine::new(problem, 16, workers).unwrap();
         let error = engine.run(catalogue::find("v9").unwrap().kernel).unwrap_err();
         assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
+    }
+}
+
+/// A worker that counts the bytes it has locked.
+struct Locking<'a> {
+    worker: Box<dyn Worker + 'a>,
+    streams: bool,
+    locked: Arc<AtomicUsize>,
+}
+
+/// Bytes that are locked.
+struct Counted(Arc<AtomicUsize>, usize);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(self.1, Relaxed);
+    }
+}
+
+impl Worker for Locking<'_> {
+    fn streams(&self) -> bool {
+        self.streams
+    }
+
+    fn lock<'m>(&self, memory: &'m [u8]) -> Option<Locked<'m>> {
+        self.locked.fetch_add(memory.len(), Relaxed);
+        Some(Box::new((memory, Counted(self.locked.clone(), memory.len()))))
+    }
+
+    fn place(&mut self, slab: SlabView<'_>) -> gpp::Result<()> {
+        self.worker.place(slab)
+    }
+
+    fn begin(&mut self, slab: SlabView<'_>, kernel: Kernel, done: Done) -> gpp::Result<()> {
+        self.worker.begin(slab, kernel, done)
+    }
+
+    fn finish(&mut self) -> gpp::Result<SlabSums> {
+        self.worker.finish()
+    }
+
+    fn forget(&mut self) {
+        self.worker.forget();
+    }
+}
+
+#[test]
+fn what_is_uploaded_again_is_locked_once() {
+    let problem = &problems()[0];
+    let device = Host::new();
+    let pairs = problem.wtilde().len() + problem.eps().len();
+    let v9 = catalogue::find("v9").unwrap().kernel;
+    for streams in [true, false] {
+        let locked = Arc::new(AtomicUsize::new(0));
+        let bytes = || locked.load(Relaxed);
+        let worker = device.worker(problem).unwrap();
+        let worker = Box::new(Locking { worker, streams, locked: locked.clone() });
+        let mut engine = Engine::new(problem, 16, vec![worker]).unwrap();
+        // One calculation would be over before.
+        engine.run(v9).unwrap();
+        assert_eq!(bytes(), 0);
+        for _ in 0..2 {
+            engine.run(v9).unwrap();
+            assert_eq!(bytes(), if streams { 16 * pairs } else { 0 });
+        }
+        engine.forget();
+        engine.run(v9).unwrap();
+        assert_eq!(bytes(), 16 * pairs);
+        drop(engine);
+        assert_eq!(bytes(), 0);
     }
 }
 

@@ -75,6 +75,17 @@ pub trait Worker: Send {
         1
     }
 
+    /// Whether slabs give way to others, so that every calculation uploads them again.
+    fn streams(&self) -> bool {
+        false
+    }
+
+    /// Page-locks memory for as long as the result is kept: slabs that lie there are uploaded without a
+    /// copy. None where that is of no use, and where the system refuses it.
+    fn lock<'m>(&self, _memory: &'m [u8]) -> Option<Locked<'m>> {
+        None
+    }
+
     /// Puts a slab's arrays where the kernels find them; nothing where it is there already.
     ///
     /// # Errors
@@ -83,7 +94,8 @@ pub trait Worker: Send {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
     /// Begins to sum a slab by a version's kernels, second stage included; it is placed first where it is
-    /// not, and nothing of it is read any more when this returns. `done` is told of how far it is, where that
+    /// not. When this returns nothing of it is read any more but what is [locked](Worker::lock), of which whoever
+    /// drops the lock waits for the end. `done` is told of how far it is, where that
     /// is known.
     ///
     /// # Errors
@@ -120,6 +132,9 @@ pub trait Worker: Send {
         self.finish()
     }
 }
+
+/// Holds memory page-locked, and borrowed.
+pub type Locked<'m> = Box<dyn Send + 'm>;
 
 /// Told of the part of a calculation that is done, from any thread and in any order.
 pub type Done<'a> = &'a (dyn Fn(f64) + Sync);

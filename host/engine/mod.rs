@@ -10,6 +10,7 @@
 
 pub mod checkpoint;
 mod deal;
+mod locked;
 mod reports;
 mod running;
 pub mod total;
@@ -30,6 +31,7 @@ use crate::process::interrupt;
 use crate::ranks::{Alone, Ranks};
 use checkpoint::{Checkpoint, Finished};
 use deal::Deal;
+use locked::Locks;
 use reports::Report;
 use running::Running;
 
@@ -37,6 +39,7 @@ use running::Running;
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
     workers: Vec<Box<dyn Worker + 'a>>,
+    locks: Locks<'a>,
     deal: Deal,
     ranks: &'a dyn Ranks,
     /// Slabs that an earlier run has finished, by their numbers.
@@ -128,7 +131,8 @@ impl<'a> Engine<'a> {
         }
         let deal = Deal::new(slabs.count(), workers.len());
         let (skipped, finished, checkpoint) = (BTreeSet::new(), Finished::new(), None);
-        Ok(Engine { slabs, workers, deal, ranks: &Alone, skipped, finished, checkpoint })
+        let (locks, ranks) = (Locks::default(), &Alone);
+        Ok(Engine { slabs, workers, locks, deal, ranks, skipped, finished, checkpoint })
     }
 
     /// The same as one of several processes, each with a part of the slabs.
@@ -170,6 +174,7 @@ impl<'a> Engine<'a> {
     /// Has the workers forget what is in place, so that the next run uploads all slabs again.
     pub fn forget(&mut self) {
         self.workers.iter_mut().for_each(|worker| worker.forget());
+        self.locks.forgotten();
     }
 
     /// One calculation by these kernels.
@@ -189,6 +194,7 @@ impl<'a> Engine<'a> {
         self.require_whole_groups(kernel)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
+        self.locks.take(self.slabs, &self.workers);
         self.ranks.barrier();
         let begin = Instant::now();
         let own = self.sum(kernel, &numbers, done, begin)?;

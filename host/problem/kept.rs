@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use gpp_kernels::plan::Poles;
 
-use super::{Bands, Extents, Origin, Part, Slab, Source, Sums, slabs};
+use super::{Bands, Extents, Origin, Part, Slab, SlabView, Source, Sums, slabs};
 use crate::error::Result;
 
 /// Another source that keeps the slabs of so many igp which it has made, for later runs.
@@ -64,6 +64,11 @@ impl Source for Kept<'_> {
             Part::Made(slab) => Ok(Part::Held(place.get_or_init(|| slab).view())),
             held @ Part::Held(_) => Ok(held),
         }
+    }
+
+    fn held(&self) -> Vec<SlabView<'_>> {
+        let kept = self.slabs.iter().filter_map(OnceLock::get).map(Slab::view);
+        kept.chain(self.source.held()).collect()
     }
 
     fn poles(&self) -> Result<Poles> {

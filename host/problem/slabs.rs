@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Frame, Part, Problem, Source};
+use super::{Frame, Part, Problem, SlabView, Source};
 use crate::error::Result;
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -68,6 +68,11 @@ impl<'a> Slabs<'a> {
     /// Those of [`Source::slab`].
     pub fn part(self, igp: Range<usize>) -> Result<Part<'a>> {
         self.source.slab(self.frame.bands(), igp)
+    }
+
+    /// What of it stays in memory as it is.
+    pub fn held(self) -> Vec<SlabView<'a>> {
+        self.source.held()
     }
 }
 

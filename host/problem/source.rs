@@ -45,6 +45,11 @@ pub trait Source: Sync {
     /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>>;
 
+    /// The slabs that stay in memory, as they are, for as long as the source is borrowed.
+    fn held(&self) -> Vec<SlabView<'_>> {
+        Vec::new()
+    }
+
     /// What all contributing poles have in common, those whose `eps` is not zero. Takes no more memory than
     /// a few columns.
     ///
@@ -122,6 +127,10 @@ impl Source for Problem {
         check_part(&igp, self.frame.extents().ngpown)
             .map_err(|what| wrong(self.frame.name(), what))?;
         Ok(Part::Held(self.slab.view().part(igp)))
+    }
+
+    fn held(&self) -> Vec<SlabView<'_>> {
+        vec![self.slab.view()]
     }
 
     fn poles(&self) -> Result<Poles> {

@@ -11,10 +11,11 @@ use gpp::error::DriverError;
 
 use super::{Outcome, Test};
 
-pub const TESTS: [Test; 7] = [
+pub const TESTS: [Test; 8] = [
     ("what a device says of itself", facts),
     ("copies come back as they went", copies),
     ("page-locked memory is copied beside a kernel", pinned),
+    ("memory that is registered is copied from where it is", registered),
     ("a kernel gets its parameters and its module's variable", kernel),
     ("events follow their stream", events),
     ("what fails names the operation", failures),
@@ -140,6 +141,42 @@ fn pinned() -> Outcome {
     let empty = context.pinned::<f64>("nothing", 0)?;
     let empty = empty.upload(0, &context.buffer("nothing", 0)?, &copies)?.wait()?;
     check(empty.is_empty(), "empty")
+}
+
+fn registered() -> Outcome {
+    let (_, context) = open()?;
+    let stream = context.stream("copies")?;
+    let values: Vec<f64> = (0..1 << 20).map(f64::from).collect();
+    let buffer = context.upload("values", &[-1.0; 1 << 20], &stream)?;
+    check(!buffer.upload_registered(&values, &stream)?, "before it is registered")?;
+    if std::env::var_os("FAKE_REGISTER").is_some() {
+        return match context.register(bytemuck::cast_slice(&values)).map(drop) {
+            Err(Error::Driver { operation, .. }) => check(operation.contains("8388608"), operation),
+            other => Err(format!("not refused: {other:?}").into()),
+        };
+    }
+    let held = context.register(bytemuck::cast_slice(&values[..1 << 19]))?;
+    check(context.register(bytemuck::cast_slice(&values)).is_err(), "registered twice")?;
+    check(buffer.upload_registered(&values[5..1000], &stream)?, "within")?;
+    check(!buffer.upload_registered(&values[(1 << 19) - 1..], &stream)?, "beyond its end")?;
+    check(!buffer.upload_registered(&[1.0], &stream)?, "other memory")?;
+    check(!buffer.upload_registered(&values[..0], &stream)?, "nothing")?;
+    let copied = buffer.download(996, &stream)?;
+    check(copied[..995] == values[5..1000] && copied[995] == -1.0, "a part")?;
+
+    // Every context may copy from there; the memory goes when its copies are done.
+    let other = Context::open(0)?;
+    let to = other.buffer("other", 1 << 19)?;
+    let streams = [context.stream("all")?, other.stream("all of the other")?];
+    check(buffer.upload_registered(&values[..1 << 19], &streams[0])?, "all")?;
+    check(to.upload_registered(&values[..1 << 19], &streams[1])?, "all, for another context")?;
+    drop(held);
+    drop(values);
+    for (buffer, stream) in [&buffer, &to].into_iter().zip(&streams) {
+        let copied = buffer.download(1 << 19, stream)?;
+        check(copied.iter().zip(0..).all(|(&is, at)| is == f64::from(at)), "all, once it is gone")?;
+    }
+    Ok(())
 }
 
 fn kernel() -> Outcome {

@@ -45,7 +45,9 @@ impl Uploads<'_> {
                 self.context.buffer(what, length)?
             }
         };
-        self.ring.upload(values, &buffer, self.context, self.stream)?;
+        if !buffer.upload_registered(values, self.stream)? {
+            self.ring.upload(values, &buffer, self.context, self.stream)?;
+        }
         self.bytes += size_of_val(values) as u64;
         *room = Some(buffer);
         Ok(())

@@ -21,7 +21,7 @@ use super::ring::Ring;
 use super::uploads::Uploads;
 use crate::catalogue;
 use crate::devices::launch::{Launch, entry};
-use crate::devices::{Done, SlabSums, Worker};
+use crate::devices::{Done, Locked, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::{Frame, SlabView};
@@ -41,6 +41,8 @@ pub struct OnGpu<'a> {
     ring: Ring,
     /// Whether only one layout is in place at a time.
     one_layout: bool,
+    /// Whether there are more slabs than lanes.
+    streams: bool,
 }
 
 /// Where the functions of a calculation are, and what they are called there.
@@ -58,6 +60,9 @@ pub struct Functions<'m> {
 /// Lanes that slabs stream through: one's upload runs under the other's kernels.
 const STREAMING: usize = 2;
 
+/// Bytes of an array that is page-locked at least: smaller ones are soon copied, and share pages with others.
+const LOCKED: usize = 1 << 20;
+
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem; nothing is uploaded yet.
     ///
@@ -74,6 +79,7 @@ impl<'a> OnGpu<'a> {
             under_way: 0,
             ring: Ring::default(),
             one_layout: false,
+            streams: false,
         })
     }
 
@@ -233,7 +239,8 @@ impl Worker for OnGpu<'_> {
             return Err(Error::Memory { place: "device", what, needed, free });
         }
         // Where not all find room, none stays until its next turn.
-        let lanes = if room >= slabs as u64 { slabs.max(STREAMING) } else { STREAMING };
+        self.streams = room < slabs as u64;
+        let lanes = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
         while self.lanes.len() < lanes {
             self.turns.push_back(self.lanes.len());
             self.lanes.push(Lane::new(&self.gpu.context)?);
@@ -248,6 +255,18 @@ impl Worker for OnGpu<'_> {
 
     fn depth(&self) -> usize {
         self.lanes.len().min(STREAMING)
+    }
+
+    fn streams(&self) -> bool {
+        self.streams
+    }
+
+    fn lock<'m>(&self, memory: &'m [u8]) -> Option<Locked<'m>> {
+        if memory.len() < LOCKED {
+            return None;
+        }
+        let registered = self.gpu.context.register(memory).ok()?;
+        Some(Box::new(registered))
     }
 
     fn place(&mut self, slab: SlabView<'_>) -> Result<()> {

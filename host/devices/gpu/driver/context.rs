@@ -9,7 +9,7 @@ use cust::{CudaApiVersion, CudaFlags};
 
 use super::budget::Budget;
 use super::held::Operation;
-use super::{Buffer, Event, Module, Pinned, Stream, library, raw};
+use super::{Buffer, Event, Module, Pinned, Registered, Stream, library, raw};
 use crate::error::{Error, Result};
 
 /// Devices of this machine.
@@ -154,6 +154,15 @@ impl Context {
     /// [`Error::Driver`].
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         Pinned::new(&self.context, what, length)
+    }
+
+    /// Page-locks memory of the host where it is, for as long as the result is kept: what is copied
+    /// from there by [`Buffer::upload_registered`] needs no other memory on its way.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], also where the memory, or a page of it, is page-locked already.
+    pub fn register<'a>(&self, memory: &'a [u8]) -> Result<Registered<'a>> {
+        Registered::new(&self.context, memory)
     }
 
     /// Loads PTX, with line information for profilers.

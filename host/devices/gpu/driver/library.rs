@@ -110,11 +110,14 @@ handed_on! {
     cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     cuCtxSetCurrent(context: CUcontext);
+    cuCtxSynchronize();
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     cuMemAlloc_v2(at: *mut CUdeviceptr, bytes: usize);
     cuMemFree_v2(at: CUdeviceptr);
     cuMemAllocHost_v2(at: *mut *mut c_void, bytes: usize);
     cuMemFreeHost(at: *mut c_void);
+    cuMemHostRegister_v2(at: *mut c_void, bytes: usize, flags: c_uint);
+    cuMemHostUnregister(at: *mut c_void);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemsetD8Async(at: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream);

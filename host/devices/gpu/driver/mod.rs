@@ -10,6 +10,7 @@ mod memory;
 mod module;
 mod pinned;
 mod raw;
+mod registered;
 mod stream;
 
 pub use context::{Context, devices, driver_version};
@@ -18,6 +19,7 @@ pub use cust::function::FunctionAttribute;
 pub use memory::Buffer;
 pub use module::{Function, Module};
 pub use pinned::{Pinned, Transfer};
+pub use registered::Registered;
 pub use stream::{Event, Stream};
 
 /// What any thread may own and share: the handles are of a context, which every use makes current on
@@ -26,4 +28,5 @@ const _: () = {
     const fn any_thread<T: Send + Sync>() {}
     any_thread::<(Context, Stream, Event, Module, Function<'static>)>();
     any_thread::<(Buffer<f64>, Pinned<f64>, Transfer<f64>)>();
+    any_thread::<Registered>();
 };

@@ -25,6 +25,28 @@ pub fn uuid(device: Device) -> CudaResult<[u8; 16]> {
     Ok(uuid.bytes.map(|byte| byte as u8))
 }
 
+/// Page-locks memory where it is, for the contexts of all devices.
+///
+/// # Safety
+/// It stays allocated until it is given to [`unregister`], or to the end of the process. A context is
+/// current.
+pub unsafe fn register(memory: &[u8]) -> CudaResult<()> {
+    let flags = sys::CU_MEMHOSTREGISTER_PORTABLE;
+    // SAFETY: the caller's contract; the driver writes nothing there by itself.
+    result(unsafe {
+        sys::cuMemHostRegister_v2(memory.as_ptr().cast_mut().cast(), memory.len(), flags)
+    })
+}
+
+/// Takes [`register`] back.
+///
+/// # Safety
+/// The memory was registered, and no transfer from it is under way. A context is current.
+pub unsafe fn unregister(memory: &[u8]) -> CudaResult<()> {
+    // SAFETY: the caller's contract.
+    result(unsafe { sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast()) })
+}
+
 /// What the driver's compiler or loader says of an image that it refuses.
 ///
 /// # Safety

@@ -1,0 +1,98 @@
+//! Memory of the host that is page-locked where it is.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+use cust::context::{Context, CurrentContext};
+use cust::memory::AsyncCopyDestination;
+
+use super::held::Operation;
+use super::{Buffer, Stream, raw};
+use crate::error::Result;
+
+/// What is registered, by its address: one list for the process, as the driver has one for all of its
+/// contexts.
+static RANGES: Mutex<BTreeMap<usize, Range>> = Mutex::new(BTreeMap::new());
+
+/// Memory that somebody has borrowed as [`Registered`].
+struct Range {
+    bytes: usize,
+    /// Where transfers from there may be under way.
+    contexts: Vec<Arc<Context>>,
+}
+
+fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
+    // Every change is whole, whatever a thread that panicked did before or after.
+    RANGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory that is page-locked for the devices of all contexts, and borrowed meanwhile. Whoever drops it
+/// waits for the transfers from there. Whoever forgets it leaves its pages locked for good, so that a
+/// transfer under way reads pages that nobody else is given.
+pub struct Registered<'a> {
+    memory: &'a [u8],
+    context: Arc<Context>,
+}
+
+impl<'a> Registered<'a> {
+    pub(super) fn new(context: &Arc<Context>, memory: &'a [u8]) -> Result<Registered<'a>> {
+        let register = || {
+            CurrentContext::set_current(&**context)?;
+            // SAFETY: the memory is borrowed until it is given back, or its pages stay locked.
+            unsafe { raw::register(memory) }
+        };
+        register().of(|| format!("page-locking of {} bytes where they are", memory.len()))?;
+        let range = Range { bytes: memory.len(), contexts: Vec::new() };
+        ranges().insert(memory.as_ptr().addr(), range);
+        Ok(Registered { memory, context: context.clone() })
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        // From here on no transfer begins.
+        let range = ranges().remove(&self.memory.as_ptr().addr());
+        for context in range.into_iter().flat_map(|range| range.contexts) {
+            // Where this fails the context is lost, and its transfers with it.
+            let _ =
+                CurrentContext::set_current(&*context).and_then(|()| CurrentContext::synchronize());
+        }
+        let _ = CurrentContext::set_current(&*self.context)
+            // SAFETY: registered by `new`; every context with a transfer was waited for.
+            .and_then(|()| unsafe { raw::unregister(self.memory) });
+    }
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Enqueues a copy of `values` to the first elements where they are in memory that is
+    /// [`Registered`], and says whether they are. They may be read until the stream has passed the
+    /// copy, or the memory is registered no more.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    ///
+    /// # Panics
+    /// Where the buffer is smaller.
+    pub fn upload_registered(&self, values: &[T], stream: &Stream) -> Result<bool> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let begin = bytes.as_ptr().addr();
+        let mut ranges = ranges();
+        let Some((at, range)) = ranges.range_mut(..=begin).next_back() else { return Ok(false) };
+        if bytes.is_empty() || begin - at + bytes.len() > range.bytes {
+            return Ok(false);
+        }
+        if !range.contexts.iter().any(|context| Arc::ptr_eq(context, stream.context())) {
+            range.contexts.push(stream.context().clone());
+        }
+        let mut device = self.first(values.len());
+        stream
+            .get()
+            // SAFETY: these bytes are borrowed by a `Registered`, which cannot be dropped while the
+            // list is locked, and then waits for this context; the device's memory is not freed before
+            // the copy is done.
+            .and_then(|stream| unsafe { device.async_copy_from(bytes, stream) })
+            .of(|| format!("upload of {}", self.what()))?;
+        Ok(true)
+    }
+}
