@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Kind, Make, make};
-use gpp::analysis::bounds::share_of_peak;
-use gpp::analysis::roofline::{Level, points};
+use gpp::analysis::levels::Level;
+use gpp::analysis::peaks::share_of_peak;
+use gpp::analysis::roofline::{Timing, points};
 use gpp::catalogue::Kernel;
 use gpp::error::ProfileError;
 use gpp::experiments::counting;

@@ -1,7 +1,9 @@
 //! What changed in the counters from one version to another.
 
+use super::levels::LEVELS;
+use super::roofline::Timing;
 use crate::catalogue::order;
-use crate::record::profile::{Bytes, Profile};
+use crate::record::profile::Profile;
 
 /// Changes below this share are not told.
 const TOLD: f64 = 0.02;
@@ -19,25 +21,25 @@ pub fn changed_before(profile: &Profile, profiles: &[Profile]) -> Option<String>
     }
 }
 
-/// What changed from one profile to another, in a sentence.
+/// What changed from one profile to another, in a sentence. Times are by one clock, cycles the
+/// profiler's, bytes those of levels that both know.
 pub fn changed(before: &Profile, now: &Profile) -> String {
-    let ratio = |a: f64, b: f64| b / a - 1.0;
-    let moved = |level: fn(&Bytes) -> Option<f64>| {
-        let (before, now) = (level(&before.bytes)?, level(&now.bytes)?);
-        Some(ratio(before, now))
-    };
-    let mut parts = Vec::new();
-    for (what, change) in [
-        ("time", Some(ratio(before.seconds(), now.seconds()))),
-        ("operations", Some(ratio(before.flops(), now.flops()))),
-        ("HBM bytes", moved(|bytes| Some(bytes.hbm))),
-        ("L2 bytes", moved(|bytes| bytes.l2)),
-        ("L1 bytes", moved(|bytes| bytes.l1)),
-    ] {
-        if let Some(change) = change.filter(|change| change.abs() >= TOLD) {
-            parts.push(format!("{what} {:+.0} %", change * 100.0));
-        }
-    }
+    let timing = Timing::of([before, now]);
+    let own = [
+        ("time", Some((timing.seconds(before), timing.seconds(now)))),
+        ("cycles", before.cycles.zip(now.cycles)),
+        ("operations", Some((before.flops(), now.flops()))),
+    ];
+    let bytes = LEVELS.into_iter().map(|level| (level.name(), level.bytes(before).zip(level.bytes(now))));
+    let own = own.into_iter().map(|(what, values)| (what.to_string(), values));
+    let bytes = bytes.map(|(level, values)| (format!("{level} bytes"), values));
+    let mut parts: Vec<String> = own
+        .chain(bytes)
+        .filter_map(|(what, values)| {
+            let (before, now) = values?;
+            Some(format!("{what} {}", change(before, now)?))
+        })
+        .collect();
     if let (Some(a), Some(b)) = (before.registers, now.registers)
         && a != b
     {
@@ -49,4 +51,14 @@ pub fn changed(before: &Profile, now: &Profile) -> String {
         parts.push(format!("warps {a:.0} → {b:.0}"));
     }
     if parts.is_empty() { "nothing by 2 % or more".into() } else { parts.join(", ") }
+}
+
+/// A change that is worth telling, in percent, or as a factor where there are many.
+fn change(before: f64, now: f64) -> Option<String> {
+    let ratio = now / before;
+    match ratio {
+        _ if before == 0.0 => (now > 0.0).then(|| "from none".into()),
+        _ if ratio >= 10.0 => Some(format!("× {ratio:.0}")),
+        _ => ((ratio - 1.0).abs() >= TOLD).then(|| format!("{:+.0} %", (ratio - 1.0) * 100.0)),
+    }
 }

@@ -2,8 +2,10 @@
 
 pub mod bounds;
 pub mod changes;
+pub mod levels;
 pub mod outcomes;
 pub mod parity;
+pub mod peaks;
 pub mod race;
 pub mod roofline;
 pub mod scale;

@@ -1,40 +1,33 @@
-//! The hierarchical roofline: levels, points, and which versions a figure shows.
+//! The hierarchical roofline: points, and which versions a figure shows.
 
 use serde::Serialize;
 
+use super::levels::{LEVELS, Level};
 use crate::catalogue::order;
 use crate::record::profile::Profile;
 
-/// A level of the memory hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Level {
-    /// Device memory.
-    #[serde(rename = "HBM")]
-    Hbm,
-    /// Second-level cache.
-    L2,
-    /// First-level cache.
-    L1,
+/// What the times of a chart's dots are by: one clock for all of them, as intensities need none and
+/// ceilings are timed by events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Medians of runs without a profiler; on a GPU by its events.
+    Runs,
+    /// The launches' durations under the profiler.
+    Profiler,
 }
 
-/// All levels, outermost first.
-pub const LEVELS: [Level; 3] = [Level::Hbm, Level::L2, Level::L1];
-
-impl Level {
-    /// Its name in charts of a device, a processor or not.
-    pub fn name_on(self, processor: bool) -> &'static str {
-        match self {
-            Level::Hbm if processor => "memory",
-            _ => self.name(),
-        }
+impl Timing {
+    /// The one that all of these profiles have: that of the runs, if each was run.
+    pub fn of<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Timing {
+        let run = profiles.into_iter().all(|profile| profile.time_s.is_some());
+        if run { Timing::Runs } else { Timing::Profiler }
     }
 
-    /// Its name in charts of a GPU.
-    pub fn name(self) -> &'static str {
+    /// Seconds of a calculation.
+    pub fn seconds(self, profile: &Profile) -> f64 {
         match self {
-            Level::Hbm => "HBM",
-            Level::L2 => "L2",
-            Level::L1 => "L1",
+            Timing::Runs => profile.seconds(),
+            Timing::Profiler => profile.duration_s,
         }
     }
 }
@@ -52,19 +45,16 @@ pub struct Point {
     pub flops_per_s: f64,
 }
 
-/// The dots of a profile, one for each level whose bytes are known.
-pub fn points(profile: &Profile) -> Vec<Point> {
+/// The dots of a profile, one for each level at which it is known to move bytes.
+pub fn points(profile: &Profile, timing: Timing) -> Vec<Point> {
     let point = |level: Level| {
-        let bytes = match level {
-            Level::Hbm => Some(profile.bytes.hbm),
-            Level::L2 => profile.bytes.l2,
-            Level::L1 => profile.bytes.l1,
-        };
-        bytes.map(|bytes| Point {
+        // Without shared memory there is no intensity; none elsewhere is a fault of the profile.
+        let bytes = level.bytes(profile).filter(|&bytes| level != Level::Shared || bytes != 0.0)?;
+        Some(Point {
             version: profile.version.clone(),
             level,
             intensity: profile.flops() / bytes,
-            flops_per_s: profile.rate(),
+            flops_per_s: profile.flops() / timing.seconds(profile),
         })
     };
     LEVELS.into_iter().filter_map(point).collect()

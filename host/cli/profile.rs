@@ -1,7 +1,7 @@
 //! `gpp profile`: time the versions, measure the ceilings, and have ncu count; on a processor their
 //! sources count.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{DEFAULT_FOLDER, DeviceArgs, PAPER_SYSTEM, ProfileArgs, SMALL_SYSTEM};
@@ -16,6 +16,8 @@ use crate::experiments::profile::{self, Counters, Options, Profiled, processor};
 use crate::experiments::source::Source;
 use crate::process::output::{self, print};
 use crate::process::progress::Progress;
+use crate::record;
+use crate::record::ceilings::Ceilings;
 use crate::render::profiles::stored;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
@@ -52,10 +54,11 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         Profiled::Profiles(profiles) => profiles,
         Profiled::NotVerified(run) => return Ok(exit_code(&run.results)),
     };
+    let ceilings = ceilings(&folder);
     if !args.quiet {
-        print(|to| stored(to, &profiles, &folder))?;
+        print(|to| stored(to, &profiles, ceilings.as_ref(), &folder))?;
     }
-    if !folder.join(CEILINGS).exists() {
+    if ceilings.is_none() {
         progress.say(format_args!(
             "note: `gpp roofline` and `gpp report` need {CEILINGS} in {}, the report {RUN} as well: \
              `gpp profile` writes both on the GPU",
@@ -71,6 +74,11 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
         Some(folder) => folder.clone(),
         None => PathBuf::from(DEFAULT_FOLDER).join(source.name()),
     }
+}
+
+/// The ceilings of a folder of profiles, where it has them.
+fn ceilings(folder: &Path) -> Option<Ceilings> {
+    record::read(&folder.join(CEILINGS)).ok()
 }
 
 /// The processor's journey, or the versions named.
@@ -96,7 +104,7 @@ fn on_processor(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let host = place.level()?.map_or_else(Host::new, Host::at);
     match processor::profile(&host, &source, &versions, &folder, progress, say)? {
         Profiled::Profiles(profiles) if !args.quiet => {
-            print(|to| stored(to, &profiles, &folder))?;
+            print(|to| stored(to, &profiles, ceilings(&folder).as_ref(), &folder))?;
         }
         Profiled::Profiles(_) => {}
         Profiled::NotVerified(run) => return Ok(exit_code(&run.results)),

@@ -7,8 +7,9 @@ use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
 use super::labels::Labels;
-use crate::analysis::bounds::share_of_peak;
-use crate::analysis::roofline::{LEVELS, Level, Point, points};
+use crate::analysis::levels::{LEVELS, Level};
+use crate::analysis::peaks::share_of_peak;
+use crate::analysis::roofline::{Point, Timing, points};
 use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
@@ -26,8 +27,8 @@ type Dot = (Point, (i32, i32));
 fn color(level: Level) -> RGBColor {
     match level {
         Level::Hbm => RGBColor(0x1f, 0x5f, 0xbf),
-        Level::L2 => RGBColor(0xc9, 0x6a, 0x00),
-        Level::L1 => RGBColor(0x1f, 0x8a, 0x4c),
+        Level::L2 | Level::L2AndFabric => RGBColor(0xc9, 0x6a, 0x00),
+        Level::L1 | Level::Shared => RGBColor(0x1f, 0x8a, 0x4c),
     }
 }
 
@@ -85,7 +86,7 @@ fn draw<DB: DrawingBackend>(
     let said = |e: DrawingAreaErrorKind<DB::ErrorType>| ChartError::Drawing(e.to_string());
     area.fill(&WHITE).map_err(said)?;
 
-    let all: Vec<Point> = profiles.iter().flat_map(|profile| points(profile)).collect();
+    let all: Vec<Point> = profiles.iter().flat_map(|profile| points(profile, Timing::Runs)).collect();
     if let Some(bad) = all.iter().find(|p| !(p.intensity > 0.0 && p.flops_per_s > 0.0)) {
         return Err(ChartError::NoPoint {
             version: bad.version.clone(),

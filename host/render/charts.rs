@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::chart;
-use crate::analysis::roofline::{FIGURES, points};
+use crate::analysis::peaks::of_own_ceiling;
+use crate::analysis::roofline::{FIGURES, Point, Timing, points};
 use crate::error::{Error, Result};
 use crate::process::interrupt;
 use crate::process::output::replace;
@@ -18,7 +19,7 @@ use crate::record::profile::Profile;
 pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
     let failed = |path: &Path, reason: String| Error::Write { path: path.into(), reason };
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
-    replace(&folder.join("roofline.csv"), |file| csv(file, profiles))?;
+    replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
 
     // The drawing library writes pictures to a name of its own.
     let (_guard, scratch) = interrupt::scratch().map_err(|e| failed(folder, e.to_string()))?;
@@ -39,11 +40,24 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
     Ok(())
 }
 
-/// The points of all profiles.
-fn csv(to: &mut dyn Write, profiles: &[Profile]) -> io::Result<()> {
+/// The points of all profiles, and the share of its own ceiling that a version reaches.
+fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Result<()> {
+    let timing = Timing::of(profiles);
     let mut csv = csv::Writer::from_writer(to);
-    for point in profiles.iter().flat_map(points) {
-        csv.serialize(point)?;
+    csv.write_record([
+        "version",
+        "level",
+        "intensity",
+        "flops_per_s",
+        "of_own_ceiling",
+        "of_own_sustained_ceiling",
+    ])?;
+    for profile in profiles {
+        let own = of_own_ceiling(profile, ceilings);
+        for point in points(profile, timing) {
+            let Point { version, level, intensity, flops_per_s } = point;
+            csv.serialize((version, level, intensity, flops_per_s, own.burst, own.sustained))?;
+        }
     }
     csv.flush()
 }

@@ -4,11 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::table::{fit, or_dash, table, terminal};
-use crate::analysis::roofline::{LEVELS, points};
+use crate::analysis::levels::Level;
+use crate::analysis::peaks::of_own_ceiling;
+use crate::analysis::roofline::{Timing, points};
+use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 
 /// One line for each profile: what it takes, moves and waits for.
-fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
+fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16>) -> String {
     let mut table = table(&[
         "version",
         "time [ms]",
@@ -16,18 +19,23 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
         "FLOP/term",
         "source counts",
         "FMA",
+        "of its ceiling",
+        "sustained",
         "FP64 busy",
         "FLOP/B HBM",
         "L2",
         "L1",
+        "shared",
         "waits for",
     ]);
+    let timing = Timing::of(profiles);
     for p in profiles {
-        let points = points(p);
-        let [hbm, l2, l1] = LEVELS.map(|level| {
+        let points = points(p, timing);
+        let [hbm, l2, l1, shared] = [Level::Hbm, Level::L2, Level::L1, Level::Shared].map(|level| {
             let point = points.iter().find(|point| point.level == level);
             or_dash(point.map(|point| format!("{:.2}", point.intensity)))
         });
+        let own = ceilings.map(|ceilings| of_own_ceiling(p, ceilings));
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         table.add_row(vec![
             p.version.clone(),
@@ -36,14 +44,17 @@ fn profiles(profiles: &[Profile], width: Option<u16>) -> String {
             format!("{:.1}", p.flops_per_term()),
             or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
             percent(p.fma_ratio()),
+            or_dash(own.map(|own| percent(own.burst))),
+            or_dash(own.and_then(|own| own.sustained).map(percent)),
             or_dash(p.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
             hbm,
             l2,
             l1,
+            shared,
             or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
     }
-    fit(table, &[4, 9, 8, 5, 3], width)
+    fit(table, &[11, 4, 12, 7, 6, 10, 5, 3], width)
 }
 
 /// A rate with as many digits as tell something of a GPU's or a processor's.
@@ -64,13 +75,18 @@ fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
     fit(table, &[4], width)
 }
 
-/// Profiles and the folder that they were stored in.
+/// Profiles and the folder that they were stored in; shares of their own ceilings where these are known.
 ///
 /// # Errors
 /// Those of `to`.
-pub fn stored(to: &mut dyn Write, made: &[Profile], folder: &Path) -> io::Result<()> {
+pub fn stored(
+    to: &mut dyn Write,
+    made: &[Profile],
+    ceilings: Option<&Ceilings>,
+    folder: &Path,
+) -> io::Result<()> {
     let width = terminal();
-    writeln!(to, "{}", profiles(made, width))?;
+    writeln!(to, "{}", profiles(made, ceilings, width))?;
     if made.iter().any(|profile| profile.disassembly.is_some()) {
         writeln!(to, "{}", instructions(made, width))?;
     }

@@ -98,6 +98,9 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
     let sum =
         |name: &str| -> Result<f64> { launches.iter().map(|launch| launch.required(name)).sum() };
     let duration = sum(metrics::DURATION)?;
+    // What older CSV and other chips lack.
+    let known = |name: &str| -> Option<f64> { launches.iter().map(|launch| launch.get(name)).sum() };
+    let moved = |name: &str, bytes: f64| known(name).map(|count| count * bytes);
     // Averages over the launches by their time.
     let average = |name: &str| -> Option<f64> {
         launches
@@ -137,16 +140,19 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         dfma,
         bytes: Bytes {
             hbm: sum(metrics::HBM)?,
-            l2: Some(sum(metrics::L2)?),
-            l2_fabric: None,
+            l2: moved(metrics::L2, metrics::SECTOR),
+            l2_fabric: moved(metrics::FABRIC, metrics::SECTOR),
             l1: Some(sum(metrics::L1)?),
-            shared: None,
+            shared: moved(metrics::SHARED, metrics::WAVEFRONT),
         },
         l1_hit_percent: average(metrics::L1_HIT),
         l2_hit_percent: average(metrics::L2_HIT),
         fp64_pipe_percent: average(metrics::FP64_PIPE),
-        pipes_percent: BTreeMap::new(),
-        cycles: None,
+        pipes_percent: metrics::PIPES
+            .iter()
+            .filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)))
+            .collect(),
+        cycles: known(metrics::CYCLES),
         kernel_hash: None,
         registers: launches[0].get(metrics::REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(metrics::WARPS),

@@ -166,7 +166,7 @@ impl Style {
 fn scale(unit: &str) -> Option<f64> {
     Some(match unit {
         "" | "%" | "byte" | "inst" | "cycle" | "warp" | "block" | "thread" | "hz" | "Hz" | "s"
-        | "second" | "register/thread" | "warp/cycle" | "inst/warp" => 1.0,
+        | "second" | "sector" | "wavefront" | "register/thread" | "warp/cycle" | "inst/warp" => 1.0,
         "ns" | "nsecond" => 1e-9,
         "us" | "usecond" => 1e-6,
         "ms" | "msecond" => 1e-3,

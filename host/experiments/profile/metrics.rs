@@ -18,16 +18,32 @@ pub const DMUL: &str = "sm__sass_thread_inst_executed_op_dmul_pred_on.sum";
 pub const DFMA: &str = "sm__sass_thread_inst_executed_op_dfma_pred_on.sum";
 /// Bytes to and from memory.
 pub const HBM: &str = "dram__bytes.sum";
-/// Bytes to and from L2.
-pub const L2: &str = "lts__t_bytes.sum";
-/// Bytes to and from L1.
+/// Sectors that L1 asked L2 for, or gave it.
+pub const L2: &str = "lts__t_sectors_srcunit_tex.sum";
+/// Sectors that went from one half of L2 to the other; chips whose L2 is whole lack it.
+pub const FABRIC: &str = "lts__t_sectors_srcunit_ltcfabric.sum";
+/// Bytes of a sector.
+pub const SECTOR: f64 = 32.0;
+/// Bytes to and from L1, shared memory left out.
 pub const L1: &str = "l1tex__t_bytes.sum";
+/// Wavefronts of shared memory: what its data stage takes in one cycle, of loads, stores and atomics.
+pub const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
+/// Bytes that a wavefront can move: 4 from each of 32 banks.
+pub const WAVEFRONT: f64 = 128.0;
 /// Hit rate of L1 in percent.
 pub const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
-/// Hit rate of L2 in percent.
+/// Hit rate of L2 in percent, of what comes from its other half as well.
 pub const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
 /// Busy share of the FP64 pipe in percent.
 pub const FP64_PIPE: &str = "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active";
+/// Busy shares of the issue slots and of the other pipes in percent, by the names of
+/// [`Profile::pipes_percent`](crate::record::profile::Profile::pipes_percent).
+pub const PIPES: [(&str, &str); 4] = [
+    ("issue slots", "sm__inst_issued.avg.pct_of_peak_sustained_active"),
+    ("ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"),
+    ("MUFU", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active"),
+    ("load/store", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"),
+];
 /// Registers of a thread.
 pub const REGISTERS: &str = "launch__registers_per_thread";
 /// Warps active on a multiprocessor.
@@ -61,25 +77,15 @@ pub fn stall(reason: &str) -> String {
 }
 
 /// All metrics, for the profiler's `--metrics`; without `operations` those that the profiler counts in
-/// patched kernels, many times slower.
+/// patched kernels, many times slower. One that a chip lacks has no number in what is printed.
 pub fn list(operations: bool) -> String {
     let fixed = [
-        DURATION,
-        HBM,
-        L2,
-        L1,
-        L1_HIT,
-        L2_HIT,
-        FP64_PIPE,
-        REGISTERS,
-        WARPS,
-        CYCLES,
-        "sm__cycles_elapsed.avg.per_second",
+        DURATION, CYCLES, HBM, L2, FABRIC, L1, SHARED, L1_HIT, L2_HIT, FP64_PIPE, REGISTERS, WARPS,
     ];
     let counted = if operations { &[DADD, DMUL, DFMA][..] } else { &[] };
-    let stalls = STALLS.map(stall);
-    let names = fixed.iter().chain(counted).map(ToString::to_string);
-    names.chain(stalls).collect::<Vec<_>>().join(",")
+    let pipes = PIPES.iter().map(|(_, metric)| metric);
+    let names = fixed.iter().chain(pipes).chain(counted).map(ToString::to_string);
+    names.chain(STALLS.map(stall)).collect::<Vec<_>>().join(",")
 }
 
 /// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.

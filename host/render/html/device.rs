@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::analysis::bounds::shared_limits;
-use crate::analysis::roofline::Level;
+use crate::analysis::levels::Level;
+use crate::analysis::peaks::shared_limits;
 use crate::record::ceilings::Ceilings;
 use crate::record::provenance::Provenance;
 use crate::record::run::Run;

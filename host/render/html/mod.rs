@@ -76,8 +76,8 @@ pub fn page(
                     (times::speed_ups(section))
                 }
                 (times::published_beside(sections))
-                (versions::versions(profiles, ceilings))
-                (counts::counts(profiles))
+                (versions::versions(profiles, ceilings, run))
+                (counts::counts(profiles, ceilings))
                 (counts::instructions(profiles))
                 h2 { "Rooflines" }
                 p .note {
