@@ -48,9 +48,83 @@ fn the_raw_page_of_two_versions() {
     assert_eq!(v0.main_stall().unwrap().0, "wait");
     let launches = counters::parse(&recorded("ncu-2025.3-raw.csv")).unwrap();
     assert!(cycles(&launches[1..]).unwrap_err().to_string().contains("before any version's"));
-    let [hbm, l2, l1] = points(v0).try_into().unwrap();
-    assert_eq!((hbm.level, l2.level, l1.level), (Level::Hbm, Level::L2, Level::L1));
-    assert!((hbm.intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
+    let dots = points(v0, Timing::of(&profiles));
+    let levels: Vec<Level> = dots.iter().map(|dot| dot.level).collect();
+    assert_eq!(levels, [Level::Hbm, Level::L1]);
+    assert!((dots[0].intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
+    // No time without the profiler: its durations.
+    assert_eq!(dots[0].flops_per_s, v0.flops() / v0.duration_s);
+    // What older CSV, or a chip, lacks is null and loses nothing else.
+    let Profile { bytes, pipes_percent, .. } = v0;
+    assert_eq!((bytes.l2, bytes.l2_fabric, bytes.shared), (None, None, None));
+    assert!(pipes_percent.is_empty() && v0.fp64_pipe_percent.is_some());
+    assert!((v0.cycles.unwrap() / 637_273_311.4 - 1.0).abs() < 1e-9, "{:?}", v0.cycles);
+}
+
+#[test]
+fn traffic_and_pipes_as_printed() {
+    let launches = counters::parse(&recorded("ncu-2025.3-traffic.csv")).unwrap();
+    let [v3, .., second] = &launches[..] else { panic!("{launches:?}") };
+    assert_eq!((v3.kernel.as_str(), second.kernel.as_str()), ("gpp_v3_nw2", "gpp_second_stage"));
+    for (metric, value) in [
+        (metrics::DURATION, 345_408e-9),
+        (metrics::CYCLES, 515_338.36),
+        (metrics::L2, 24_353_377.0),
+        (metrics::FABRIC, 2_647_038.0),
+        (metrics::SHARED, 24_200_852.0),
+    ] {
+        let found = v3.required(metric).unwrap();
+        assert!((found / value - 1.0).abs() < 1e-12, "{metric}: {found}");
+    }
+    let pipes = metrics::PIPES.map(|(_, metric)| v3.required(metric).unwrap());
+    assert_eq!(pipes, [69.78, 18.12, 10.69, 43.99]);
+    let all = metrics::list(false);
+    for metric in [metrics::L2, metrics::FABRIC, metrics::SHARED, metrics::PIPES[0].1] {
+        assert!(all.split(',').any(|listed| listed == metric), "{metric}");
+    }
+    assert!(!all.contains(metrics::DFMA) && metrics::list(true).contains(metrics::DFMA));
+}
+
+/// The details page of a version's two launches, by metric, unit and value of each.
+fn page(rows: &[(&str, &str, [&str; 2])]) -> String {
+    let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n";
+    let launch = |at: usize, kernel: &str| -> String {
+        let row = |(metric, unit, values): &(&str, &str, [&str; 2])| {
+            format!("\"{at}\",\"{kernel}\",\"{metric}\",\"{unit}\",\"{}\"\n", values[at])
+        };
+        rows.iter().map(row).collect()
+    };
+    [header, &launch(0, "gpp_v3_nw2"), &launch(1, "gpp_second_stage")].concat()
+}
+
+#[test]
+fn traffic_and_pipes_of_a_version() {
+    let rows = [
+        (metrics::DURATION, "ns", ["3,000", "1,000"]),
+        (metrics::CYCLES, "cycle", ["4,500", "1,500"]),
+        (metrics::DADD, "inst", ["10", "2"]),
+        (metrics::DMUL, "inst", ["20", "0"]),
+        (metrics::DFMA, "inst", ["40", "0"]),
+        (metrics::HBM, "Kbyte", ["1.5", "0.5"]),
+        (metrics::L2, "sector", ["1,000", "10"]),
+        (metrics::FABRIC, "sector", ["300", "5"]),
+        (metrics::L1, "byte", ["64,000", "640"]),
+        (metrics::SHARED, "", ["2,000", "20"]),
+        (metrics::PIPES[0].1, "%", ["60", "20"]),
+        (metrics::PIPES[2].1, "%", ["8", "n/a"]),
+    ];
+    let [v3] = &profiles(&page(&rows)).unwrap()[..] else { panic!("one version") };
+    let Profile { bytes, pipes_percent, .. } = v3;
+    assert_eq!((bytes.hbm, bytes.l1), (2000.0, Some(64_640.0)));
+    assert_eq!((bytes.l2, bytes.l2_fabric), (Some(32.0 * 1010.0), Some(32.0 * 305.0)));
+    assert_eq!((bytes.shared, v3.cycles), (Some(128.0 * 2020.0), Some(6000.0)));
+    // By time; what a launch lacks is no average.
+    assert_eq!(pipes_percent.len(), 1);
+    assert!((pipes_percent["issue slots"] - 50.0).abs() < 1e-9, "{pipes_percent:?}");
+    // A chip whose L2 is whole.
+    let whole: Vec<_> = rows.into_iter().filter(|row| row.0 != metrics::FABRIC).collect();
+    let [v3] = &profiles(&page(&whole)).unwrap()[..] else { panic!("one version") };
+    assert_eq!((v3.bytes.l2_fabric, v3.bytes.l2), (None, bytes.l2));
 }
 
 #[test]
@@ -64,11 +138,11 @@ fn the_details_page_of_two_versions() {
 #[test]
 fn scaled_units_and_decimal_commas() {
     let page = |number: [&str; 2], units: [&str; 2]| {
-        let [dram, l2] = [metrics::HBM, metrics::L2];
+        let [dram, l1] = [metrics::HBM, metrics::L1];
         format!(
             "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
              \"0\",\"gpp_v3_nw2\",\"{dram}\",\"{}\",\"{}\"\n\
-             \"0\",\"gpp_v3_nw2\",\"{l2}\",\"{}\",\"{}\"\n",
+             \"0\",\"gpp_v3_nw2\",\"{l1}\",\"{}\",\"{}\"\n",
             units[0], number[0], units[1], number[1]
         )
     };
@@ -79,7 +153,7 @@ fn scaled_units_and_decimal_commas() {
     ] {
         let launches = counters::parse(&page(numbers, units)).unwrap();
         assert_eq!(launches[0].get(metrics::HBM), Some(1.2345e9), "{numbers:?}");
-        assert_eq!(launches[0].get(metrics::L2), Some(2.5e8), "{numbers:?}");
+        assert_eq!(launches[0].get(metrics::L1), Some(2.5e8), "{numbers:?}");
     }
 }
 

@@ -64,7 +64,7 @@ fn ceilings() -> Ceilings {
         device: "made by hand".into(),
         kernels_by: None,
         fp64_by_level: None,
-        fp64_sustained: None,
+        fp64_sustained: Some(27e12),
         fp64: 30e12,
         hbm: 4e12,
         l2: 8e12,

@@ -43,10 +43,12 @@ pub enum Band {
 impl Band {
     /// Of a share.
     pub fn of(share: f64) -> Band {
-        match share {
-            _ if share >= BOUND => Band::Bound,
-            _ if share >= NEAR => Band::Near,
-            _ => Band::Latency,
+        if share >= BOUND {
+            Band::Bound
+        } else if share >= NEAR {
+            Band::Near
+        } else {
+            Band::Latency
         }
     }
 }
@@ -96,11 +98,7 @@ pub struct Verdict {
 /// Shares of the limits that a version uses, the largest first: the bandwidths, relative to the
 /// ceilings, the pipes and issue slots that were counted, on a processor the FP64 peak, and the power
 /// limit by the measurement of the same version, where it tells of the clock.
-pub fn uses(
-    profile: &Profile,
-    ceilings: &Ceilings,
-    measured: Option<&Measurement>,
-) -> Vec<Use> {
+pub fn uses(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> Vec<Use> {
     let processor = ceilings.of_processor();
     let moved = |level: Level| {
         let rate = level.bytes(profile)? / profile.duration_s;
@@ -151,11 +149,7 @@ fn bandwidth(level: Level, processor: bool) -> &'static str {
 ///
 /// # Panics
 /// Never: HBM's bandwidth is always known.
-pub fn verdict(
-    profile: &Profile,
-    ceilings: &Ceilings,
-    measured: Option<&Measurement>,
-) -> Verdict {
+pub fn verdict(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> Verdict {
     let uses = uses(profile, ceilings, measured);
     let most = uses[0];
     Verdict {
@@ -174,10 +168,13 @@ impl fmt::Display for Verdict {
         let by_power = most.limit == POWER;
         let next = next.as_ref().map(used);
         match (band, &next) {
-            (Band::Latency, Some(next)) if !by_power => {
+            (Band::Latency, Some(next)) if by_power => {
+                write!(f, "bound by latency: most used is the {next}")?;
+            }
+            (Band::Latency, Some(next)) => {
                 write!(f, "bound by latency: most used are the {} and the {next}", used(most))?;
             }
-            (Band::Latency, _) => write!(f, "bound by latency")?,
+            (Band::Latency, None) => write!(f, "bound by latency")?,
             (band, next) => {
                 let word = if *band == Band::Bound { "bound by" } else { "near" };
                 write!(f, "{word} the {}", most.limit)?;

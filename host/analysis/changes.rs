@@ -30,7 +30,8 @@ pub fn changed(before: &Profile, now: &Profile) -> String {
         ("cycles", before.cycles.zip(now.cycles)),
         ("operations", Some((before.flops(), now.flops()))),
     ];
-    let bytes = LEVELS.into_iter().map(|level| (level.name(), level.bytes(before).zip(level.bytes(now))));
+    let bytes =
+        LEVELS.into_iter().map(|level| (level.name(), level.bytes(before).zip(level.bytes(now))));
     let own = own.into_iter().map(|(what, values)| (what.to_string(), values));
     let bytes = bytes.map(|(level, values)| (format!("{level} bytes"), values));
     let mut parts: Vec<String> = own
@@ -56,9 +57,11 @@ pub fn changed(before: &Profile, now: &Profile) -> String {
 /// A change that is worth telling, in percent, or as a factor where there are many.
 fn change(before: f64, now: f64) -> Option<String> {
     let ratio = now / before;
-    match ratio {
-        _ if before == 0.0 => (now > 0.0).then(|| "from none".into()),
-        _ if ratio >= 10.0 => Some(format!("× {ratio:.0}")),
-        _ => ((ratio - 1.0).abs() >= TOLD).then(|| format!("{:+.0} %", (ratio - 1.0) * 100.0)),
+    if before == 0.0 {
+        (now > 0.0).then(|| "from none".into())
+    } else if ratio >= 10.0 {
+        Some(format!("× {ratio:.0}"))
+    } else {
+        ((ratio - 1.0).abs() >= TOLD).then(|| format!("{:+.0} %", (ratio - 1.0) * 100.0))
     }
 }

@@ -18,7 +18,7 @@ pub struct OfOwnCeiling {
     pub sustained: Option<f64>,
 }
 
-/// Rate over what the FMA ratio allows of the measured peaks (paper, section IV: 70 % for v8).
+/// Rate over what the FMA ratio allows of the measured peaks (70 % for the paper's v8 on a V100).
 pub fn of_own_ceiling(profile: &Profile, ceilings: &Ceilings) -> OfOwnCeiling {
     let of = |peak: f64| profile.rate() / (share_of_peak(profile.fma_ratio()) * peak);
     OfOwnCeiling { burst: of(ceilings.fp64), sustained: ceilings.fp64_sustained.map(of) }

@@ -45,11 +45,15 @@ pub struct Point {
     pub flops_per_s: f64,
 }
 
-/// The dots of a profile, one for each level at which it is known to move bytes.
+/// Shared memory's traffic, over L1's, below which it is that of shuffles and of the sum of a block.
+const OF_SUMS: f64 = 0.02;
+
+/// The dots of a profile, one for each level whose bytes are known; shared memory's of versions that
+/// keep more there than their sums.
 pub fn points(profile: &Profile, timing: Timing) -> Vec<Point> {
+    let uses = |shared: f64| profile.bytes.l1.is_none_or(|l1| shared > OF_SUMS * l1);
     let point = |level: Level| {
-        // Without shared memory there is no intensity; none elsewhere is a fault of the profile.
-        let bytes = level.bytes(profile).filter(|&bytes| level != Level::Shared || bytes != 0.0)?;
+        let bytes = level.bytes(profile).filter(|&bytes| level != Level::Shared || uses(bytes))?;
         Some(Point {
             version: profile.version.clone(),
             level,

@@ -7,6 +7,13 @@ pub enum ChartError {
     #[error("{0}")]
     Drawing(String),
 
+    /// A name has no place.
+    #[error("no room for the name `{name}`")]
+    NoRoom {
+        /// The name.
+        name: String,
+    },
+
     /// A dot has no place on a chart with logarithmic axes.
     #[error("{version} has no {level} point: {intensity} FLOP/byte, {flops_per_s} FLOP/s")]
     NoPoint {

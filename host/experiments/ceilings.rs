@@ -24,7 +24,7 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
         device: gpu.info().name.clone(),
         kernels_by: kernels_by(),
         fp64: limits.fp64,
-        fp64_sustained: None,
+        fp64_sustained: Some(limits.fp64_sustained),
         fp64_by_level: None,
         hbm: limits.hbm,
         l2: limits.l2,
@@ -88,6 +88,7 @@ mod tests {
     fn an_h200_by_its_clocks_and_widths() {
         let limits = Limits {
             fp64: 0.0,
+            fp64_sustained: 0.0,
             hbm: 0.0,
             l2: 0.0,
             l1: 0.0,

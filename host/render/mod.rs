@@ -6,7 +6,6 @@ pub mod columns;
 pub mod comparison;
 pub mod html;
 pub mod kernels;
-mod labels;
 pub mod profiles;
 pub mod race;
 pub mod results;

@@ -31,10 +31,11 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
     let timing = Timing::of(profiles);
     for p in profiles {
         let points = points(p, timing);
-        let [hbm, l2, l1, shared] = [Level::Hbm, Level::L2, Level::L1, Level::Shared].map(|level| {
-            let point = points.iter().find(|point| point.level == level);
-            or_dash(point.map(|point| format!("{:.2}", point.intensity)))
-        });
+        let [hbm, l2, l1, shared] =
+            [Level::Hbm, Level::L2, Level::L1, Level::Shared].map(|level| {
+                let point = points.iter().find(|point| point.level == level);
+                or_dash(point.map(|point| format!("{:.2}", point.intensity)))
+            });
         let own = ceilings.map(|ceilings| of_own_ceiling(p, ceilings));
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         table.add_row(vec![

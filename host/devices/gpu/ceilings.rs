@@ -16,6 +16,14 @@ const BLOCKS: u32 = 8;
 /// Timed runs, of which the fastest counts: a ceiling is the best there is.
 const RUNS: usize = 5;
 
+/// Seconds for which FMA run before the rate that the power limit leaves is taken, and for which it is
+/// taken: the board finds its clock in tenths of a second.
+const SETTLING: f64 = 1.0;
+const SUSTAINED: f64 = 1.0;
+
+/// Launches in a row at most, on a device whose events tell of no time.
+const LAUNCHES: f64 = 100_000.0;
+
 /// A buffer much larger than any L2, where memory allows.
 const MEMORY_BYTES: u64 = 4 << 30;
 
@@ -25,8 +33,10 @@ const L1_BYTES: u64 = 16 << 10;
 /// What was measured, in operations and bytes a second, and what the driver tells of the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// FP64 operations, all of them fused.
+    /// FP64 operations, all of them fused: in a burst, at the highest clock.
     pub fp64: f64,
+    /// The same over a second, after another.
+    pub fp64_sustained: f64,
     /// Reads from memory.
     pub hbm: f64,
     /// Reads from L2.
@@ -83,6 +93,8 @@ impl Gpu {
         let l2 = read(&shared, l2_bytes / 3, 100)?;
         // Every block reads the whole tile.
         let l1 = read(&tile, L1_BYTES, 2000)? * f64::from(blocks);
+        // Last, since it warms the board.
+        let sustained = self.sustained(&fma, &stream, blocks, &arguments.pointers(), seconds)?;
 
         let hertz = 1e3 * f64::from(context.attribute(Attribute::ClockRate)?);
         let memory_hertz = 1e3 * f64::from(context.attribute(Attribute::MemoryClockRate)?);
@@ -91,8 +103,41 @@ impl Gpu {
             context.attribute(Attribute::ComputeCapabilityMajor)?,
             context.attribute(Attribute::ComputeCapabilityMinor)?,
         );
-        let fp64 = operations / seconds;
-        Ok(Limits { fp64, hbm, l2, l1, capability, multiprocessors, hertz, memory_hertz, bus_bits })
+        let [fp64, fp64_sustained] = [seconds, sustained].map(|seconds| operations / seconds);
+        Ok(Limits {
+            fp64,
+            fp64_sustained,
+            hbm,
+            l2,
+            l1,
+            capability,
+            multiprocessors,
+            hertz,
+            memory_hertz,
+            bus_bits,
+        })
+    }
+
+    /// Seconds of a launch among many in a row, once the clock has settled; alone it takes `once`.
+    fn sustained(
+        &self,
+        function: &Function,
+        stream: &Stream,
+        blocks: u32,
+        arguments: &[*const c_void],
+        once: f64,
+    ) -> Result<f64> {
+        let in_row = |seconds: f64| (seconds / once).clamp(1.0, LAUNCHES).ceil() as u32;
+        let (settled, end) = (self.context.event()?, self.context.event()?);
+        for (launches, then) in [(in_row(SETTLING), &settled), (in_row(SUSTAINED), &end)] {
+            for _ in 0..launches {
+                // SAFETY: as in `fastest`.
+                unsafe { function.launch(stream, blocks, THREADS, arguments)? };
+            }
+            then.record(stream)?;
+        }
+        let seconds = end.seconds_since(&settled, "ceilings")?;
+        Ok(seconds / f64::from(in_row(SUSTAINED)))
     }
 
     /// Seconds of the fastest of some runs, after one that is not timed.

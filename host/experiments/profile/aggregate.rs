@@ -99,7 +99,8 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         |name: &str| -> Result<f64> { launches.iter().map(|launch| launch.required(name)).sum() };
     let duration = sum(metrics::DURATION)?;
     // What older CSV and other chips lack.
-    let known = |name: &str| -> Option<f64> { launches.iter().map(|launch| launch.get(name)).sum() };
+    let known =
+        |name: &str| -> Option<f64> { launches.iter().map(|launch| launch.get(name)).sum() };
     let moved = |name: &str, bytes: f64| known(name).map(|count| count * bytes);
     // Averages over the launches by their time.
     let average = |name: &str| -> Option<f64> {

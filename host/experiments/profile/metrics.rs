@@ -26,7 +26,8 @@ pub const FABRIC: &str = "lts__t_sectors_srcunit_ltcfabric.sum";
 pub const SECTOR: f64 = 32.0;
 /// Bytes to and from L1, shared memory left out.
 pub const L1: &str = "l1tex__t_bytes.sum";
-/// Wavefronts of shared memory: what its data stage takes in one cycle, of loads, stores and atomics.
+/// Wavefronts of shared memory: what its data stage takes in one cycle, of loads, stores, atomics and
+/// shuffles.
 pub const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
 /// Bytes that a wavefront can move: 4 from each of 32 banks.
 pub const WAVEFRONT: f64 = 128.0;

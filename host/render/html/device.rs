@@ -41,13 +41,25 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
             tr { th { "" } th { "measured" } th { "theoretical" } }
             tr { td { "FP64, all fused" } td { (tera(ceilings.fp64, "TFLOP/s")) }
                  td { (or_dash(theory.fp64.map(|v| tera(v, "TFLOP/s")))) } }
+            @if let Some(sustained) = ceilings.fp64_sustained {
+                tr { td { "FP64, sustained" } td { (tera(sustained, "TFLOP/s")) } td { "–" } }
+            }
             @for (level, rate) in ceilings.fp64_by_level.iter().flatten() {
                 tr { td { "FP64, " (level) } td { (tera(*rate, "TFLOP/s")) } td { "–" } }
             }
             tr { td { (memory) } td { (tera(ceilings.hbm, "TB/s")) } td { (promised(theory.hbm)) } }
             tr { td { "L2" } td { (tera(ceilings.l2, "TB/s")) } td { "–" } }
             tr { td { "L1" } td { (tera(ceilings.l1, "TB/s")) } td { (promised(theory.l1)) } }
+            @if theory.shared.is_some() {
+                tr { td { "shared memory" } td { "–" } td { (promised(theory.shared)) } }
+            }
         } }
+        @if ceilings.fp64_sustained.is_some() {
+            p .note {
+                "The FP64 peak is that of a burst of half a millisecond, at the highest clock; "
+                "sustained for seconds it is what the board’s power limit leaves."
+            }
+        }
         @if let Some(shared) = theory.shared {
             p .note {
                 "Shared memory moves " (tera(shared, "TB/s")) " by the rule of thumb "

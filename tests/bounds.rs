@@ -1,0 +1,206 @@
+//! What bounds a version, by profiles made by hand and by the archive's.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::repository;
+use gpp::analysis::bounds::{Band, POWER, uses, verdict};
+use gpp::analysis::changes::changed;
+use gpp::analysis::levels::{LEVELS, Level};
+use gpp::analysis::peaks::of_own_ceiling;
+use gpp::analysis::roofline::{Timing, points};
+use gpp::experiments::profile::folder;
+use gpp::record::SCHEMA;
+use gpp::record::ceilings::Ceilings;
+use gpp::record::profile::Profile;
+use gpp::record::run::{Measurement, Run};
+use gpp::record::state::{Span, State};
+use gpp::record::{self};
+
+fn archived() -> (Vec<Profile>, Ceilings, Run) {
+    let folder = repository("data/runs/h200-2026-11-21-3/si214");
+    let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    let run = record::read(&folder.join("run.json")).unwrap();
+    (folder::load(&folder).unwrap(), ceilings, run)
+}
+
+/// A profile of the present layout of which all limits are known: one second, no limit near.
+fn made() -> (Profile, Ceilings) {
+    let (profiles, mut ceilings, _) = archived();
+    let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
+    profile.schema = SCHEMA;
+    (profile.time_s, profile.duration_s) = (Some(2.0), 1.0);
+    (ceilings.fp64, ceilings.fp64_sustained) = (40e12, Some(30e12));
+    (ceilings.hbm, ceilings.l2, ceilings.l1) = (4e12, 8e12, 30e12);
+    ceilings.theoretical.shared = Some(32e12);
+    profile.bytes.hbm = 0.4e12;
+    profile.bytes.l2 = Some(1.6e12);
+    profile.bytes.l2_fabric = Some(0.8e12);
+    profile.bytes.l1 = Some(9e12);
+    profile.bytes.shared = Some(12.8e12);
+    profile.fp64_pipe_percent = Some(50.0);
+    profile.pipes_percent =
+        [("issue slots", 55.0), ("ALU", 25.0), ("MUFU", 35.0), ("load/store", 15.0)]
+            .map(|(name, share)| (name.to_string(), share))
+            .into();
+    profile.stalls = [("selected", 0.2), ("not_selected", 0.4), ("wait", 0.1), ("barrier", 0.3)]
+        .map(|(name, share)| (name.to_string(), share))
+        .into();
+    (profile, ceilings)
+}
+
+fn measured(held_back: &[(&str, f64)]) -> Measurement {
+    let (_, _, run) = archived();
+    let mut measured = run.results.into_iter().find(|result| result.version == "v8").unwrap();
+    let held_back: BTreeMap<String, f64> =
+        held_back.iter().map(|(reason, share)| (reason.to_string(), *share)).collect();
+    measured.state = Some(State {
+        looks: 20,
+        sm_mhz: Span::of(vec![1545.0]),
+        memory_mhz: None,
+        power_w: Span::of(vec![704.0]),
+        power_limit_w: Some(700.0),
+        temperature_c: None,
+        held_back,
+    });
+    measured
+}
+
+#[test]
+fn all_limits_by_one_clock() {
+    let (profile, ceilings) = made();
+    let found = uses(&profile, &ceilings, None);
+    let expected = [
+        ("issue slots", 0.55),
+        ("FP64 pipe", 0.5),
+        ("shared memory’s bandwidth", 0.4),
+        ("MUFU pipe", 0.35),
+        ("L1 bandwidth", 0.3),
+        ("ALU pipe", 0.25),
+        ("L2 bandwidth", 0.2),
+        ("load/store pipe", 0.15),
+        ("HBM bandwidth", 0.1),
+    ];
+    assert_eq!(found.len(), expected.len());
+    for (found, (limit, share)) in found.iter().zip(expected) {
+        assert_eq!(found.limit, limit);
+        // By the profiler's second, not by the two of the runs.
+        assert!((found.share - share).abs() <= 1e-12, "{limit}: {}", found.share);
+    }
+    let with_power = uses(&profile, &ceilings, Some(&measured(&[("SW_POWER_CAP", 0.52)])));
+    assert_eq!((with_power[1].limit, with_power[1].share), (POWER, 0.52));
+    assert_eq!(with_power.len(), expected.len() + 1);
+}
+
+#[test]
+fn bands_and_the_stall_that_leads() {
+    let (mut profile, ceilings) = made();
+    for (busy, band, said) in [
+        (80.0, Band::Bound, "bound by the FP64 pipe, 80 % used, then the issue slots 55 %"),
+        (79.9, Band::Near, "near the FP64 pipe, 80 % used, then the issue slots 55 %"),
+        (60.0, Band::Near, "near the FP64 pipe, 60 % used"),
+        (
+            59.9,
+            Band::Latency,
+            "bound by latency: most used are the FP64 pipe 60 % and the issue slots",
+        ),
+    ] {
+        profile.fp64_pipe_percent = Some(busy);
+        let found = verdict(&profile, &ceilings, None);
+        assert_eq!((found.band, found.most.limit), (band, "FP64 pipe"), "{busy}");
+        // Eligible warps wait for nothing.
+        assert_eq!(found.stall, Some(("barrier".into(), 0.3)));
+        assert_eq!(found.power, None);
+        let text = found.to_string();
+        assert!(text.starts_with(said) && text.ends_with("wait most for barrier (30 %)"), "{text}");
+    }
+    assert_eq!(Band::of(f64::NAN), Band::Latency);
+}
+
+#[test]
+fn power_bounds_by_how_often_it_holds_the_clock_back() {
+    let (profile, ceilings) = made();
+    for (held_back, band, most) in [
+        (&[("SW_POWER_CAP", 1.0)][..], Band::Bound, POWER),
+        (&[("hw_power_brake_slowdown", 0.7), ("SW_THERMAL_SLOWDOWN", 1.0)], Band::Near, POWER),
+        (&[("SW_POWER_CAP", 0.3)], Band::Latency, "issue slots"),
+        (&[], Band::Latency, "issue slots"),
+    ] {
+        let found = verdict(&profile, &ceilings, Some(&measured(held_back)));
+        assert_eq!((found.band, found.most.limit), (band, most), "{held_back:?}");
+        assert!(found.next.is_some_and(|next| next.limit != POWER));
+        let told = found.to_string().contains("held the clock back");
+        assert_eq!(told, !held_back.is_empty());
+    }
+    let found = verdict(&profile, &ceilings, Some(&measured(&[("SW_POWER_CAP", 1.0)]))).to_string();
+    assert!(found.starts_with("bound by the power limit, then the issue slots 55 %"), "{found}");
+    assert!(found.ends_with("at 100 % of the looks, to 1545 MHz at 704 of 700 W"), "{found}");
+}
+
+#[test]
+fn older_profiles_l2_is_another_quantity() {
+    let (archived, ceilings, _) = archived();
+    let (profile, _) = made();
+    for old in &archived {
+        assert!(old.schema < SCHEMA && Level::L2.bytes(old).is_none(), "{}", old.version);
+        assert_eq!(Level::L2AndFabric.bytes(old), old.bytes.l2);
+        let dots = points(old, Timing::Runs);
+        assert!(dots.iter().all(|dot| ![Level::L2, Level::Shared].contains(&dot.level)));
+        assert!(uses(old, &ceilings, None).iter().all(|used| used.limit != "L2 bandwidth"));
+        assert!(!changed(old, &profile).contains("L2"), "two quantities are compared");
+    }
+    assert!(changed(&archived[0], &archived[1]).contains("L2+fabric bytes "));
+    let known: Vec<Level> =
+        LEVELS.into_iter().filter(|level| level.bytes(&profile).is_some()).collect();
+    assert_eq!(known, [Level::Hbm, Level::L2, Level::L1, Level::Shared]);
+    // A processor has no fabric, whatever the layout.
+    let folder = repository("data/runs/cpu-2026-11-22/demo");
+    for profile in folder::load(&folder).unwrap() {
+        assert_eq!(Level::L2.bytes(&profile), profile.bytes.l2, "{}", profile.version);
+    }
+}
+
+#[test]
+fn one_clock_for_all_dots() {
+    let (ran, _) = made();
+    let recorded = Profile { time_s: None, ..ran.clone() };
+    let rate = |profile: &Profile, timing| points(profile, timing)[0].flops_per_s;
+    assert_eq!(Timing::of([&ran, &ran]), Timing::Runs);
+    assert_eq!(rate(&ran, Timing::Runs), ran.flops() / 2.0);
+    // One that was not run has the profiler's time alone: all dots are by it then.
+    assert_eq!(Timing::of([&ran, &recorded]), Timing::Profiler);
+    assert_eq!(rate(&ran, Timing::Profiler), rate(&recorded, Timing::Profiler));
+    // And a step from one to the other.
+    assert!(!changed(&ran, &recorded).contains("time"));
+}
+
+#[test]
+fn shared_traffic_that_begins_is_told() {
+    let (now, _) = made();
+    let mut before = now.clone();
+    before.bytes.shared = Some(0.0);
+    assert_eq!(changed(&before, &now), "shared bytes from none");
+    before.bytes.shared = now.bytes.shared.map(|bytes| bytes / 88.0);
+    assert_eq!(changed(&before, &now), "shared bytes × 88");
+    before.bytes.shared = None;
+    before.cycles = Some(100.0);
+    let faster = Profile { cycles: Some(85.0), ..now };
+    assert_eq!(changed(&before, &faster), "cycles -15 %");
+}
+
+#[test]
+fn shares_of_their_own_ceilings() {
+    let (mut profile, ceilings) = made();
+    (profile.dadd, profile.dmul, profile.dfma) = (0.0, 20e12, 20e12);
+    // 60 · 10¹² operations in two seconds; half of them fused allow three quarters of 40 and of 30.
+    let own = of_own_ceiling(&profile, &ceilings);
+    assert!((own.burst - 1.0).abs() <= 1e-12, "{own:?}");
+    assert!((own.sustained.unwrap() - 4.0 / 3.0).abs() <= 1e-12, "{own:?}");
+    // v8 on an H200, where the paper's V100 reaches 70 %.
+    let (archived, ceilings, _) = archived();
+    let v8 = archived.iter().find(|profile| profile.version == "v8").unwrap();
+    let own = of_own_ceiling(v8, &ceilings);
+    assert!((0.5..0.65).contains(&own.burst), "{own:?}");
+    assert_eq!(own.sustained, None);
+}

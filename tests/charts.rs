@@ -1,0 +1,188 @@
+//! Charts of all archived profiles: no name is over another name or a dot, and each dot is there for a
+//! pointer and for the keyboard.
+
+mod common;
+
+use std::path::PathBuf;
+
+use gpp::analysis::roofline::{FIGURES, Timing, points};
+use gpp::experiments::profile::folder;
+use gpp::record;
+use gpp::record::SCHEMA;
+use gpp::record::ceilings::Ceilings;
+use gpp::record::profile::Profile;
+use gpp::render::chart;
+
+/// The folders of the archive that hold profiles and ceilings.
+fn folders() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = walkdir(&common::repository("data/runs"));
+    found.sort();
+    assert!(found.len() > 5, "{found:?}");
+    found
+}
+
+fn walkdir(dir: &std::path::Path) -> Vec<PathBuf> {
+    let folders: Vec<PathBuf> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    let below = folders.iter().flat_map(|folder| walkdir(folder));
+    let own = dir.join("ceilings.json").exists().then(|| dir.to_path_buf());
+    below.chain(own).collect()
+}
+
+/// Profiles as the present layout has them: all levels known, both roofs measured.
+fn with_all_levels(profiles: &[Profile], ceilings: &Ceilings) -> (Vec<Profile>, Ceilings) {
+    let profiles = profiles.iter().enumerate().map(|(at, profile)| {
+        let mut profile = Profile { schema: SCHEMA, ..profile.clone() };
+        profile.bytes.l2 = profile.bytes.l2.map(|bytes| 0.68 * bytes);
+        profile.bytes.shared = (at > 1).then_some(profile.bytes.l1.unwrap_or(1e9) * 0.9);
+        profile
+    });
+    let sustained = Some(0.92 * ceilings.fp64);
+    (profiles.collect(), Ceilings { fp64_sustained: sustained, ..ceilings.clone() })
+}
+
+/// Left, top, right, bottom of what a text may cover.
+#[derive(Clone, Debug)]
+struct Box([f64; 4], String);
+
+impl Box {
+    fn meets(&self, other: &Box) -> bool {
+        let (a, b) = (self.0, other.0);
+        a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
+    }
+}
+
+fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = element.split_once(&format!(" {name}=\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+fn number(element: &str, name: &str) -> f64 {
+    attribute(element, name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// The texts that run to the right.
+fn texts(svg: &str) -> Vec<Box> {
+    let elements = svg.match_indices("<text").map(|(at, _)| &svg[at..]);
+    let flat = elements.filter(|text| !text.split('>').next().unwrap().contains("rotate"));
+    flat.map(|text| {
+        let (tag, said) = text.split_once('>').unwrap();
+        let said = said.split('<').next().unwrap().to_string();
+        let (x, y, letters) = (number(tag, "x"), number(tag, "y"), number(tag, "font-size"));
+        // Of DejaVu Sans, whose letters are high.
+        let area = [x, y - 0.93 * letters, x + number(tag, "textLength"), y + 0.24 * letters];
+        assert!(area.iter().all(|side| side.is_finite()), "{tag}");
+        Box(area, said)
+    })
+    .collect()
+}
+
+/// The corners of a dot's polygon of a class.
+fn corners(dot: &str, class: &str) -> Vec<(f64, f64)> {
+    let at = dot.find(&format!("class=\"{class}\"")).unwrap();
+    let points = attribute(&dot[at..], "points").unwrap();
+    let place = |point: &str| {
+        let (x, y) = point.split_once(',').unwrap();
+        (x.parse().unwrap(), y.parse().unwrap())
+    };
+    points.split(' ').map(place).collect()
+}
+
+fn dots(svg: &str) -> Vec<&str> {
+    svg.split("<g class=\"dot\"").skip(1).map(|dot| dot.split("</g>").next().unwrap()).collect()
+}
+
+fn check(svg: &str, what: &str, expected: usize) {
+    let dots = dots(svg);
+    assert_eq!(dots.len(), expected, "{what}");
+    let mut taken: Vec<Box> = Vec::new();
+    for dot in &dots {
+        assert_eq!(attribute(dot, "tabindex"), Some("0"), "{what}");
+        assert_eq!(attribute(dot, "role"), Some("img"), "{what}");
+        let told = attribute(dot, "aria-label").unwrap();
+        assert!(dot.contains(&format!("<title>{told}</title>")), "{what}: {told}");
+        let version = attribute(dot, "data-version").unwrap();
+        assert!(told.starts_with(version) && attribute(dot, "data-level").is_some(), "{told}");
+        let mark = corners(dot, "mark");
+        let side = |of: fn(&(f64, f64)) -> f64| {
+            let values = mark.iter().map(of);
+            (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max))
+        };
+        let ((left, right), (top, bottom)) = (side(|p| p.0), side(|p| p.1));
+        taken.push(Box([left, top, right, bottom], told.into()));
+        // A pointer finds a part of each dot.
+        let hit = corners(dot, "hit");
+        let area: f64 = (0..hit.len())
+            .map(|i| (hit[i], hit[(i + 1) % hit.len()]))
+            .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
+            .sum();
+        assert!(hit.len() > 2 && area / 2.0 > 6.0, "{what}: {told} has {area} pixels²");
+    }
+    let marks = taken.len();
+    for text in texts(svg) {
+        for other in &taken {
+            assert!(!other.meets(&text), "{what}: `{}` is over `{}`", text.1, other.1);
+        }
+        let [left, top, right, bottom] = text.0;
+        assert!(left >= 0.0 && top >= 0.0 && right <= 960.0 && bottom <= 640.0, "{what}: {text:?}");
+        taken.push(text);
+    }
+    assert!(taken.len() > 2 * marks, "{what}");
+}
+
+#[test]
+fn names_are_over_nothing_in_any_chart_of_the_archive() {
+    let mut drawn = 0;
+    for folder in folders() {
+        let archived = folder::load(&folder).unwrap();
+        let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+        let present = with_all_levels(&archived, &ceilings);
+        for (profiles, ceilings) in [(archived, ceilings), present] {
+            for figure in FIGURES {
+                let shown = figure.of(&profiles);
+                if shown.is_empty() {
+                    continue;
+                }
+                let what = format!("{}: {}", folder.display(), figure.name);
+                let svg = chart::svg(&figure.title(&shown), &shown, &ceilings).unwrap();
+                let timing = Timing::of(shown.iter().copied());
+                let expected = shown.iter().map(|profile| points(profile, timing).len()).sum();
+                check(&svg, &what, expected);
+                drawn += 1;
+            }
+        }
+    }
+    assert!(drawn > 20, "{drawn}");
+}
+
+#[test]
+fn both_roofs_and_the_clock_are_named() {
+    let folder = common::repository("data/runs/h200-2026-11-21-3/si214");
+    let profiles = folder::load(&folder).unwrap();
+    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    let shown: Vec<&Profile> = profiles.iter().collect();
+    let svg = chart::svg("archived", &shown, &ceilings).unwrap();
+    // An older record has one peak, and L2 with the fabric, which is named so.
+    for named in ["measured FP64 peak 33.0 TFLOP/s", "L2+fabric", "times and ceilings: runs"] {
+        assert!(svg.contains(named), "{named} is missing");
+    }
+    assert!(!svg.contains("data-level=\"L2\"") && !svg.contains("sustained"));
+    let (profiles, ceilings) = with_all_levels(&profiles, &ceilings);
+    let shown: Vec<&Profile> = profiles.iter().collect();
+    let svg = chart::svg("present", &shown, &ceilings).unwrap();
+    for named in ["FP64 peak, burst 33.0", "FP64 peak, sustained 30.4", "data-level=\"shared\""] {
+        assert!(svg.contains(named), "{named} is missing");
+    }
+    assert!(svg.contains("data-level=\"L2\"") && !svg.contains("fabric"));
+    // One without a time of its own: all by the profiler's.
+    let recorded: Vec<Profile> =
+        profiles.iter().map(|p| Profile { time_s: None, ..p.clone() }).collect();
+    let shown: Vec<&Profile> = recorded[..1].iter().chain(&profiles[1..]).collect();
+    assert!(chart::svg("mixed", &shown, &ceilings).unwrap().contains("times: under the profiler"));
+    for class in ["paper", "grid", "ink"] {
+        assert!(svg.contains(&format!("class=\"{class}\"")), "{class}");
+    }
+}
