@@ -12,6 +12,7 @@ use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Upload, Worke
 use gpp::engine::Engine;
 use gpp::error::{Code, DriverError};
 use gpp::experiments::measure::measure;
+use gpp::experiments::measure::timed::Telling;
 use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::layout;
@@ -106,10 +107,13 @@ fn measured(
         &device,
         &mut Engine::whole(&device, &problem).unwrap(),
         Some(&reference),
-        Repetition { warmup, repeat: script.len() - warmup },
-        &|calculations| {
-            let before = told.fetch_add(1, Ordering::Relaxed);
-            assert_eq!(calculations, (before + 1) as f64);
+        Repetition::exactly(warmup, script.len() - warmup),
+        &Telling {
+            done: &|calculations| {
+                let before = told.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(calculations, (before + 1) as f64);
+            },
+            last: &|| assert_eq!(told.load(Ordering::Relaxed) + 1, script.len()),
         },
     );
     (record, told.into_inner(), problem, reference)

@@ -28,8 +28,8 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let given = args.versions.given()?;
     let options = |back_end: BackEnd| -> crate::Result<Options> {
         let versions = versions(given.unwrap_or(default_names(args, back_end)), back_end)?;
-        // How often is known with the problem.
-        let repetition = args.measure.repetition(back_end, 0);
+        // How often is known with device and problem.
+        let repetition = args.measure.emulated(0);
         let overrides = args.overrides;
         let options = Options { overrides, ..Options::new(&versions, repetition) };
         options.require_effect()?;
@@ -70,7 +70,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let slabs = loaded.slabs(igp);
     let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint };
     let terms = loaded.frame().terms();
-    options.repetition = args.measure.repetition(back_end, terms);
+    options.repetition = args.measure.repetition(devices[0], terms);
     options.emulated = args.measure.emulated(terms);
     if checkpoint.is_some() || !loaded.stays() {
         options.once(args.measure.repeat, args.measure.warmup);

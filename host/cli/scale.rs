@@ -46,7 +46,7 @@ pub fn scale(args: &ScaleArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         _ => vec![Law::Strong, Law::Weak],
     };
     let repeat = args.repeat.unwrap_or(if args.quick { 1 } else { 5 });
-    let repetition = Repetition { warmup: 0, repeat };
+    let repetition = Repetition::exactly(0, repeat);
     let (seed, quick) = (args.seed, args.quick);
     let options = Options { version, system, seed, laws, quick, repetition, limits };
 

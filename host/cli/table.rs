@@ -79,7 +79,7 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
         let mut exit = ExitCode::SUCCESS;
         for (at, source) in sources.iter().enumerate() {
             let problem = source.load(progress)?;
-            let repetition = args.measure.repetition(device.back_end(), problem.terms());
+            let repetition = args.measure.repetition(device.as_ref(), problem.terms());
             let emulated = args.measure.emulated(problem.terms());
             let options = Options { emulated, ..Options::new(&versions, repetition) };
             let keep = |run: &Run| {

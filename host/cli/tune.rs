@@ -30,7 +30,7 @@ pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     };
     let mut said = 0;
     let tuning = keep(show, |kept| {
-        let repetition = args.measure.repetition(device.back_end(), problem.terms());
+        let repetition = args.measure.repetition(device.as_ref(), problem.terms());
         tuning::tune(device.as_ref(), &problem, repetition, progress, |tuning| {
             kept(tuning);
             // Shapes that cannot run add nothing.

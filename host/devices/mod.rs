@@ -2,9 +2,12 @@
 
 pub mod choice;
 pub mod fortran;
+pub mod gauge;
 pub mod gpu;
 pub mod host;
 pub mod launch;
+
+use std::sync::Arc;
 
 use gpp_kernels::kernel::{Entry, Kernel};
 use serde::{Deserialize, Serialize};
@@ -12,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::{self, BackEnd};
 use crate::error::Result;
 use crate::problem::{Frame, SlabView};
+use gauge::Gauge;
 use host::Host;
 
 /// A device that runs every version.
@@ -40,6 +44,11 @@ pub trait Device: Sync {
     /// [`Error::Driver`](crate::Error::Driver).
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(None)
+    }
+
+    /// What shows its clocks, power and temperature, where anything does.
+    fn gauge(&self) -> Option<Arc<dyn Gauge>> {
+        None
     }
 
     /// The processor, where it is that.

@@ -1,10 +1,9 @@
 //! Versions on one problem and device: timed, verified, recorded.
 
-use std::sync::Once;
-
 use gpp_kernels::kernel::Gpu;
 
 use super::measure::measure;
+use super::measure::timed::Telling;
 use super::setting::Setting;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
@@ -62,7 +61,7 @@ impl Options {
 
     /// The same with one calculation of each version, unless the user asks for more: of what takes long.
     pub fn once(&mut self, repeat: Option<usize>, warmup: Option<usize>) {
-        let times = Repetition { warmup: warmup.unwrap_or(0), repeat: repeat.unwrap_or(1) };
+        let times = Repetition::exactly(warmup.unwrap_or(0), repeat.unwrap_or(1));
         (self.repetition, self.emulated) = (times, times);
     }
 
@@ -120,12 +119,17 @@ pub fn run(
         return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
     }
     let back_end = device.back_end();
-    let times =
-        |kernel: &Kernel| if kernel.back_end() == back_end { *repetition } else { *emulated };
+    // All processes run as often, however long it takes each.
+    let within = |times: Repetition| match setting.is_plain() {
+        true => times,
+        false => Repetition::exactly(times.warmup, times.repeat),
+    };
+    let [repetition, emulated] = [*repetition, *emulated].map(within);
+    let times = |kernel: &Kernel| if kernel.back_end() == back_end { repetition } else { emulated };
 
     // What is under way in several slabs ends by itself.
     let deferred = || (!setting.is_plain()).then(Deferred::new);
-    let mut run = Run::new(device.info(), problem, *repetition);
+    let mut run = Run::new(device.info(), problem, repetition);
     run.parting = setting.parting();
     let is_judged = setting.checkpoint.is_none() && !reference::is_known(problem);
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
@@ -160,23 +164,21 @@ pub fn run(
     let reference = reference.or(judged);
     let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
+        let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
         // Loads of kernels go beside a last run, never between timed ones.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| plan.kernel(next));
-        let prepared = Once::new();
-        let runs = times(&version).runs();
-        let done = |calculations: f64| {
-            bar.set((ran as f64 + calculations) * scale);
-            if let Some(next) = next.filter(|_| calculations >= (runs - 1) as f64) {
-                let prepare =
-                    |device: &&dyn Device| device.prepare(next, entry(next, problem.nw()));
-                prepared.call_once(|| crew.devices.iter().for_each(prepare));
+        let prepare = || {
+            let Some(next) = next else { return };
+            for device in crew.devices {
+                device.prepare(next, entry(next, problem.nw()));
             }
         };
+        let telling = Telling { done: &done, last: &prepare };
         done(0.0);
         bar.set_message(format!("{} on {}", version.id(), device.info().id));
         let reference = reference.as_ref();
-        let result = measure(version, device, &mut engine, reference, times(&version), &done)?;
-        ran += runs;
+        let result = measure(version, device, &mut engine, reference, times(&version), &telling)?;
+        ran += times(&version).runs();
         run.push(result);
         each(&run);
     }

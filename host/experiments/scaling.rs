@@ -1,6 +1,7 @@
 //! A version's time against each extent of a problem, on systems made for it.
 
 use super::measure::measure;
+use super::measure::timed::{QUIETLY, settle};
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::Device;
@@ -72,6 +73,7 @@ pub fn scale(
         seed: Some(options.seed),
         warmup: Some(WARMUP),
         repeat: Some(options.repeat),
+        settle_s: Some(settle(device).as_secs_f64()),
         ..Provenance::now(device.info())
     };
     let mut scaling = Scaling {
@@ -116,8 +118,8 @@ fn point(
     let (kernel, poles) = (options.version.kernel, problem.plan().poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
     let reference = reference(&mut engine, judge(device.back_end()))?;
-    let repetition = Repetition { warmup: WARMUP, repeat: options.repeat };
-    let measured = measure(version, device, &mut engine, Some(&reference), repetition, &|_| ())?;
+    let repetition = Repetition { warmup: WARMUP, repeat: options.repeat, settle: settle(device) };
+    let measured = measure(version, device, &mut engine, Some(&reference), repetition, &QUIETLY)?;
     let seconds = measured.times.median;
     Ok(Point {
         line,

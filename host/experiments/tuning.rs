@@ -3,6 +3,7 @@
 use gpp_kernels::tiling::Shape;
 
 use super::measure::measure;
+use super::measure::timed::QUIETLY;
 use crate::catalogue::tuned::{shape, shapes, with};
 use crate::catalogue::{BackEnd, Kernel, best};
 use crate::devices::Device;
@@ -71,8 +72,14 @@ pub fn tune(
         if let Some(Shape { tile, warps }) = shape(kernel).filter(|_| known.warps_per_sm != Some(0))
         {
             let reference = reference.as_ref();
-            let measured =
-                measure(Kernel::Gpu(version), device, &mut engine, reference, repetition, &|_| ())?;
+            let measured = measure(
+                Kernel::Gpu(version),
+                device,
+                &mut engine,
+                reference,
+                repetition,
+                &QUIETLY,
+            )?;
             let shape = TileShape { tile, warps, max_registers: cap };
             tuning.results.push(Trial::of(shape, &measured));
         }

@@ -44,8 +44,10 @@ pub struct Provenance {
     pub input: Option<String>,
     /// Runs of each version before the timed ones.
     pub warmup: Option<usize>,
-    /// Timed runs of each version.
+    /// Timed runs of each version, as asked for.
     pub repeat: Option<usize>,
+    /// Seconds that runs went on for, before the timed ones and again as timed ones; null in older records.
+    pub settle_s: Option<f64>,
 }
 
 impl Provenance {
@@ -64,6 +66,7 @@ impl Provenance {
             input: None,
             warmup: None,
             repeat: None,
+            settle_s: None,
         }
     }
 
@@ -76,6 +79,7 @@ impl Provenance {
             Origin::Made => (None, None),
         };
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
-        Provenance { seed, input, warmup, repeat, ..self }
+        let settle_s = Some(repetition.settle.as_secs_f64());
+        Provenance { seed, input, warmup, repeat, settle_s, ..self }
     }
 }

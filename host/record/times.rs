@@ -1,18 +1,28 @@
 //! Times of a calculation and how often it runs.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// How often a version runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repetition {
     /// Runs that are not timed.
     pub warmup: usize,
-    /// Runs that are.
+    /// Runs that are, at least.
     pub repeat: usize,
+    /// How long runs go on, before the timed ones and then as timed ones.
+    pub settle: Duration,
 }
 
 impl Repetition {
-    /// All of them.
+    /// So many runs, however long they take.
+    pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
+        Repetition { warmup, repeat, settle: Duration::ZERO }
+    }
+
+    /// All that were asked for.
     pub fn runs(self) -> usize {
         self.warmup + self.repeat
     }
@@ -74,6 +84,18 @@ impl Times {
         off.iter().filter(|&&off| off > limit).count()
     }
 
+    /// 95 % interval of the median: the closest pair of samples, as many from either end, between which the
+    /// median is in 95 of 100 cases, whatever the samples are distributed like. Fewer than six are too few.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let below = Binomial::new(0.5, sorted.len() as u64).ok()?;
+        // So many samples or fewer lie below the median in less than 2.5 of 100 cases.
+        let is_rare = |count: &usize| below.cdf(*count as u64) <= 0.025;
+        let outside = (0..sorted.len() / 2).take_while(is_rare).last()?;
+        Some([sorted[outside], sorted[sorted.len() - 1 - outside]])
+    }
+
     /// What a record tells of them besides.
     pub fn spread(&self) -> Spread {
         let relative = self.relative_spread();
@@ -81,7 +103,7 @@ impl Times {
             sigma_s: self.sigma(),
             relative: relative.is_finite().then_some(relative),
             outliers: self.outliers(),
-            interval_s: None,
+            interval_s: self.interval(),
         }
     }
 }

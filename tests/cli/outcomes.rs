@@ -5,6 +5,7 @@ use gpp::catalogue::Kernel;
 use gpp::devices::{Done, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
+use gpp::experiments::measure::timed::QUIETLY;
 use gpp::kernels::versions::ALL;
 use gpp::problem::{SlabView, Sums};
 use gpp::record::run::{Measurement, Run};
@@ -79,8 +80,8 @@ pub fn measured(sums: &[f64]) -> (gpp::problem::Problem, Measurement) {
         &fake,
         &mut Engine::whole(&fake, &problem).unwrap(),
         Some(&reference),
-        Repetition { warmup: 0, repeat: sums.len() },
-        &|_| (),
+        Repetition::exactly(0, sums.len()),
+        &QUIETLY,
     );
     (problem, record.unwrap())
 }
@@ -102,7 +103,7 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
         let table = gpp::render::results::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
         let info = gpp::devices::host::Host::new();
-        let repetition = Repetition { warmup: 0, repeat: 3 };
+        let repetition = Repetition::exactly(0, 3);
         let info = gpp::devices::Device::info(&info);
         let mut run = Run::new(info, &problem, repetition);
         run.push(record);

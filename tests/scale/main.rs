@@ -30,7 +30,7 @@ fn options(system: &str) -> Options {
         seed: 214,
         laws: vec![Law::Strong, Law::Weak],
         quick: false,
-        repetition: Repetition { warmup: 0, repeat: 2 },
+        repetition: Repetition::exactly(0, 2),
         limits: Limits::default(),
     }
 }

@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use gpp_cpu::level::Level;
 use serde::Serialize;
 
 use crate::catalogue::BackEnd;
+use crate::devices::Device;
 use crate::devices::choice::Choice;
 use crate::error::Error;
+use crate::experiments::measure::timed::settle;
 use crate::process::output::{is_stdout, print};
 use crate::process::progress::Progress;
 use crate::record;
@@ -30,6 +33,12 @@ pub struct MeasureArgs {
     /// Runs before them, by default 1; on a CPU none of what is emulated and of large problems
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
+
+    /// Seconds that runs go on for until they are timed, and then as timed ones, 200 of them at most: so a
+    /// GPU finds the clock that it can hold, and is looked at long enough. By default 0.5 on a GPU that
+    /// NVML tells of, none elsewhere and with --warmup 0
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub settle: Option<Duration>,
 }
 
 /// The device that is the best there is.
@@ -62,28 +71,32 @@ pub struct OutputArgs {
 }
 
 impl MeasureArgs {
-    /// How often each version runs on a device, for a problem of so many terms.
-    pub fn repetition(&self, on: BackEnd, terms: u64) -> Repetition {
-        let large = on == BackEnd::Cpu && terms > LARGE;
-        self.or(if large { LONG } else { Repetition { warmup: 1, repeat: 5 } })
+    /// How often and for how long each version runs on a device, for a problem of so many terms.
+    pub fn repetition(&self, on: &dyn Device, terms: u64) -> Repetition {
+        let large = on.back_end() == BackEnd::Cpu && terms > LARGE;
+        let times = self.or(if large { LONG } else { Repetition::exactly(1, 5) });
+        // Profilers have one calculation run, by --warmup 0.
+        let settles = self.settle.is_none() && self.warmup != Some(0);
+        if settles { Repetition { settle: settle(on), ..times } } else { times }
     }
 
     /// How often each one runs that is emulated, whose time tells nothing: twice shows whether it gives the
     /// same bits.
     pub fn emulated(&self, terms: u64) -> Repetition {
-        self.or(if terms > LARGE { LONG } else { Repetition { warmup: 0, repeat: 2 } })
+        self.or(if terms > LARGE { LONG } else { Repetition::exactly(0, 2) })
     }
 
     fn or(&self, default: Repetition) -> Repetition {
         Repetition {
             warmup: self.warmup.unwrap_or(default.warmup),
             repeat: self.repeat.unwrap_or(default.repeat),
+            settle: self.settle.unwrap_or_default(),
         }
     }
 }
 
 /// What a problem is run for that takes long.
-const LONG: Repetition = Repetition { warmup: 0, repeat: 1 };
+const LONG: Repetition = Repetition::exactly(0, 1);
 
 /// Terms beyond which a calculation takes a processor more than a second.
 const LARGE: u64 = 1_000_000_000;
@@ -138,6 +151,25 @@ impl OutputArgs {
         }
         Ok(printed?)
     }
+}
+
+/// More seconds than anyone waits for.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A time that is none.
+#[derive(Debug, thiserror::Error)]
+pub enum SecondsError {
+    /// It is no number.
+    #[error("needs seconds: {0}")]
+    NoNumber(#[from] std::num::ParseFloatError),
+    /// It is negative, too large or not a number.
+    #[error("needs seconds from 0 to {}", LONGEST.as_secs())]
+    OutOfRange,
+}
+
+pub fn seconds(text: &str) -> Result<Duration, SecondsError> {
+    let time = Duration::try_from_secs_f64(text.parse()?).map_err(|_| SecondsError::OutOfRange)?;
+    if time <= LONGEST { Ok(time) } else { Err(SecondsError::OutOfRange) }
 }
 
 /// More runs than anyone waits for.

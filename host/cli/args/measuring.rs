@@ -181,7 +181,7 @@ pub struct TableArgs {
         value_delimiter = ',',
         value_hint = ValueHint::FilePath,
         conflicts_with_all =
-            ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup"]
+            ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup", "settle"]
     )]
     pub from: Vec<PathBuf>,
 

@@ -6,6 +6,7 @@ mod code;
 pub mod driver;
 mod lane;
 mod modules;
+pub mod nvml;
 mod odd;
 mod placed;
 pub mod ptx;
@@ -14,16 +15,18 @@ mod uploads;
 mod worker;
 pub mod yardstick;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Kernel};
 
+use super::gauge::Gauge;
 use super::{Device, DeviceInfo, KernelInfo, Worker};
 use crate::error::{Error, Result};
 use crate::problem::Frame;
 use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 use modules::{Loaded, Modules};
+use nvml::OfNvml;
 use ptx::Ptx;
 use worker::OnGpu;
 
@@ -60,6 +63,8 @@ pub struct Gpu {
     modules: Modules,
     info: DeviceInfo,
     context: Context,
+    /// Looked for when it is first wanted.
+    gauge: OnceLock<Option<Arc<OfNvml>>>,
 }
 
 const _: () = {
@@ -103,7 +108,8 @@ impl Gpu {
             clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        Ok(Gpu { modules: Modules::new(kernels()?, context.clone()), info, context })
+        let modules = Modules::new(kernels()?, context.clone());
+        Ok(Gpu { modules, info, context, gauge: OnceLock::new() })
     }
 
     /// GPUs that this process sees.
@@ -151,6 +157,11 @@ impl Device for Gpu {
 
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(Some(self.context.memory()?.0))
+    }
+
+    fn gauge(&self) -> Option<Arc<dyn Gauge>> {
+        let gauge = self.gauge.get_or_init(|| OfNvml::of(self.info.uuid.as_deref()?).map(Arc::new));
+        gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 
     fn prepare(&self, kernel: &Kernel, entry: &Entry) {

@@ -11,6 +11,7 @@ use crate::devices::choice::Choice;
 use crate::devices::gpu::{self, Gpu};
 use crate::error::{Error, Result};
 use crate::experiments::ceilings::ceilings;
+use crate::experiments::measure::timed::settle;
 use crate::experiments::run::{self, run};
 use crate::experiments::setting::Setting;
 use crate::experiments::source::Source;
@@ -20,9 +21,6 @@ use crate::record::profile::{Profile, SourceLine};
 use crate::record::run::Run;
 use crate::record::text;
 use crate::record::times::Repetition;
-
-/// Runs of each version for its time, beside the profiler's.
-const REPETITION: Repetition = Repetition { warmup: 1, repeat: 5 };
 
 /// What profiles.
 pub(super) struct Live<'a> {
@@ -58,8 +56,9 @@ impl Live<'_> {
         let architecture = capability.map(|c| format!("sm_{}", c.replace('.', "")));
         let ceilings = ceilings(&gpu)?;
         let problem = source.load(progress)?;
-        let timed = run::Options::new(versions, REPETITION);
         let device: &dyn Device = &gpu;
+        let repetition = Repetition { warmup: 1, repeat: 5, settle: settle(device) };
+        let timed = run::Options::new(versions, repetition);
         let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
         if !run.passed() {
             return Ok(Err(run));

@@ -61,7 +61,7 @@ pub fn profile(
     let ceilings = of_processor(host, &Effort::FULL)?;
     let problem = source.load(progress)?;
     folder::require_room(folder, problem.name())?;
-    let repetition = Repetition { warmup: 1, repeat: 5 };
+    let repetition = Repetition::exactly(1, 5);
     let timed = run::Options::new(versions, repetition);
     let device: &dyn Device = host;
     let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;

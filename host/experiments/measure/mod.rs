@@ -1,5 +1,8 @@
 //! Running one version and what is recorded of it.
 
+pub mod seen;
+pub mod timed;
+
 use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
@@ -7,15 +10,16 @@ use super::counting;
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::gpu;
 use crate::devices::launch::entry;
-use crate::devices::{Device, Done, KernelInfo};
-use crate::engine::{Calculation, Engine};
+use crate::devices::{Device, KernelInfo};
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::problem::{Slabs, Sums};
-use crate::record::parting::Work;
 use crate::record::run::{Measurement, Threads, TileShape};
 use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
+use seen::Seen;
+use timed::{Telling, Timed, timed};
 
 /// Source of the operation counts that kernels hold.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
@@ -27,42 +31,27 @@ pub const SOURCE_COUNTS: &str =
 /// Source of those of a version for processors.
 pub const COUNTED: &str = "the version's source, run with a counting number";
 
-/// Has `engine` run a version on `device` and compares the sums with `reference`; `done` is told how many
-/// calculations are done, and which part of the next one.
+/// Has `engine` run a version on `device`, which is watched meanwhile, and compares the sums with
+/// `reference`.
 ///
 /// # Errors
 /// Those of the device.
 ///
 /// # Panics
-/// Where `repetition` has no run at all.
+/// Where `repetition` has no timed run.
 pub fn measure(
     version: Kernel,
     device: &dyn Device,
     engine: &mut Engine,
     reference: Option<&Reference>,
     repetition: Repetition,
-    done: Done,
+    telling: &Telling,
 ) -> Result<Measurement> {
-    let mut samples = Vec::with_capacity(repetition.repeat);
-    let mut last: Option<Sums> = None;
-    let mut deterministic = true;
-    let (mut launched, mut first_s, mut work) = (None, None, None);
-    for run in 0..repetition.runs() {
-        let Calculation { sums, seconds, blocks, shares, resumed } =
-            engine.run_telling(version, &|part| done(run as f64 + part))?;
-        launched = blocks;
-        let is_shared = shares.len() > 1 || engine.slabs().count() > 1 || resumed > 0;
-        first_s = first_s.or(Some(seconds));
-        work = is_shared.then(|| Work::of(shares, first_s, resumed));
-        deterministic &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
-        last = Some(sums);
-        if run >= repetition.warmup {
-            samples.push(seconds);
-        }
-        done((run + 1) as f64);
-    }
+    let Timed { samples, seen, sums, deterministic, blocks, work } =
+        timed(version, device, engine, repetition, telling)?;
+    let Seen { state, held_back, energy_j } = seen;
     let problem = engine.problem();
-    let sums = problem.start().plus(&last.expect("there is at least one run"));
+    let sums = problem.start().plus(&sums);
     let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
     let times = Times::of(samples);
     let kernel = match version {
@@ -71,16 +60,19 @@ pub fn measure(
     };
     let flops = kernel.flops_per_term * problem.terms() as f64;
     // Of a calculation that an earlier run began the time is not known.
-    let is_timed = work.as_ref().is_none_or(|work: &Work| work.resumed == 0);
+    let is_timed = work.as_ref().is_none_or(|work| work.resumed == 0);
+    // Of several devices one clock tells nothing.
+    let clock = state.as_ref().and_then(|state| state.sm_mhz).filter(|_| work.is_none());
+    let clock = clock.map(|clock| clock.median);
     Ok(Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
         emulated: Some(version.back_end() != device.back_end()),
         spread: Some(times.spread()),
-        state: None,
-        held_back: None,
-        cycles: None,
-        energy_j: None,
+        cycles: clock.map(|mhz| mhz * 1e6 * times.median),
+        state,
+        held_back,
+        energy_j,
         flops: Some(flops),
         flops_source: kernel.flops_source.into(),
         tflops: is_timed.then_some(flops / times.median / 1e12),
@@ -93,7 +85,7 @@ pub fn measure(
         local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),
         warps_per_sm: kernel.known.as_ref().and_then(|known| known.warps_per_sm),
         threads_per_block: kernel.threads_per_block,
-        blocks: launched,
+        blocks,
         shape: kernel.shape,
         simd: kernel.simd,
         threads: kernel.threads,

@@ -1,0 +1,81 @@
+//! NVML, the driver's own gauge: `libnvidia-ml.so.1`, opened when it is first needed. Where it is missing or
+//! answers nothing, nothing is known.
+
+use std::sync::OnceLock;
+
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::sys_exports::field_id::NVML_FI_DEV_POWER_INSTANT;
+use nvml_wrapper::{Device, Nvml};
+
+use crate::devices::gauge::{Gauge, Reading};
+
+/// A GPU as NVML shows it.
+pub struct OfNvml {
+    device: Device<'static>,
+    /// Whether it tells the power of the moment; others tell the mean of a second at most.
+    instant: bool,
+}
+
+impl OfNvml {
+    /// The GPU of this UUID, `GPU-…`: NVML and CUDA count GPUs differently.
+    pub fn of(uuid: &str) -> Option<OfNvml> {
+        static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
+        let nvml = NVML.get_or_init(|| Nvml::init().ok()).as_ref()?;
+        let device = nvml.device_by_uuid(uuid).ok()?;
+        let instant = instant_power(&device).is_some();
+        let gauge = OfNvml { device, instant };
+        (gauge.read() != Reading::default()).then_some(gauge)
+    }
+}
+
+impl Gauge for OfNvml {
+    fn read(&self) -> Reading {
+        let OfNvml { device, instant } = self;
+        let power = || device.power_usage().ok().map(f64::from);
+        let power = if *instant { instant_power(device) } else { power() };
+        Reading {
+            sm_mhz: device.clock_info(Clock::SM).ok().map(f64::from),
+            memory_mhz: device.clock_info(Clock::Memory).ok().map(f64::from),
+            power_w: power.map(|milliwatts| milliwatts / 1e3),
+            temperature_c: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+            energy_j: device.total_energy_consumption().ok().map(|mj| mj as f64 / 1e3),
+            held_back: device.current_throttle_reasons().ok().map(names),
+        }
+    }
+
+    fn power_limit_w(&self) -> Option<f64> {
+        self.device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) / 1e3)
+    }
+}
+
+/// Milliwatts at this moment.
+fn instant_power(device: &Device) -> Option<f64> {
+    let asked = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
+    let answer = device.field_values_for(&asked).ok()?.pop()?.ok()?.value.ok()?;
+    match answer {
+        SampleValue::F64(value) => Some(value),
+        SampleValue::U32(value) => Some(value.into()),
+        SampleValue::U64(value) => Some(value as f64),
+        SampleValue::I64(value) => Some(value as f64),
+    }
+}
+
+/// What holds a clock back that it was not set to.
+const REASONS: [(ThrottleReasons, &str); 7] = [
+    (ThrottleReasons::SW_POWER_CAP, "power cap"),
+    (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
+    (ThrottleReasons::SYNC_BOOST, "sync boost"),
+    (ThrottleReasons::SW_THERMAL_SLOWDOWN, "thermal (software)"),
+    (ThrottleReasons::HW_THERMAL_SLOWDOWN, "thermal (hardware)"),
+    (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
+    (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display clocks"),
+];
+
+/// Idle GPUs and clocks that somebody set are held back by nothing.
+fn names(reasons: ThrottleReasons) -> Vec<&'static str> {
+    let named = REASONS.iter().filter(|(reason, _)| reasons.contains(*reason));
+    named.map(|(_, name)| *name).collect()
+}

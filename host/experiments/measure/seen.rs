@@ -1,0 +1,99 @@
+//! What was seen of a GPU during timed runs.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use crate::devices::gauge::{Look, Reading};
+use crate::record::state::{Span, State};
+
+/// What the looks tell of runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Of all runs.
+    pub state: Option<State>,
+    /// For each run, whether something held the clock back; `None` where nobody tells.
+    pub held_back: Option<Vec<bool>>,
+    /// Energy of a run in joules, of runs in a row.
+    pub energy_j: Option<f64>,
+}
+
+/// Less tells little of a counter that moves every 20 to 100 ms.
+const SHORTEST: Duration = Duration::from_millis(250);
+
+/// What looks, in their order, tell of these runs, one after the other. A run that none falls into has the
+/// nearest one.
+pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>) -> Seen {
+    let known = |look: &&Look| look.reading != Reading::default();
+    let looks: Vec<&Look> = looks.iter().filter(known).collect();
+    let of_runs: Vec<Range<usize>> = runs.iter().map(|run| within(&looks, run)).collect();
+    let mut chosen: Vec<usize> = of_runs.iter().cloned().flatten().collect();
+    chosen.dedup();
+    let chosen: Vec<&Look> = chosen.into_iter().map(|at| looks[at]).collect();
+    let told = |looks: &[&Look]| -> Option<bool> {
+        let mut reasons = looks.iter().filter_map(|look| look.reading.held_back.as_ref());
+        let first = !reasons.next()?.is_empty();
+        Some(first || reasons.any(|reasons| !reasons.is_empty()))
+    };
+    Seen {
+        held_back: of_runs.iter().map(|of| told(&looks[of.clone()])).collect::<Option<_>>(),
+        energy_j: energy(&looks, runs),
+        state: (!chosen.is_empty()).then(|| state(&chosen, power_limit_w)),
+    }
+    .of_any()
+}
+
+impl Seen {
+    /// Without marks of no runs.
+    fn of_any(self) -> Seen {
+        Seen { held_back: self.held_back.filter(|marks| !marks.is_empty()), ..self }
+    }
+}
+
+/// Looks within a run, or the nearest one.
+fn within(looks: &[&Look], run: &Range<Instant>) -> Range<usize> {
+    let [begin, end] = [run.start, run.end].map(|at| looks.partition_point(|look| look.at < at));
+    if begin < end || looks.is_empty() {
+        return begin..end;
+    }
+    let away = |at: &usize| {
+        let look = looks[*at].at;
+        if look < run.start { run.start - look } else { look.duration_since(run.end) }
+    };
+    let nearest = (begin.saturating_sub(1)..looks.len().min(begin + 1)).min_by_key(away);
+    nearest.map_or(begin..begin, |at| at..at + 1)
+}
+
+fn state(looks: &[&Look], power_limit_w: Option<f64>) -> State {
+    let span = |of: fn(&Reading) -> Option<f64>| {
+        Span::of(looks.iter().filter_map(|look| of(&look.reading)).collect())
+    };
+    let told: Vec<_> = looks.iter().filter_map(|look| look.reading.held_back.as_ref()).collect();
+    let mut held_back = BTreeMap::new();
+    for reason in told.iter().copied().flatten() {
+        *held_back.entry(reason.to_string()).or_insert(0.0) += 1.0 / told.len() as f64;
+    }
+    State {
+        looks: looks.len(),
+        sm_mhz: span(|reading| reading.sm_mhz),
+        memory_mhz: span(|reading| reading.memory_mhz),
+        power_w: span(|reading| reading.power_w),
+        power_limit_w,
+        temperature_c: span(|reading| reading.temperature_c),
+        held_back,
+    }
+}
+
+/// Mean power from the first to the last move of the counter that was seen from the begin of the first run
+/// to the end of the last, times the part of that time that a run has.
+fn energy(looks: &[&Look], runs: &[Range<Instant>]) -> Option<f64> {
+    let (begin, end) = (runs.first()?.start, runs.last()?.end);
+    let inside = looks.iter().filter(|look| begin <= look.at && look.at <= end);
+    let counted: Vec<(Instant, f64)> =
+        inside.filter_map(|look| Some((look.at, look.reading.energy_j?))).collect();
+    let mut moves = counted.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1]);
+    let ((first, before), (last, after)) = (moves.next()?, moves.last()?);
+    let power = (after - before) / (last - first).as_secs_f64();
+    let each = (end - begin).as_secs_f64() / runs.len() as f64;
+    (last - first >= SHORTEST && power > 0.0).then(|| power * each)
+}

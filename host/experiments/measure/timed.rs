@@ -1,0 +1,140 @@
+//! Runs of a version: as many as it takes to settle, then those that are timed.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::same_bits;
+use super::seen::{Seen, seen};
+use crate::catalogue::Kernel;
+use crate::devices::gauge::Watch;
+use crate::devices::{Device, Done};
+use crate::engine::{Calculation, Engine};
+use crate::error::Result;
+use crate::problem::Sums;
+use crate::record::parting::Work;
+use crate::record::times::Repetition;
+
+/// Runs that are timed until the device has settled time enough, where fewer were asked for.
+pub const MOST: usize = 200;
+
+/// What is told of while it goes on.
+pub struct Telling<'a> {
+    /// How many of the calculations asked for are done, and which part of the next one.
+    pub done: Done<'a>,
+    /// That the next calculation is the last.
+    pub last: &'a dyn Fn(),
+}
+
+/// What timed runs gave.
+pub struct Timed {
+    /// Seconds of each.
+    pub samples: Vec<f64>,
+    /// What was seen of the device meanwhile.
+    pub seen: Seen,
+    /// The sums of the last run, without the starting sums.
+    pub sums: Sums,
+    /// Whether all runs found the same bits, those before the timed ones included.
+    pub deterministic: bool,
+    /// Blocks of a launch.
+    pub blocks: Option<u32>,
+    /// What the workers did in the last run.
+    pub work: Option<Work>,
+}
+
+/// Runs so far.
+struct Runs<'r, 'a> {
+    version: Kernel,
+    engine: &'r mut Engine<'a>,
+    telling: &'r Telling<'r>,
+    first_s: Option<f64>,
+    last: Option<Calculation>,
+    deterministic: bool,
+}
+
+impl Runs<'_, '_> {
+    /// One run: its seconds, and when it was. Its part is told after so many runs that are done.
+    fn run(&mut self, before: usize) -> Result<(f64, Range<Instant>)> {
+        let done = self.telling.done;
+        let begin = Instant::now();
+        let calculation =
+            self.engine.run_telling(self.version, &|part| done(before as f64 + part))?;
+        let end = Instant::now();
+        let seconds = calculation.seconds;
+        self.first_s.get_or_insert(seconds);
+        let last = self.last.replace(calculation);
+        let bits = |before: Calculation| {
+            self.last.as_ref().is_some_and(|now| same_bits(&before.sums, &now.sums))
+        };
+        self.deterministic &= last.is_none_or(bits);
+        done((before + 1) as f64);
+        Ok((seconds, begin..end))
+    }
+}
+
+/// Has `engine` run a version as often as `repetition` says, and as long.
+///
+/// # Errors
+/// Those of the device.
+///
+/// # Panics
+/// Where `repetition` has no timed run.
+pub fn timed(
+    version: Kernel,
+    device: &dyn Device,
+    engine: &mut Engine,
+    repetition: Repetition,
+    telling: &Telling,
+) -> Result<Timed> {
+    let Repetition { warmup, repeat, settle } = repetition;
+    let gauge = device.gauge();
+    let watch = gauge.clone().map(Watch::begin);
+    let mut runs =
+        Runs { version, engine, telling, first_s: None, last: None, deterministic: true };
+
+    let (mut warm, mut settling, mut took) = (0, None::<Instant>, Duration::ZERO);
+    while warm < warmup || (!settle.is_zero() && settling.is_none_or(|at| at.elapsed() < settle)) {
+        let (_, at) = runs.run(warm.min(warmup.saturating_sub(1)))?;
+        // The first run may have compiled its kernel.
+        settling.get_or_insert(at.end);
+        took = at.end - at.start;
+        warm += 1;
+    }
+    let (mut samples, mut spans) = (Vec::with_capacity(repeat), Vec::with_capacity(repeat));
+    let begin = Instant::now();
+    loop {
+        let count = samples.len() + 1;
+        let is_enough = count >= MOST || begin.elapsed() + took >= settle;
+        let is_last = count >= repeat && is_enough;
+        if is_last {
+            (telling.last)();
+        }
+        let (seconds, at) = runs.run(warmup + count.min(repeat) - 1)?;
+        took = at.end - at.start;
+        samples.push(seconds);
+        spans.push(at);
+        if is_last {
+            break;
+        }
+    }
+    let looks = watch.map_or(Vec::new(), Watch::end);
+    let limit = gauge.and_then(|gauge| gauge.power_limit_w());
+    let mut seen = seen(&looks, &spans, limit);
+    let Runs { engine, first_s, last, deterministic, .. } = runs;
+    let Calculation { sums, blocks, shares, resumed, .. } = last.expect("at least one is timed");
+    let is_shared = shares.len() > 1 || engine.slabs().count() > 1 || resumed > 0;
+    if is_shared {
+        // It is looked at the first device alone.
+        seen.energy_j = None;
+    }
+    let work = is_shared.then(|| Work::of(shares, first_s, resumed));
+    Ok(Timed { samples, seen, sums, deterministic, blocks, work })
+}
+
+/// Tells nobody.
+pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
+
+/// How long runs go on for on a device, unless it is said: one with a gauge has clocks to settle, in some tenths
+/// of a second.
+pub fn settle(device: &dyn Device) -> Duration {
+    device.gauge().map_or(Duration::ZERO, |_| Duration::from_millis(500))
+}
