@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod changes;
 pub mod levels;
+pub mod noise;
 pub mod outcomes;
 pub mod parity;
 pub mod peaks;

@@ -80,6 +80,16 @@ pub fn mini_app(results: &[Measurement]) -> Vec<MiniApp<'_>> {
     [true, false].into_iter().filter_map(said).collect()
 }
 
+/// What held the clock back most often, and in which share of the looks; `nothing` where nothing did, `None` where
+/// nobody tells.
+pub fn held_back(result: &Measurement) -> Option<String> {
+    result.held_back.as_ref()?;
+    let reasons = &result.state.as_ref()?.held_back;
+    let most = reasons.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let said = |(reason, share): (&String, &f64)| format!("{reason} {:.0} %", 100.0 * share);
+    Some(most.map_or("nothing".into(), said))
+}
+
 /// A warning of times that stand apart.
 pub fn outliers(result: &Measurement) -> Option<String> {
     let times = &result.times;

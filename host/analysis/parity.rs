@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::comparison::{ByPoles, Comparison, Parity};
+use super::noise::differs;
+use crate::record::comparison::{Best, ByPoles, Comparison, Competitor, Parity};
 use crate::record::system::Poles;
 
 /// The comparison with its means and the figures of the best version.
@@ -11,7 +12,19 @@ pub fn rated(found: &Comparison) -> Comparison {
         let best = found.best.iter().find(|best| best.poles == poles);
         best.map(|best| best.cuda_v8_over_best)
     };
+    let side = |side: &Option<Competitor>| side.as_ref().map(|side| side.times.clone());
+    let verdict = |a: &_, b: &_| side(a).zip(side(b)).and_then(|(a, b)| differs(&a, &b));
+    let parity = found.parity.iter().map(|row| {
+        let verdict = verdict(&row.rust, &row.cuda);
+        Parity { verdict, ..row.clone() }
+    });
+    let best = found.best.iter().map(|row| {
+        let verdict = verdict(&row.best, &row.cuda_v8);
+        Best { verdict, ..row.clone() }
+    });
     Comparison {
+        parity: parity.collect(),
+        best: best.collect(),
         geometric_mean: means(&found.parity),
         best_over_cuda_v8: ByPoles { real: first(Poles::Real), complex: first(Poles::Complex) },
         fp64_pipe_percent: found.best.first().and_then(|best| best.fp64_pipe_percent),

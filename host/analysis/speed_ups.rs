@@ -23,6 +23,46 @@ pub fn baseline(first: Option<&str>) -> &'static str {
     first.and_then(order::baseline).unwrap_or_else(of_none)
 }
 
+/// What versions are compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// The median time.
+    #[default]
+    Time,
+    /// Cycles of a multiprocessor: what is left of the time where all ran at one clock.
+    Cycles,
+    /// Energy of a calculation.
+    Energy,
+}
+
+impl By {
+    /// In a heading.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Time => "time",
+            By::Cycles => "cycles",
+            By::Energy => "energy",
+        }
+    }
+
+    /// Of a version; `None` where it was not measured.
+    pub fn of(self, result: &Measurement) -> Option<f64> {
+        match self {
+            By::Time => Some(result.times.median),
+            By::Cycles => result.cycles,
+            By::Energy => result.energy_j,
+        }
+    }
+
+    /// How speed-ups over a baseline are headed: `over v0`, `over v0 in cycles`.
+    pub fn over(self, baseline: &str) -> String {
+        match self {
+            By::Time => format!("over {baseline}"),
+            _ => format!("over {baseline} in {}", self.name()),
+        }
+    }
+}
+
 /// The baseline and its time over that of each result, where the baseline ran and passed.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
     let id = baseline(results.first().map(|result| result.version.as_str()));

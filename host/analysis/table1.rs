@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::outcomes::words;
-use super::speed_ups::{self, by_story};
+use super::outcomes::{self, words};
+use super::speed_ups::{self, By, by_story};
 use crate::catalogue::order;
 use crate::catalogue::published::{self, PaperRow, Published, Told};
 use crate::error::{Error, Result};
@@ -30,11 +30,29 @@ pub struct Row {
     pub time_s: f64,
     /// Standard deviation of the times here, of at least two.
     pub sigma_s: Option<f64>,
+    /// 95 % interval of the median here: from.
+    pub interval_from_s: Option<f64>,
+    /// The same: to.
+    pub interval_to_s: Option<f64>,
+    /// Timed runs here.
+    pub samples: usize,
+    /// Median clock of the multiprocessors here, in MHz.
+    pub sm_mhz: Option<f64>,
+    /// Cycles of a multiprocessor here.
+    pub cycles: Option<f64>,
+    /// Energy of a calculation here, in joules.
+    pub energy_j: Option<f64>,
+    /// Timed runs here during which something held the clock back.
+    pub held_back: Option<usize>,
+    /// What held it back most often, and in which share of the looks.
+    pub held_back_by: Option<String>,
     /// Rate here; `None` for a version whose operations are not counted.
     pub tflops: Option<f64>,
     /// The version that the speed-ups are over.
     pub baseline: String,
-    /// The baseline's time over this one's, here.
+    /// What the speed-ups here are by: time, cycles or energy.
+    pub by: &'static str,
+    /// The baseline's time, cycles or energy over this one's, here.
     pub over_baseline: Option<f64>,
     /// Warps on a multiprocessor, here.
     pub warps_per_sm: Option<u32>,
@@ -84,6 +102,8 @@ pub struct Section {
     pub provenance: Option<Provenance>,
     /// The version that the speed-ups are over.
     pub baseline: &'static str,
+    /// What the speed-ups here are by.
+    pub by: By,
     /// What passed.
     pub rows: Vec<Row>,
     /// Whether the run came to its end.
@@ -97,10 +117,10 @@ pub struct Section {
 /// # Errors
 /// [`crate::error::RecordError`] for a file that is no run; [`Error::Data`] for a run in which
 /// nothing passed.
-pub fn read(path: &Path) -> Result<Vec<Section>> {
+pub fn read(path: &Path, by: By) -> Result<Vec<Section>> {
     let run: Run = record::read(path)?;
     let from = path.display().to_string();
-    let sections = sections(&run, Some(&from));
+    let sections = sections_by(&run, Some(&from), by);
     let wrong = |what: String| Err(Error::Data { origin: from.clone(), what });
     if run.results.is_empty() {
         return wrong("the run has no results".into());
@@ -115,9 +135,14 @@ pub fn read(path: &Path) -> Result<Vec<Section>> {
 
 /// The sections of a run, read `from` a file or made now, one for each journey.
 pub fn sections(run: &Run, from: Option<&str>) -> Vec<Section> {
+    sections_by(run, from, By::Time)
+}
+
+/// The same with speed-ups by time, cycles or energy.
+pub fn sections_by(run: &Run, from: Option<&str>, by: By) -> Vec<Section> {
     let told = by_story(&run.results);
     let mut sections: Vec<Section> =
-        told.iter().map(|(journey, results)| section(run, journey, results, from)).collect();
+        told.iter().map(|(journey, results)| section(run, journey, results, from, by)).collect();
     let interrupted = "the rest: the run was interrupted";
     if let (false, Some(last)) = (run.head.complete, sections.last_mut()) {
         last.left_out.push(interrupted.into());
@@ -130,8 +155,9 @@ fn section(
     journey: &'static str,
     results: &[Measurement],
     from: Option<&str>,
+    by: By,
 ) -> Section {
-    let mut rows = rows_of(run, journey, results);
+    let mut rows = rows_of(run, journey, results, by);
     for row in &mut rows {
         row.from = from.map(str::to_string);
     }
@@ -146,6 +172,7 @@ fn section(
         title: format!("{} on {}: {}{emulated}{from}", run.system.name, device.id, device.name),
         provenance: run.head.provenance.clone(),
         baseline: baseline(results),
+        by,
         rows,
         complete: run.head.complete,
         left_out: left_out.collect(),
@@ -162,7 +189,7 @@ pub fn rows(run: &Run) -> Vec<Row> {
     sections(run, None).into_iter().flat_map(|section| section.rows).collect()
 }
 
-fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
+fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row> {
     let paper = published::paper();
     let system = run.system.name.as_str();
     // The paper's registers and warps are of its own systems as well.
@@ -172,7 +199,7 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
     let told = if system == published::BESIDE_SYSTEM { published::told(journey) } else { vec![] };
     let of_journey = |version: &str| told.iter().find(|told| told.version == version);
     let baseline = baseline(results);
-    let here = run.passed_result(baseline).map(|result| result.times.median);
+    let here = run.passed_result(baseline).and_then(|result| by.of(result));
     let there = of_paper(baseline).and_then(|row| row.time_s(system));
     let told_there = of_journey(baseline).and_then(|told| told.time_s);
     let passed = results.iter().filter(|result| result.passed());
@@ -182,7 +209,8 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
             Row {
                 baseline: baseline.into(),
                 journey: journey.into(),
-                over_baseline: here.map(|here| here / row.time_s),
+                by: by.name(),
+                over_baseline: here.zip(by.of(result)).map(|(here, own)| here / own),
                 paper_over_baseline: there.zip(row.paper_time_s).map(|(v0, time)| v0 / time),
                 published_over_baseline: told_there
                     .zip(row.published_time_s)
@@ -200,6 +228,8 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
 
 fn row(run: &Run, result: &Measurement, published: Option<&PaperRow>, told: Option<&Told>) -> Row {
     let system = &run.system.name;
+    let interval = result.times.interval();
+    let held_back = result.held_back.as_ref();
     Row {
         from: None,
         device: run.head.device.name.clone(),
@@ -207,8 +237,17 @@ fn row(run: &Run, result: &Measurement, published: Option<&PaperRow>, told: Opti
         version: result.version.clone(),
         time_s: result.times.median,
         sigma_s: result.times.sigma(),
+        interval_from_s: interval.map(|[from, _]| from),
+        interval_to_s: interval.map(|[_, to]| to),
+        samples: result.times.samples.len(),
+        sm_mhz: result.state.as_ref().and_then(|state| state.sm_mhz).map(|clock| clock.median),
+        cycles: result.cycles,
+        energy_j: result.energy_j,
+        held_back: held_back.map(|marks| marks.iter().filter(|held| **held).count()),
+        held_back_by: outcomes::held_back(result),
         tflops: result.tflops,
         baseline: String::new(),
+        by: By::Time.name(),
         over_baseline: None,
         warps_per_sm: result.warps_per_sm,
         registers: result.registers,

@@ -69,6 +69,10 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let loaded = loaded.for_slabs(igp);
     let slabs = loaded.slabs(igp);
     let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint };
+    if !setting.is_plain() && args.measure.settle.is_some() {
+        let what = "has no effect on several devices or slabs".into();
+        return Err(Error::Data { origin: "--settle".into(), what }.into());
+    }
     let terms = loaded.frame().terms();
     options.repetition = args.measure.repetition(devices[0], terms);
     options.emulated = args.measure.emulated(terms);

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::args::{Format, TableArgs, default_for};
 use super::run::{exit_code, say_last};
+use crate::analysis::speed_ups::By;
 use crate::analysis::table1::{self, Row, Section};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
@@ -42,7 +43,7 @@ fn stored(args: &TableArgs) -> crate::Result<Vec<Section>> {
     };
     let mut sections = Vec::new();
     for path in &args.from {
-        let mut read = table1::read(path)?;
+        let mut read = table1::read(path, args.by)?;
         if let Some(wanted) = &wanted {
             let is_wanted = |row: &Row| wanted.iter().any(|version| version.id() == row.version);
             read.retain(|section| section.rows.iter().any(is_wanted));
@@ -68,11 +69,12 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
         sources.push(args.problems.default_system(name)?);
     }
     super::require_vectors(&args.measure.place, &versions)?;
-    let (format, quiet) = (args.format, args.quiet);
+    let (format, quiet, by) = (args.format, args.quiet, args.by);
     // A run for each problem.
     let kept = Kept::new(Vec::<Run>::new(), move |runs| {
         let ran = runs.iter().filter(|run| !run.results.is_empty());
-        let sections: Vec<Section> = ran.flat_map(|run| table1::sections(run, None)).collect();
+        let sections: Vec<Section> =
+            ran.flat_map(|run| table1::sections_by(run, None, by)).collect();
         if sections.is_empty() { Ok(()) } else { show(&sections, format, quiet) }
     });
     let measured = || -> crate::Result<ExitCode> {
@@ -105,6 +107,12 @@ fn live(args: &TableArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn show(sections: &[Section], format: Format, quiet: bool) -> anyhow::Result<()> {
+    for section in sections.iter().filter(|section| !quiet && section.by != By::Time) {
+        if section.rows.iter().all(|row| row.over_baseline.is_none()) {
+            let (title, by) = (&section.title, section.by.name());
+            note(format_args!("note: {title} has no {by}: NVML told nothing of its GPU"));
+        }
+    }
     match format {
         Format::Terminal if quiet => {}
         Format::Terminal => print(|to| render::text(to, sections))?,

@@ -1,15 +1,19 @@
 //! Our kernels against the yardstick in CUDA C++, alternately, on the same arrays.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
 use gpp_kernels::kernel::Gpu as Kernels;
 
+use super::measure::seen::{Seen, seen};
 use super::measure::{judged, same_bits};
 use super::profile::aggregate::{Context, aggregate};
 use super::profile::ncu::{Ncu, Target};
 use super::source::Source;
 use crate::catalogue::{self, BackEnd, Listed, best};
 use crate::devices::Device;
+use crate::devices::gauge::{Gauge, Watch};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::yardstick::{OnBoth, Side, Yardstick};
 use crate::engine::total;
@@ -18,7 +22,7 @@ use crate::problem::{Problem, Sums};
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
 use crate::record::Head;
-use crate::record::comparison::{Best, By, ByPoles, Comparison, Failure, Parity};
+use crate::record::comparison::{Best, By, ByPoles, Comparison, Competitor, Failure, Parity};
 use crate::record::profile::Profile;
 use crate::record::provenance::Provenance;
 use crate::record::times::Times;
@@ -104,6 +108,9 @@ pub fn compare(
                 ratio: rust.ms / cuda.ms,
                 rust_error: rust.error,
                 cuda_error: cuda.error,
+                rust: Some(rust.runs),
+                cuda: Some(cuda.runs),
+                verdict: None,
             });
             each(&found);
             bar.inc(1);
@@ -130,6 +137,9 @@ pub fn compare(
             v3_error: v3.error,
             fp64_pipe_percent: counters.as_ref().and_then(|c| c.fp64_pipe_percent),
             hbm_bytes: counters.map(|c| c.bytes.hbm),
+            best: Some(ours.runs),
+            cuda_v8: Some(cuda.runs),
+            verdict: None,
         });
         each(&found);
     }
@@ -140,14 +150,16 @@ pub fn compare(
 /// Seconds of a kernel before it is timed.
 const STEADY: f64 = 0.5;
 
-/// Median and error of one competitor.
+/// What one competitor did.
 struct Timed {
     ms: f64,
     error: Option<f64>,
+    runs: Competitor,
 }
 
 /// Both sides on one problem.
 struct Race<'a> {
+    gauge: Option<Arc<dyn Gauge>>,
     on: OnBoth<'a>,
     problem: &'a Problem,
     reference: Option<Reference>,
@@ -165,7 +177,8 @@ impl<'a> Race<'a> {
     ) -> Result<Race<'a>> {
         let reference = reference::of(problem, progress)?;
         let on = gpu.both(problem, yardstick)?;
-        Ok(Race { on, problem, reference, repeat, failures: Vec::new() })
+        let gauge = gpu.gauge();
+        Ok(Race { gauge, on, problem, reference, repeat, failures: Vec::new() })
     }
 
     /// Runs the competitors in turn and verifies the last sums of each. A device at its power limit
@@ -173,21 +186,27 @@ impl<'a> Race<'a> {
     /// seconds of runs and then the timed one.
     fn run<const N: usize>(&mut self, competitors: [(Side, &Kernels); N]) -> Result<[Timed; N]> {
         let mut samples = [const { Vec::new() }; N];
+        let mut spans = [const { Vec::new() }; N];
         let mut sums: [Option<Sums>; N] = [const { None }; N];
         let mut repeats = [true; N];
+        let watch = self.gauge.clone().map(Watch::begin);
         for _ in 0..self.repeat {
             for (at, (side, version)) in competitors.iter().enumerate() {
                 let mut warm = 0.0;
                 while warm < STEADY {
                     warm += self.on.sum(*side, version)?.seconds;
                 }
+                let begin = Instant::now();
                 let calculated = self.on.sum(*side, version)?;
+                spans[at].push(begin..Instant::now());
                 samples[at].push(calculated.seconds);
                 let last = total::of([&calculated], self.problem.nw());
                 repeats[at] &= sums[at].as_ref().is_none_or(|before| same_bits(before, &last));
                 sums[at] = Some(last);
             }
         }
+        let looks = watch.map_or(Vec::new(), Watch::end);
+        let limit = self.gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
         let mut timed = Vec::with_capacity(N);
         for at in 0..N {
             let sums = sums[at].take().expect("at least one is timed");
@@ -205,9 +224,14 @@ impl<'a> Race<'a> {
                     outcome: verification.outcome,
                 });
             }
+            let times = Times::of(std::mem::take(&mut samples[at]));
+            // Runs are not in a row here: their energy is not known.
+            let Seen { state, held_back, .. } = seen(&looks, &spans[at], limit);
+            let held_back = held_back.map(|marks| marks.into_iter().filter(|held| *held).count());
             timed.push(Timed {
-                ms: Times::of(std::mem::take(&mut samples[at])).median * 1e3,
+                ms: times.median * 1e3,
                 error: verification.max_rel_error,
+                runs: Competitor { spread: times.spread(), times, state, held_back },
             });
         }
         Ok(timed.try_into().unwrap_or_else(|_| unreachable!("one of each")))

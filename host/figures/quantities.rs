@@ -4,12 +4,14 @@
 //! system where it is not si214, `.2` the decimals where they are not the usual ones.
 
 use super::archive::{Archive, System};
+use crate::analysis::outcomes::held_back;
 use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
 use crate::catalogue::published;
 use crate::error::FigureError;
 use crate::record::clock::{Clock, L2Bytes, Sustained};
 use crate::record::comparison::{Best, Comparison, Parity};
+use crate::record::run::Measurement;
 use crate::record::scaling::Scaling;
 
 type Found<T> = std::result::Result<T, FigureError>;
@@ -96,9 +98,9 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
             let cycles = of_version(archive, system, "cycles", version)?;
             Ok(1e3 * cycles / time(archived, version)?)
         }
-        "mhz" => Ok(sustained(archive, version)?.sm_mhz),
-        "watts" => Ok(sustained(archive, version)?.power_w),
-        "joules" => Ok(sustained(archive, version)?.energy_j),
+        "mhz" => Ok(sustained(archive, system, version)?.sm_mhz),
+        "watts" => Ok(sustained(archive, system, version)?.power_w),
+        "joules" => Ok(sustained(archive, system, version)?.energy_j),
         "parity" => Ok(parity_of(archive, system, version)?.ratio),
         "paper-time" => paper_time(version),
         "between-halves" => Ok(l2_bytes(archive, version)?.between_halves / 1e9),
@@ -143,10 +145,26 @@ pub fn clock(archive: &Archive) -> Found<Clock> {
     archive.record("clock", "clock.json")
 }
 
-/// What the sustained run of a version showed.
-fn sustained(archive: &Archive, version: &str) -> Found<Sustained> {
+/// What a run of a version showed that went on long enough: the system's own, or one of the clock's record.
+fn sustained(archive: &Archive, system: &str, version: &str) -> Found<Sustained> {
+    if let Some(own) = archive.system(system)?.result(version).ok().and_then(seen) {
+        return Ok(own);
+    }
     let found = clock(archive)?.versions.into_iter().find(|row| row.version == version);
     found.ok_or_else(|| FigureError::missing("the clock's record", version))
+}
+
+/// What was seen of the GPU during a version's timed runs.
+pub fn seen(result: &Measurement) -> Option<Sustained> {
+    let state = result.state.as_ref()?;
+    Some(Sustained {
+        version: result.version.clone(),
+        time_ms: result.times.median * 1e3,
+        sm_mhz: state.sm_mhz?.median,
+        power_w: state.power_w?.median,
+        energy_j: result.energy_j?,
+        throttle: held_back(result)?,
+    })
 }
 
 /// What L2 moved for a version.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::state::State;
 use super::system::Poles;
+use super::times::{Spread, Times, Verdict};
 use super::{Head, Kind, Record};
 use crate::reference::verify::Outcome;
 
@@ -88,6 +90,26 @@ pub struct Parity {
     pub rust_error: Option<f64>,
     /// Largest relative error of the yardstick's.
     pub cuda_error: Option<f64>,
+    /// Ours, run by run; null in older records.
+    pub rust: Option<Competitor>,
+    /// The yardstick's, run by run; null in older records.
+    pub cuda: Option<Competitor>,
+    /// Whether they differ by more than noise; null of few runs, and in older records.
+    pub verdict: Option<Verdict>,
+}
+
+/// Timed runs of one side, each after others of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Competitor {
+    /// Times of the calculation.
+    #[serde(rename = "time_s")]
+    pub times: Times,
+    /// How far they lie apart.
+    pub spread: Spread,
+    /// The GPU during these runs; null without NVML.
+    pub state: Option<State>,
+    /// Runs during which something held the clock back; null without NVML.
+    pub held_back: Option<usize>,
 }
 
 /// The best version against the yardstick's v8 on one system.
@@ -113,4 +135,10 @@ pub struct Best {
     pub fp64_pipe_percent: Option<f64>,
     /// Bytes that memory moved, by ncu.
     pub hbm_bytes: Option<f64>,
+    /// The best version, run by run; null in older records.
+    pub best: Option<Competitor>,
+    /// The yardstick's v8, run by run; null in older records.
+    pub cuda_v8: Option<Competitor>,
+    /// Whether they differ by more than noise; null of few runs, and in older records.
+    pub verdict: Option<Verdict>,
 }

@@ -108,6 +108,16 @@ impl Times {
     }
 }
 
+/// Whether a difference of two sides is larger than the noise of their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It is.
+    Differs,
+    /// Noise explains it.
+    Noise,
+}
+
 /// How far times lie apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {

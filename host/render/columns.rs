@@ -1,5 +1,7 @@
 //! The columns of Table I and of the tables of other journeys.
 
+use std::ops::Range;
+
 use super::table::or_dash;
 use crate::analysis::table1::{Row, Section};
 use crate::catalogue;
@@ -14,6 +16,9 @@ pub struct Columns {
     pub spare: &'static [usize],
     /// A column of words.
     pub words: Option<usize>,
+    /// Columns that are left out where no row has a value: in tables of other journeys than the paper's all,
+    /// since these differ in what they publish.
+    optional: Range<usize>,
 }
 
 /// Whether a section is told by the paper, whose table has columns of its own.
@@ -47,8 +52,13 @@ fn papers(section: &Section) -> Columns {
         "version",
         "median [ms]",
         "σ",
+        "95 % interval [ms]",
+        "SM [MHz]",
+        "cycles [10⁶]",
+        "energy [J]",
+        "held back by",
         "TFLOP/s",
-        &format!("over {baseline}"),
+        &section.by.over(baseline),
         "warps/SM",
         "registers",
         "V100 time [ms]",
@@ -64,6 +74,11 @@ fn papers(section: &Section) -> Columns {
             marked(row),
             digits(row.time_s * 1e3, 1),
             or_dash(sigma(row)),
+            or_dash(interval(row)),
+            or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
+            or_dash(row.cycles.map(|cycles| digits(cycles / 1e6, 1))),
+            or_dash(row.energy_j.map(|energy| digits(energy, 1))),
+            or_dash(row.held_back_by.as_ref()),
             or_dash(row.tflops.map(|rate| digits(rate, 2))),
             or_dash(row.over_baseline.map(times)),
             or_dash(row.warps_per_sm),
@@ -78,8 +93,9 @@ fn papers(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[3, 12, 11, 7, 6, 9],
+        spare: &[3, 17, 16, 8, 4, 12, 11, 14, 6],
         words: None,
+        optional: 4..9,
     }
 }
 
@@ -92,9 +108,14 @@ fn journeys(section: &Section) -> Columns {
         "what it changes",
         "median [ms]",
         "σ",
+        "95 % interval [ms]",
+        "SM [MHz]",
+        "cycles [10⁶]",
+        "energy [J]",
+        "held back by",
         "TFLOP",
         "TFLOP/s",
-        &format!("over {baseline}"),
+        &section.by.over(baseline),
         "FLOP/byte",
         "warps/SM",
         "registers",
@@ -113,6 +134,11 @@ fn journeys(section: &Section) -> Columns {
             or_dash(change),
             digits(row.time_s * 1e3, 1),
             or_dash(sigma(row)),
+            or_dash(interval(row)),
+            or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
+            or_dash(row.cycles.map(|cycles| digits(cycles / 1e6, 1))),
+            or_dash(row.energy_j.map(|energy| digits(energy, 1))),
+            or_dash(row.held_back_by.as_ref()),
             or_dash(row.tflop.map(|count| digits(count, 2))),
             or_dash(row.tflops.map(|rate| digits(rate, 2))),
             or_dash(row.over_baseline.map(times)),
@@ -129,25 +155,27 @@ fn journeys(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[2, 4, 10, 9, 12, 14],
+        spare: &[2, 4, 9, 5, 15, 14, 17, 19, 7],
         words: Some(2),
+        optional: 0..21,
     }
 }
 
 impl Columns {
-    /// Without the columns in which no row has a value, in the tables of other journeys than the
-    /// paper's: these differ in what they publish.
-    pub fn filled(self, section: &Section) -> Columns {
-        let empty = |at: usize| self.rows.iter().all(|row| row[at] == "–");
-        if is_papers(section) || self.rows.is_empty() {
+    /// Without the columns that may be left out and in which no row has a value.
+    pub fn filled(self) -> Columns {
+        if self.rows.is_empty() {
             return self;
         }
+        let empty =
+            |at: usize| self.optional.contains(&at) && self.rows.iter().all(|row| row[at] == "–");
         let kept: Vec<usize> = (0..self.headings.len()).filter(|&at| !empty(at)).collect();
         let of = |cells: &[String]| kept.iter().map(|&at| cells[at].clone()).collect();
         Columns {
             headings: of(&self.headings),
             rows: self.rows.iter().map(|row| of(row)).collect(),
             spare: &[],
+            optional: 0..0,
             words: self.words.and_then(|at| kept.iter().position(|&own| own == at)),
         }
     }
@@ -160,6 +188,11 @@ fn marked(row: &Row) -> String {
 
 fn sigma(row: &Row) -> Option<String> {
     row.sigma_s.map(|sigma| format!("{:.1} %", 100.0 * sigma / row.time_s))
+}
+
+fn interval(row: &Row) -> Option<String> {
+    let [from, to] = [row.interval_from_s?, row.interval_to_s?].map(|time| digits(time * 1e3, 2));
+    Some(format!("{from}–{to}"))
 }
 
 fn times(ratio: f64) -> String {

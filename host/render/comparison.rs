@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::table::{fit, or_dash, outcome, table, terminal};
-use crate::record::comparison::{Best, By, Comparison, Failure, Parity};
+use crate::record::comparison::{Best, By, Comparison, Competitor, Failure, Parity};
+use crate::record::times::Verdict;
 
 /// A finished version in a line.
 pub fn line(row: &Parity) -> String {
@@ -43,6 +44,9 @@ fn sides(rows: &[Parity], width: Option<u16>) -> String {
         "Rust [ms]",
         "CUDA [ms]",
         "Rust/CUDA",
+        "larger than noise",
+        "Rust [MHz]",
+        "CUDA [MHz]",
         "Rust rel. error",
         "CUDA rel. error",
     ]);
@@ -54,11 +58,33 @@ fn sides(rows: &[Parity], width: Option<u16>) -> String {
             format!("{:.2}", row.rust_ms),
             format!("{:.2}", row.cuda_ms),
             format!("{:.3}", row.ratio),
+            or_dash(row.verdict.map(verdict)),
+            or_dash(row.rust.as_ref().and_then(clock)),
+            or_dash(row.cuda.as_ref().and_then(clock)),
             error(row.rust_error),
             error(row.cuda_error),
         ]);
     }
-    fit(table, &[6, 5], width)
+    fit(table, &[9, 8], width)
+}
+
+/// A verdict in the column that asks whether a difference is larger than noise.
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Differs => "yes",
+        Verdict::Noise => "no",
+    }
+}
+
+/// Median clock of a side, with how many of its runs something held back.
+fn clock(side: &Competitor) -> Option<String> {
+    let clock = side.state.as_ref()?.sm_mhz?.median;
+    Some(match side.held_back {
+        Some(held) if held > 0 => {
+            format!("{clock:.0}, held back in {held} of {}", side.times.samples.len())
+        }
+        _ => format!("{clock:.0}"),
+    })
 }
 
 /// The best version against the yardstick's v8.
@@ -70,6 +96,7 @@ fn best(rows: &[Best], width: Option<u16>) -> String {
         "time [ms]",
         "CUDA v8 [ms]",
         "CUDA v8/best",
+        "larger than noise",
         "rel. error",
         "v3 rel. error",
         "FP64 busy",
@@ -84,11 +111,12 @@ fn best(rows: &[Best], width: Option<u16>) -> String {
             format!("{:.2}", row.best_ms),
             format!("{:.2}", row.cuda_v8_ms),
             format!("{:.2}×", row.cuda_v8_over_best),
+            or_dash(row.verdict.map(verdict)),
             error(row.best_error),
             error(row.v3_error),
             or_dash(row.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
             or_dash(row.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
         ]);
     }
-    fit(table, &[7, 9, 6], width)
+    fit(table, &[8, 10, 7], width)
 }

@@ -6,7 +6,7 @@ use comfy_table::{Cell, Table};
 
 use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
 use super::work;
-use crate::analysis::outcomes::{mini_app, outliers, reference};
+use crate::analysis::outcomes::{held_back, mini_app, outliers, reference};
 use crate::analysis::speed_ups::{by_story, over_baseline};
 use crate::record::parting::{Parting, Place};
 use crate::record::run::{Measurement, Run};
@@ -54,7 +54,9 @@ pub fn places(parting: &Parting) -> Vec<String> {
 /// passed.
 pub fn results(results: &[Measurement], width: Option<u16>) -> String {
     let stories = by_story(results);
-    let tables = stories.iter().map(|(_, told)| fit(results_table(told), &[5, 6, 2, 7, 4], width));
+    let tables = stories
+        .iter()
+        .map(|(_, told)| fit(results_table(told), &[9, 10, 2, 6, 11, 3, 8, 5], width));
     tables.collect::<Vec<_>>().join("\n")
 }
 
@@ -67,6 +69,10 @@ pub fn results_table(results: &[Measurement]) -> Table {
         "version",
         "median [ms]",
         "σ",
+        "95 % interval [ms]",
+        "SM [MHz]",
+        "energy [J]",
+        "held back by",
         &format!("over {baseline}"),
         "TFLOP/s",
         held,
@@ -76,11 +82,17 @@ pub fn results_table(results: &[Measurement]) -> Table {
     ]);
     for (result, over) in results.iter().zip(over) {
         let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
+        let interval = result.times.interval().map(|ends| ends.map(|time| time * 1e3));
+        let clock = result.state.as_ref().and_then(|state| state.sm_mhz);
         let warps = result.warps_per_sm.map(|warps| warps.to_string());
         table.add_row(vec![
             Cell::new(named(result)),
             Cell::new(format!("{:.3}", result.times.median * 1e3)),
             Cell::new(sigma(&result.times)),
+            Cell::new(or_dash(interval.map(|[from, to]| format!("{from:.2}–{to:.2}")))),
+            Cell::new(or_dash(clock.map(|clock| format!("{:.0}", clock.median)))),
+            Cell::new(or_dash(result.energy_j.map(|energy| format!("{energy:.2}")))),
+            Cell::new(or_dash(held_back(result))),
             Cell::new(or_dash(over.map(|ratio| format!("{ratio:.2}×")))),
             Cell::new(or_dash(result.tflops.map(|rate| format!("{rate:.4}")))),
             Cell::new(or_dash(result.registers.or(result.threads.map(|threads| threads.count)))),

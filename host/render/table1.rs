@@ -62,7 +62,7 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
 }
 
 fn section_table(section: &Section, width: Option<u16>) -> String {
-    let Columns { headings, rows, spare, words } = columns(section);
+    let Columns { headings, rows, spare, words, .. } = columns(section);
     let headings: Vec<String> =
         headings.iter().map(|heading| heading.replace("V100 ", "V100\n")).collect();
     // The system stands above the table.
@@ -99,7 +99,7 @@ pub fn markdown(sections: &[Section]) -> String {
     let rule = |columns: usize| line(vec!["---"; columns]);
     let mut text = String::new();
     for section in sections {
-        let Columns { headings, rows, .. } = columns(section).filled(section);
+        let Columns { headings, rows, .. } = columns(section).filled();
         let own: String = rows.iter().map(line).collect();
         let left_out: String =
             section.left_out.iter().map(|what| format!("- left out: {what}\n")).collect();

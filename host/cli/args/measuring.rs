@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
 use super::problem::{ProblemArgs, ProblemsArgs};
 use super::slabs::{MemoryArgs, SlabArgs};
+use crate::analysis::speed_ups::By;
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
@@ -184,6 +185,10 @@ pub struct TableArgs {
             ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup", "settle"]
     )]
     pub from: Vec<PathBuf>,
+
+    /// What speed-ups are by
+    #[arg(long, value_enum, default_value_t = By::Time)]
+    pub by: By,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Terminal)]

@@ -18,7 +18,7 @@ pub struct Seen {
     pub energy_j: Option<f64>,
 }
 
-/// Less tells little of a counter that moves every 20 to 100 ms.
+/// From the first to the last move of the counter of energy, which moves every 20 to 100 ms: less tells little.
 const SHORTEST: Duration = Duration::from_millis(250);
 
 /// What looks, in their order, tell of these runs, one after the other. A run that none falls into has the
@@ -35,18 +35,12 @@ pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>)
         let first = !reasons.next()?.is_empty();
         Some(first || reasons.any(|reasons| !reasons.is_empty()))
     };
+    let held_back: Option<Vec<bool>> =
+        of_runs.iter().map(|of| told(&looks[of.clone()])).collect();
     Seen {
-        held_back: of_runs.iter().map(|of| told(&looks[of.clone()])).collect::<Option<_>>(),
+        held_back: held_back.filter(|marks| !marks.is_empty()),
         energy_j: energy(&looks, runs),
         state: (!chosen.is_empty()).then(|| state(&chosen, power_limit_w)),
-    }
-    .of_any()
-}
-
-impl Seen {
-    /// Without marks of no runs.
-    fn of_any(self) -> Seen {
-        Seen { held_back: self.held_back.filter(|marks| !marks.is_empty()), ..self }
     }
 }
 

@@ -16,7 +16,7 @@ fn heading(section: &Section) -> String {
 }
 
 pub(super) fn times(section: &Section) -> Markup {
-    let Columns { headings, rows, words, .. } = columns(section).filled(section);
+    let Columns { headings, rows, words, .. } = columns(section).filled();
     html! {
         h2 { (heading(section)) }
         div .scroll { table {

@@ -1,0 +1,303 @@
+//! The GPU during runs: a scripted gauge in place of NVML, NVML's library in place of the driver's own, and
+//! what is made of the looks.
+
+mod common;
+
+use std::ops::Range;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use common::stand_in::compiled;
+use common::{Kind, Make, QUIET, make};
+use gpp::analysis::noise::differs;
+use gpp::catalogue::Kernel;
+use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
+use gpp::devices::gpu::nvml::OfNvml;
+use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
+use gpp::engine::Engine;
+use gpp::experiments::measure::measure;
+use gpp::experiments::measure::seen::seen;
+use gpp::experiments::measure::timed::{MOST, QUIETLY, settle};
+use gpp::kernels::kernel::{self, Entry};
+use gpp::kernels::versions::ALL;
+use gpp::problem::Frame;
+use gpp::record::run::Measurement;
+use gpp::record::state::Span;
+use gpp::record::times::{Repetition, Times, Verdict};
+use gpp::reference;
+
+/// A gauge that always shows the same and counts how often it is read.
+struct Fixed {
+    shows: Reading,
+    read: AtomicUsize,
+}
+
+impl Gauge for Fixed {
+    fn read(&self) -> Reading {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        self.shows.clone()
+    }
+
+    fn power_limit_w(&self) -> Option<f64> {
+        Some(700.0)
+    }
+}
+
+fn fixed(shows: Reading) -> Arc<Fixed> {
+    Arc::new(Fixed { shows, read: AtomicUsize::new(0) })
+}
+
+/// A GPU at its power cap.
+fn throttled() -> Reading {
+    Reading {
+        sm_mhz: Some(1500.0),
+        memory_mhz: Some(3201.0),
+        power_w: Some(700.0),
+        temperature_c: Some(60.0),
+        energy_j: None,
+        held_back: Some(vec!["power cap"]),
+    }
+}
+
+/// The processor with a gauge, called a GPU of another kind.
+struct Gauged {
+    host: gpp::devices::host::Host,
+    gauge: Option<Arc<Fixed>>,
+}
+
+impl Device for Gauged {
+    fn info(&self) -> &DeviceInfo {
+        self.host.info()
+    }
+
+    fn kernel(&self, kernel: &kernel::Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+        self.host.kernel(kernel, entry)
+    }
+
+    fn gauge(&self) -> Option<Arc<dyn Gauge>> {
+        self.gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
+    }
+
+    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+        self.host.worker(problem)
+    }
+}
+
+fn measured(gauge: Option<Arc<Fixed>>, repetition: Repetition) -> Measurement {
+    let problem = make(Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 });
+    let reference = reference::of(&problem, QUIET).unwrap();
+    let device = Gauged { host: gpp::devices::host::Host::new(), gauge };
+    let mut engine = Engine::whole(&device, &problem).unwrap();
+    let version = Kernel::Gpu(ALL[8]);
+    measure(version, &device, &mut engine, reference.as_ref(), repetition, &QUIETLY).unwrap()
+}
+
+#[test]
+fn all_runs_throttled_have_numbers_and_marks() {
+    let record = measured(Some(fixed(throttled())), Repetition::exactly(1, 7));
+    assert!(record.passed());
+    assert_eq!(record.times.samples.len(), 7);
+    assert_eq!(record.held_back, Some(vec![true; 7]));
+    let state = record.state.unwrap();
+    let of = |value| Some(Span { median: value, min: value, max: value });
+    assert_eq!((state.sm_mhz, state.memory_mhz), (of(1500.0), of(3201.0)));
+    assert_eq!((state.power_w, state.temperature_c), (of(700.0), of(60.0)));
+    assert_eq!((state.power_limit_w, state.held_back["power cap"]), (Some(700.0), 1.0));
+    assert_eq!(record.cycles, Some(1500e6 * record.times.median));
+    // The counter is not there.
+    assert_eq!(record.energy_j, None);
+    let shown = gpp::render::results::results(
+        &[measured(Some(fixed(throttled())), Repetition::exactly(0, 6))],
+        None,
+    );
+    for part in ["power cap 100 %", "1500", "95 % interval"] {
+        assert!(shown.contains(part), "no {part} in\n{shown}");
+    }
+}
+
+#[test]
+fn without_a_gauge_or_an_answer_all_is_null() {
+    for gauge in [None, Some(fixed(Reading::default()))] {
+        let record = measured(gauge, Repetition::exactly(0, 2));
+        assert_eq!((record.state, record.held_back), (None, None));
+        assert_eq!((record.cycles, record.energy_j), (None, None));
+        assert_eq!(record.times.samples.len(), 2);
+    }
+}
+
+#[test]
+fn runs_settle_and_go_on_but_not_for_ever() {
+    let gauge = Some(fixed(throttled()));
+    assert_eq!(measured(gauge.clone(), Repetition::exactly(0, 1)).times.samples.len(), 1);
+    let longer = Repetition { settle: Duration::from_millis(30), ..Repetition::exactly(0, 2) };
+    let begin = Instant::now();
+    let samples = measured(gauge.clone(), longer).times.samples.len();
+    assert!(begin.elapsed() >= Duration::from_millis(30));
+    assert!((2..=MOST).contains(&samples), "{samples} samples");
+    let asked = Repetition { repeat: MOST + 3, ..longer };
+    assert_eq!(measured(gauge.clone(), asked).times.samples.len(), MOST + 3);
+    let device = |gauge| Gauged { host: gpp::devices::host::Host::new(), gauge };
+    assert_eq!(settle(&device(gauge)), Duration::from_millis(500));
+    assert_eq!(settle(&device(None)), Duration::ZERO);
+}
+
+/// Looks every 10 ms from `begin` on: clock, reasons and energy of each.
+fn looks(begin: Instant, shown: &[(f64, &'static [&'static str], f64)]) -> Vec<Look> {
+    let look = |(at, (mhz, reasons, joules)): (u64, &(f64, &[&'static str], f64))| Look {
+        at: begin + Duration::from_millis(10 * at),
+        reading: Reading {
+            sm_mhz: Some(*mhz),
+            energy_j: Some(*joules),
+            held_back: Some(reasons.to_vec()),
+            ..Reading::default()
+        },
+    };
+    (0..).zip(shown).map(look).collect()
+}
+
+fn run(begin: Instant, from: u64, to: u64) -> Range<Instant> {
+    begin + Duration::from_millis(from)..begin + Duration::from_millis(to)
+}
+
+#[test]
+fn each_run_has_the_marks_of_its_own_looks() {
+    let begin = Instant::now();
+    let looks = looks(
+        begin,
+        &[
+            (300.0, &["thermal (software)"], 0.0),
+            (1900.0, &[], 0.0),
+            (1600.0, &["power cap"], 0.0),
+            (1500.0, &["power cap", "power brake"], 0.0),
+            (1800.0, &[], 0.0),
+            (345.0, &["sync boost"], 0.0),
+        ],
+    );
+    // Two looks, one throttled; a run between two looks, nearer to the second; one look; the looks before and
+    // after are of no run.
+    let runs = [run(begin, 8, 21), run(begin, 26, 28), run(begin, 38, 45)];
+    let seen = seen(&looks, &runs, None);
+    assert_eq!(seen.held_back, Some(vec![true, true, false]));
+    let state = seen.state.unwrap();
+    assert_eq!(state.looks, 4);
+    assert_eq!(state.sm_mhz, Some(Span { median: 1700.0, min: 1500.0, max: 1900.0 }));
+    assert_eq!(state.held_back.len(), 2);
+    assert_eq!((state.held_back["power cap"], state.held_back["power brake"]), (0.5, 0.25));
+    assert_eq!((state.power_w, state.power_limit_w), (None, None));
+    // Too short for the counter, which did not move either.
+    assert_eq!(seen.energy_j, None);
+}
+
+#[test]
+fn energy_is_by_the_moves_of_the_counter() {
+    let begin = Instant::now();
+    // 100 W: 4 J every 40 ms, for half a second before and after the runs as well.
+    let shown: Vec<_> = (0..150).map(|at| (1000.0, &[][..], f64::from(at / 4 * 4))).collect();
+    let looks = looks(begin, &shown);
+    let runs: Vec<_> = (0..5).map(|at| run(begin, 500 + 100 * at, 595 + 100 * at)).collect();
+    let found = seen(&looks, &runs, None).energy_j.unwrap();
+    // 495 ms in five runs.
+    assert!((found - 100.0 * 0.495 / 5.0).abs() <= 1e-9, "{found}");
+    assert_eq!(seen(&looks, &runs[..2], None).energy_j, None, "200 ms");
+    assert_eq!(seen(&looks, &[], None), Default::default());
+}
+
+#[test]
+fn a_watch_looks_until_it_ends() {
+    let gauge = fixed(throttled());
+    let watch = Watch::begin(gauge.clone());
+    let begin = Instant::now();
+    while gauge.read.load(Ordering::Relaxed) < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nobody looks");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let looks = watch.end();
+    let read = gauge.read.load(Ordering::Relaxed);
+    assert_eq!(looks.len(), read);
+    assert!(looks.is_sorted_by_key(|look| look.at));
+    drop(Watch::begin(gauge.clone()));
+    let after = gauge.read.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(30));
+    assert_eq!(gauge.read.load(Ordering::Relaxed), after, "a dropped watch looks on");
+}
+
+#[test]
+fn intervals_of_medians() {
+    let of = |count: u32| Times::of((1..=count).rev().map(f64::from).collect()).interval();
+    // Table of D'Agostino and others: the ranks of the sign test's interval.
+    for (count, ends) in [(6, [1.0, 6.0]), (9, [2.0, 8.0]), (20, [6.0, 15.0]), (50, [18.0, 33.0])] {
+        assert_eq!(of(count), Some(ends), "{count} samples");
+    }
+    assert_eq!((of(1), of(5)), (None, None));
+}
+
+#[test]
+fn noise_and_differences() {
+    let times = |from: f64, step: f64, count: u32| {
+        Times::of((0..count).map(|at| from + step * f64::from(at)).collect())
+    };
+    let a = times(1.0, 0.01, 10);
+    assert_eq!(differs(&a, &times(2.0, 0.01, 10)), Some(Verdict::Differs));
+    assert_eq!(differs(&times(2.0, 0.01, 10), &a), Some(Verdict::Differs));
+    assert_eq!(differs(&a, &times(1.005, 0.01, 10)), Some(Verdict::Noise));
+    assert_eq!(differs(&a, &a), Some(Verdict::Noise));
+    assert_eq!(differs(&times(1.0, 0.1, 5), &times(9.0, 0.1, 5)), Some(Verdict::Differs));
+    // Three a side lie apart by chance in one of ten cases.
+    assert_eq!(differs(&times(1.0, 0.1, 3), &times(9.0, 0.1, 3)), None);
+    assert_eq!(differs(&a, &times(1.0, 0.0, 1)), None);
+    assert_eq!(differs(&a, &times(f64::NAN, 0.1, 10)), None);
+}
+
+/// Set where this program runs itself with a library in place of NVML's.
+const CHILD: &str = "GPP_TEST_NVML";
+
+/// What NVML shows of a GPU, where this is set.
+#[test]
+fn what_nvml_shows() {
+    if let Ok(uuid) = std::env::var(CHILD) {
+        let gauge = OfNvml::of(&uuid);
+        println!("shown: {:?}", gauge.map(|gauge| (gauge.read(), gauge.power_limit_w())));
+    }
+}
+
+/// The same by a process that finds this library.
+fn shown(folder: &std::path::Path, uuid: &str, how: &str) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "what_nvml_shows", "--nocapture"])
+        .env("LD_LIBRARY_PATH", folder)
+        .env("FAKE_NVML", how)
+        .env(CHILD, uuid)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.split("shown: ").nth(1));
+    line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr))).into()
+}
+
+#[test]
+fn nvml_is_loaded_and_asked_when_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libnvidia-ml.so.1");
+    std::fs::write(&library, "no library\n").unwrap();
+    assert_eq!(shown(folder.path(), "GPU-1", ""), "None");
+    std::fs::remove_file(&library).unwrap();
+    compiled("tests/data/libnvidia-ml.c", &library).unwrap();
+    for (uuid, how) in [("GPU-1", "absent"), ("GPU-1", "mute"), ("GPU-2", "")] {
+        assert_eq!(shown(folder.path(), uuid, how), "None", "{uuid}, {how}");
+    }
+    let expected = |power| {
+        let reading = Reading {
+            sm_mhz: Some(1545.0),
+            memory_mhz: Some(3201.0),
+            power_w: Some(power),
+            temperature_c: Some(61.0),
+            energy_j: Some(123456.789),
+            held_back: Some(vec!["power cap", "hardware slowdown"]),
+        };
+        format!("{:?}", Some((reading, Some(700.0))))
+    };
+    assert_eq!(shown(folder.path(), "GPU-1", ""), expected(704.5));
+    assert_eq!(shown(folder.path(), "GPU-1", "old"), expected(650.25));
+}
