@@ -73,7 +73,7 @@ pub fn scale(
         seed: Some(options.seed),
         warmup: Some(WARMUP),
         repeat: Some(options.repeat),
-        settle_s: Some(settle(device).as_secs_f64()),
+        settle_s: Some(settle(device, Some(WARMUP)).as_secs_f64()),
         ..Provenance::now(device.info())
     };
     let mut scaling = Scaling {
@@ -118,7 +118,8 @@ fn point(
     let (kernel, poles) = (options.version.kernel, problem.plan().poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
     let reference = reference(&mut engine, judge(device.back_end()))?;
-    let repetition = Repetition { warmup: WARMUP, repeat: options.repeat, settle: settle(device) };
+    let repetition =
+        Repetition { warmup: WARMUP, repeat: options.repeat, settle: settle(device, Some(WARMUP)) };
     let measured = measure(version, device, &mut engine, Some(&reference), repetition, &QUIETLY)?;
     let seconds = measured.times.median;
     Ok(Point {

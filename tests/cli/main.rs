@@ -11,6 +11,7 @@ mod outputs;
 mod processors;
 mod records;
 mod runs;
+mod settling;
 mod shown;
 mod usage;
 

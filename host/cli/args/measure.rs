@@ -75,9 +75,7 @@ impl MeasureArgs {
     pub fn repetition(&self, on: &dyn Device, terms: u64) -> Repetition {
         let large = on.back_end() == BackEnd::Cpu && terms > LARGE;
         let times = self.or(if large { LONG } else { Repetition::exactly(1, 5) });
-        // Profilers have one calculation run, by --warmup 0.
-        let settles = self.settle.is_none() && self.warmup != Some(0);
-        if settles { Repetition { settle: settle(on), ..times } } else { times }
+        Repetition { settle: self.settle.unwrap_or_else(|| settle(on, self.warmup)), ..times }
     }
 
     /// How often each one runs that is emulated, whose time tells nothing: twice shows whether it gives the

@@ -35,8 +35,7 @@ pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>)
         let first = !reasons.next()?.is_empty();
         Some(first || reasons.any(|reasons| !reasons.is_empty()))
     };
-    let held_back: Option<Vec<bool>> =
-        of_runs.iter().map(|of| told(&looks[of.clone()])).collect();
+    let held_back: Option<Vec<bool>> = of_runs.iter().map(|of| told(&looks[of.clone()])).collect();
     Seen {
         held_back: held_back.filter(|marks| !marks.is_empty()),
         energy_j: energy(&looks, runs),

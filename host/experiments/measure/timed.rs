@@ -133,8 +133,9 @@ pub fn timed(
 /// Tells nobody.
 pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
 
-/// How long runs go on for on a device, unless it is said: one with a gauge has clocks to settle, in some tenths
-/// of a second.
-pub fn settle(device: &dyn Device) -> Duration {
-    device.gauge().map_or(Duration::ZERO, |_| Duration::from_millis(500))
+/// How long runs go on for on a device, unless it is said: one with a gauge has clocks to settle, in some
+/// tenths of a second. Profilers have one calculation run, and say so by no warm-up.
+pub fn settle(device: &dyn Device, warmup: Option<usize>) -> Duration {
+    let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
+    gauge.map_or(Duration::ZERO, |_| Duration::from_millis(500))
 }

@@ -57,7 +57,7 @@ impl Live<'_> {
         let ceilings = ceilings(&gpu)?;
         let problem = source.load(progress)?;
         let device: &dyn Device = &gpu;
-        let repetition = Repetition { warmup: 1, repeat: 5, settle: settle(device) };
+        let repetition = Repetition { warmup: 1, repeat: 5, settle: settle(device, None) };
         let timed = run::Options::new(versions, repetition);
         let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
         if !run.passed() {
