@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::table::or_dash;
 use crate::analysis::table1::{Row, Section};
 use crate::catalogue;
+use crate::record::times::Verdict;
 
 /// Headings and cells of a section.
 pub struct Columns {
@@ -26,16 +27,28 @@ fn is_papers(section: &Section) -> bool {
     section.journey == "paper"
 }
 
-/// What the mark means beside a section, where times were published to compare with.
+/// What the marks mean beside a section: where times were published to compare with, and where a step is within
+/// noise.
 pub fn mark(section: &Section) -> Option<String> {
     let there = if is_papers(section) { "paper" } else { section.journey };
     let has_times = |row: &Row| row.paper_time_s.or(row.published_time_s).is_some();
-    section.rows.iter().any(has_times).then(|| {
+    let order = section.rows.iter().any(has_times).then(|| {
         format!(
             "* against the version before: faster here and slower in the {there}, or the other way \
              round"
         )
-    })
+    });
+    let noise = section.rows.iter().any(is_noise).then(|| NOISE.to_string());
+    let said: Vec<String> = order.into_iter().chain(noise).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What the mark of a small step means.
+const NOISE: &str = "≈ as fast as the version before, to within noise";
+
+/// Whether noise explains the step from the version before.
+pub fn is_noise(row: &Row) -> bool {
+    row.step == Some(Verdict::Noise)
 }
 
 /// The columns of a section.
@@ -183,7 +196,8 @@ impl Columns {
 
 fn marked(row: &Row) -> String {
     let mark = if row.order_differs { "*" } else { "" };
-    format!("{}{mark}", row.version)
+    let noise = if is_noise(row) { "≈" } else { "" };
+    format!("{}{mark}{noise}", row.version)
 }
 
 fn sigma(row: &Row) -> Option<String> {

@@ -6,11 +6,12 @@ use std::io::{self, Write};
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::columns::{Columns, columns, mark};
+use super::columns::{Columns, columns, is_noise, mark};
 use super::table::{fit, rated_by, table, terminal};
-use crate::analysis::table1::{Row, Section, beside};
+use crate::analysis::table1::{Row, Section, against, beside};
 use crate::catalogue::published::{self, BlogRow, Published, TalkRow};
 use crate::record::provenance::Provenance;
+use crate::record::times::Verdict;
 
 /// Layout of the JSON.
 const SCHEMA: u32 = 2;
@@ -42,12 +43,20 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         for what in &section.left_out {
             writeln!(to, "left out: {what}")?;
         }
-        let differs = section.rows.iter().any(|row| row.order_differs);
+        let differs = section.rows.iter().any(|row| row.order_differs || is_noise(row));
         if let Some(said) = mark(section).filter(|_| differs) {
             writeln!(to, "{said}")?;
         }
         if let Some(said) = of_which_system(section) {
             writeln!(to, "{said}")?;
+        }
+    }
+    for (at, section) in sections.iter().enumerate() {
+        let first = sections[..at].iter().find(|before| !against(section, before).is_empty());
+        let Some(before) = first else { continue };
+        writeln!(to, "{} against {}:", title(section), title(before))?;
+        for (version, ratio, verdict) in against(section, before) {
+            writeln!(to, "  {version} {ratio:.3} of the time, {}", said(verdict))?;
         }
     }
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -59,6 +68,15 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         writeln!(to, "\n{}:\n{}", table.title, published_table(&table, width))?;
     }
     Ok(())
+}
+
+/// A verdict in words.
+fn said(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Differs) => "more than noise",
+        Some(Verdict::Noise) => "within noise",
+        None => "too few runs to tell it from noise",
+    }
 }
 
 fn section_table(section: &Section, width: Option<u16>) -> String {

@@ -5,6 +5,7 @@ mod row;
 
 use std::path::Path;
 
+use super::noise::differs;
 use super::outcomes::words;
 use super::speed_ups::{self, By, by_story};
 use crate::catalogue::published::{self, Published};
@@ -13,8 +14,9 @@ use crate::record;
 use crate::record::profile::Profile;
 use crate::record::provenance::Provenance;
 use crate::record::run::{Measurement, Run};
+use crate::record::times::Verdict;
 pub use row::Row;
-use row::{order_differs, row};
+use row::{order_differs, row, step};
 
 /// Versions of one journey on one system and device.
 #[derive(Clone, Debug)]
@@ -144,11 +146,26 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
             }
         })
         .collect();
-    let differs: Vec<bool> = rows.iter().map(|row| order_differs(row, &rows)).collect();
-    for (row, differs) in rows.iter_mut().zip(differs) {
-        row.order_differs = differs;
+    let steps: Vec<(bool, Option<Verdict>)> =
+        rows.iter().map(|row| (order_differs(row, &rows), step(row, &rows))).collect();
+    for (row, steps) in rows.iter_mut().zip(steps) {
+        (row.order_differs, row.step) = steps;
     }
     rows
+}
+
+/// A section against an earlier one of the same journey and system, version by version: its time over the other
+/// one's, and whether they differ by more than noise.
+pub fn against<'a>(
+    section: &'a Section,
+    before: &'a Section,
+) -> Vec<(&'a str, f64, Option<Verdict>)> {
+    let of = |row: &'a Row| {
+        let same = |other: &&Row| other.version == row.version && other.system == row.system;
+        let other = before.rows.iter().find(same)?;
+        Some((&*row.version, row.time_s / other.time_s, differs(&other.times, &row.times)))
+    };
+    section.rows.iter().filter_map(of).collect()
 }
 
 /// Has the rates follow the operations that the profiler counted, so that one page has one rate.

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
+use crate::analysis::noise::differs;
 use crate::analysis::outcomes;
 use crate::analysis::speed_ups::By;
 use crate::catalogue::order;
 use crate::catalogue::published::{PaperRow, Told};
 use crate::record::run::{Measurement, Run};
+use crate::record::times::{Times, Verdict};
 
 /// One version on one system, here and in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,6 +66,11 @@ pub struct Row {
     /// Whether the step from the version before goes the other way than in the paper: faster there
     /// and slower here, or slower there and faster here.
     pub order_differs: bool,
+    /// Whether its time differs from that of the version before by more than noise; `None` of few samples.
+    pub step: Option<Verdict>,
+    /// Its times, here.
+    #[serde(skip)]
+    pub times: Times,
     /// Where the operation count behind the rate comes from.
     pub flops_source: String,
     /// The journey that it is told in.
@@ -121,6 +128,8 @@ pub fn row(
         paper_warps_per_sm: published.map(|row| row.warps_per_sm),
         paper_registers: published.map(|row| row.registers_per_thread),
         order_differs: false,
+        step: None,
+        times: result.times.clone(),
         flops_source: result.flops_source.clone(),
         journey: String::new(),
         tflop: result.flops.map(|flops| flops / 1e12),
@@ -131,6 +140,14 @@ pub fn row(
         published_over_baseline: None,
         published_intensity: told.and_then(|told| told.intensity),
     }
+}
+
+/// Whether the step from the nearest version before is larger than noise.
+pub fn step(row: &Row, rows: &[Row]) -> Option<Verdict> {
+    let ids = rows.iter().map(|row| row.version.as_str());
+    let before = order::nearest_before(&row.version, ids)?;
+    let before = rows.iter().find(|row| row.version == before)?;
+    differs(&before.times, &row.times)
 }
 
 /// Whether the step from the nearest version before goes the other way than in what was published.
