@@ -1,5 +1,6 @@
 //! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the program
 //! as `$OUT_DIR/gpp.ptx`, empty where no compiler here can do it (`GPP_NO_KERNELS` then says why).
+//! The sources of `kernels/` and `cpu/` are listed in `$OUT_DIR/sources.rs`.
 //! What is built and by what is in `GPP_KERNELS_BY`, `GPP_RUSTC` and `GPP_COMMIT`.
 
 use std::env;
@@ -18,14 +19,16 @@ mod inlining;
 mod line_table;
 #[path = "build/ptx.rs"]
 mod ptx;
+#[path = "build/sources.rs"]
+mod sources;
 
 const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
     `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
     `rustup component add rust-src` elsewhere, or name a rustc in GPP_KERNEL_RUSTC";
 
 /// What the program is made of.
-const SOURCES: [&str; 8] =
-    ["Cargo.toml", "Cargo.lock", "build.rs", "build", "kernels", "host", "data", "benches"];
+const SOURCES: [&str; 9] =
+    ["Cargo.toml", "Cargo.lock", "build.rs", "build", "kernels", "cpu", "host", "data", "benches"];
 
 fn main() {
     for path in SOURCES {
@@ -62,4 +65,6 @@ fn main() {
         }
     };
     fs::write(out.join("gpp.ptx"), text).expect("OUT_DIR can be written");
+    let sources = sources::list(&root, &["kernels/src", "cpu/src"]);
+    fs::write(out.join("sources.rs"), sources).expect("OUT_DIR can be written");
 }

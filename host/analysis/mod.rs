@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod changes;
+pub mod explain;
 pub mod levels;
 pub mod noise;
 pub mod outcomes;

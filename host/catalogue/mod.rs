@@ -8,6 +8,7 @@ pub mod journey;
 pub mod names;
 pub mod order;
 pub mod published;
+pub mod sources;
 pub mod tuned;
 
 use gpp_cpu::version::Cpu;

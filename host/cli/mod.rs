@@ -3,6 +3,8 @@
 mod args;
 mod compare;
 mod device;
+mod diff;
+mod explain;
 mod figures;
 mod generate;
 mod info;
@@ -71,6 +73,8 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Roofline(args) => roofline::roofline(args),
         Command::Report(args) => report::report(args),
         Command::Table(args) => table::table(args),
+        Command::Explain(args) => explain::explain(args),
+        Command::Diff(args) => diff::diff(args),
         Command::Compare(args) => compare::compare(args),
         Command::Tune(args) => tune::tune(args),
         Command::Scaling(args) => scaling::scaling(args),

@@ -4,6 +4,7 @@ pub mod chart;
 pub mod charts;
 pub mod columns;
 pub mod comparison;
+pub mod explain;
 pub mod html;
 pub mod kernels;
 pub mod profiles;

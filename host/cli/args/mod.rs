@@ -1,5 +1,6 @@
 //! The arguments of every subcommand, a file for each group of commands.
 
+mod explain;
 mod measure;
 mod measuring;
 mod problem;
@@ -9,6 +10,7 @@ mod stored;
 
 use clap::{Parser, Subcommand};
 
+pub use explain::{CardArgs, CardFormat, DiffArgs, ExplainArgs};
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{CompareArgs, Format, RunArgs, ScaleArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
@@ -75,6 +77,10 @@ pub enum Command {
     Roofline(RooflineArgs),
     /// Make one self-contained HTML page of stored profiles
     Report(ReportArgs),
+    /// Say why versions take the time that they take: what changed in source and counters, and a verdict
+    Explain(ExplainArgs),
+    /// Say what changed from one version to another, in source and counters
+    Diff(DiffArgs),
     /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels

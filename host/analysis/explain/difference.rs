@@ -1,0 +1,120 @@
+//! What changed in the source from one version to another.
+
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::composed::{Modules, Part};
+use super::items::Line;
+use crate::catalogue::sources;
+
+/// Unchanged lines around those that changed.
+const CONTEXT: usize = 2;
+
+/// What changed in the source: the items that a version's kernels are made of, against those of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Lines that are new.
+    pub added: usize,
+    /// Lines that are gone.
+    pub removed: usize,
+    /// The places of change.
+    pub hunks: Vec<Hunk>,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hunk {
+    /// In their order.
+    pub lines: Vec<Changed>,
+}
+
+impl Hunk {
+    /// The file and line of the first that changed, of the version where it is new.
+    pub fn place(&self) -> String {
+        let of = |sign| self.lines.iter().find(|line| line.sign == sign);
+        let first = of(Sign::Added).or(of(Sign::Removed));
+        first.map_or(String::new(), |line| format!("{}:{}", line.file, line.line))
+    }
+}
+
+/// A line and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Whether it is in the version, in the one before, or in both.
+    pub sign: Sign,
+    /// Its file, in the one before where it is gone.
+    pub file: &'static str,
+    /// Its number there, from 1.
+    pub line: u32,
+    /// Its text.
+    pub text: String,
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sign {
+    /// It is in both.
+    Kept,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+}
+
+impl Sign {
+    /// As differences are written.
+    pub fn sign(self) -> char {
+        match self {
+            Sign::Kept => ' ',
+            Sign::Added => '+',
+            Sign::Removed => '-',
+        }
+    }
+}
+
+/// What changed from one version to another, comments and counts left out; `None` for versions without
+/// a source.
+pub fn difference(before: &str, now: &str) -> Option<Difference> {
+    let modules = Modules::embedded();
+    let parts = |version: &str| Some(modules.parts(&sources::of(version)?));
+    let (old, new) = (parts(before)?, parts(now)?);
+    Some(compare(&only(&old, &new), &only(&new, &old)))
+}
+
+/// The lines of parts that others have not got.
+fn only(parts: &[Part], others: &[Part]) -> Vec<Line> {
+    let own = parts.iter().filter(|part| !others.contains(part));
+    own.flat_map(|part| part.lines.iter().map(told)).collect()
+}
+
+/// A line with an entry's symbol as that of any version.
+fn told(line: &Line) -> Line {
+    let folder = line.file.split_once("/versions/").map_or("", |(_, name)| name);
+    let name = folder.trim_end_matches(".rs").replace('/', "_");
+    Line { text: line.text.replace(&format!("gpp_{name}"), "gpp"), ..line.clone() }
+}
+
+fn texts(lines: &[Line]) -> Vec<&str> {
+    lines.iter().map(|line| line.text.as_str()).collect()
+}
+
+fn compare(old: &[Line], new: &[Line]) -> Difference {
+    let (before, now) = (texts(old), texts(new));
+    let diff = TextDiff::from_slices(&before, &now);
+    let changed = |change: similar::Change<&str>| {
+        let (sign, line) = match change.tag() {
+            ChangeTag::Equal => (Sign::Kept, &new[change.new_index()?]),
+            ChangeTag::Insert => (Sign::Added, &new[change.new_index()?]),
+            ChangeTag::Delete => (Sign::Removed, &old[change.old_index()?]),
+        };
+        Some(Changed { sign, file: line.file, line: line.number, text: line.text.clone() })
+    };
+    let hunk = |ops: &Vec<similar::DiffOp>| {
+        let lines = ops.iter().flat_map(|op| diff.iter_changes(op)).filter_map(changed);
+        Hunk { lines: lines.collect() }
+    };
+    let hunks: Vec<Hunk> = diff.grouped_ops(CONTEXT).iter().map(hunk).collect();
+    let count = |sign| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|l| l.sign == sign).count();
+    Difference { added: count(Sign::Added), removed: count(Sign::Removed), hunks }
+}

@@ -1,0 +1,57 @@
+//! The sources of the kernels, as they were when the program was built.
+
+use crate::catalogue::find;
+
+/// A source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its path in the repository.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// All sources of the kernels, for GPUs and for processors, sorted by path.
+pub fn all() -> impl Iterator<Item = Source> {
+    FILES.iter().map(|&(path, text)| Source { path, text })
+}
+
+/// The file of a version: the one that states its id.
+pub fn of(version: &str) -> Option<Source> {
+    find(version)?;
+    let stated = format!("id: \"{version}\"");
+    all().find(|file| file.path.contains("/versions/") && file.text.contains(&stated))
+}
+
+impl Source {
+    /// The paragraphs at its head, a line each.
+    pub fn header(&self) -> Vec<String> {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        let lines: Vec<&str> = lines.collect();
+        lines.split(|line| line.is_empty()).map(|paragraph| paragraph.join(" ")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::versions;
+
+    #[test]
+    fn every_version_has_a_file_with_a_header() {
+        let mut paths = Vec::new();
+        for listed in versions() {
+            let file = of(listed.id()).unwrap_or_else(|| panic!("{}", listed.id()));
+            let header = file.header();
+            assert!(header[0].contains(':') && header.len() > 1, "{}: {header:?}", file.path);
+            paths.push(file.path);
+        }
+        let count = paths.len();
+        paths.sort_unstable();
+        paths.dedup();
+        assert_eq!(paths.len(), count);
+        assert_eq!(of("none"), None);
+    }
+}

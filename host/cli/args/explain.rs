@@ -1,0 +1,111 @@
+//! Arguments of `explain` and `diff`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::measure::AUTO;
+use crate::catalogue::names::require_journeys;
+use crate::catalogue::{BackEnd, Listed, names};
+use crate::devices::choice::Choice;
+
+/// Arguments of `explain`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  gpp explain v4\n  \
+    gpp explain --journey paper --from data/runs/h200-2026-11-21-3/si214")]
+pub struct ExplainArgs {
+    /// Versions, as --version of a run names them
+    #[arg(value_name = "VERSION", required_unless_present = "journey")]
+    pub versions: Vec<String>,
+
+    /// Journeys, all versions of each
+    #[arg(long, value_name = "NAME[,NAME…]", conflicts_with = "versions")]
+    pub journey: Option<String>,
+
+    #[command(flatten)]
+    pub cards: CardArgs,
+}
+
+/// Arguments of `diff`.
+#[derive(Args)]
+#[command(after_help = "Example: gpp diff v3 v4")]
+pub struct DiffArgs {
+    /// The version to compare with
+    pub before: String,
+
+    /// The version
+    pub version: String,
+
+    #[command(flatten)]
+    pub cards: CardArgs,
+}
+
+/// Where figures come from, and how they are shown.
+#[derive(Args)]
+pub struct CardArgs {
+    /// Folder with the profiles of one system; by default the system's in gpp-profile/, and where there is
+    /// none the versions run now, without counters
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+
+    /// Built-in system; by default si214, of versions for a CPU demo
+    #[arg(short, long, value_name = "NAME", conflicts_with = "from")]
+    pub system: Option<String>,
+
+    /// Where to run: gpu, gpu:N or cpu; by default what the versions are made for
+    #[arg(short, long, default_value = AUTO, conflicts_with = "from")]
+    pub device: String,
+
+    /// Form
+    #[arg(long, value_enum, default_value_t = CardFormat::Text)]
+    pub format: CardFormat,
+
+    /// No progress and no notes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Forms of a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CardFormat {
+    /// For people.
+    Text,
+    /// For a page.
+    Markdown,
+    /// For a program.
+    Json,
+}
+
+impl ExplainArgs {
+    /// The versions named.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`].
+    pub fn named(&self) -> crate::Result<Vec<Listed>> {
+        if let Some(journeys) = &self.journey {
+            require_journeys(journeys)?;
+        }
+        let given = self.journey.clone().unwrap_or_else(|| self.versions.join(","));
+        names::versions(&given, self.cards.back_end()?)
+    }
+}
+
+impl DiffArgs {
+    /// The two versions, the one to compare with first.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`]; [`crate::Error::Data`] for a name of several.
+    pub fn named(&self) -> crate::Result<[Listed; 2]> {
+        let back_end = self.cards.back_end()?;
+        let one = |name: &str| names::single("diff", name, back_end);
+        Ok([one(&self.before)?, one(&self.version)?])
+    }
+}
+
+impl CardArgs {
+    /// Where `best` is meant to be.
+    fn back_end(&self) -> crate::Result<BackEnd> {
+        let is_cpu = self.device.parse::<Choice>()? == Choice::Cpu;
+        Ok(if is_cpu { BackEnd::Cpu } else { BackEnd::Gpu })
+    }
+}

@@ -1,0 +1,173 @@
+//! `gpp explain`: why versions take the time that they take, against those that they build on.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::args::{
+    AUTO, CardArgs, CardFormat, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, PAPER_SYSTEM, SMALL_SYSTEM,
+};
+use super::run::exit_code;
+use crate::analysis::explain::{Card, Evidence, card};
+use crate::catalogue::{BackEnd, Listed, find, order};
+use crate::error::{Error, Result};
+use crate::experiments::profile::folder::{RUN, Records};
+use crate::experiments::run::{self, Options};
+use crate::experiments::setting::Setting;
+use crate::experiments::source::Source;
+use crate::problem::systems::DEFAULT_SEED;
+use crate::process::output::print;
+use crate::process::progress::Progress;
+use crate::record::ceilings::Ceilings;
+use crate::record::profile::Profile;
+use crate::record::run::Run;
+use crate::record::times::Repetition;
+use crate::render::explain as render;
+
+pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let versions = args.named()?;
+    let ids: Vec<&'static str> = versions.iter().map(Listed::id).collect();
+    let built_on = ids.iter().filter_map(|id| order::before(id)).filter_map(find);
+    let all = [versions.clone(), built_on.collect()].concat();
+    let records = match gather(&args.cards, &all)? {
+        Gathered::Records(records) => records,
+        Gathered::NotVerified(code) => return Ok(code),
+    };
+    let cards = ids.iter().map(|id| records.card(id, records.nearest_before(id)));
+    show(&cards.collect::<Result<Vec<_>>>()?, args.cards.format, render::Parts::Explained)
+}
+
+/// Prints cards.
+pub fn show(cards: &[Card], format: CardFormat, parts: render::Parts) -> anyhow::Result<ExitCode> {
+    match format {
+        CardFormat::Text => print(|to| render::text(to, cards, parts))?,
+        CardFormat::Markdown => print(|to| write!(to, "{}", render::markdown(cards, parts)))?,
+        CardFormat::Json => print(|to| render::json(to, cards))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What cards are made of.
+pub enum Gathered {
+    /// Records.
+    Records(Box<Found>),
+    /// A run in which something did not pass.
+    NotVerified(ExitCode),
+}
+
+/// Records of one system and device.
+pub struct Found {
+    from: String,
+    run: Option<Run>,
+    profiles: Vec<Profile>,
+    ceilings: Option<Ceilings>,
+}
+
+/// The records of a folder: the one named, else the system's in gpp-profile; else those of a run.
+pub fn gather(args: &CardArgs, versions: &[Listed]) -> Result<Gathered> {
+    let back_end = versions[0].kernel.back_end();
+    if let Some(folder) = &args.from {
+        return stored(folder);
+    }
+    if let Some(other) = versions.iter().find(|other| other.kernel.back_end() != back_end) {
+        let what = "one device runs both: they are made for different ones".into();
+        let origin = format!("{} and {}", versions[0].id(), other.id());
+        return Err(Error::Data { origin, what });
+    }
+    let usual = if back_end == BackEnd::Gpu { PAPER_SYSTEM } else { SMALL_SYSTEM };
+    let system = args.system.as_deref().unwrap_or(usual);
+    let source = Source::system(system, DEFAULT_SEED)?;
+    let folder = PathBuf::from(DEFAULT_FOLDER).join(system);
+    if args.device == AUTO && folder.is_dir() {
+        stored(&folder)
+    } else {
+        live(args, versions, &source)
+    }
+}
+
+fn stored(folder: &Path) -> Result<Gathered> {
+    let records = Records::load(folder)?;
+    let has_run = records.folder.join(RUN).exists();
+    let run = has_run.then(|| records.run()).transpose()?;
+    let Records { folder, profiles, ceilings, .. } = records;
+    let from = folder.display().to_string();
+    Ok(Gathered::Records(Box::new(Found { from, run, profiles, ceilings: Some(ceilings) })))
+}
+
+/// Runs the versions on what they are made for.
+fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathered> {
+    let progress = Progress { shown: !args.quiet };
+    let back_end = versions[0].kernel.back_end();
+    let made_for = if back_end == BackEnd::Gpu { "gpu" } else { "cpu" };
+    let device = if args.device == AUTO { made_for } else { &args.device };
+    let place = DeviceArgs { device: device.into(), simd: None };
+    let opened = super::device(&place, versions, progress).map_err(|error| match error {
+        Error::NoGpu { why } => {
+            Error::NoGpu { why: format!("{why}; --from FOLDER explains by stored profiles") }
+        }
+        other => other,
+    })?;
+    let device = opened.as_ref();
+    if device.back_end() != back_end {
+        let what = format!("is made for a GPU: {} would emulate it", device.info().id);
+        return Err(Error::Data { origin: versions[0].id().into(), what });
+    }
+    let mut ids = Vec::new();
+    let mut once = versions.to_vec();
+    once.retain(|version| {
+        !ids.contains(&version.id()) && {
+            ids.push(version.id());
+            true
+        }
+    });
+    once.sort_by_key(|version| order::place(version.id()));
+    let problem = source.load(progress)?;
+    let options = Options::new(&once, Repetition { warmup: 1, repeat: 5 });
+    let setting = Setting::whole(&device, &problem);
+    let run = run::run(&setting, &options, progress, |run| super::run::say_last(run, progress))?;
+    if !run.passed() {
+        return Ok(Gathered::NotVerified(exit_code(&run.results)));
+    }
+    let from = "measured for this card, without counters: `gpp profile` has them counted".into();
+    let found = Found { from, run: Some(run), profiles: Vec::new(), ceilings: None };
+    Ok(Gathered::Records(Box::new(found)))
+}
+
+impl Found {
+    /// Versions that cards can be made of: those with a profile or, where there are none, with a result.
+    fn has(&self) -> Vec<&str> {
+        let profiled: Vec<&str> = self.profiles.iter().map(|own| own.version.as_str()).collect();
+        let ran = self.run.iter().flat_map(|run| &run.results).map(|own| own.version.as_str());
+        if profiled.is_empty() { ran.collect() } else { profiled }
+    }
+
+    /// The nearest of them that a version builds on.
+    fn nearest_before(&self, id: &str) -> Option<&str> {
+        order::nearest_before(id, self.has())
+    }
+
+    /// The card of a version against another.
+    ///
+    /// # Errors
+    /// [`Error::Data`] that names a version that the records lack.
+    pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
+        let has = self.has();
+        if let Some(missing) = [Some(id), before].into_iter().flatten().find(|id| !has.contains(id))
+        {
+            let what = format!(
+                "has no profile of {missing}, but of {}: `gpp profile --version {missing}` makes it",
+                has.join(", ")
+            );
+            return Err(Error::Data { origin: self.from.clone(), what });
+        }
+        let evidence = Evidence {
+            from: &self.from,
+            run: self.run.as_ref(),
+            profiles: &self.profiles,
+            ceilings: self.ceilings.as_ref(),
+        };
+        card(id, before, evidence).ok_or_else(|| Error::Data {
+            origin: self.from.clone(),
+            what: format!("has nothing of {id} that passed"),
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Cards: why a version takes the time that it takes.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use super::table::{fit, table, terminal};
+use crate::analysis::explain::difference::{Difference, Sign};
+use crate::analysis::explain::rows::Row;
+use crate::analysis::explain::{Card, SCHEMA, digits};
+
+/// Lines of a difference that a card has, where it has not all.
+const LINES: usize = 80;
+
+/// Columns of text where the terminal says nothing.
+const WIDTH: usize = 100;
+
+/// What is shown of a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// The idea, the beginning of a long difference, figures and verdict.
+    Explained,
+    /// The whole difference, figures and verdict.
+    Compared,
+}
+
+/// A number with three digits, or with all those before the point.
+pub fn number(value: Option<f64>) -> String {
+    value.map_or("–".into(), digits)
+}
+
+/// A change in percent, or as a factor of two and more; a dash where there is none.
+pub fn change(change: Option<f64>) -> String {
+    match change {
+        None => "–".into(),
+        Some(change) if change >= 1.0 => format!("× {:.1}", change + 1.0),
+        Some(change) if change.abs() < 0.0005 => "=".into(),
+        Some(change) if change.abs() < 0.1 => format!("{:+.1} %", change * 100.0).replace('-', "−"),
+        Some(change) => format!("{:+.0} %", change * 100.0).replace('-', "−"),
+    }
+}
+
+/// Cards for the terminal.
+///
+/// # Errors
+/// Those of `to`.
+pub fn text(to: &mut dyn Write, cards: &[Card], parts: Parts) -> io::Result<()> {
+    let width = terminal();
+    let paint = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let columns = width.map_or(WIDTH, usize::from);
+    for (at, card) in cards.iter().enumerate() {
+        if at > 0 {
+            writeln!(to)?;
+        }
+        writeln!(to, "{}", painted(&heading(card), Style::new().bold(), paint))?;
+        if parts == Parts::Explained {
+            for paragraph in &card.idea.text {
+                writeln!(to, "\n{}", wrapped(paragraph, columns, ""))?;
+            }
+        }
+        writeln!(to, "\n{}", source(card))?;
+        if let Some(difference) = &card.difference {
+            changes(to, difference, most(parts), paint)?;
+            write!(to, "{}", rest(card, difference, parts))?;
+        }
+        let (headings, rows) = cells(card);
+        let mut figures = table(&headings);
+        figures.add_rows(rows);
+        writeln!(to, "\n{}\n{}\n", origin(card), fit(figures, &[], width))?;
+        for statement in &card.verdict {
+            writeln!(to, "{}", wrapped(&format!("- {}", statement.text), columns, "  "))?;
+        }
+    }
+    Ok(())
+}
+
+fn most(parts: Parts) -> usize {
+    if parts == Parts::Explained { LINES } else { usize::MAX }
+}
+
+fn heading(card: &Card) -> String {
+    match &card.before {
+        Some(before) => format!("{} against {before}: {}", card.version, card.idea.title),
+        None => format!("{}: {}", card.version, card.idea.title),
+    }
+}
+
+/// Where the idea is from, and how much of the source changed.
+fn source(card: &Card) -> String {
+    let idea = &card.idea;
+    let from = format!("{} ({}), {}", idea.change, idea.source, idea.file);
+    match (&card.difference, &card.before) {
+        (Some(changed), Some(before)) => {
+            format!(
+                "{from}; against {before} {} lines new, {} gone",
+                changed.added, changed.removed
+            )
+        }
+        _ => format!("{from}; nothing before it to compare with"),
+    }
+}
+
+fn rest(card: &Card, difference: &Difference, parts: Parts) -> String {
+    let all: usize = difference.hunks.iter().map(|hunk| hunk.lines.len()).sum();
+    match all.saturating_sub(most(parts)) {
+        0 => String::new(),
+        left => {
+            let before = card.before.as_deref().unwrap_or_default();
+            format!("… {left} more lines: gpp diff {before} {}\n", card.version)
+        }
+    }
+}
+
+fn changes(
+    to: &mut dyn Write,
+    difference: &Difference,
+    most: usize,
+    paint: bool,
+) -> io::Result<()> {
+    let mut left = most;
+    for hunk in &difference.hunks {
+        if left == 0 {
+            break;
+        }
+        let style = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
+        writeln!(to, "{}", painted(&hunk.place(), style, paint))?;
+        for line in hunk.lines.iter().take(left) {
+            let color = match line.sign {
+                Sign::Kept => None,
+                Sign::Added => Some(AnsiColor::Green.into()),
+                Sign::Removed => Some(AnsiColor::Red.into()),
+            };
+            let text = format!("{} {}", line.sign.sign(), line.text);
+            writeln!(to, "{}", painted(&text, Style::new().fg_color(color), paint))?;
+        }
+        left -= hunk.lines.len().min(left);
+    }
+    Ok(())
+}
+
+fn painted(text: &str, style: Style, paint: bool) -> String {
+    if paint { format!("{style}{text}{style:#}") } else { text.into() }
+}
+
+/// Where the figures come from.
+fn origin(card: &Card) -> String {
+    let figures = &card.figures;
+    let of = format!("{} on {}: {}", figures.system, figures.device, figures.from);
+    match &card.published_by {
+        Some(by) => format!("{of}; published: {by}"),
+        None => of,
+    }
+}
+
+/// The table's headings and rows.
+fn cells(card: &Card) -> (Vec<String>, Vec<Vec<String>>) {
+    let published = card.rows.iter().any(|row| row.published.is_some());
+    let before = card.before.as_deref();
+    let mut headings = vec!["".to_string()];
+    headings.extend(before.map(str::to_string));
+    headings.push(card.version.clone());
+    headings.extend(before.map(|_| "change".to_string()));
+    if published {
+        headings.extend(before.map(|before| format!("V100 {before}")));
+        headings.push(format!("V100 {}", card.version));
+        headings.extend(before.map(|_| "V100 change".to_string()));
+    }
+    let cells = |row: &Row| {
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
+        let mut cells = vec![format!("{}{unit}", row.name)];
+        cells.extend(before.map(|_| number(row.before)));
+        cells.push(number(row.now));
+        cells.extend(before.map(|_| change(row.change)));
+        if published {
+            let pair = row.published;
+            cells.extend(before.map(|_| number(pair.and_then(|pair| pair.before))));
+            cells.push(number(pair.map(|pair| pair.now)));
+            cells.extend(before.map(|_| change(pair.and_then(|pair| pair.change))));
+        }
+        cells
+    };
+    (headings, card.rows.iter().map(cells).collect())
+}
+
+/// Text in lines of at most so many columns, all but the first with an indent.
+fn wrapped(text: &str, columns: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is one");
+        if line.chars().count() + 1 + word.chars().count() > columns && !line.trim().is_empty() {
+            lines.push(format!("{indent}{word}"));
+        } else if line.is_empty() {
+            line.push_str(word);
+        } else {
+            let _ = write!(line, " {word}");
+        }
+    }
+    lines.join("\n")
+}
+
+/// Cards for a page.
+pub fn markdown(cards: &[Card], parts: Parts) -> String {
+    cards.iter().map(|card| markdown_card(card, parts)).collect::<Vec<_>>().join("\n")
+}
+
+fn markdown_card(card: &Card, parts: Parts) -> String {
+    let mut page = format!("## {}\n\n", heading(card));
+    if parts == Parts::Explained {
+        card.idea.text.iter().for_each(|paragraph| {
+            let _ = write!(page, "{paragraph}\n\n");
+        });
+    }
+    let _ = write!(page, "{}\n\n", source(card));
+    if let Some(difference) = &card.difference {
+        let mut lines = Vec::new();
+        // Into memory nothing fails.
+        let _ = changes(&mut lines, difference, most(parts), false);
+        let lines = String::from_utf8_lossy(&lines);
+        let rest = rest(card, difference, parts);
+        let _ = write!(page, "```diff\n{lines}```\n\n{rest}");
+    }
+    let (headings, rows) = cells(card);
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule = vec!["---".to_string(); headings.len()];
+    let _ = write!(page, "{}\n\n{}{}", origin(card), line(&headings), line(&rule));
+    rows.iter().for_each(|row| page.push_str(&line(row)));
+    page.push('\n');
+    card.verdict.iter().for_each(|statement| {
+        let _ = writeln!(page, "- {}", statement.text);
+    });
+    page
+}
+
+/// Cards for a program.
+///
+/// # Errors
+/// Those of `to`.
+pub fn json(to: &mut dyn Write, cards: &[Card]) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Cards<'a> {
+        schema: u32,
+        cards: &'a [Card],
+    }
+    writeln!(to, "{}", crate::record::text(&Cards { schema: SCHEMA, cards }))
+}
