@@ -118,3 +118,59 @@ fn compare(old: &[Line], new: &[Line]) -> Difference {
     let count = |sign| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|l| l.sign == sign).count();
     Difference { added: count(Sign::Added), removed: count(Sign::Removed), hunks }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{order, versions};
+
+    fn lines(difference: &Difference, sign: Sign) -> Vec<&str> {
+        let all = difference.hunks.iter().flat_map(|hunk| &hunk.lines);
+        all.filter(|line| line.sign == sign).map(|line| line.text.trim()).collect()
+    }
+
+    #[test]
+    fn what_a_version_takes_over_is_no_change() {
+        let found = difference("v3", "v4").unwrap();
+        let (added, removed) = (lines(&found, Sign::Added), lines(&found, Sign::Removed));
+        assert!(added.contains(&"loops: Loops::Collapse2,"), "{added:?}");
+        assert!(removed.contains(&"loops: Loops::Collapse3,"), "{removed:?}");
+        assert!(
+            added.contains(&"for n in 0..nbands {") && added.contains(&"max_registers: Some(80),")
+        );
+        // Both have v3's term, 128 threads, and the same reciprocals.
+        let all = [added, removed].concat();
+        for kept in ["fn term", "threads:", "fn reciprocal", "flops_per_term", "VERSION", "gpp_v"] {
+            assert!(!all.iter().any(|line| line.contains(kept)), "{kept}: {all:?}");
+        }
+        assert!(found.hunks.iter().any(|hunk| hunk.place().contains("/v4.rs:")));
+    }
+
+    #[test]
+    fn small_steps_are_small() {
+        for (before, now, text) in [
+            ("v7", "v8", "threads: 512,"),
+            ("v10", "v11", "pub struct Staged;"),
+            ("cpu:blocked", "cpu:reciprocal", "kernels: &[Kernel::of::<Blocks<true>>()],"),
+            ("cpu:reciprocal", "cpu:smt", "threads: Threads::All,"),
+        ] {
+            let found = difference(before, now).unwrap();
+            assert!(lines(&found, Sign::Added).contains(&text), "{now}: {found:?}");
+        }
+        let smt = difference("cpu:reciprocal", "cpu:smt").unwrap();
+        assert_eq!((smt.added, smt.removed), (1, 1), "{smt:?}");
+    }
+
+    #[test]
+    fn every_step_has_a_change() {
+        for listed in versions() {
+            let Some(before) = order::before(listed.id()) else { continue };
+            let found = difference(before, listed.id()).unwrap();
+            assert!(found.added > 0, "{}", listed.id());
+            let back = difference(listed.id(), before).unwrap();
+            assert_eq!((back.added, back.removed), (found.removed, found.added), "{}", listed.id());
+        }
+        assert_eq!(difference("v0", "none"), None);
+        assert_eq!(difference("v3", "v3").unwrap().hunks, []);
+    }
+}

@@ -7,6 +7,8 @@
 pub mod composed;
 pub mod difference;
 pub mod items;
+#[cfg(test)]
+mod made;
 pub mod rows;
 pub mod rules;
 pub mod step;

@@ -82,3 +82,73 @@ fn works(step: &Step) -> Option<Vec<Work>> {
         .collect();
     (!works.is_empty()).then_some(works)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::explain::made::{Made, made, said};
+
+    /// A version with this time in milliseconds, share of the FP64 pipe in percent and bytes from HBM.
+    fn at(ms: f64, pipe: f64, hbm: f64) -> Made {
+        made(|profile, _| {
+            profile.duration_s = ms * 1e-3;
+            profile.fp64_pipe_percent = Some(pipe);
+            profile.pipes_percent.clear();
+            profile.bytes.hbm = hbm;
+            (profile.bytes.l2, profile.bytes.l1) = (None, None);
+        })
+    }
+
+    #[test]
+    fn the_work_that_went_the_way_of_the_time_is_named() {
+        // 70 ms of the pipe's work become 49; HBM's 50 stay.
+        let (more, less) = (at(100.0, 70.0, 2e11), at(75.0, 49.0 / 0.75, 2e11));
+        let down = said(cause, &more, &less).unwrap();
+        assert_eq!(
+            down,
+            "What fits best is less work for the FP64 pipe, −30 %, which is near before, 70 % used."
+        );
+        let up = said(cause, &less, &more).unwrap();
+        assert!(up.contains("more work for the FP64 pipe, +43 %, which is near with it"), "{up}");
+        // HBM's 90 ms become 40: bound before.
+        let (more, less) = (at(100.0, 40.0, 3.6e11), at(60.0, 40.0 / 0.6, 1.6e11));
+        let bytes = said(cause, &more, &less).unwrap();
+        assert!(
+            bytes.contains("the HBM bandwidth, −56 %, which bounds it before, 90 % used"),
+            "{bytes}"
+        );
+        let (more, less) = (at(100.0, 30.0, 2e11), at(60.0, 50.0, 1e11));
+        assert!(
+            said(cause, &more, &less).unwrap().contains("though no more than 50 % of that limit")
+        );
+    }
+
+    #[test]
+    fn work_that_went_the_other_way_is_no_cause() {
+        let (before, now) = (at(100.0, 50.0, 1e11), at(80.0, 75.0, 2e11));
+        let said = said(cause, &before, &now).unwrap();
+        assert!(said.starts_with("The work of no limit went that way: "), "{said}");
+        assert!(said.contains("HBM bandwidth × 2.0") && said.contains("FP64 pipe +20 %"), "{said}");
+    }
+
+    #[test]
+    fn work_may_change_for_nothing() {
+        let (before, now) = (at(100.0, 50.0, 2e11), at(100.5, 50.0, 1e11));
+        let stays = said(cause, &before, &now).unwrap();
+        assert!(
+            stays.contains("HBM bandwidth changes, −50 %: 50 % of that limit was used"),
+            "{stays}"
+        );
+        assert_eq!(said(cause, &before, &at(100.5, 50.0, 2.01e11)), None);
+    }
+
+    #[test]
+    fn without_counters_nothing_is_said() {
+        let before = at(100.0, 70.0, 2e11);
+        let bare = Made { profile: None, measured: None };
+        assert_eq!(said(cause, &before, &bare), None);
+        assert_eq!(said(cause, &bare, &before), None);
+        let broken = at(f64::NAN, 70.0, 2e11);
+        assert_eq!(said(cause, &before, &broken), None);
+    }
+}

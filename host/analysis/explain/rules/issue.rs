@@ -72,3 +72,71 @@ pub fn occupancy(step: &Step) -> Option<String> {
     }
     (!parts.is_empty()).then(|| format!("A thread takes other room: {}.", parts.join("; ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::explain::made::{made, said};
+
+    #[test]
+    fn cycles_are_instructions_times_waits_over_warps() {
+        let before = made(|_, _| {});
+        // A fifth fewer cycles with warps as many: instructions 150·0.8·20·0.125 to 150·20·0.1.
+        let now = made(|profile, _| {
+            profile.cycles = Some(120e6);
+            profile.stalls.insert("selected".into(), 0.125);
+        });
+        let says = said(issue, &before, &now).unwrap();
+        assert!(says.starts_with("Cycles, −20 %, are instructions, +0.0 %, times what"), "{says}");
+        assert!(
+            says.contains("between two, −20 %, over the warps that are active, +0.0 %"),
+            "{says}"
+        );
+        let back = said(issue, &now, &before).unwrap();
+        assert!(back.starts_with("Cycles, +25 %") && back.contains("between two, +25 %"), "{back}");
+        assert_eq!(said(issue, &before, &before), None);
+        let older = made(|profile, _| profile.cycles = None);
+        assert_eq!(said(issue, &before, &older), None);
+    }
+
+    #[test]
+    fn the_wait_that_changed_most_is_named() {
+        let before = made(|_, _| {});
+        let now = made(|profile, _| {
+            profile.stalls.insert("selected".into(), 0.2);
+            profile.stalls.insert("long_scoreboard".into(), 0.2);
+        });
+        let says = said(waits, &before, &now).unwrap();
+        assert_eq!(
+            says,
+            "A warp waits 5.0 cycles between two instructions, before 10.0; most of the change is \
+             long scoreboard, 5.0 → 1.0."
+        );
+        let back = said(waits, &now, &before).unwrap();
+        assert!(
+            back.contains("before 5.0") && back.contains("long scoreboard, 1.0 → 5.0"),
+            "{back}"
+        );
+        assert_eq!(said(waits, &before, &before), None);
+        let older = made(|profile, _| profile.stalls.clear());
+        assert_eq!(said(waits, &before, &older), None);
+        assert_eq!(said(waits, &older, &before), None);
+    }
+
+    #[test]
+    fn registers_and_warps_go_together() {
+        let before = made(|_, _| {});
+        let room = |registers, warps, local| {
+            made(|_, measured| {
+                measured.registers = Some(registers);
+                measured.warps_per_sm = Some(warps);
+                measured.local_bytes = Some(local);
+            })
+        };
+        let says = |now| said(occupancy, &before, &now).unwrap();
+        assert!(says(room(80, 20, 0)).ends_with("64 → 80 registers, and 24 → 20 warps fit."));
+        assert!(says(room(60, 24, 0)).ends_with("64 → 60 registers, 24 warps fit as before."));
+        assert!(says(room(64, 32, 8)).ends_with("24 → 32 warps fit; 0 → 8 bytes of local memory."));
+        assert_eq!(said(occupancy, &before, &room(64, 24, 0)), None);
+    }
+}

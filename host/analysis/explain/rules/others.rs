@@ -47,3 +47,57 @@ pub fn published(step: &Step) -> Option<String> {
     };
     Some(format!("Published ({}): {}; {way}.", published.by, change(there)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::explain::made::{ceilings, made, said, state, step, times};
+    use crate::analysis::explain::step::{PublishedStep, Told};
+
+    #[test]
+    fn energy_is_told_where_it_was_measured() {
+        let before = made(|_, _| {});
+        let now = made(|_, measured| {
+            measured.energy_j = Some(45.0);
+            measured.state = Some(state(1500.0, 700.0));
+        });
+        let less = "A calculation takes 45.0 J at 700 W, before 60.0 J at 600 W: −25 %.";
+        assert_eq!(said(energy, &before, &now).unwrap(), less);
+        assert!(said(energy, &now, &before).unwrap().ends_with("+33 %."));
+        let older = made(|_, measured| (measured.energy_j, measured.state) = (None, None));
+        assert_eq!(said(energy, &before, &older), None);
+        let alone = said(energy, &older, &now).unwrap();
+        assert_eq!(alone, "A calculation takes 45.0 J at 700 W.");
+    }
+
+    #[test]
+    fn what_bounds_is_of_the_version_alone() {
+        let before = made(|profile, _| profile.fp64_pipe_percent = Some(95.0));
+        let now = made(|_, _| {});
+        assert!(said(bound, &before, &now).unwrap().contains("near the FP64 pipe, 70 % used"));
+        assert!(said(bound, &now, &before).unwrap().contains("bound by the FP64 pipe, 95 % used"));
+        let mut none = made(|_, _| {});
+        none.profile = None;
+        assert_eq!(said(bound, &now, &none), None);
+    }
+
+    #[test]
+    fn steps_may_go_the_other_way_than_published() {
+        let told = |time_s| Told { time_s: Some(time_s), ..Told::default() };
+        let says = |here: f64, there: f64| {
+            let (before, now) = (made(|_, _| {}), made(|_, own| own.times = times(here)));
+            let ceilings = ceilings();
+            let mut step = step(&before, &now, &ceilings);
+            let by = "the paper, one V100".into();
+            step.published = Some(PublishedStep { by, before: Some(told(1.0)), now: told(there) });
+            published(&step).unwrap()
+        };
+        assert!(says(0.08, 0.9).ends_with("(the paper, one V100): −10 %; as here."));
+        assert!(says(0.12, 1.2).ends_with("+20 %; as here."));
+        assert!(says(0.12, 0.9).ends_with("−10 %; here it goes the other way."));
+        assert!(says(0.08, 1.2).ends_with("+20 %; here it goes the other way."));
+        assert!(says(0.1, 0.9).ends_with("here it makes no difference."));
+        let (before, now) = (made(|_, _| {}), made(|_, _| {}));
+        assert_eq!(said(published, &before, &now), None);
+    }
+}

@@ -71,3 +71,79 @@ pub fn clock(step: &Step) -> Option<String> {
 fn milliseconds(seconds: f64) -> String {
     format!("{} ms", crate::analysis::explain::digits(seconds * 1e3))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::explain::made::{Made, made, said, state, times};
+    use crate::record::times::{Spread, Times};
+
+    /// A version with this time in milliseconds and this clock in MHz.
+    fn at(ms: f64, mhz: f64) -> Made {
+        made(|_, measured| {
+            measured.times = times(ms * 1e-3);
+            measured.cycles = Some(ms * 1e-3 * mhz * 1e6);
+            measured.state = Some(state(mhz, 600.0));
+        })
+    }
+
+    #[test]
+    fn times_that_overlap_are_noise() {
+        let (slow, fast, near) = (at(100.0, 1500.0), at(80.0, 1500.0), at(101.0, 1500.0));
+        let down = said(time, &slow, &fast).unwrap();
+        assert_eq!(down, "v1 takes 80.0 ms for the 100 ms of v0: −20 %, more than the noise.");
+        assert!(said(time, &fast, &slow).unwrap().contains("+25 %, more than the noise"));
+        for (a, b) in [(&slow, &near), (&near, &slow)] {
+            assert!(said(time, a, b).unwrap().contains("no more than the noise"));
+        }
+        let twice = made(|_, measured| measured.times = Times::of(vec![0.1, 0.2]));
+        assert!(!said(time, &twice, &slow).unwrap().contains("noise"));
+        // The interval counts where there is one.
+        let sure = made(|_, measured| {
+            measured.times = times(0.1);
+            let spread = measured.times.spread();
+            measured.spread = Some(Spread { interval_s: Some([0.0999, 0.1001]), ..spread });
+        });
+        let apart = said(time, &sure, &at(101.5, 1500.0)).unwrap();
+        assert!(apart.ends_with("+1.5 %, more than the noise."), "{apart}");
+    }
+
+    #[test]
+    fn cycles_and_clock_share_the_change() {
+        let before = at(100.0, 1500.0);
+        let says = |ms, mhz| said(clock, &before, &at(ms, mhz)).unwrap();
+        assert!(says(80.0, 1500.0).starts_with("All of it is cycles, −20 %; the clock stays"));
+        assert!(says(80.0, 1875.0).starts_with("The cycles are the same"));
+        assert!(says(80.0, 1875.0).contains("the clock, +25 % (1500 → 1875 MHz)"));
+        // 0.8 = 0.894², a half each.
+        assert!(
+            says(80.0, 1677.0)
+                .starts_with("50 % of it is cycles, −11 %, the rest the clock, +12 %")
+        );
+        let back = says(90.0, 1200.0);
+        assert!(back.starts_with("Cycles alone would make it −28 %; the clock, −20 %"), "{back}");
+        assert!(back.contains("takes 68 % of that back"), "{back}");
+        assert!(says(110.0, 1200.0).contains("outweighs that"));
+        assert!(says(101.0, 1500.0).starts_with("Neither cycles"));
+        let slower = says(125.0, 1350.0);
+        assert!(
+            slower.starts_with("53 % of it is cycles, +12 %, the rest the clock, −10"),
+            "{slower}"
+        );
+    }
+
+    #[test]
+    fn without_clocks_nothing_is_said_of_them() {
+        let before = at(100.0, 1500.0);
+        let unknown = made(|profile, measured| {
+            (profile.cycles, measured.cycles, measured.state) = (None, None, None);
+        });
+        assert_eq!(said(clock, &before, &unknown), None);
+        assert_eq!(said(clock, &unknown, &before), None);
+        let broken = made(|_, measured| measured.cycles = Some(f64::NAN));
+        assert_eq!(said(clock, &before, &broken), None);
+        // The profiler's cycles, where the run has none.
+        let counted = made(|_, measured| (measured.cycles, measured.state) = (None, None));
+        assert!(said(clock, &before, &counted).unwrap().starts_with("Neither cycles"));
+    }
+}
