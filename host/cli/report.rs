@@ -1,14 +1,17 @@
-//! `gpp report`: one page of stored profiles; nothing runs.
+//! `gpp report`: one page of stored records; nothing runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::ReportArgs;
 use crate::analysis::table1;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::experiments::profile::folder::Records;
 use crate::process::output::{check, print, replace, require_name};
-use crate::render::html;
+use crate::record::race::Race;
+use crate::record::run::Run;
+use crate::record::{self, Record};
+use crate::render::html::{self, Page, Processor};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(output) = &args.output {
@@ -20,14 +23,63 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for section in &mut sections {
         table1::rate_by(&mut section.rows, &records.profiles);
     }
+    let comparison = named(args.compare.as_deref())?;
+    let scale = match named(args.scale.as_deref())? {
+        None => records.scale()?,
+        named => named,
+    };
+    let processor = args.processor.as_deref().map(Owned::read).transpose()?;
 
     let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
-    let inputs = records.files();
+    let mut inputs = records.files();
+    inputs.extend(args.compare.iter().chain(&args.scale).cloned());
+    inputs.extend(processor.iter().flat_map(Owned::files));
     check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let scale = records.scale()?;
-    let page = html::page(&run, &sections, &records.profiles, &records.ceilings, scale.as_ref())
+    let page = Page {
+        run: &run,
+        sections: &sections,
+        profiles: &records.profiles,
+        ceilings: &records.ceilings,
+        comparison: comparison.as_ref(),
+        processor: processor.as_ref().map(Owned::shown),
+        scale: scale.as_ref(),
+    };
+    let page = html::page(&page)
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
     replace(&output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The record of a file that a flag may name.
+fn named<R: Record>(path: Option<&Path>) -> Result<Option<R>> {
+    path.map(record::read).transpose()
+}
+
+/// The records of a processor's journey.
+struct Owned {
+    records: Records,
+    run: Run,
+    race: Option<(PathBuf, Race)>,
+}
+
+impl Owned {
+    fn read(dir: &Path) -> Result<Owned> {
+        let records = Records::load(dir)?;
+        Ok(Owned { run: records.run()?, race: records.race(dir)?, records })
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let race = self.race.iter().map(|(path, _)| path.clone());
+        self.records.files().into_iter().chain(race).collect()
+    }
+
+    fn shown(&self) -> Processor<'_> {
+        Processor {
+            run: &self.run,
+            profiles: &self.records.profiles,
+            ceilings: &self.records.ceilings,
+            race: self.race.as_ref().map(|(_, race)| race),
+        }
+    }
 }

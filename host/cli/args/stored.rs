@@ -80,6 +80,20 @@ pub struct ReportArgs {
     /// The page; by default report.html in the folder of the records
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+
+    /// Show the comparison with CUDA C++ that `gpp compare --json` wrote
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub compare: Option<PathBuf>,
+
+    /// Show a processor's journey: the folder of its profiles, or the one above it, with race.json in
+    /// either where `gpp compare --device cpu --json` wrote it there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub processor: Option<PathBuf>,
+
+    /// Show the scaling that `gpp scale --json` wrote; by default scale.json in the folder of the
+    /// records, if it is there
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scale: Option<PathBuf>,
 }
 
 /// Arguments of `figures`.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
+use crate::record::race::Race;
 use crate::record::run::Run;
 use crate::record::scale::Scale;
 use crate::record::{self, text};
@@ -20,6 +21,9 @@ pub const RUN: &str = "run.json";
 
 /// The file of a scaling over devices in a folder of profiles; there need be none.
 pub const SCALE: &str = "scale.json";
+
+/// The file of a race against Fortran in a processor's folder of profiles or above it; there need be none.
+pub const RACE: &str = "race.json";
 
 /// One system's profiles and the ceilings of their device.
 pub struct Records {
@@ -71,6 +75,17 @@ impl Records {
         let scale: Scale = record::read(&path)?;
         self.require_same(&path, &scale.system.name)?;
         Ok(Some(scale))
+    }
+
+    /// The race against Fortran beside the profiles or in the folder above, which `dir` may name.
+    ///
+    /// # Errors
+    /// [`crate::error::RecordError`].
+    pub fn race(&self, dir: &Path) -> Result<Option<(PathBuf, Race)>> {
+        let mut places = [self.folder.as_path(), dir].map(|folder| folder.join(RACE)).into_iter();
+        let Some(path) = places.find(|path| path.exists()) else { return Ok(None) };
+        let race = record::read(&path)?;
+        Ok(Some((path, race)))
     }
 
     fn require_same(&self, path: &Path, of: &str) -> Result<()> {

@@ -1,12 +1,20 @@
-//! The report: one self-contained page. Everything in it comes from stored records.
+//! The report: one self-contained page. Everything in it comes from stored records, and all of it is there
+//! without the script, which adds: a version highlighted wherever it stands, what is shown, guesses.
 
+mod cards;
 mod counts;
 mod device;
+mod frame;
+mod guess;
 mod lines;
+mod measured;
+mod parity;
+mod processor;
 mod scale;
+mod sheet;
 mod stalls;
+mod summary;
 mod times;
-mod versions;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -14,88 +22,143 @@ use crate::analysis::roofline::FIGURES;
 use crate::analysis::table1::Section;
 use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
+use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
+use crate::record::race::Race;
 use crate::record::run::Run;
 use crate::record::scale::Scale;
 use crate::render::chart;
 
-const STYLE: &str = "
-:root { color-scheme: light }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1c232b; margin: 0 auto; padding: 1rem;
-       max-width: 64rem }
-h1 { font-size: 1.6rem; line-height: 1.2 } h2 { margin-top: 2.5rem; font-size: 1.25rem }
-.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .85rem }
-td, th { padding: .2rem .55rem; text-align: right; border-bottom: 1px solid #dde3ea;
-         white-space: nowrap; vertical-align: top }
-td:first-child, th:first-child, .left { text-align: left }
-.wrap { white-space: normal; min-width: 14rem; text-align: left }
-code { font-size: .8rem } pre { background: #f2f5f8; padding: .7rem; overflow-x: auto }
-svg { max-width: 100%; height: auto } .note { color: #56616d; font-size: .9rem }
-.stack { display: flex; height: 1.1rem; min-width: 16rem } .stack span { display: block }
-";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
-/// The page of one run and its profiles, and of a scaling over devices where there is one.
+/// The records that a page shows.
+pub struct Page<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its tables.
+    pub sections: &'a [Section],
+    /// The profiles of its versions.
+    pub profiles: &'a [Profile],
+    /// The device's ceilings.
+    pub ceilings: &'a Ceilings,
+    /// The same versions against CUDA C++.
+    pub comparison: Option<&'a Comparison>,
+    /// The processor's journey.
+    pub processor: Option<Processor<'a>>,
+    /// A scaling over devices, which is rated.
+    pub scale: Option<&'a Scale>,
+}
+
+/// The records of a processor's journey.
+pub struct Processor<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The profiles of its versions.
+    pub profiles: &'a [Profile],
+    /// The processor's ceilings.
+    pub ceilings: &'a Ceilings,
+    /// The best of them against Fortran.
+    pub race: Option<&'a Race>,
+}
+
+/// A section and its line in the contents; one without a body vanishes.
+struct Part {
+    id: &'static str,
+    title: String,
+    body: Markup,
+}
+
+/// The page.
 ///
 /// # Errors
 /// What a chart could not draw.
-pub fn page(
-    run: &Run,
-    sections: &[Section],
-    profiles: &[Profile],
-    ceilings: &Ceilings,
-    scale: Option<&Scale>,
-) -> Result<String, ChartError> {
-    let title = format!("GPP on {}: {}", ceilings.device, run.system.name);
-    let mut figures = Vec::new();
-    for figure in FIGURES {
-        let shown = figure.of(profiles);
-        if !shown.is_empty() {
-            let title = figure.title(&shown);
-            figures.push((title.clone(), chart::svg(&title, &shown, ceilings)?));
-        }
-    }
+pub fn page(page: &Page) -> Result<String, ChartError> {
+    let title = format!("GPP on {}: {}", page.ceilings.device, page.run.system.name);
+    let steps = frame::steps(page);
+    let parts = parts(page, &steps)?;
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                h1 { (title) }
-                p {
-                    "BerkeleyGW's General Plasmon Pole kernel in Rust, version by version, beside "
-                    "the figures that the paper “8 Steps to 3.7 TFLOP/s on NVIDIA V100 GPU” "
-                    "(arXiv 2008.11326) published for one V100."
+                a .skip href="#main" { "To the figures" }
+                (summary::summary(page, &title))
+                div .frame {
+                    aside { (frame::contents(&parts, &steps)) (frame::controls(page)) }
+                    main #main {
+                        @for part in &parts { section id=(part.id) { (part.body) } }
+                    }
                 }
-                (device::device(run, ceilings))
-                @for section in sections {
-                    (times::times(section))
-                    (times::speed_ups(section))
-                }
-                (times::published_beside(sections))
-                (versions::versions(profiles, ceilings, run))
-                (counts::counts(profiles, ceilings))
-                (counts::instructions(profiles))
-                h2 { "Rooflines" }
-                p .note {
-                    "Operations are those that the hardware counted, a fused one being two; "
-                    "intensity is operations for each byte moved at a level. Rest the pointer on "
-                    "a dot for its figures."
-                }
-                @for (title, svg) in &figures {
-                    figure { figcaption { (title) } (PreEscaped(svg)) }
-                }
-                (stalls::stalls(profiles))
-                (lines::source_lines(profiles))
-                @if let Some(scale) = scale { (scale::scale(scale)) }
-                (reproduce(&run.system.name))
+                (frame::kept())
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
     Ok(markup.into_string())
+}
+
+/// All sections that have something to show.
+fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
+    let Page { run, sections, profiles, ceilings, .. } = *page;
+    let none = || html! {};
+    let part = |id, title: &str, body| Part { id, title: title.into(), body };
+    let mut parts = vec![part("steps", "Step by step", cards::cards(page, steps))];
+    for (id, section) in
+        ["times", "times-2", "times-3", "times-4", "times-5"].into_iter().zip(sections)
+    {
+        parts.push(part(id, &times::heading(section), times::times(section)));
+    }
+    let processor = page.processor.as_ref().map(processor::processor).transpose()?;
+    parts.extend([
+        part("published", "What else was published", times::published_beside(sections)),
+        part("measured", "Clock, power, error", measured::measured(run)),
+        part("rooflines", "Rooflines", rooflines(profiles, ceilings)?),
+        part(
+            "operations",
+            "Operations",
+            html! {
+                (counts::counts(profiles, ceilings)) (counts::instructions(profiles))
+            },
+        ),
+        part("stalls", "Why warps wait", stalls::Stalls::of(profiles).all()),
+        part("lines", "Source lines", lines::source_lines(profiles)),
+        part("parity", "Beside CUDA C++", page.comparison.map_or_else(none, parity::parity)),
+        part("processor", "On a processor", processor.unwrap_or_else(none)),
+        part("scaling", "Scaling", page.scale.map_or_else(none, scale::scale)),
+        part("device", "Device and ceilings", device::device(run, ceilings)),
+        part("reproduce", "How to reproduce it", reproduce(&run.system.name)),
+    ]);
+    parts.retain(|part| !part.body.0.is_empty());
+    Ok(parts)
+}
+
+fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartError> {
+    Ok(html! {
+        h2 { "Rooflines" }
+        p .note {
+            "Operations are those that the hardware counted, a fused one being two; intensity is "
+            "operations for each byte moved at a level. Rest the pointer on a dot, or come to it by "
+            "keyboard, for its figures."
+        }
+        (figures(profiles, ceilings)?)
+    })
+}
+
+/// The charts of all figures that have profiles here; narrow screens scroll them.
+fn figures(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartError> {
+    let shown = FIGURES.iter().map(|figure| (figure, figure.of(profiles)));
+    let drawn = shown
+        .filter(|(_, shown)| !shown.is_empty())
+        .map(|(figure, shown)| chart::svg(&figure.title(&shown), &shown, ceilings));
+    let drawn: Vec<String> = drawn.collect::<Result<_, ChartError>>()?;
+    Ok(html! { @for svg in &drawn { figure { div .scroll { (PreEscaped(svg)) } } } })
 }
 
 fn reproduce(name: &str) -> Markup {

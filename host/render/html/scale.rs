@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::sheet::Sheet;
 use crate::record::scale::Scale;
 use crate::render::results;
 use crate::render::scale::{Cells, constants, points, predicted};
@@ -28,10 +29,9 @@ pub(super) fn scale(scale: &Scale) -> Markup {
 }
 
 fn cells(of: &Cells) -> Markup {
-    html! {
-        div .scroll { table {
-            tr { @for heading in &of.headings { th { (heading) } } }
-            @for row in &of.rows { tr { @for cell in row { td { (cell) } } } }
-        } }
+    let mut sheet = Sheet::new(&of.headings);
+    for row in &of.rows {
+        sheet.push(None, row.clone());
     }
+    sheet.markup()
 }

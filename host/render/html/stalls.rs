@@ -1,50 +1,128 @@
-//! Why warps wait.
+//! Why warps wait: a colour for each reason, over all versions.
 
 use maud::{Markup, html};
 
+use super::sheet::named;
 use crate::record::profile::Profile;
 
-/// Colours of the stall reasons, most frequent first.
-const COLORS: [&str; 7] =
-    ["#1f5fbf", "#c96a00", "#1f8a4c", "#a01e3c", "#6b4fa0", "#0e8a94", "#8a8f98"];
+/// Reasons to wait, and what for; the style has a colour for each.
+const REASONS: [(&str, &str); 15] = [
+    ("long_scoreboard", "data of L1, L2 or memory"),
+    ("wait", "the fixed time until the instruction before is through"),
+    ("math_pipe_throttle", "the pipe that it needs, FP64 here, is busy"),
+    ("short_scoreboard", "shared memory, or a root or reciprocal to start from"),
+    ("dispatch_stall", "the dispatcher is busy"),
+    ("branch_resolving", "where a branch leads"),
+    ("barrier", "other warps of its block"),
+    ("lg_throttle", "room in the queue to L1"),
+    ("mio_throttle", "room in the queue to shared memory"),
+    ("tex_throttle", "room in the queue to the texture unit"),
+    ("imc_miss", "constant memory"),
+    ("no_instruction", "the next instruction itself"),
+    ("drain", "its last stores, at its end"),
+    ("membar", "its stores to be seen by others"),
+    ("sleeping", "it sleeps"),
+];
 
-pub(super) fn stalls(profiles: &[Profile]) -> Markup {
-    let named: Vec<&Profile> = profiles.iter().filter(|p| !p.stalls.is_empty()).collect();
-    html! {
-        @if !named.is_empty() {
-            h2 { "Why warps wait" }
-            div .scroll { table {
-                tr { th { "version" } th .left { "share of the cycles between two instructions" }
-                     th .left { "reasons" } }
-                @for profile in named {
-                    @let reasons = ordered_stalls(profile);
-                    tr {
-                        td { (profile.version) }
-                        td .left { div .stack {
-                            @for (at, (reason, share)) in reasons.iter().enumerate() {
-                                span title=(format!("{reason}: {:.1} %", share * 100.0))
-                                    style=(format!("width:{:.2}%;background:{}", share * 100.0,
-                                                   COLORS[at.min(COLORS.len() - 1)])) {}
-                            }
-                        } }
-                        td .wrap {
-                            @for (at, (reason, share)) in reasons.iter().take(4).enumerate() {
-                                span style=(format!("color:{}", COLORS[at])) {
-                                    (reason.replace('_', " "))
-                                }
-                                (format!(" {:.0} % ", share * 100.0))
-                            }
-                        }
+/// What a warp does that waits for nothing.
+const ELIGIBLE: [(&str, &str); 2] =
+    [("selected", "it issues"), ("not_selected", "it could issue, and another does")];
+
+/// Reasons that no version has a larger share of stand together.
+const TOLD: f64 = 0.01;
+
+/// The stalls of some profiles, and the reasons that stand for themselves in them.
+pub(super) struct Stalls<'a> {
+    profiles: Vec<&'a Profile>,
+    told: Vec<(&'static str, &'static str)>,
+}
+
+impl<'a> Stalls<'a> {
+    /// Of the profiles that tell of stalls.
+    pub(super) fn of(profiles: &'a [Profile]) -> Stalls<'a> {
+        let profiles: Vec<&Profile> = profiles.iter().filter(|p| !p.stalls.is_empty()).collect();
+        let most = |reason: &str| profiles.iter().map(|p| share(p, reason)).fold(0.0, f64::max);
+        let told = REASONS.into_iter().filter(|(reason, _)| most(reason) >= TOLD).collect();
+        Stalls { profiles, told }
+    }
+
+    /// All of them, with the legend.
+    pub(super) fn all(&self) -> Markup {
+        html! {
+            @if !self.profiles.is_empty() {
+                h2 { "Why warps wait" }
+                p .note {
+                    "Of the cycles between two instructions of a warp, the share that it spent on each "
+                    "reason. Grey, apart: it was eligible and waited for nothing."
+                }
+                ul .legend {
+                    @for (reason, what) in self.told.iter().chain(&ELIGIBLE) {
+                        li { span .key.(class(reason)) {} b { (spaced(reason)) } " " (what) }
+                    }
+                    @if self.profiles.iter().any(|profile| self.others(profile) > 0.0) {
+                        li { span .key.s-others {} b { "others" } " each below "
+                             (format!("{:.0} %", TOLD * 100.0)) }
                     }
                 }
-            } }
+                div .stalls { @for profile in &self.profiles { (self.bar(profile)) } }
+            }
         }
+    }
+
+    /// The bars of some versions.
+    pub(super) fn beside<'v>(&self, versions: impl Iterator<Item = &'v str>) -> Markup {
+        let of = |id| self.profiles.iter().find(|profile| profile.version == id);
+        html! { div .stalls { @for profile in versions.filter_map(of) { (self.bar(profile)) } } }
+    }
+
+    fn bar(&self, profile: &Profile) -> Markup {
+        let part = |reason: &str, share: f64| {
+            html! {
+                @if share > 0.0 {
+                    span .(class(reason)) style=(format!("width:{:.2}%", share * 100.0))
+                        title=(format!("{}: {:.1} %", spaced(reason), share * 100.0)) {}
+                }
+            }
+        };
+        let mut most: Vec<(&str, f64)> =
+            self.told.iter().map(|(reason, _)| (*reason, share(profile, reason))).collect();
+        most.sort_by(|a, b| b.1.total_cmp(&a.1));
+        html! {
+            div .stall data-version=(profile.version) {
+                (named(Some(&profile.version), &profile.version))
+                div .stack {
+                    @for (reason, _) in &self.told { (part(reason, share(profile, reason))) }
+                    (part("others", self.others(profile)))
+                    span .gap {}
+                    @for (reason, _) in ELIGIBLE { (part(reason, share(profile, reason))) }
+                }
+                span .most {
+                    @for (reason, share) in most.iter().take(3).filter(|(_, share)| *share >= TOLD) {
+                        span { span .key.(class(reason)) {} (spaced(reason))
+                               (format!(" {:.0} %", share * 100.0)) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The share of what has no colour of its own here.
+    fn others(&self, profile: &Profile) -> f64 {
+        let told = self.told.iter().chain(&ELIGIBLE);
+        let is_told = |reason: &str| told.clone().any(|(known, _)| *known == reason);
+        let untold = profile.stalls.iter().filter(|(reason, _)| !is_told(reason));
+        untold.map(|(_, share)| share).sum()
     }
 }
 
-fn ordered_stalls(profile: &Profile) -> Vec<(&str, f64)> {
-    let mut reasons: Vec<(&str, f64)> =
-        profile.stalls.iter().map(|(reason, share)| (reason.as_str(), *share)).collect();
-    reasons.sort_by(|a, b| b.1.total_cmp(&a.1));
-    reasons
+fn share(profile: &Profile, reason: &str) -> f64 {
+    profile.stalls.get(reason).copied().unwrap_or(0.0)
+}
+
+fn class(reason: &str) -> String {
+    format!("s-{reason}")
+}
+
+fn spaced(reason: &str) -> String {
+    reason.replace('_', " ")
 }

@@ -1,0 +1,94 @@
+//! The processor's journey: its own versions, and the race against Fortran.
+
+use maud::{Markup, html};
+
+use super::sheet::Sheet;
+use super::{Processor, figures};
+use crate::analysis::bounds::verdict;
+use crate::analysis::race::rated;
+use crate::analysis::speed_ups::over_baseline;
+use crate::catalogue;
+use crate::error::ChartError;
+use crate::record::race::{Race, Side};
+use crate::render::results;
+use crate::render::table::{or_dash, outcome};
+
+pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
+    let Processor { run, profiles, ceilings, race } = of;
+    let (baseline, over) = over_baseline(&run.results);
+    let headings = [
+        "version",
+        "what it changes",
+        "median [ms]",
+        "σ",
+        "",
+        "threads",
+        "vectors",
+        "rel. error",
+        "what bounds it",
+    ];
+    let mut headings = headings.map(str::to_string);
+    headings[4] = format!("over {baseline}");
+    let mut sheet = Sheet::new(&headings).words([1, 8]).anchors();
+    for (result, over) in run.results.iter().zip(over) {
+        let profile = profiles.iter().find(|profile| profile.version == result.version);
+        let listed = catalogue::find(&result.version);
+        let cells = vec![
+            result.version.clone(),
+            or_dash(listed.map(|listed| listed.version.change)),
+            format!("{:.2}", result.times.median * 1e3),
+            or_dash(result.times.relative_sigma().map(|sigma| format!("{:.1} %", sigma * 100.0))),
+            or_dash(over.map(|ratio| format!("{ratio:.2}×"))),
+            or_dash(result.threads.map(|threads| threads.count)),
+            or_dash(result.simd.clone()),
+            or_dash(result.verification.max_rel_error.map(|error| format!("{error:.1e}"))),
+            or_dash(profile.map(|profile| verdict(profile, ceilings, Some(result)).to_string())),
+        ];
+        sheet.push(Some(&result.version), cells);
+    }
+    let figures = figures(profiles, ceilings)?;
+    Ok(html! {
+        h2 { "On a processor" }
+        p { (results::system(&run.system)) ", on " (run.head.device.name) "." }
+        (sheet.markup())
+        (figures)
+        @if let Some(race) = race { (fortran(race)) }
+    })
+}
+
+/// Versions and builds of the yardstick in Fortran.
+fn fortran(race: &Race) -> Markup {
+    let race = rated(race);
+    let headings = [
+        "build or version",
+        "system",
+        "by",
+        "threads",
+        "time [ms]",
+        "ns/term",
+        "× fastest Fortran",
+        "rel. error",
+        "verified",
+    ];
+    let mut sheet = Sheet::new(&headings);
+    for racer in &race.racers {
+        let ours = racer.side == Side::Rust;
+        let cells = vec![
+            racer.name.clone(),
+            racer.system.clone(),
+            if ours { "Rust" } else { "Fortran" }.into(),
+            racer.threads.to_string(),
+            format!("{:.2}", racer.times.median * 1e3),
+            format!("{:.3}", racer.ns_per_term),
+            or_dash(racer.over_fortran.map(|ratio| format!("{ratio:.2}×"))),
+            or_dash(racer.max_rel_error.map(|error| format!("{error:.1e}"))),
+            outcome(racer.outcome).into(),
+        ];
+        sheet.push(ours.then_some(racer.name.as_str()), cells);
+    }
+    html! {
+        h3 { "Beside Fortran" }
+        (sheet.markup())
+        p .note { (race.yardstick) ", on " (race.head.device.name) ", in turn on the same arrays." }
+    }
+}

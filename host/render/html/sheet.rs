@@ -1,0 +1,73 @@
+//! Tables of the page.
+
+use maud::{Markup, html};
+
+/// A table whose rows may be of versions: these lead to the version's card and are highlighted with it.
+pub(super) struct Sheet<'a> {
+    headings: Vec<String>,
+    rows: Vec<(Option<&'a str>, Vec<String>)>,
+    words: Vec<usize>,
+    anchors: bool,
+}
+
+/// What a cell without a value holds.
+const NONE: &str = "–";
+
+impl<'a> Sheet<'a> {
+    /// A table without rows.
+    pub(super) fn new(headings: &[impl ToString]) -> Sheet<'a> {
+        let headings = headings.iter().map(ToString::to_string).collect();
+        Sheet { headings, rows: Vec::new(), words: Vec::new(), anchors: false }
+    }
+
+    /// Has these columns wrap, as words do.
+    pub(super) fn words(mut self, columns: impl IntoIterator<Item = usize>) -> Sheet<'a> {
+        self.words.extend(columns);
+        self
+    }
+
+    /// Has links to a version lead to its row here, where it has no card.
+    pub(super) fn anchors(mut self) -> Sheet<'a> {
+        self.anchors = true;
+        self
+    }
+
+    /// Takes a row in, of a version where it is of one.
+    pub(super) fn push(&mut self, version: Option<&'a str>, cells: Vec<String>) {
+        self.rows.push((version, cells));
+    }
+
+    /// The table without the columns in which no row has a value; nothing where it has no rows.
+    pub(super) fn markup(&self) -> Markup {
+        let filled = |at: usize| self.rows.iter().any(|(_, cells)| cells[at] != NONE);
+        let columns: Vec<usize> = (0..self.headings.len()).filter(|&at| filled(at)).collect();
+        html! {
+            @if !self.rows.is_empty() {
+                div .scroll { table {
+                    thead { tr { @for &at in &columns {
+                        th scope="col" .left[self.words.contains(&at)] { (self.headings[at]) }
+                    } } }
+                    tbody { @for (version, cells) in &self.rows {
+                        tr id=[version.filter(|_| self.anchors)] data-version=[version] { @for (place, &at) in columns.iter().enumerate() {
+                            @if place == 0 {
+                                th scope="row" { (named(*version, &cells[at])) }
+                            } @else {
+                                td .wrap[self.words.contains(&at)] { (cells[at]) }
+                            }
+                        } }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+/// A version's name, leading to its card; a text that names none as it is.
+pub(super) fn named(version: Option<&str>, text: &str) -> Markup {
+    html! {
+        @match version {
+            Some(version) => a href=(format!("#{version}")) { (text) },
+            None => (text),
+        }
+    }
+}
