@@ -1,0 +1,119 @@
+//! A browser without a window, and what a script in the page finds.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+
+/// How a page is looked at.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// Width in pixels.
+    pub width: u32,
+    /// Whether the reader likes it dark.
+    pub dark: bool,
+}
+
+/// What a browser without a window is called.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Milliseconds of the page's own clock that its scripts get.
+const BUDGET: u32 = 20_000;
+
+/// A browser.
+#[derive(Clone, Copy, Default)]
+pub struct Browser(&'static str);
+
+impl Browser {
+    /// The one that is installed.
+    pub fn find() -> Option<Browser> {
+        let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+        NAMES.into_iter().find(runs).map(Browser)
+    }
+
+    /// What a script finds in the page: it is the body of a function whose value is told as JSON.
+    ///
+    /// # Errors
+    /// What went wrong in the browser or in the script.
+    pub fn find_in(&self, page: &str, view: View, script: &str) -> Result<Value, Failed> {
+        let dir = tempfile::tempdir()?;
+        let asked = format!(
+            "<script>addEventListener('load', async () => {{\n\
+             let told;\n\
+             try {{ told = {{ found: await (async () => {{ {script} }})() }} }}\n\
+             catch (error) {{ told = {{ error: String(error && error.stack || error) }} }}\n\
+             parent.postMessage(JSON.stringify(told), '*');\n}});</script></body>"
+        );
+        self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view, "", 900)?;
+        let dom = self.open(dir.path(), view, 900, "--dump-dom")?;
+        let text =
+            dom.split_once("<pre id=\"told\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+        let text = text.ok_or_else(|| format!("the page told nothing: {dom:.300}"))?.0;
+        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        let told: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
+        match told.get("error") {
+            Some(error) => Err(format!("{error}").into()),
+            None => Ok(told["found"].clone()),
+        }
+    }
+
+    /// A picture of so many pixels of the page, from the place that a fragment leads to.
+    ///
+    /// # Errors
+    /// What went wrong in the browser.
+    pub fn picture(
+        &self,
+        page: &str,
+        view: View,
+        place: &str,
+        height: u32,
+        to: &Path,
+    ) -> Result<(), Failed> {
+        let dir = tempfile::tempdir()?;
+        self.frame(dir.path(), page, view, place, height)?;
+        self.open(dir.path(), view, height, &format!("--screenshot={}", to.display()))?;
+        match to.metadata() {
+            Ok(file) if file.len() > 10_000 => Ok(()),
+            _ => Err(format!("{} is no picture", to.display()).into()),
+        }
+    }
+
+    /// A page of that width in another, since a browser's window cannot be as narrow as a phone.
+    fn frame(
+        &self,
+        dir: &Path,
+        page: &str,
+        view: View,
+        place: &str,
+        height: u32,
+    ) -> Result<(), Failed> {
+        let width = view.width;
+        std::fs::write(dir.join("page.html"), page)?;
+        let outer = format!(
+            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
+             <style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>\
+             <iframe src='page.html{place}' width={width} height={height}></iframe><pre id=told hidden></pre>\
+             <script>addEventListener('message', (event) => {{\
+             const told = document.getElementById('told');\
+             told.removeAttribute('hidden'); told.textContent = event.data }})</script>"
+        );
+        Ok(std::fs::write(dir.join("outer.html"), outer)?)
+    }
+
+    fn open(&self, dir: &Path, view: View, height: u32, what: &str) -> Result<String, Failed> {
+        let profile: PathBuf = dir.join("profile");
+        let output = Command::new(self.0)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-sync", "--disable-quic", "--hide-scrollbars"])
+            .arg(format!("--window-size={},{height}", view.width.max(500)))
+            .arg(format!("--virtual-time-budget={BUDGET}"))
+            .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!view.dark)))
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(what)
+            .arg(format!("file://{}", dir.join("outer.html").display()))
+            .output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}

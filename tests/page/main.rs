@@ -1,0 +1,138 @@
+//! The page in a browser, at the width of a phone and of a desk, light and dark: nothing overlaps, is cut off
+//! or out of reach, and what its script adds works. With GPP_SCREENSHOTS set to a folder, pictures are kept
+//! there.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod browser;
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use browser::{Browser, View};
+use gpp::figures::archive::Archive;
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+/// Widths in pixels: a phone's and a desk's.
+const WIDTHS: [u32; 2] = [390, 1400];
+
+const LAYOUT: &str = include_str!("layout.js");
+const COLORS: &str = include_str!("colors.js");
+const DOTS: &str = include_str!("dots.js");
+const SCRIPT: &str = include_str!("script.js");
+const PLAIN: &str = include_str!("plain.js");
+
+fn main() {
+    let browser = Browser::find();
+    if browser.is_none() {
+        println!("no browser on this machine: the page is not opened");
+    }
+    let of = |name: String, test: fn(Browser, View) -> Result<(), Failed>, view: View| {
+        let run = move || test(browser.unwrap_or_default(), view);
+        Trial::test(name, run).with_ignored_flag(browser.is_none())
+    };
+    let mut trials = Vec::new();
+    for width in WIDTHS {
+        for dark in [false, true] {
+            let (view, tone) = (View { width, dark }, if dark { "dark" } else { "light" });
+            trials.push(of(format!("readable at {width} pixels, {tone}"), readable, view));
+            trials.push(of(format!("pictures at {width} pixels, {tone}"), pictures, view));
+        }
+        let view = View { width, dark: false };
+        trials.push(of(
+            format!("nothing overlaps or is cut off at {width} pixels"),
+            laid_out,
+            view,
+        ));
+        trials.push(of(format!("dots in reach at {width} pixels"), in_reach, view));
+        trials.push(of(format!("the script at {width} pixels"), script, view));
+        trials.push(of(format!("all figures without it at {width} pixels"), plain, view));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// The page of the archive with all that `gpp report` takes.
+fn page() -> &'static str {
+    static PAGE: OnceLock<String> = OnceLock::new();
+    PAGE.get_or_init(|| {
+        let archive = Archive::open(&common::repository("")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        let runs = |name: &str| common::repository("data/runs").join(name);
+        let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
+        command.args(["report", "--dir"]).arg(archive.path("si214"));
+        command.arg("--compare").arg(archive.path("compare.json"));
+        command.arg("--processor").arg(runs("cpu-2026-11-22"));
+        command.arg("--scale").arg(runs("h200x4-2026-11-22/scale-si510.json"));
+        command.arg("--output").arg(&path).assert().success();
+        std::fs::read_to_string(path).unwrap()
+    })
+}
+
+/// The page without its script.
+fn without_script() -> String {
+    let (before, rest) = page().split_once("<script>").expect("the page has a script");
+    let (_, after) = rest.split_once("</script>").expect("which ends");
+    format!("{before}{after}")
+}
+
+/// Has no problem, and looked at so many of each kind at least.
+fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
+    for (what, needed) in least {
+        let count = found[what].as_u64().unwrap_or(0);
+        if count < *needed {
+            return Err(format!("{count} {what} were looked at, not {needed}").into());
+        }
+    }
+    match found["problems"].as_array() {
+        Some(problems) if problems.is_empty() => Ok(()),
+        _ => Err(format!("{:#}", found["problems"]).into()),
+    }
+}
+
+fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
+    let found = browser.find_in(page(), view, LAYOUT)?;
+    none(&found, &[("charts", 6), ("names", 100), ("boxes", 500)])
+}
+
+fn readable(browser: Browser, view: View) -> Result<(), Failed> {
+    let found = browser.find_in(page(), view, COLORS)?;
+    none(&found, &[("texts", 1000)])?;
+    let paper = found["paper"].as_f64().unwrap_or(f64::NAN);
+    let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };
+    if !expected.contains(&paper) {
+        return Err(format!("the page's own luminance is {paper}").into());
+    }
+    Ok(())
+}
+
+fn in_reach(browser: Browser, view: View) -> Result<(), Failed> {
+    none(&browser.find_in(page(), view, DOTS)?, &[("dots", 42)])
+}
+
+fn script(browser: Browser, view: View) -> Result<(), Failed> {
+    none(&browser.find_in(page(), view, SCRIPT)?, &[("checks", 25)])
+}
+
+fn plain(browser: Browser, view: View) -> Result<(), Failed> {
+    none(&browser.find_in(&without_script(), view, PLAIN)?, &[("cards", 14), ("tables", 20)])
+}
+
+/// Pictures of the page as it opens and with all figures shown, at a version's card and at the charts.
+fn pictures(browser: Browser, view: View) -> Result<(), Failed> {
+    let kept = tempfile::tempdir()?;
+    let named = std::env::var_os("GPP_SCREENSHOTS");
+    let folder = named.as_deref().map_or(kept.path(), Path::new);
+    std::fs::create_dir_all(folder)?;
+    let tone = if view.dark { "dark" } else { "light" };
+    let height = if view.width < 500 { 844 } else { 1000 };
+    for (name, place, height) in
+        [("top", "", height), ("step", "#v4", height), ("charts", "#rooflines", height)]
+    {
+        let path = folder.join(format!("page-{name}-{}-{tone}.png", view.width));
+        browser.picture(page(), view, place, height, &path)?;
+    }
+    Ok(())
+}
