@@ -195,7 +195,16 @@ fn profiles_charts_and_the_page_of_a_journey() {
 
     let run = run_of("v0,talk");
     let ceilings = record::read(&stored.join("ceilings.json")).unwrap();
-    let page = html::page(&run, &sections(&run, None), &profiles, &ceilings, None).unwrap();
+    let page = html::page(&Page {
+        run: &run,
+        sections: &sections(&run, None),
+        profiles: &profiles,
+        ceilings: &ceilings,
+        comparison: None,
+        processor: None,
+        scale: None,
+    });
+    let page = page.unwrap();
     for part in ["<h2>Table I</h2>", "The talk’s table", "Speed-up over talk:V1", "talk, V100"] {
         assert!(page.contains(part), "{part}");
     }

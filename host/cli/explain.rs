@@ -121,7 +121,7 @@ fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathere
     });
     once.sort_by_key(|version| order::place(version.id()));
     let problem = source.load(progress)?;
-    let options = Options::new(&once, Repetition { warmup: 1, repeat: 5 });
+    let options = Options::new(&once, Repetition::exactly(1, 5));
     let setting = Setting::whole(&device, &problem);
     let run = run::run(&setting, &options, progress, |run| super::run::say_last(run, progress))?;
     if !run.passed() {
