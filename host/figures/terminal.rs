@@ -3,12 +3,16 @@
 use std::fmt::Write;
 
 use crate::record::run::Run;
-use crate::render::results::{results_table, system};
+use crate::render::results::{SPARE, results_table, system};
+use crate::render::table::fit;
 
 /// Pixels of a letter, of a line, and around both.
 const LETTER: f64 = 8.43;
 const LINE: usize = 18;
 const MARGIN: usize = 16;
+
+/// Letters of a line.
+const COLUMNS: u16 = 120;
 
 /// What stands in green.
 const PASSED: &str = "passed";
@@ -45,13 +49,12 @@ pub fn svg(run: &Run) -> String {
 
 fn lines(run: &Run, command: &str) -> Vec<String> {
     let device = &run.head.device;
-    let mut table = results_table(&run.results);
-    table.force_no_tty();
+    let table = fit(results_table(&run.results), SPARE, Some(COLUMNS));
     let mut lines = vec![
         format!("$ {command}"),
         system(&run.system),
         format!("on {}: {}", device.id, device.name),
     ];
-    lines.extend(table.to_string().lines().map(str::to_string));
+    lines.extend(table.lines().map(str::to_string));
     lines
 }

@@ -54,11 +54,12 @@ pub fn places(parting: &Parting) -> Vec<String> {
 /// passed.
 pub fn results(results: &[Measurement], width: Option<u16>) -> String {
     let stories = by_story(results);
-    let tables = stories
-        .iter()
-        .map(|(_, told)| fit(results_table(told), &[9, 10, 2, 6, 11, 3, 8, 5], width));
+    let tables = stories.iter().map(|(_, told)| fit(results_table(told), SPARE, width));
     tables.collect::<Vec<_>>().join("\n")
 }
+
+/// Columns of [`results_table`] that a narrow terminal goes without, the first of them first.
+pub const SPARE: &[usize] = &[9, 10, 2, 6, 11, 3, 8, 5];
 
 /// The table of [`results`] of one journey.
 pub fn results_table(results: &[Measurement]) -> Table {

@@ -62,10 +62,11 @@ fn state(looks: &[&Look], power_limit_w: Option<f64>) -> State {
         Span::of(looks.iter().filter_map(|look| of(&look.reading)).collect())
     };
     let told: Vec<_> = looks.iter().filter_map(|look| look.reading.held_back.as_ref()).collect();
-    let mut held_back = BTreeMap::new();
+    let mut held_back: BTreeMap<String, f64> = BTreeMap::new();
     for reason in told.iter().copied().flatten() {
-        *held_back.entry(reason.to_string()).or_insert(0.0) += 1.0 / told.len() as f64;
+        *held_back.entry(reason.to_string()).or_default() += 1.0;
     }
+    held_back.values_mut().for_each(|count| *count /= told.len() as f64);
     State {
         looks: looks.len(),
         sm_mhz: span(|reading| reading.sm_mhz),
