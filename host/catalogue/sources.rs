@@ -45,7 +45,7 @@ mod tests {
         for listed in versions() {
             let file = of(listed.id()).unwrap_or_else(|| panic!("{}", listed.id()));
             let header = file.header();
-            assert!(header[0].contains(':') && header.len() > 1, "{}: {header:?}", file.path);
+            assert!(header[0].contains(": ") && header[0].ends_with('.'), "{header:?}");
             paths.push(file.path);
         }
         let count = paths.len();

@@ -28,16 +28,23 @@ pub enum Parts {
 
 /// A number with three digits, or with all those before the point.
 pub fn number(value: Option<f64>) -> String {
-    value.map_or("–".into(), digits)
+    match value {
+        None => "–".into(),
+        Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
+        Some(value) => digits(value),
+    }
 }
 
 /// A change in percent, or as a factor of two and more; a dash where there is none.
 pub fn change(change: Option<f64>) -> String {
     match change {
         None => "–".into(),
+        Some(change) if change >= 9.0 => format!("× {:.0}", change + 1.0),
         Some(change) if change >= 1.0 => format!("× {:.1}", change + 1.0),
         Some(change) if change.abs() < 0.0005 => "=".into(),
-        Some(change) if change.abs() < 0.1 => format!("{:+.1} %", change * 100.0).replace('-', "−"),
+        Some(change) if change.abs() < 0.0995 => {
+            format!("{:+.1} %", change * 100.0).replace('-', "−")
+        }
         Some(change) => format!("{:+.0} %", change * 100.0).replace('-', "−"),
     }
 }
@@ -60,7 +67,7 @@ pub fn text(to: &mut dyn Write, cards: &[Card], parts: Parts) -> io::Result<()> 
                 writeln!(to, "\n{}", wrapped(paragraph, columns, ""))?;
             }
         }
-        writeln!(to, "\n{}", source(card))?;
+        writeln!(to, "\n{}", wrapped(&source(card), columns, ""))?;
         if let Some(difference) = &card.difference {
             changes(to, difference, most(parts), paint)?;
             write!(to, "{}", rest(card, difference, parts))?;
@@ -81,9 +88,10 @@ fn most(parts: Parts) -> usize {
 }
 
 fn heading(card: &Card) -> String {
+    let title = card.idea.title.trim_end_matches('.');
     match &card.before {
-        Some(before) => format!("{} against {before}: {}", card.version, card.idea.title),
-        None => format!("{}: {}", card.version, card.idea.title),
+        Some(before) => format!("{} against {before}: {title}", card.version),
+        None => format!("{}: {title}", card.version),
     }
 }
 

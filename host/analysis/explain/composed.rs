@@ -65,19 +65,24 @@ impl Modules {
         let items = &self.0[&at.0];
         let lines = self.whole(&at);
         parts.push(Part { lines: lines.clone() });
-        for line in &lines {
-            let from = module(line.file);
-            for path in paths(&line.text) {
-                self.visit(&from, &path, seen, parts);
-            }
-        }
+        self.visit_all(&lines, seen, parts);
         let Kind::Named(name) = &items[at.1].kind else { return };
         for (place, item) in items.iter().enumerate() {
             if item.kind == Kind::Impl(name.clone()) && seen.insert((at.0.clone(), place)) {
                 parts.push(Part { lines: item.lines.clone() });
-                for path in item.lines.iter().flat_map(|line| paths(&line.text)) {
-                    self.visit(&at.0, &path, seen, parts);
-                }
+                self.visit_all(&item.lines, seen, parts);
+            }
+        }
+    }
+
+    /// Takes what the lines of an item name, but for what they bind themselves.
+    fn visit_all(&self, lines: &[Line], seen: &mut BTreeSet<At>, parts: &mut Vec<Part>) {
+        let bound = bound(lines);
+        for line in lines {
+            let from = module(line.file);
+            let named = paths(&line.text).into_iter();
+            for path in named.filter(|path| path.len() > 1 || !bound.contains(&path[0])) {
+                self.visit(&from, &path, seen, parts);
             }
         }
     }
@@ -91,11 +96,16 @@ impl Modules {
         let Some(taken) = self.find(&at.0, &path, 0).filter(|taken| taken != at) else {
             return without(&lines, &UNTOLD);
         };
-        let own: Vec<&str> = lines.iter().filter_map(|line| field(&line.text)).collect();
-        let inherited = without(&self.whole(&taken), &own);
-        let fields = inherited.get(1..inherited.len().saturating_sub(1)).unwrap_or_default();
-        let (before, after) = lines.split_at(place);
-        without(&[before, fields, &after[1..]].concat(), &UNTOLD)
+        let (head, own) =
+            fields(&without(&[&lines[..place], &lines[place + 1..]].concat(), &UNTOLD));
+        let (_, taken) = fields(&self.whole(&taken));
+        // In the order of those that are taken over, so that a field that changes is no other line.
+        let of = |all: &[Vec<Line>], name| all.iter().find(|f| field(&f[0].text) == name).cloned();
+        let is_new = |own: &&Vec<Line>| of(&taken, field(&own[0].text)).is_none();
+        let merged = taken.iter().map(|old| of(&own, field(&old[0].text)).unwrap_or(old.clone()));
+        let added = own.iter().filter(is_new).cloned();
+        let end = lines[lines.len() - 1..].to_vec();
+        [head].into_iter().chain(added).chain(merged).chain([end]).flatten().collect()
     }
 
     /// The item that a path in a module leads to, through imports.
@@ -179,6 +189,34 @@ fn field(line: &str) -> Option<&str> {
 fn base(line: &str) -> Option<&str> {
     let path = line.strip_prefix("    ..")?.trim_end_matches(',');
     path.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c)).then_some(path)
+}
+
+/// The line before the fields of a constant, and the lines of each field.
+fn fields(lines: &[Line]) -> (Vec<Line>, Vec<Vec<Line>>) {
+    let end = lines.len().saturating_sub(1);
+    let first = lines.iter().position(|line| field(&line.text).is_some()).unwrap_or(end);
+    let mut fields: Vec<Vec<Line>> = Vec::new();
+    for line in &lines[first..end] {
+        match fields.last_mut() {
+            Some(last) if field(&line.text).is_none() => last.push(line.clone()),
+            _ => fields.push(vec![line.clone()]),
+        }
+    }
+    (lines[..first].to_vec(), fields)
+}
+
+/// The names that functions bind: their parameters, and what `let` says.
+fn bound(lines: &[Line]) -> BTreeSet<String> {
+    let is_function = lines.iter().any(|line| line.text.contains("fn "));
+    let mut names = BTreeSet::new();
+    for line in lines.iter().filter(|_| is_function) {
+        for (at, _) in line.text.match_indices(": ") {
+            names.extend(paths(&line.text[..at]).pop().and_then(|path| path.last().cloned()));
+        }
+        let bound = line.text.split_once("let ").map(|(_, bound)| bound.trim_start_matches("mut "));
+        names.extend(bound.and_then(|bound| Some(paths(bound).first()?[0].clone())));
+    }
+    names
 }
 
 fn base_path(line: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::step::{Side, Step, Told};
+use super::step::{Side, Step, Told, baseline};
 use crate::analysis::levels::Level;
 use crate::analysis::peaks::share_of_peak;
 use crate::record::ceilings::Ceilings;
@@ -73,7 +73,7 @@ pub fn rows(step: &Step) -> Vec<Row> {
             rows.push(Row { group, name: name.into(), unit, before, now, change, published });
         }
     };
-    time(&mut row);
+    time(&mut row, step);
     kernel(&mut row);
     operations(&mut row, step);
     bytes(&mut row, step);
@@ -91,15 +91,17 @@ fn nothing(_: &Told) -> Option<f64> {
     None
 }
 
-fn time(row: Take) {
+fn time(row: Take, step: &Step) {
     let told: ToldOf = &|told| Some(told.time_s? * 1e3);
     row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3), told);
-    row(Group::Time, "over the baseline", "×", &|side| side.over_baseline, &|told| {
-        told.over_baseline
-    });
+    let over = format!("over {}", baseline(step.now.id).unwrap_or("the baseline"));
+    row(Group::Time, &over, "×", &|side| side.over_baseline, &|told| told.over_baseline);
+    // Of both by the same tool.
+    let in_run = |side: &Side| side.measured.and_then(|own| own.cycles);
+    let by_run = step.before.iter().chain([&step.now]).all(|side| in_run(side).is_some());
     let cycles = |side: &Side| {
-        let own = side.measured.and_then(|own| own.cycles);
-        Some(own.or(side.profile.and_then(|own| own.cycles))? / 1e6)
+        let own = if by_run { in_run(side) } else { side.profile?.cycles };
+        Some(own? / 1e6)
     };
     row(Group::Time, "cycles", "10⁶", &cycles, &nothing);
     row(Group::Time, "clock", "MHz", &|side| side.clock_mhz(), &nothing);

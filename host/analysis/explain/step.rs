@@ -84,7 +84,7 @@ impl<'a> Side<'a> {
         };
         let measured = result(id);
         let profile = evidence.profiles.iter().find(|profile| profile.version == id);
-        let baseline = order::baseline(id).and_then(result);
+        let baseline = baseline(id).and_then(result);
         let over_baseline =
             baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
         (measured.is_some() || profile.is_some()).then_some(Side {
@@ -168,6 +168,11 @@ impl<'a> Step<'a> {
     }
 }
 
+/// What speed-ups of a version are over: the baseline of the journey that its own goes on from.
+pub fn baseline(id: &str) -> Option<&'static str> {
+    Some(order::story(id)?.baseline)
+}
+
 /// What was published of a step on such a system.
 fn published(before: Option<&str>, version: &str, system: &str) -> Option<PublishedStep> {
     let journey = journey_of(version)?.id;
@@ -184,7 +189,7 @@ fn published(before: Option<&str>, version: &str, system: &str) -> Option<Publis
 fn paper(id: &str, system: &str) -> Option<Told> {
     let rows = published::paper();
     let of = |id: &str| rows.iter().find(|row| row.version == id);
-    let (row, first) = (of(id)?, of(order::baseline(id)?)?);
+    let (row, first) = (of(id)?, of(baseline(id)?)?);
     let time_s = row.time_s(system)?;
     Some(Told {
         time_s: Some(time_s),
@@ -203,7 +208,7 @@ fn other(journey: &str, id: &str, system: &str) -> Option<Told> {
     }
     let rows = published::told(journey);
     let of = |id: &str| rows.iter().find(|row| row.version == id);
-    let (row, first) = (of(id)?, of(order::baseline(id)?));
+    let (row, first) = (of(id)?, of(baseline(id)?));
     let over = |first: &published::Told| Some(first.time_s? / row.time_s?);
     Some(Told {
         time_s: row.time_s,

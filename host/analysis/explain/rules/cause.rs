@@ -3,8 +3,9 @@
 //! A limit's work is the time for which it would be busy alone: the share that is used of it, times the
 //! time. It fits where it went the way of the time. The one that changed by the longest time weighs most.
 
+use super::time::stays;
 use super::{change, is_change, percent};
-use crate::analysis::bounds::{BOUND, NEAR, uses};
+use crate::analysis::bounds::{Band, uses};
 use crate::analysis::explain::step::{Side, Step};
 
 /// The work of a limit, before and now.
@@ -20,7 +21,7 @@ struct Work {
 pub fn cause(step: &Step) -> Option<String> {
     let time = step.both(|side| Some(side.profile?.duration_s))?;
     let works = works(step)?;
-    if !is_change(time.1 / time.0) {
+    if stays(step) || !is_change(time.1 / time.0) {
         return unmoved(&works);
     }
     let is_less = time.1 < time.0;
@@ -34,18 +35,18 @@ pub fn cause(step: &Step) -> Option<String> {
         return Some(format!("The work of no limit went that way: {}.", all.join(", ")));
     };
     // More work counts where the limit is near with it, less where it was near without.
-    let after = first.busy.1 / time.1;
-    let (share, when) = if is_less { (first.share, "before") } else { (after, "with it") };
-    let weight = match share {
-        _ if share >= BOUND => format!("which bounds it {when}, {} used", percent(share)),
-        _ if share >= NEAR => format!("which is near {when}, {} used", percent(share)),
-        _ => format!("though no more than {} of that limit is used {when}", percent(share)),
+    let (share, is) = if is_less { (first.share, "was") } else { (first.busy.1 / time.1, "is") };
+    let weight = match Band::of(share) {
+        Band::Bound => format!(", which {is} the bound"),
+        Band::Near => ", near it".to_string(),
+        Band::Latency => format!(", so no limit {is} near: instructions and waits count"),
     };
-    let direction = if is_less { "less" } else { "more" };
+    let (direction, when) = if is_less { ("less", "before") } else { ("more", "now") };
     Some(format!(
-        "What fits best is {direction} work for the {}, {}, {weight}.",
+        "What fits best is {direction} work for the {}, {}: {} of that limit {is} used {when}{weight}.",
         first.limit,
-        change(first.busy)
+        change(first.busy),
+        percent(share)
     ))
 }
 
@@ -86,11 +87,12 @@ fn works(step: &Step) -> Option<Vec<Work>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::explain::made::{Made, made, said};
+    use crate::analysis::explain::made::{Made, made, said, times};
 
     /// A version with this time in milliseconds, share of the FP64 pipe in percent and bytes from HBM.
     fn at(ms: f64, pipe: f64, hbm: f64) -> Made {
-        made(|profile, _| {
+        made(|profile, measured| {
+            measured.times = times(ms * 1e-3);
             profile.duration_s = ms * 1e-3;
             profile.fp64_pipe_percent = Some(pipe);
             profile.pipes_percent.clear();
@@ -106,20 +108,23 @@ mod tests {
         let down = said(cause, &more, &less).unwrap();
         assert_eq!(
             down,
-            "What fits best is less work for the FP64 pipe, −30 %, which is near before, 70 % used."
+            "What fits best is less work for the FP64 pipe, −30 %: 70 % of that limit was used \
+             before, near it."
         );
         let up = said(cause, &less, &more).unwrap();
-        assert!(up.contains("more work for the FP64 pipe, +43 %, which is near with it"), "{up}");
+        let near = "more work for the FP64 pipe, +43 %: 70 % of that limit is used now, near it.";
+        assert!(up.ends_with(near), "{up}");
         // HBM's 90 ms become 40: bound before.
         let (more, less) = (at(100.0, 40.0, 3.6e11), at(60.0, 40.0 / 0.6, 1.6e11));
         let bytes = said(cause, &more, &less).unwrap();
         assert!(
-            bytes.contains("the HBM bandwidth, −56 %, which bounds it before, 90 % used"),
+            bytes.contains("−56 %: 90 % of that limit was used before, which was the"),
             "{bytes}"
         );
         let (more, less) = (at(100.0, 30.0, 2e11), at(60.0, 50.0, 1e11));
+        let little = said(cause, &more, &less).unwrap();
         assert!(
-            said(cause, &more, &less).unwrap().contains("though no more than 50 % of that limit")
+            little.ends_with("50 % of that limit was used before, so no limit was near: instructions and waits count.")
         );
     }
 

@@ -71,7 +71,7 @@ fn change((before, now): (f64, f64)) -> String {
     let ratio = now / before;
     match ratio {
         _ if ratio >= 2.0 => format!("× {ratio:.1}"),
-        _ if (ratio - 1.0).abs() < 0.1 => {
+        _ if (ratio - 1.0).abs() < 0.0995 => {
             format!("{:+.1} %", (ratio - 1.0) * 100.0).replace('-', "−")
         }
         _ => format!("{:+.0} %", (ratio - 1.0) * 100.0).replace('-', "−"),

@@ -1,6 +1,6 @@
 //! Energy, what bounds a version, and what was published of the step.
 
-use super::time::is_noise;
+use super::time::stays;
 use super::{change, is_change};
 use crate::analysis::bounds;
 use crate::analysis::explain::step::{Side, Step};
@@ -38,10 +38,12 @@ pub fn published(step: &Step) -> Option<String> {
     let there = (published.before?.time_s?, published.now.time_s?);
     let here = step.both(Side::seconds)?;
     let (ratio, published_ratio) = (here.1 / here.0, there.1 / there.0);
-    let way = if is_noise(step) == Some(true) || !is_change(ratio) {
+    let way = if !is_change(published_ratio) {
+        "it made no difference there"
+    } else if stays(step) {
         "here it makes no difference"
     } else if (ratio < 1.0) == (published_ratio < 1.0) {
-        "as here"
+        "here it goes the same way"
     } else {
         "here it goes the other way"
     };
@@ -92,11 +94,14 @@ mod tests {
             step.published = Some(PublishedStep { by, before: Some(told(1.0)), now: told(there) });
             published(&step).unwrap()
         };
-        assert!(says(0.08, 0.9).ends_with("(the paper, one V100): −10 %; as here."));
-        assert!(says(0.12, 1.2).ends_with("+20 %; as here."));
+        assert!(
+            says(0.08, 0.9).ends_with("(the paper, one V100): −10 %; here it goes the same way.")
+        );
+        assert!(says(0.12, 1.2).ends_with("+20 %; here it goes the same way."));
         assert!(says(0.12, 0.9).ends_with("−10 %; here it goes the other way."));
         assert!(says(0.08, 1.2).ends_with("+20 %; here it goes the other way."));
         assert!(says(0.1, 0.9).ends_with("here it makes no difference."));
+        assert!(says(0.08, 0.99).ends_with("−1.0 %; it made no difference there."));
         let (before, now) = (made(|_, _| {}), made(|_, _| {}));
         assert_eq!(said(published, &before, &now), None);
     }

@@ -16,11 +16,17 @@ pub fn time(step: &Step) -> Option<String> {
     );
     let Some(is_noise) = is_noise(step) else { return Some(format!("{told}.")) };
     let of_noise = if is_noise {
-        "no more than the noise, for the two lie within each other's spread"
+        "no more than the noise: their times overlap"
     } else {
         "more than the noise"
     };
     Some(format!("{told}, {of_noise}."))
+}
+
+/// Whether the time stays: within the noise, or by less than is a change.
+pub fn stays(step: &Step) -> bool {
+    let ratio = step.both(Side::seconds).map(|(before, now)| now / before);
+    is_noise(step) == Some(true) || ratio.is_some_and(|ratio| !is_change(ratio))
 }
 
 /// Whether the times of the two versions overlap; `None` where too few were taken.
