@@ -100,9 +100,12 @@ impl Modules {
             fields(&without(&[&lines[..place], &lines[place + 1..]].concat(), &UNTOLD));
         let (_, taken) = fields(&self.whole(&taken));
         // In the order of those that are taken over, so that a field that changes is no other line.
-        let of = |all: &[Vec<Line>], name| all.iter().find(|f| field(&f[0].text) == name).cloned();
-        let is_new = |own: &&Vec<Line>| of(&taken, field(&own[0].text)).is_none();
-        let merged = taken.iter().map(|old| of(&own, field(&old[0].text)).unwrap_or(old.clone()));
+        fn of(all: &[Vec<Line>], named: &[Line]) -> Option<Vec<Line>> {
+            let name = field(&named[0].text);
+            all.iter().find(|other| field(&other[0].text) == name).cloned()
+        }
+        let is_new = |own: &&Vec<Line>| of(&taken, own).is_none();
+        let merged = taken.iter().map(|old| of(&own, old).unwrap_or(old.clone()));
         let added = own.iter().filter(is_new).cloned();
         let end = lines[lines.len() - 1..].to_vec();
         [head].into_iter().chain(added).chain(merged).chain([end]).flatten().collect()
