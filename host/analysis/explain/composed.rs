@@ -87,7 +87,7 @@ impl Modules {
         }
     }
 
-    /// An item's lines, a field on each, with those of the fields that it takes over from another (`..v3::KERNEL`).
+    /// An item's lines, a field on each, with those of the fields that it takes over from another.
     fn whole(&self, at: &At) -> Vec<Line> {
         let lines = fields_apart(&self.0[&at.0][at.1].lines);
         let base = lines.iter().position(|line| base(&line.text).is_some());
@@ -100,12 +100,8 @@ impl Modules {
             fields(&without(&[&lines[..place], &lines[place + 1..]].concat(), &UNTOLD));
         let (_, taken) = fields(&self.whole(&taken));
         // In the order of those that are taken over, so that a field that changes is no other line.
-        fn of(all: &[Vec<Line>], named: &[Line]) -> Option<Vec<Line>> {
-            let name = field(&named[0].text);
-            all.iter().find(|other| field(&other[0].text) == name).cloned()
-        }
-        let is_new = |own: &&Vec<Line>| of(&taken, own).is_none();
-        let merged = taken.iter().map(|old| of(&own, old).unwrap_or(old.clone()));
+        let is_new = |own: &&Vec<Line>| same(&taken, own).is_none();
+        let merged = taken.iter().map(|old| same(&own, old).unwrap_or(old).clone());
         let added = own.iter().filter(is_new).cloned();
         let end = lines[lines.len() - 1..].to_vec();
         [head].into_iter().chain(added).chain(merged).chain([end]).flatten().collect()
@@ -188,6 +184,11 @@ fn field(line: &str) -> Option<&str> {
     name.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(name)
 }
 
+/// Whether a field begins there, or what others are taken from.
+fn begins_field(line: &str) -> bool {
+    field(line).is_some() || line.starts_with("    ..")
+}
+
 /// `..v3::KERNEL,` takes fields over; a call does not name whose.
 fn base(line: &str) -> Option<&str> {
     let path = line.strip_prefix("    ..")?.trim_end_matches(',');
@@ -197,15 +198,20 @@ fn base(line: &str) -> Option<&str> {
 /// The line before the fields of a constant, and the lines of each field.
 fn fields(lines: &[Line]) -> (Vec<Line>, Vec<Vec<Line>>) {
     let end = lines.len().saturating_sub(1);
-    let first = lines.iter().position(|line| field(&line.text).is_some()).unwrap_or(end);
+    let first = lines.iter().position(|line| begins_field(&line.text)).unwrap_or(end);
     let mut fields: Vec<Vec<Line>> = Vec::new();
     for line in &lines[first..end] {
         match fields.last_mut() {
-            Some(last) if field(&line.text).is_none() => last.push(line.clone()),
+            Some(last) if !begins_field(&line.text) => last.push(line.clone()),
             _ => fields.push(vec![line.clone()]),
         }
     }
     (lines[..first].to_vec(), fields)
+}
+
+/// The field of that name among others; the one without a name is what others are taken from.
+fn same<'a>(fields: &'a [Vec<Line>], of: &[Line]) -> Option<&'a Vec<Line>> {
+    fields.iter().find(|other| field(&other[0].text) == field(&of[0].text))
 }
 
 /// The names that functions bind: their parameters, and what `let` says.
@@ -216,8 +222,10 @@ fn bound(lines: &[Line]) -> BTreeSet<String> {
         for (at, _) in line.text.match_indices(": ") {
             names.extend(paths(&line.text[..at]).pop().and_then(|path| path.last().cloned()));
         }
-        let bound = line.text.split_once("let ").map(|(_, bound)| bound.trim_start_matches("mut "));
-        names.extend(bound.and_then(|bound| Some(paths(bound).first()?[0].clone())));
+        let Some((_, rest)) = line.text.split_once("let ") else { continue };
+        let first = paths(rest.trim_start_matches("mut ")).first().map(|path| path[0].clone());
+        // `let d = d(w)` calls what it hides from then on.
+        names.extend(first.filter(|name| !rest.contains(&format!("= {name}("))));
     }
     names
 }
