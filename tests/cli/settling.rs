@@ -4,10 +4,10 @@ use crate::gpp;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-const V8: [&str; 4] = ["--version", "v8", "--system", "tiny"];
+const FAST: [&str; 4] = ["--version", "cpu:threads", "--system", "tiny"];
 
 fn samples(flags: &[&str]) -> (usize, serde_json::Value) {
-    let output = gpp().args(V8).args(["--device", "cpu", "--json", "-"]).args(flags).assert();
+    let output = gpp().args(FAST).args(["--device", "cpu", "--json", "-"]).args(flags).assert();
     let record: serde_json::Value =
         serde_json::from_slice(&output.success().get_output().stdout).unwrap();
     let samples = record["results"][0]["time_s"]["samples"].as_array().unwrap().len();
@@ -18,9 +18,9 @@ fn samples(flags: &[&str]) -> (usize, serde_json::Value) {
 fn nothing_settles_on_a_cpu_unless_it_is_said() {
     let (count, provenance) = samples(&["--repeat", "3", "--warmup", "0"]);
     assert_eq!((count, provenance["settle_s"].as_f64()), (3, Some(0.0)));
-    let (count, provenance) = samples(&["--repeat", "1", "--settle", "0.2"]);
+    let (count, provenance) = samples(&["--repeat", "1", "--settle", "0.5"]);
     assert!((2..=200).contains(&count), "{count} samples");
-    assert_eq!(provenance["settle_s"], 0.2);
+    assert_eq!(provenance["settle_s"], 0.5);
     assert_eq!(provenance["repeat"], 1);
 }
 
@@ -29,10 +29,10 @@ fn times_that_are_none_are_refused() {
     for (seconds, why) in
         [("-1", "from 0 to 3600"), ("inf", "from 0 to 3600"), ("NaN", "from 0"), ("x", "seconds")]
     {
-        gpp().args(V8).arg(format!("--settle={seconds}")).assert().code(2).stderr(contains(why));
+        gpp().args(FAST).arg(format!("--settle={seconds}")).assert().code(2).stderr(contains(why));
     }
     gpp()
-        .args(["--version", "v9", "--system", "tiny", "--slab", "4", "--settle", "1"])
+        .args(["--version", "v9", "--system", "tiny", "--slab", "8", "--settle", "1"])
         .args(["--device", "cpu"])
         .assert()
         .code(2)
@@ -44,7 +44,7 @@ fn what_was_not_measured_is_said_where_it_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run.json");
     gpp()
-        .args(V8)
+        .args(FAST)
         .args(["--device", "cpu", "--repeat", "6", "--json"])
         .arg(&run)
         .assert()
