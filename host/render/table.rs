@@ -1,6 +1,5 @@
 //! What tables for the terminal have in common.
 
-use std::fmt::Write;
 
 use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
@@ -59,9 +58,28 @@ pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
     }
     let mut text = table.to_string();
     if !left_out.is_empty() {
-        let _ = write!(text, "\nnot shown in this width: {}", left_out.join(", "));
+        let named = format!("not shown in this width: {}", left_out.join(", "));
+        text.push('\n');
+        text.push_str(&wrapped(&named, usize::from(width.unwrap_or(u16::MAX))));
     }
     text
+}
+
+/// Words in lines of at most `width` letters, where they are not longer themselves.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= width {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.into());
+        }
+    }
+    lines.join("\n")
 }
 
 fn content(row: &Row, at: usize) -> Option<String> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 #[test]
 fn json_has_every_field() {
     let document = json(&["--version", "all", "--system", "tiny"]);
-    assert_eq!(document["schema"], 3);
+    assert_eq!(document["schema"], 4);
     assert_eq!(document["device"]["id"], "cpu");
     let system = &document["system"];
     let extents = ["nbands", "nvband", "ngpown", "ncouls", "nstart", "nend"];
