@@ -21,13 +21,16 @@ struct Call {
     parent: Option<usize>,
 }
 
+/// Numbers of calls by the file of their function, where it is known.
+type ByFile = HashMap<Option<u64>, Vec<usize>>;
+
 /// The inlined calls of all entries.
 #[derive(Default)]
 pub struct Inlining {
     /// Outer before inner.
     calls: Vec<Call>,
     /// Those of each entry, which begins at a line of PTX, and of functions in each file.
-    entries: Vec<(u64, HashMap<Option<u64>, Vec<usize>>)>,
+    entries: Vec<(u64, ByFile)>,
 }
 
 impl Inlining {

@@ -9,7 +9,7 @@ use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
 use crate::catalogue::published;
 use crate::error::FigureError;
-use crate::record::clock::{Clock, L2Bytes, Sustained};
+use crate::record::clock::{Clock, Sustained};
 use crate::record::comparison::{Best, Comparison, Parity};
 use crate::record::run::Measurement;
 use crate::record::scaling::Scaling;
@@ -103,8 +103,8 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
         "joules" => Ok(sustained(archive, system, version)?.energy_j),
         "parity" => Ok(parity_of(archive, system, version)?.ratio),
         "paper-time" => paper_time(version),
-        "between-halves" => Ok(l2_bytes(archive, version)?.between_halves / 1e9),
-        "flop" | "tflops" | "pipe" | "fused" | "hbm" | "hbm-time" | "l2" | "intensity" => {
+        "flop" | "tflops" | "pipe" | "fused" | "hbm" | "hbm-time" | "l2" | "fabric"
+        | "intensity" => {
             let profile = archived.profile(version)?;
             Ok(match what {
                 "flop" => profile.flops_per_term(),
@@ -114,6 +114,7 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
                 "hbm" => profile.bytes.hbm / 1e9,
                 "hbm-time" => profile.bytes.hbm / archived.ceilings.hbm * 1e3,
                 "l2" => return number(profile.bytes.l2.map(|bytes| bytes / 1e9)),
+                "fabric" => return number(profile.bytes.l2_fabric.map(|bytes| bytes / 1e9)),
                 _ => profile.flops() / profile.bytes.hbm,
             })
         }
@@ -165,12 +166,6 @@ pub fn seen(result: &Measurement) -> Option<Sustained> {
         energy_j: result.energy_j?,
         throttle: held_back(result)?,
     })
-}
-
-/// What L2 moved for a version.
-fn l2_bytes(archive: &Archive, version: &str) -> Found<L2Bytes> {
-    let found = clock(archive)?.l2_bytes.into_iter().find(|row| row.version == version);
-    found.ok_or_else(|| FigureError::missing("the clock's record", format!("L2 of {version}")))
 }
 
 /// Cycles that a warp waits for a reason between two instructions. It is selected in one cycle.

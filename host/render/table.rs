@@ -1,6 +1,5 @@
 //! What tables for the terminal have in common.
 
-
 use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
 };

@@ -129,7 +129,7 @@ fn a_page_shows_the_scaling_beside_its_profiles() {
         "Scaling over devices",
         "10.00 µs a slab and 15.000 µs a G′, 50.0 GB/s from the host; fitted on up to 2",
         "at worst",
-        "<td>si510</td>",
+        ">si510<",
         "a group for each of the devices",
         "20.0 µs for each doubling",
     ];

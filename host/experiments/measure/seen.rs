@@ -86,8 +86,8 @@ fn energy(looks: &[&Look], runs: &[Range<Instant>]) -> Option<f64> {
     let counted: Vec<(Instant, f64)> =
         inside.filter_map(|look| Some((look.at, look.reading.energy_j?))).collect();
     let mut moves = counted.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1]);
-    let ((first, before), (last, after)) = (moves.next()?, moves.last()?);
+    let ((first, before), (last, after)) = (moves.next()?, moves.next_back()?);
     let power = (after - before) / (last - first).as_secs_f64();
     let each = (end - begin).as_secs_f64() / runs.len() as f64;
-    (last - first >= SHORTEST && power > 0.0).then(|| power * each)
+    (last - first >= SHORTEST && power > 0.0).then_some(power * each)
 }

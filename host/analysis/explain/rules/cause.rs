@@ -39,7 +39,7 @@ pub fn cause(step: &Step) -> Option<String> {
     let weight = match Band::of(share) {
         Band::Bound => format!(", which {is} the bound"),
         Band::Near => ", near it".to_string(),
-        Band::Latency => format!(", so no limit {is} near: instructions and waits count"),
+        Band::Latency => ", not near it".to_string(),
     };
     let (direction, when) = if is_less { ("less", "before") } else { ("more", "now") };
     Some(format!(
@@ -123,9 +123,7 @@ mod tests {
         );
         let (more, less) = (at(100.0, 30.0, 2e11), at(60.0, 50.0, 1e11));
         let little = said(cause, &more, &less).unwrap();
-        assert!(
-            little.ends_with("50 % of that limit was used before, so no limit was near: instructions and waits count.")
-        );
+        assert!(little.ends_with("50 % of that limit was used before, not near it."));
     }
 
     #[test]
