@@ -49,7 +49,9 @@ fn main() {
         println!("cargo::rustc-env=GPP_RUSTC={version}");
     }
 
-    let text = match compiler::first_that_builds(&compiler::all(), &root, &out.join("kernels")) {
+    // In the folder of the profile, so that builds with other features find them built.
+    let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
+    let text = match compiler::first_that_builds(&compiler::all(), &root, &kernels) {
         Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             ptx::finished(&ptx)

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -95,7 +96,7 @@ impl Compiler {
             .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
-    /// Builds the kernels crate and returns the PTX.
+    /// Builds the kernels crate in a folder of `target_dir` and returns the PTX.
     pub fn compile(&self, root: &Path, target_dir: &Path) -> Result<String, String> {
         let sysroot = PathBuf::from(self.print("sysroot")?.trim());
         let rustlib = sysroot.join("lib/rustlib");
@@ -123,6 +124,10 @@ impl Compiler {
             format!("llvm-args={FMA_LEVEL}"),
             format!("--remap-path-prefix={}=.", root.display()),
         ];
+        // Every compiler has a folder of its own: what is newest there is what it wrote.
+        let mut key = DefaultHasher::new();
+        (self.version()?, has_target, &flags).hash(&mut key);
+        let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
         cargo
             .current_dir(root.join("kernels"))
             .env("RUSTC", &self.rustc)

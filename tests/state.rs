@@ -141,10 +141,11 @@ fn runs_settle_and_go_on_but_not_for_ever() {
     assert_eq!(settle(&device(None), None), Duration::ZERO);
 }
 
-/// Looks every 10 ms from `begin` on: clock, reasons and energy of each.
+/// Looks of 5 ms, one every 10 ms from `begin` on: clock, reasons and energy of each.
 fn looks(begin: Instant, shown: &[(f64, &'static [&'static str], f64)]) -> Vec<Look> {
     let look = |(at, (mhz, reasons, joules)): (u64, &(f64, &[&'static str], f64))| Look {
-        at: begin + Duration::from_millis(10 * at),
+        begin: begin + Duration::from_millis(10 * at),
+        end: begin + Duration::from_millis(10 * at + 5),
         reading: Reading {
             sm_mhz: Some(*mhz),
             energy_j: Some(*joules),
@@ -173,9 +174,9 @@ fn each_run_has_the_marks_of_its_own_looks() {
             (345.0, &["sync boost"], 0.0),
         ],
     );
-    // Two looks, one throttled; a run between two looks, nearer to the second; one look; the looks before and
-    // after are of no run.
-    let runs = [run(begin, 8, 21), run(begin, 26, 28), run(begin, 38, 45)];
+    // Two looks, one throttled, and the begin of a third; a run between two looks, which has the one before it;
+    // one look and the begin of another; the first look and the last are of no run.
+    let runs = [run(begin, 8, 33), run(begin, 36, 38), run(begin, 39, 52)];
     let seen = seen(&looks, &runs, None);
     assert_eq!(seen.held_back, Some(vec![true, true, false]));
     let state = seen.state.unwrap();
@@ -214,7 +215,7 @@ fn a_watch_looks_until_it_ends() {
     let looks = watch.end();
     let read = gauge.read.load(Ordering::Relaxed);
     assert_eq!(looks.len(), read);
-    assert!(looks.is_sorted_by_key(|look| look.at));
+    assert!(looks.is_sorted_by_key(|look| look.end));
     drop(Watch::begin(gauge.clone()));
     let after = gauge.read.load(Ordering::Relaxed);
     std::thread::sleep(Duration::from_millis(30));

@@ -119,6 +119,8 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measuremen
         .chain(fp64)
         .chain(power.map(|power| (POWER, power.held_back)))
         .map(|(limit, share)| Use { limit, share })
+        // Of a record without a duration or a ceiling, say.
+        .filter(|of| of.share.is_finite())
         .collect();
     uses.sort_by(|a, b| b.share.total_cmp(&a.share));
     uses
@@ -137,7 +139,7 @@ fn bandwidth(level: Level, processor: bool) -> &'static str {
     match level {
         Level::Hbm if processor => "memory bandwidth",
         Level::Hbm => "HBM bandwidth",
-        Level::L2AndFabric => "L2 bandwidth, fabric included,",
+        Level::L2AndFabric => "L2 bandwidth (fabric included)",
         Level::L2 => "L2 bandwidth",
         Level::L1 => "L1 bandwidth",
         Level::Shared => "shared memory’s bandwidth",
@@ -146,16 +148,14 @@ fn bandwidth(level: Level, processor: bool) -> &'static str {
 
 /// What bounds a version, by all limits that are known; `measured` is of the same version on the same
 /// system and device.
-///
-/// # Panics
-/// Never: HBM's bandwidth is always known.
 pub fn verdict(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> Verdict {
     let uses = uses(profile, ceilings, measured);
-    let most = uses[0];
+    let unknown = Use { limit: bandwidth(Level::Hbm, ceilings.of_processor()), share: 0.0 };
+    let most = uses.first().copied().unwrap_or(unknown);
     Verdict {
         band: Band::of(most.share),
         most,
-        next: uses[1..].iter().copied().find(|other| other.limit != POWER),
+        next: uses.iter().skip(1).copied().find(|other| other.limit != POWER),
         stall: profile.main_stall().map(|(why, share)| (why.into(), share)),
         power: measured.and_then(|of| of.state.as_ref()).map(Power::of),
     }

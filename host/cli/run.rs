@@ -13,7 +13,7 @@ use crate::engine::checkpoint;
 use crate::error::Error;
 use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
-use crate::experiments::setting::{Setting, require_one_kind, slab_of};
+use crate::experiments::setting::{self, Setting, require_one_kind, slab_of};
 use crate::process::output;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
@@ -60,6 +60,9 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
 
     let crew = Crew { devices: &devices, ranks };
     require_one_kind(crew)?;
+    // Before anything of the problem or of kernels can fail: it may be for a device.
+    let places = setting::places(crew).unwrap_or_default();
+    results::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let kernels = options.kernels(devices[0], loaded.frame())?;
     if let (Some(path), None) = (checkpoint, limits.slab) {
@@ -90,12 +93,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let run = keep(show, |kept| {
         run::run(&setting, &options, progress, |run| {
             kept(run);
-            match &run.parting {
-                Some(parting) if run.results.is_empty() => {
-                    results::places(parting).iter().for_each(|line| progress.say(line));
-                }
-                _ => say_last(run, progress),
-            }
+            say_last(run, progress);
         })
     });
     let run = match (run, checkpoint) {

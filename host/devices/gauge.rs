@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// What shows clocks, power and temperature of a device.
 pub trait Gauge: Send + Sync {
-    /// What it shows at this moment; reading takes around a millisecond.
+    /// What it shows now. Reading takes its time: NVML around 5 ms.
     fn read(&self) -> Reading;
 
     /// The limit of the power in watts.
@@ -31,24 +31,31 @@ pub struct Reading {
     pub held_back: Option<Vec<&'static str>>,
 }
 
-/// A reading and when it was begun.
+/// A reading and when it was taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// When.
-    pub at: Instant,
+    /// Before it.
+    pub begin: Instant,
+    /// After it.
+    pub end: Instant,
     /// What was seen.
     pub reading: Reading,
 }
 
 impl Look {
     fn at(gauge: &dyn Gauge) -> Look {
-        let at = Instant::now();
-        Look { at, reading: gauge.read() }
+        let begin = Instant::now();
+        let reading = gauge.read();
+        Look { begin, end: Instant::now(), reading }
     }
 }
 
 /// From one look to the next, besides the time that it takes.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// After so many looks the pauses are twice as long, after twice as many three times, …: of an hour there are
+/// no more than some ten thousand looks.
+const LONGER: usize = 1000;
 
 /// A thread that looks at a gauge until it is told to end.
 pub struct Watch {
@@ -63,30 +70,35 @@ struct Shared {
 }
 
 impl Shared {
-    fn look(&self) {
+    /// Looks once; the pause that is to follow.
+    fn look(&self) -> Duration {
         let look = Look::at(self.gauge.as_ref());
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).push(look);
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.push(look);
+        PAUSE * (1 + looks.len() / LONGER) as u32
     }
 }
 
 impl Watch {
-    /// Looks once and begins to look again and again.
+    /// Looks once and begins to look again and again, where a thread can be had for it.
     pub fn begin(gauge: Arc<dyn Gauge>) -> Watch {
         let shared = Arc::new(Shared { gauge, looks: Mutex::default(), ends: false.into() });
-        shared.look();
+        let mut pause = shared.look();
         let watching = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
+        let look = move || {
             while !watching.ends.load(Ordering::Relaxed) {
-                thread::park_timeout(PAUSE);
-                watching.look();
+                thread::park_timeout(pause);
+                pause = watching.look();
             }
-        });
-        Watch { shared, thread: Some(thread) }
+        };
+        let thread = thread::Builder::new().name("gauge".into()).spawn(look).ok();
+        Watch { shared, thread }
     }
 
     /// The looks in their order, the last one taken now.
     pub fn end(mut self) -> Vec<Look> {
         self.stop();
+        self.shared.look();
         let mut looks = self.shared.looks.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut looks)
     }

@@ -11,8 +11,9 @@ use crate::problem::Slabs;
 pub struct Locks<'a> {
     /// Whether there was a calculation before.
     ran: bool,
-    /// Whether what was in place has been forgotten.
+    /// Whether what was in place has been forgotten since then.
     forgotten: bool,
+    /// Nothing before it was tried: who is refused once does not ask again.
     held: Option<Vec<Locked<'a>>>,
 }
 
@@ -24,7 +25,8 @@ impl<'a> Locks<'a> {
 
     /// Page-locks, once, what stays in memory of the slabs, where a calculation that begins uploads it again.
     pub fn take(&mut self, slabs: Slabs<'a>, workers: &[Box<dyn Worker + 'a>]) {
-        let streams = || self.forgotten || workers.iter().any(|worker| worker.streams());
+        let forgotten = std::mem::take(&mut self.forgotten);
+        let streams = || forgotten || workers.iter().any(|worker| worker.streams());
         if std::mem::replace(&mut self.ran, true) && self.held.is_none() && streams() {
             let held = slabs.held();
             let arrays = held.iter().flat_map(|slab| [slab.wtilde(), slab.eps()]);

@@ -8,7 +8,7 @@ use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, 
 use super::work;
 use crate::analysis::outcomes::{held_back, mini_app, outliers, reference};
 use crate::analysis::speed_ups::{by_story, over_baseline};
-use crate::record::parting::{Parting, Place};
+use crate::record::parting::Place;
 use crate::record::run::{Measurement, Run};
 use crate::record::system::SystemInfo;
 
@@ -36,18 +36,19 @@ pub fn system(s: &SystemInfo) -> String {
 
 /// Where the workers are, a line each: of several processes the rank and its host, of GPUs what tells each
 /// from all others. Nothing where there is but one worker.
-pub fn places(parting: &Parting) -> Vec<String> {
+pub fn places(places: &[Place]) -> Vec<String> {
+    let is_alone = places.iter().all(|place| place.rank == 0);
     let line = |place: &Place| {
         let Place { rank, host, device } = place;
         let uuid = device.uuid.iter().map(|uuid| format!(", {uuid}")).collect::<String>();
         let device = format!("{}: {}{uuid}", device.id, device.name);
-        match (parting.ranks, host) {
-            (1, _) => device,
-            (_, Some(host)) => format!("rank {rank} on {host}: {device}"),
-            (_, None) => format!("rank {rank}: {device}"),
+        match host {
+            _ if is_alone => device,
+            Some(host) => format!("rank {rank} on {host}: {device}"),
+            None => format!("rank {rank}: {device}"),
         }
     };
-    if parting.places.len() > 1 { parting.places.iter().map(line).collect() } else { Vec::new() }
+    if places.len() > 1 { places.iter().map(line).collect() } else { Vec::new() }
 }
 
 /// One line for each result, a table for each journey; speed-ups are over the baseline where it ran and

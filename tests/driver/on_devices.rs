@@ -150,13 +150,18 @@ fn registered() -> Outcome {
     let buffer = context.upload("values", &[-1.0; 1 << 20], &stream)?;
     check(!buffer.upload_registered(&values, &stream)?, "before it is registered")?;
     if std::env::var_os("FAKE_REGISTER").is_some() {
-        return match context.register(bytemuck::cast_slice(&values)).map(drop) {
+        // SAFETY: dropped at once.
+        return match unsafe { context.register(bytemuck::cast_slice(&values)) }.map(drop) {
             Err(Error::Driver { operation, .. }) => check(operation.contains("8388608"), operation),
             other => Err(format!("not refused: {other:?}").into()),
         };
     }
-    let held = context.register(bytemuck::cast_slice(&values[..1 << 19]))?;
-    check(context.register(bytemuck::cast_slice(&values)).is_err(), "registered twice")?;
+    // SAFETY: dropped here, before the values are.
+    let held = unsafe { context.register(bytemuck::cast_slice(&values[..1 << 19])) }?;
+    // SAFETY: as above.
+    let again = unsafe { context.register(bytemuck::cast_slice(&values)) };
+    check(again.is_err(), "registered twice")?;
+    drop(again);
     check(buffer.upload_registered(&values[5..1000], &stream)?, "within")?;
     check(!buffer.upload_registered(&values[(1 << 19) - 1..], &stream)?, "beyond its end")?;
     check(!buffer.upload_registered(&[1.0], &stream)?, "other memory")?;

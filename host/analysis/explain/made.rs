@@ -56,7 +56,7 @@ pub fn state(mhz: f64, watts: f64) -> State {
 
 /// Times within a hundredth of a median.
 pub fn times(median: f64) -> Times {
-    Times::of(vec![median, median * 0.99, median * 1.01])
+    Times::of([1.0, 0.99, 1.01, 0.995, 1.005].map(|part| part * median).to_vec())
 }
 
 /// Ceilings: 4 TB/s from HBM, 8 from L2, 30 from L1.

@@ -100,14 +100,6 @@ impl<'a> Side<'a> {
         self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
     }
 
-    /// Where the time lies: its 95 % interval, or all of at least three samples.
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        let own = self.measured?;
-        let known = own.spread.and_then(|spread| spread.interval_s);
-        let all = (own.times.samples.len() >= 3).then_some([own.times.min, own.times.max]);
-        known.or(all)
-    }
-
     /// Clock of the multiprocessors in the timed runs, in MHz.
     pub fn clock_mhz(&self) -> Option<f64> {
         Some(self.measured?.state.as_ref()?.sm_mhz?.median)

@@ -265,7 +265,8 @@ impl Worker for OnGpu<'_> {
         if memory.len() < LOCKED {
             return None;
         }
-        let registered = self.gpu.context.register(memory).ok()?;
+        // SAFETY: the engine keeps it in its `Locks` beside what it borrows, which are dropped with it.
+        let registered = unsafe { self.gpu.context.register(memory) }.ok()?;
         Some(Box::new(registered))
     }
 

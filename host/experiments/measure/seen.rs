@@ -21,8 +21,8 @@ pub struct Seen {
 /// From the first to the last move of the counter of energy, which moves every 20 to 100 ms: less tells little.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// What looks, in their order, tell of these runs, one after the other. A run that none falls into has the
-/// nearest one.
+/// What looks, in their order, tell of these runs, one after the other: those that lie within a run. A run
+/// without any has the last one before its end, since what follows a run may be another version's.
 pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>) -> Seen {
     let known = |look: &&Look| look.reading != Reading::default();
     let looks: Vec<&Look> = looks.iter().filter(known).collect();
@@ -43,18 +43,15 @@ pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>)
     }
 }
 
-/// Looks within a run, or the nearest one.
+/// Looks within a run, or the last one before its end, or the first of all.
 fn within(looks: &[&Look], run: &Range<Instant>) -> Range<usize> {
-    let [begin, end] = [run.start, run.end].map(|at| looks.partition_point(|look| look.at < at));
+    let begin = looks.partition_point(|look| look.begin < run.start);
+    let end = looks.partition_point(|look| look.end <= run.end);
     if begin < end || looks.is_empty() {
         return begin..end;
     }
-    let away = |at: &usize| {
-        let look = looks[*at].at;
-        if look < run.start { run.start - look } else { look.duration_since(run.end) }
-    };
-    let nearest = (begin.saturating_sub(1)..looks.len().min(begin + 1)).min_by_key(away);
-    nearest.map_or(begin..begin, |at| at..at + 1)
+    let last = end.saturating_sub(1);
+    last..last + 1
 }
 
 fn state(looks: &[&Look], power_limit_w: Option<f64>) -> State {
@@ -82,9 +79,9 @@ fn state(looks: &[&Look], power_limit_w: Option<f64>) -> State {
 /// to the end of the last, times the part of that time that a run has.
 fn energy(looks: &[&Look], runs: &[Range<Instant>]) -> Option<f64> {
     let (begin, end) = (runs.first()?.start, runs.last()?.end);
-    let inside = looks.iter().filter(|look| begin <= look.at && look.at <= end);
+    let inside = looks.iter().filter(|look| begin <= look.begin && look.end <= end);
     let counted: Vec<(Instant, f64)> =
-        inside.filter_map(|look| Some((look.at, look.reading.energy_j?))).collect();
+        inside.filter_map(|look| Some((look.begin, look.reading.energy_j?))).collect();
     let mut moves = counted.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1]);
     let ((first, before), (last, after)) = (moves.next()?, moves.next_back()?);
     let power = (after - before) / (last - first).as_secs_f64();

@@ -138,8 +138,8 @@ impl Teams<'_> {
         let groups = frame.header().ngpown.div_ceil(group);
         let terms = frame.terms() as f64 / groups as f64;
         let waves = Waves::on(crew.devices[0], frame, &[self.kernel])?;
-        let even = Share { groups, terms, workers: 1, waves }.unbounded();
-        let finer = even.min(groups / SEVERAL).max(1);
+        let most = (groups / SEVERAL).max(1);
+        let finer = Share { groups, terms, workers: 1, waves }.at_most(most);
         Ok([finer, (finer / 2).max(1)].map(|groups| groups * group))
     }
 }

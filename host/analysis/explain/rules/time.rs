@@ -2,8 +2,10 @@
 
 use super::{change, is_change, percent};
 use crate::analysis::explain::step::{Side, Step};
+use crate::analysis::noise::differs;
+use crate::record::times::Verdict;
 
-/// The change, and whether the times of the two lie apart.
+/// The change, and whether it is more than noise.
 pub fn time(step: &Step) -> Option<String> {
     let (before, now) = step.both(Side::seconds)?;
     let from = step.before.as_ref()?.id;
@@ -15,11 +17,7 @@ pub fn time(step: &Step) -> Option<String> {
         change((before, now))
     );
     let Some(is_noise) = is_noise(step) else { return Some(format!("{told}.")) };
-    let of_noise = if is_noise {
-        "no more than the noise: their times overlap"
-    } else {
-        "more than the noise"
-    };
+    let of_noise = if is_noise { "no more than the noise" } else { "more than the noise" };
     Some(format!("{told}, {of_noise}."))
 }
 
@@ -29,10 +27,10 @@ pub fn stays(step: &Step) -> bool {
     is_noise(step) == Some(true) || ratio.is_some_and(|ratio| !is_change(ratio))
 }
 
-/// Whether the times of the two versions overlap; `None` where too few were taken.
+/// Whether noise explains how the times of the two versions differ; `None` where too few were taken.
 pub fn is_noise(step: &Step) -> Option<bool> {
-    let (before, now) = (step.before.as_ref()?.interval()?, step.now.interval()?);
-    Some(!(before[1] < now[0] || now[1] < before[0]))
+    let (before, now) = (step.before.as_ref()?.measured?, step.now.measured?);
+    differs(&before.times, &now.times).map(|verdict| verdict == Verdict::Noise)
 }
 
 /// Time is cycles over clock, so the logarithms of their ratios add up to that of the time.
@@ -82,7 +80,7 @@ fn milliseconds(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::analysis::explain::made::{Made, made, said, state, times};
-    use crate::record::times::{Spread, Times};
+    use crate::record::times::Times;
 
     /// A version with this time in milliseconds and this clock in MHz.
     fn at(ms: f64, mhz: f64) -> Made {
@@ -94,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_overlap_are_noise() {
+    fn times_that_noise_explains() {
         let (slow, fast, near) = (at(100.0, 1500.0), at(80.0, 1500.0), at(101.0, 1500.0));
         let down = said(time, &slow, &fast).unwrap();
         assert_eq!(down, "v1 takes 80.0 ms for the 100 ms of v0: −20 %, more than the noise.");
@@ -104,14 +102,6 @@ mod tests {
         }
         let twice = made(|_, measured| measured.times = Times::of(vec![0.1, 0.2]));
         assert!(!said(time, &twice, &slow).unwrap().contains("noise"));
-        // The interval counts where there is one.
-        let sure = made(|_, measured| {
-            measured.times = times(0.1);
-            let spread = measured.times.spread();
-            measured.spread = Some(Spread { interval_s: Some([0.0999, 0.1001]), ..spread });
-        });
-        let apart = said(time, &sure, &at(101.5, 1500.0)).unwrap();
-        assert!(apart.ends_with("+1.5 %, more than the noise."), "{apart}");
     }
 
     #[test]

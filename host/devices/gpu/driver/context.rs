@@ -161,8 +161,13 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Driver`], also where the memory, or a page of it, is page-locked already.
-    pub fn register<'a>(&self, memory: &'a [u8]) -> Result<Registered<'a>> {
-        Registered::new(&self.context, memory)
+    ///
+    /// # Safety
+    /// The result is dropped while the memory is still borrowed, not forgotten: its drop waits for the
+    /// transfers from there and lets the pages go.
+    pub unsafe fn register<'a>(&self, memory: &'a [u8]) -> Result<Registered<'a>> {
+        // SAFETY: the caller's contract.
+        unsafe { Registered::new(&self.context, memory) }
     }
 
     /// Loads PTX, with line information for profilers.

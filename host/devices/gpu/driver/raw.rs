@@ -28,8 +28,7 @@ pub fn uuid(device: Device) -> CudaResult<[u8; 16]> {
 /// Page-locks memory where it is, for the contexts of all devices.
 ///
 /// # Safety
-/// It stays allocated until it is given to [`unregister`], or to the end of the process. A context is
-/// current.
+/// It stays allocated until it is given to [`unregister`]. A context is current.
 pub unsafe fn register(memory: &[u8]) -> CudaResult<()> {
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE;
     // SAFETY: the caller's contract; the driver writes nothing there by itself.

@@ -28,18 +28,19 @@ fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
 }
 
 /// Memory that is page-locked for the devices of all contexts, and borrowed meanwhile. Whoever drops it
-/// waits for the transfers from there. Whoever forgets it leaves its pages locked for good, so that a
-/// transfer under way reads pages that nobody else is given.
+/// waits for the transfers from there.
 pub struct Registered<'a> {
     memory: &'a [u8],
     context: Arc<Context>,
 }
 
 impl<'a> Registered<'a> {
-    pub(super) fn new(context: &Arc<Context>, memory: &'a [u8]) -> Result<Registered<'a>> {
+    /// # Safety
+    /// It is dropped while the memory is still borrowed, not forgotten.
+    pub(super) unsafe fn new(context: &Arc<Context>, memory: &'a [u8]) -> Result<Registered<'a>> {
         let register = || {
             CurrentContext::set_current(&**context)?;
-            // SAFETY: the memory is borrowed until it is given back, or its pages stay locked.
+            // SAFETY: the memory is borrowed until `drop` gives it back, which is called.
             unsafe { raw::register(memory) }
         };
         register().of(|| format!("page-locking of {} bytes where they are", memory.len()))?;
