@@ -12,7 +12,7 @@ use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::host::Host;
 use gpp::devices::{Device, Done, Locked, SlabSums, Worker};
 use gpp::engine::Engine;
-use gpp::problem::{Problem, SlabView, Sums};
+use gpp::problem::{Batch, Problem, SlabView, Sums};
 use gpp::reference::{self, verify};
 
 /// The sums of slabs of so many `igp` on so many workers.
@@ -32,10 +32,7 @@ fn same_bits(a: &Sums, b: &Sums) -> bool {
 
 /// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.
 fn group(problem: &Problem, listed: Listed) -> Option<usize> {
-    match listed.kernel {
-        Kernel::Gpu(gpu) => problem.plan().kernel(gpu).igp_of_group().map(|igp| igp as usize),
-        Kernel::Cpu(_) => Some(1),
-    }
+    problem.batches_for(listed.kernel)[0].plan().igp_of_group(listed.kernel)
 }
 
 fn problems() -> Vec<Problem> {
@@ -127,12 +124,18 @@ impl Worker for Failing<'_> {
         self.worker.place(slab)
     }
 
-    fn begin(&mut self, slab: SlabView<'_>, kernel: Kernel, done: Done) -> gpp::Result<()> {
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: Kernel,
+        done: Done,
+    ) -> gpp::Result<()> {
         if slab.igp().contains(&self.at) {
             let what = format!("slab with igp {}", self.at);
             return Err(gpp::Error::Data { origin: "worker".into(), what });
         }
-        self.worker.begin(slab, kernel, done)
+        self.worker.begin(slab, batch, kernel, done)
     }
 
     fn finish(&mut self) -> gpp::Result<SlabSums> {
@@ -188,8 +191,14 @@ impl Worker for Locking<'_> {
         self.worker.place(slab)
     }
 
-    fn begin(&mut self, slab: SlabView<'_>, kernel: Kernel, done: Done) -> gpp::Result<()> {
-        self.worker.begin(slab, kernel, done)
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: Kernel,
+        done: Done,
+    ) -> gpp::Result<()> {
+        self.worker.begin(slab, batch, kernel, done)
     }
 
     fn finish(&mut self) -> gpp::Result<SlabSums> {
@@ -236,5 +245,6 @@ fn a_slab_of_another_problem_is_no_work() {
     });
     let device = Host::new();
     let mut worker = device.worker(&one).unwrap();
-    let _ = worker.sum(other.slab(), catalogue::find("v3").unwrap().kernel, &|_| ());
+    let v3 = catalogue::find("v3").unwrap().kernel;
+    let _ = worker.sum(other.slab(), &other.batches_for(v3)[0], v3, &|_| ());
 }

@@ -17,8 +17,9 @@ use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
+use gpp::problem::grid::OnGrid;
 use gpp::problem::memory::Of;
-use gpp::problem::{Extents, Problem, Sums, file, synthesis, systems};
+use gpp::problem::{Extents, Grid, Problem, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -57,6 +58,9 @@ fn main() {
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     let mut problems: Vec<Problem> = FIXTURES.into_iter().map(fixture).collect();
     problems.extend(assorted().into_iter().map(make));
+    for (kind, count) in [(Kind::Mixed, 4), (Kind::Real, 7), (Kind::Mixed, 31)] {
+        problems.push(at_energies(33, kind, count));
+    }
     for name in ["tiny", "demo"] {
         problems.push(synthesis::synthesise(systems::find(name).unwrap(), 11, QUIET).unwrap());
     }
@@ -81,6 +85,14 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         .collect()
 });
 
+/// A problem of so many energies, not at equal distances.
+fn at_energies(ngpown: usize, kind: Kind, count: usize) -> Problem {
+    use gpp::problem::Source;
+    let made = Make { nbands: 31, ngpown, ncouls: 170, nw: 2, kind, seed: 12 };
+    let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
+    OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap()
+}
+
 fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let failures: Vec<String> = CASES
@@ -98,7 +110,7 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
         for nw in 1..=3 {
             let problem =
                 make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
-            if problem.plan().poles() != kernel.poles {
+            if problem.frame().poles() != kernel.poles {
                 continue;
             }
             let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
@@ -120,7 +132,7 @@ fn loaded_ahead() -> Result<(), Failed> {
     for (at, version) in ALL.iter().enumerate() {
         engine.run(Kernel::Gpu(version))?;
         if let Some(next) = ALL.get(at + 1) {
-            let kernel = problem.plan().kernel(next);
+            let kernel = problem.batches_for(Kernel::Gpu(next))[0].plan().kernel(next);
             gpu.prepare(kernel, entry(kernel, problem.nw()));
         }
         let sums = engine.run(Kernel::Gpu(version))?.sums;
@@ -147,16 +159,23 @@ fn summed(
     Ok(engine.run(Kernel::Gpu(version))?.sums)
 }
 
+/// The `igp` of a group of a version's kernels.
+fn group(problem: &Problem, version: &'static kernel::Gpu) -> Option<usize> {
+    let kernel = Kernel::Gpu(version);
+    problem.batches_for(kernel)[0].plan().igp_of_group(kernel)
+}
+
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
 /// same slabs.
 fn slabs_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    for kind in [Kind::Mixed, Kind::Real] {
-        let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 };
-        let problem = make(made);
+    let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind: Kind::Mixed, seed: 12 };
+    let problems = [Kind::Mixed, Kind::Real].map(|kind| make(Make { kind, ..made }));
+    let many = [Kind::Mixed, Kind::Real].map(|kind| at_energies(149, kind, 5));
+    for problem in problems.into_iter().chain(many) {
         let ngpown = problem.header().ngpown;
         for version in ALL {
-            let group = problem.plan().kernel(version).igp_of_group().map(|igp| igp as usize);
+            let group = group(&problem, version);
             for (groups, workers) in [(1, 1), (1, 4), (3, 2), (5, 3)] {
                 let igp = groups * group.unwrap_or(16);
                 let alone = group.map_or(igp, |_| ngpown);
@@ -187,7 +206,7 @@ fn streams_on_gpu() -> Result<(), Failed> {
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
     for version in ALL.iter().chain(ALL.iter().rev()) {
-        let group = problem.plan().igp_of_group(Kernel::Gpu(version)).unwrap_or(1);
+        let group = group(&problem, version).unwrap_or(1);
         if !IGP.is_multiple_of(group) {
             continue;
         }

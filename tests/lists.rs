@@ -138,7 +138,7 @@ fn every_shape_of_tiles() {
             let device = Host::new();
             let mut engine = Engine::whole(&device, &problem).unwrap();
             let reference = reference::of(&problem, QUIET).unwrap().unwrap();
-            let poles = problem.plan().poles();
+            let poles = problem.frame().poles();
             assert_eq!(poles == Poles::Real, kind == Kind::Real);
             let tunable = best(BackEnd::Gpu).gpu().unwrap();
             for kernel in tuned::shapes(tunable, poles) {

@@ -19,7 +19,7 @@ use gpp::kernels::layout;
 use gpp::kernels::staging::{Array, Stage};
 use gpp::kernels::tiling::Place;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{Frame, Problem, SlabView, Sums};
+use gpp::problem::{Batch, Frame, Problem, SlabView, Sums};
 use gpp::record::run::Measurement;
 use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
@@ -58,7 +58,13 @@ impl Worker for Script<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, _: SlabView<'_>, version: catalogue::Kernel, _: Done) -> gpp::Result<()> {
+    fn begin(
+        &mut self,
+        _: SlabView<'_>,
+        _: &Batch,
+        version: catalogue::Kernel,
+        _: Done,
+    ) -> gpp::Result<()> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =
             || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
-use gpp::problem::layout::{BandArrays, aqsm_local};
+use gpp::problem::layout::{BandArrays, aqsm_local, energies};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, Source, systems};
@@ -67,7 +67,7 @@ fn odd_poles_of_slabs_make_up_those_of_the_whole() {
 fn poles_without_weight_are_of_no_kind() {
     let made = Make { nbands: 2, ngpown: 3, ncouls: 4, nw: 1, kind: Kind::Real, seed: 2 };
     let problem = make(made);
-    assert_eq!(problem.plan().poles(), Poles::Real);
+    assert_eq!(problem.frame().poles(), Poles::Real);
     for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
         let [mut wtilde, mut weights, aqsm_local] =
             problem.slab().copied(problem.frame().bands()).unwrap().into_matrices();
@@ -75,14 +75,16 @@ fn poles_without_weight_are_of_no_kind() {
         let slab = Slab::new(problem.frame().bands(), 0..3, wtilde, weights, aqsm_local).unwrap();
         let bands = Bands::clone(problem.frame().bands()).into();
         let problem = Problem::of("made", problem.origin().clone(), bands, slab).unwrap();
-        assert_eq!(problem.plan().poles(), poles, "{eps}");
+        assert_eq!(problem.frame().poles(), poles, "{eps}");
     }
 }
 
 #[test]
 fn layouts_hold_what_memory_says() {
     for problem in assorted() {
-        let plan = BandPlan::of(problem.frame().bands(), problem.poles().unwrap());
+        let batches = problem.batches(3);
+        let [batch] = &*batches else { panic!("three energies at most") };
+        let plan = batch.plan();
         let whole = problem.extents();
         let Extents { nbands, ngpown, .. } = whole;
         let bytes = |elements: usize| 16 * elements as u64;
@@ -97,8 +99,9 @@ fn layouts_hold_what_memory_says() {
             let slab = problem.slab().part(igp.clone());
             let extents = Extents { ngpown: igp.len(), ..whole };
             for layout in [Layout::Original, Layout::Swapped, Layout::Planned] {
-                let aqsm = aqsm_local(slab, &plan, layout);
-                let of_bands = BandArrays::of(problem.frame().bands(), &plan, layout);
+                let aqsm = aqsm_local(slab, plan.bands(), layout);
+                let of_bands = BandArrays::of(problem.frame().bands(), plan.bands(), layout);
+                let wx = energies(problem.frame().bands(), batch, layout);
                 let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
                 let keeps = plan.keeps_order();
                 let is_owned = |cow: &Cow<[Complex64]>| matches!(cow, Cow::Owned(_));
@@ -111,7 +114,7 @@ fn layouts_hold_what_memory_says() {
                 assert_eq!(
                     extents.bytes_beside(Of::Bands, layout, keeps),
                     own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.aqsn()[..]))
-                        + own(varies, size_of_val(&of_bands.wx()[..]))
+                        + own(varies, size_of_val(&wx[..]))
                         + own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.occ()[..]))
                 );
                 // Each element where its layout has it.
@@ -131,7 +134,7 @@ fn layouts_hold_what_memory_says() {
                             Layout::Swapped => iw * nbands + place,
                             Layout::Planned => place * 4 + iw,
                         };
-                        assert_eq!(of_bands.wx()[at], *w);
+                        assert_eq!(wx[at], *w);
                     }
                     assert_eq!(of_bands.occ()[place], problem.occ()[band]);
                 }

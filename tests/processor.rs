@@ -116,7 +116,7 @@ fn counts_are_the_same_however_often_and_rise_with_terms() {
 fn there_is_one_other_layout_at_a_time() {
     let made = Make { nbands: 700, ngpown: 3, ncouls: 900, nw: 2, kind: Kind::Mixed, seed: 5 };
     let problem = make(made);
-    assert!(!problem.plan().keeps_order());
+    assert!(!problem.order().is_kept());
     let host = Host::new();
     let _started = [Threads::Cores, Threads::All].map(|threads| host.pool(threads).unwrap());
     let mut engine = Engine::whole(&host, &problem).unwrap();

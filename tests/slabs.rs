@@ -62,7 +62,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
         (source.start(), source.stored()),
         (whole.frame().start().clone(), whole.frame().stored().cloned())
     );
-    assert_eq!(source.poles().unwrap(), whole.plan().poles());
+    assert_eq!(source.poles().unwrap(), whole.frame().poles());
     let bands = source.bands().unwrap();
     assert_eq!(&*bands, whole.frame().bands());
     let ngpown = whole.frame().extents().ngpown;

@@ -102,7 +102,8 @@ fn plan_of_a_system() {
     let quiet = QUIET;
     for (name, poles) in [("tiny", Poles::Real), ("tiny-complex", Poles::Any)] {
         let problem = synthesis::synthesise(systems::find(name).unwrap(), 3, quiet).unwrap();
-        let (plan, slab) = (problem.plan(), problem.slab());
+        let batches = problem.batches(3);
+        let (plan, slab) = (batches[0].plan(), problem.slab());
         assert_eq!((plan.poles(), plan.plain(), plan.occupied()), (poles, 11, 11), "{name}");
         assert_eq!((plan.far_begin(), plan.table().half()), (14, 0.5), "{name}");
         assert!(plan.keeps_order());
@@ -117,7 +118,8 @@ fn plan_of_a_system() {
         assert!(plan.odd(slab, poles).pairs().len() <= plan.odd(slab, Poles::Any).pairs().len());
     }
     let mixed = make(Make { nbands: 9, ngpown: 3, ncouls: 40, nw: 3, kind: Kind::Mixed, seed: 2 });
-    let (plan, slab) = (mixed.plan(), mixed.slab());
+    let batches = mixed.batches(3);
+    let (plan, slab) = (batches[0].plan(), mixed.slab());
     assert!(!plan.keeps_order() && plan.plain() < plan.occupied() && plan.occupied() < 9);
     assert!(!plan.odd(slab, Poles::Any).pairs().is_empty());
     assert_eq!(plan.table().wx().len(), 27);
@@ -128,14 +130,14 @@ fn energies_whose_difference_is_no_constant() {
     for name in ["tiny", "tiny-complex"] {
         let system = systems::find(name).unwrap();
         let problem = synthesis::synthesise(system, 3, QUIET).unwrap();
-        let halved = problem.plan().far_begin();
+        let halved = problem.batches(3)[0].plan().far_begin();
         let problem = changed(problem, |_, wx, _| {
             for band in wx.chunks_mut(2).skip(1).step_by(3) {
                 band[1] += 1e-9;
             }
         })
         .unwrap();
-        let far_begin = problem.plan().far_begin();
+        let far_begin = problem.batches(3)[0].plan().far_begin();
         assert!(halved < far_begin && far_begin < 21, "{name}");
         check(&problem);
     }

@@ -9,6 +9,7 @@ use crate::compensated::{CHAIN, Compensated};
 use crate::definition::{Band, Definition};
 use crate::lanes::{Lanes, WIDTH, tree};
 use crate::problem::{Odd, Task};
+use crate::version::FEW;
 
 /// Adds the odd pairs of an `igp` among some `ig` to `(VALUES, nw)` totals.
 #[inline(always)]
@@ -48,7 +49,7 @@ fn add_pairs<L: Lanes, const NW: usize>(
         (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
     }
     for begin in (0..bands.nbands).step_by(CHAIN) {
-        let mut lanes = [[0.0; WIDTH]; 3 * VALUES];
+        let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
         for n in begin..bands.nbands.min(begin + CHAIN) {
             let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
             let mut aqsn = [Complex64::ZERO; WIDTH];

@@ -15,7 +15,7 @@ use crate::odd::add_odd;
 use crate::place::{Place, Table};
 use crate::prefetch::prefetch;
 use crate::problem::{Odd, Plan, Task};
-use crate::version::Body;
+use crate::version::{Body, FEW};
 use crate::work::Piece;
 
 /// How the terms of regular poles are written.
@@ -99,7 +99,7 @@ fn of_energies<F: Fraction, L: Lanes, const NW: usize>(
         }
     }
     for (at, igp) in piece.igp.clone().enumerate() {
-        let mut totals = [Compensated::default(); 3 * VALUES];
+        let mut totals = [Compensated::default(); FEW * VALUES];
         for (total, lanes) in totals.iter_mut().zip(&lanes[at * NW * VALUES..][..NW * VALUES]) {
             total.add(tree(lanes));
         }

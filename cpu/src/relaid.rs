@@ -4,7 +4,6 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::lanes::WIDTH;
-use crate::problem::Bands;
 
 /// Matrix elements of G in blocks of [`WIDTH`] `ig`, each block with all its bands one after the other:
 /// `(WIDTH, 2, nbands, ⌈ncouls/WIDTH⌉)`, real parts before imaginary ones. What is past `ncouls` is zero.
@@ -17,9 +16,9 @@ pub struct Relaid {
 }
 
 impl Relaid {
-    /// Of the bands in this order, or in their own.
-    pub fn of(bands: &Bands, order: Option<&[usize]>) -> Relaid {
-        let Bands { aqsn, nbands, ncouls, .. } = *bands;
+    /// Of `aqsn(ncouls, nbands)`, bands in this order, or in their own.
+    pub fn of(aqsn: &[Complex64], ncouls: usize, order: Option<&[usize]>) -> Relaid {
+        let nbands = aqsn.len() / ncouls;
         let mut blocks = vec![0.0; ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH];
         blocks.par_chunks_mut(nbands * 2 * WIDTH).enumerate().for_each(|(block, to)| {
             let ig = block * WIDTH;

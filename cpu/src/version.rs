@@ -104,11 +104,16 @@ pub struct Cpu {
     pub threads: Threads,
     /// What it reads.
     pub needs: Needs,
+    /// Energies that a calculation of it sums at most.
+    pub holds: usize,
     /// How its work is shared out.
     pub pieces: Pieces,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [Kernel],
 }
+
+/// Energies of the versions that have as many sums at hand as the paper's problems.
+pub const FEW: usize = 3;
 
 impl Cpu {
     /// The version's name.
@@ -173,6 +178,8 @@ impl Cpu {
 
     fn checked(&self, task: &Task) -> &Kernel {
         task.check();
+        let nw = task.bands.nw;
+        assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
         let Needs { relaid, plan } = self.needs;
         assert!(!relaid || task.relaid.is_some(), "{} needs aqsn laid out anew", self.id());
         assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());

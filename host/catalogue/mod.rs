@@ -13,6 +13,7 @@ pub mod tuned;
 
 use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Version};
+use gpp_kernels::plan::Poles;
 
 use crate::error::{Error, Result};
 
@@ -46,6 +47,14 @@ impl Kernel {
         match self {
             Kernel::Gpu(_) => BackEnd::Gpu,
             Kernel::Cpu(_) => BackEnd::Cpu,
+        }
+    }
+
+    /// Energies that a calculation of problems of these poles sums at most.
+    pub fn holds(self, poles: Poles) -> usize {
+        match self {
+            Kernel::Gpu(gpu) => gpu.kernel(poles).holds(),
+            Kernel::Cpu(cpu) => cpu.holds,
         }
     }
 

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use super::args::{GenerateArgs, GoldenArgs};
 use crate::experiments::golden;
-use crate::problem::{file, systems};
+use crate::experiments::source::Source;
+use crate::problem::file::{self, MINI_APPS_ENERGIES};
+use crate::problem::{Grid, systems};
 use crate::process::output::{self, print};
 use crate::process::progress::Progress;
 use crate::record::text;
@@ -14,7 +16,16 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let system = systems::find(&args.system)?;
     output::require_name("--output", &args.output, "file")?;
     output::check(&args.output, &[])?;
-    let (problem, sums) = golden::with_sums(system, args.seed, progress)?;
+    let source = Source::System(system, args.seed).at(args.energies.grid().map(Grid::in_file));
+    let (problem, sums) = golden::with_sums(&source, progress)?;
+    if problem.header().nend > MINI_APPS_ENERGIES {
+        progress.say(format_args!(
+            "note: gpp reads this file; the mini-app does not, whose arrays hold energies 1 to \
+             {MINI_APPS_ENERGIES}, not {} to {}",
+            problem.header().nstart,
+            problem.header().nend
+        ));
+    }
     file::write(&args.output, &problem, &sums, progress)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,9 +5,9 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::{Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
-/// A kernel, its entry for a problem's energies, and the grid of each launch.
+/// A kernel, its entry for so many energies, and the grid of each launch.
 pub struct Launch<'a> {
     /// The kernel that sums problems of these poles.
     pub kernel: &'a Kernel,
@@ -18,7 +18,7 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// Of the kernels of `gpu`, with the slab's odd poles for those where they follow a plan.
+    /// Of the kernels of `gpu` at some energies, with the slab's odd poles for those where they follow a plan.
     ///
     /// # Errors
     /// [`Error::Problem`] where an extent is too large for the kernel.
@@ -28,11 +28,12 @@ impl<'a> Launch<'a> {
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,
+        batch: &Batch,
         slab: SlabView,
         odd: Option<&OddPoles>,
     ) -> Result<Launch<'a>> {
-        let kernel = problem.plan().kernel(gpu);
-        let (header, nw) = (problem.header(), problem.nw());
+        let kernel = batch.plan().kernel(gpu);
+        let (header, nw) = (problem.header(), batch.nw());
         // Neither kernel nor driver would notice.
         assert!(
             slab.igp().end <= header.ngpown
@@ -65,7 +66,7 @@ impl<'a> Launch<'a> {
 /// The entry of `kernel` for `nw` energies.
 ///
 /// # Panics
-/// Never: a problem has one to three energies, and every kernel an entry for each.
+/// Never: a batch has no more energies than a kernel holds, and that an entry for each number of them.
 pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
 use crate::error::Result;
-use crate::problem::{Frame, SlabView};
+use crate::problem::{Batch, Frame, SlabView};
 use gauge::Gauge;
 use host::Host;
 
@@ -102,7 +102,7 @@ pub trait Worker: Send {
     /// [`Error::Driver`](crate::Error::Driver).
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
-    /// Begins to sum a slab by a version's kernels, second stage included; it is placed first where it is
+    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed first where it is
     /// not. When this returns nothing of it is read any more but what is [locked](Worker::lock), of which whoever
     /// drops the lock waits for the end. `done` is told of how far it is, where that
     /// is known.
@@ -112,8 +112,14 @@ pub trait Worker: Send {
     /// [`Error::Data`](crate::Error::Data) where the kernel is for other devices.
     ///
     /// # Panics
-    /// Where [`Worker::depth`] slabs are under way.
-    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, done: Done) -> Result<()>;
+    /// Where [`Worker::depth`] slabs are under way, or one at another batch.
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: catalogue::Kernel,
+        done: Done,
+    ) -> Result<()>;
 
     /// The sums of the slab that was begun first.
     ///
@@ -127,17 +133,18 @@ pub trait Worker: Send {
     /// Forgets what is in place of slabs, none of which is under way.
     fn forget(&mut self);
 
-    /// Sums a slab.
+    /// Sums a slab at a batch of energies.
     ///
     /// # Errors
     /// Those of [`Worker::begin`] and [`Worker::finish`].
     fn sum(
         &mut self,
         slab: SlabView<'_>,
+        batch: &Batch,
         kernel: catalogue::Kernel,
         done: Done,
     ) -> Result<SlabSums> {
-        self.begin(slab, kernel, done)?;
+        self.begin(slab, batch, kernel, done)?;
         self.finish()
     }
 }
@@ -174,6 +181,22 @@ pub struct Upload {
 }
 
 impl SlabSums {
+    /// Of all energies, from those of its batches in their order; none without any.
+    ///
+    /// # Panics
+    /// Where they are of other groups.
+    pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
+        let join = |mut all: SlabSums, next: SlabSums| {
+            assert_eq!(all.groups, next.groups, "groups of a slab");
+            all.values.extend(next.values);
+            all.seconds += next.seconds;
+            all.upload.bytes += next.upload.bytes;
+            all.upload.seconds += next.upload.seconds;
+            all
+        };
+        batches.into_iter().reduce(join)
+    }
+
     /// One of the values, of each group.
     pub fn of_value(&self, value: usize) -> &[f64] {
         &self.values[value * self.groups..][..self.groups]

@@ -6,10 +6,14 @@
 //! workers and ranks, give the same bits. Kernels for processors have groups of one `igp`, the paper's grids
 //! one group, the slab: the same slabs give the same bits.
 //!
+//! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
+//! after slab: what a batch sums does not depend on the others.
+//!
 //! A problem that is one slab stays where it was put first; a run is then nothing but its launches.
 
 pub mod checkpoint;
 mod deal;
+mod groups;
 mod locked;
 mod reports;
 mod running;
@@ -26,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Kernel;
 use crate::devices::{Device, Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Frame, Problem, Slabs, Sums};
+use crate::problem::{Batch, Frame, Problem, Slabs, Sums};
 use crate::process::interrupt;
 use crate::ranks::{Alone, Ranks};
 use checkpoint::{Checkpoint, Finished};
@@ -180,7 +184,8 @@ impl<'a> Engine<'a> {
     /// One calculation by these kernels.
     ///
     /// # Errors
-    /// [`Error::Data`] where slabs are no whole groups of the kernel; those of the workers.
+    /// [`Error::Data`] where slabs are no whole groups of the kernel, or its batches have groups of several
+    /// sizes; those of the workers.
     pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
         self.run_telling(kernel, &|_| ())
     }
@@ -191,13 +196,14 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// Those of [`Engine::run`].
     pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
-        self.require_whole_groups(kernel)?;
+        let batches = self.problem().batches_for(kernel);
+        groups::require_whole(self.slabs, kernel, &batches)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
         self.locks.take(self.slabs, &self.workers);
         self.ranks.barrier();
         let begin = Instant::now();
-        let own = self.sum(kernel, &numbers, done, begin)?;
+        let own = self.sum((kernel, &batches), &numbers, done, begin)?;
         let all = reports::gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
@@ -227,7 +233,7 @@ impl<'a> Engine<'a> {
     /// Sums the slabs of these numbers, each on a worker that is free.
     fn sum(
         &mut self,
-        kernel: Kernel,
+        (kernel, batches): (Kernel, &[Batch]),
         numbers: &[usize],
         done: Done,
         begin: Instant,
@@ -239,6 +245,7 @@ impl<'a> Engine<'a> {
             slabs: *slabs,
             deal,
             kernel,
+            batches,
             done,
             checkpoint: checkpoint.as_ref(),
             begin,
@@ -265,23 +272,6 @@ impl<'a> Engine<'a> {
         let is_whole = summed.len() == numbers.len();
         let stopped = if is_whole { None } else { interrupt::asked() };
         Ok(Report { slabs: summed, shares, stopped })
-    }
-
-    /// Fails where a slab other than the last ends within a group.
-    fn require_whole_groups(&self, kernel: Kernel) -> Result<()> {
-        let group = self.problem().plan().igp_of_group(kernel);
-        let (Some(group), 2..) = (group, self.slabs.count()) else { return Ok(()) };
-        if self.slabs.igp().is_multiple_of(group) {
-            return Ok(());
-        }
-        Err(Error::Data {
-            origin: self.problem().name().into(),
-            what: format!(
-                "{} needs slabs of whole groups, {group} igp each; they have {} igp",
-                kernel.id(),
-                self.slabs.igp()
-            ),
-        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a worker does in a run: slab after slab, as many under way as it takes.
+//! What a worker does in a run: slab after slab, each at all energies, as many under way as it takes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ use super::checkpoint::Checkpoint;
 use super::deal::Deal;
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
-use crate::devices::{Done, Worker};
+use crate::devices::{Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Part, Slabs};
+use crate::problem::{Batch, Part, Slabs};
 use crate::process::interrupt;
 
 /// A run that workers share.
@@ -19,6 +19,8 @@ pub struct Running<'a, 'r> {
     pub slabs: Slabs<'a>,
     pub deal: &'r Deal,
     pub kernel: Kernel,
+    /// The energies in the batches of the kernel.
+    pub batches: &'r [Batch],
     pub done: Done<'r>,
     pub checkpoint: Option<&'r Mutex<Checkpoint>>,
     pub begin: Instant,
@@ -66,17 +68,24 @@ impl Running<'_, '_> {
     }
 
     fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {
-        let (mut sums, mut begun) = (Vec::new(), VecDeque::new());
+        let (mut sums, mut begun) = (Vec::new(), VecDeque::<Begun>::new());
+        let mut order: Vec<usize> = (0..self.batches.len()).collect();
         loop {
-            let next = if interrupt::asked().is_some() { None } else { self.deal.next(who) };
-            if let Some(at) = next {
-                begun.push_back((at, self.begin_slab(at, worker, share)?));
-                if begun.len() < worker.depth() {
-                    continue;
-                }
+            // The batches of a slab follow each other. Beside its last one the next slab begins, with the same
+            // batch: what devices hold of energies is of one batch at a time.
+            while begun.len() < worker.depth() && begun.back().is_none_or(Begun::is_on_last) {
+                let next = if interrupt::asked().is_some() { None } else { self.deal.next(who) };
+                let Some(at) = next else { break };
+                begun.push_back(self.begin_slab(at, &order, worker, share)?);
+                order.reverse();
             }
-            let Some((at, length)) = begun.pop_front() else { return Ok(sums) };
-            let of_slab = worker.finish()?;
+            let Some(mut first) = begun.pop_front() else { return Ok(sums) };
+            first.finish(worker.finish()?);
+            if self.begin_next(&mut first, worker)? {
+                begun.push_back(first);
+                continue;
+            }
+            let (at, length, of_slab) = first.joined();
             share.add(length, &of_slab);
             if let Some(checkpoint) = self.checkpoint {
                 checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
@@ -89,8 +98,14 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Begins a slab and gives its length.
-    fn begin_slab(&self, at: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<usize> {
+    /// Begins a slab with the first of its batches, which come in this order.
+    fn begin_slab(
+        &self,
+        at: usize,
+        order: &[usize],
+        worker: &mut dyn Worker,
+        share: &mut Share,
+    ) -> Result<Begun<'_>> {
         let igp = self.slabs.range(at).expect("the deal is of these slabs");
         let length = igp.len();
         let making = Instant::now();
@@ -98,11 +113,64 @@ impl Running<'_, '_> {
         if let Part::Made(_) = part {
             share.source_s += making.elapsed().as_secs_f64();
         }
-        let of_slab = |part: f64| {
+        let left = order.iter().rev().copied().collect();
+        let mut begun = Begun { at, length, part: Some(part), left, at_batch: 0, sums: Vec::new() };
+        self.begin_next(&mut begun, worker)?;
+        Ok(begun)
+    }
+
+    /// Begins the next batch of a slab, if there is one.
+    fn begin_next(&self, slab: &mut Begun<'_>, worker: &mut dyn Worker) -> Result<bool> {
+        let (finished, all) = (slab.sums.len() as f64, self.batches.len() as f64);
+        let length = slab.length as f64;
+        let of_batch = |part: f64| {
             let before = self.summed.load(Ordering::Relaxed) as f64;
-            (self.done)((before + part * length as f64) / self.all as f64);
+            (self.done)((before + (finished + part) / all * length) / self.all as f64);
         };
-        worker.begin(part.view(), self.kernel, &of_slab)?;
-        Ok(length)
+        if finished > 0.0 && self.batches.len() > 1 {
+            of_batch(0.0);
+        }
+        let (Some(next), Some(part)) = (slab.left.pop(), &slab.part) else { return Ok(false) };
+        slab.at_batch = next;
+        worker.begin(part.view(), &self.batches[next], self.kernel, &of_batch)?;
+        if slab.is_on_last() {
+            slab.part = None;
+        }
+        Ok(true)
+    }
+}
+
+/// A slab that is under way.
+struct Begun<'a> {
+    /// Its number.
+    at: usize,
+    /// Its igp.
+    length: usize,
+    /// Its data, as long as batches are to be begun.
+    part: Option<Part<'a>>,
+    /// These, the last one first.
+    left: Vec<usize>,
+    /// The one that is under way.
+    at_batch: usize,
+    /// What is summed, with the numbers of the batches.
+    sums: Vec<(usize, SlabSums)>,
+}
+
+impl Begun<'_> {
+    /// Whether no further batch is to be begun.
+    fn is_on_last(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Takes the sums of the batch that is under way.
+    fn finish(&mut self, sums: SlabSums) {
+        self.sums.push((self.at_batch, sums));
+    }
+
+    /// Its number, its igp, and the sums of all batches.
+    fn joined(mut self) -> (usize, usize, SlabSums) {
+        self.sums.sort_by_key(|(batch, _)| *batch);
+        let sums = SlabSums::joined(self.sums.into_iter().map(|(_, sums)| sums));
+        (self.at, self.length, sums.expect("a problem has an energy"))
     }
 }

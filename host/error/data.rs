@@ -88,13 +88,20 @@ pub enum DataError {
     },
 
     /// First and last energy that are none.
-    #[error("needs 1 <= nstart <= nend <= 3, found {nstart} and {nend}")]
+    #[error("needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}")]
     Energies {
         /// First energy.
         nstart: usize,
         /// Last energy.
         nend: usize,
     },
+
+    /// Energies that a file does not hold.
+    #[error(
+        "its energies are a list of their own; a file holds nstart, nend, sig_dw and e_lk, for \
+         e_lk + sig_dw·(iw − 2)"
+    )]
+    Unspaced,
 
     /// A number that is infinite or none.
     #[error("{name} is {found}; it must be finite")]
@@ -238,7 +245,7 @@ pub struct Energy {
 impl fmt::Display for Energy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Energy { iw, n, wx } = self;
-        write!(f, "wx({iw},{n}) is {wx:e} eV (e_lk + sig_dw·(iw − 2) − wfnkq_ekq)")
+        write!(f, "wx({iw},{n}) is {wx:e} eV (the energy less wfnkq_ekq)")
     }
 }
 

@@ -92,7 +92,7 @@ pub fn compare(
         failures: Vec::new(),
     };
     for source in &options.sources {
-        let problem = source.load(progress)?;
+        let problem = source.load_for_yardstick(progress)?;
         let mut race = Race::new(gpu, &yardstick, &problem, options.repeat, progress)?;
         let system = problem.name();
         let bar = progress.bar(&format!("comparing {system}"), options.versions.len() as u64 + 1);
@@ -123,7 +123,7 @@ pub fn compare(
             race.run([(Side::Rust, fastest), (Side::Cuda, v8), (Side::Rust, v3)])?;
         found.failures.append(&mut race.failures);
         bar.finish_and_clear();
-        let poles = problem.plan().poles().into();
+        let poles = problem.poles().into();
         drop(race);
         let counters = ncu.as_ref().and_then(|ncu| counters(ncu, gpu, source, &problem));
         found.best.push(Best {

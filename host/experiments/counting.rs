@@ -14,9 +14,9 @@ use rayon::prelude::*;
 use crate::catalogue::Kernel;
 use crate::devices::launch::Launch;
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, aqsm_local};
+use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
+use crate::problem::{Batch, Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
@@ -35,10 +35,13 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     let (sample, all) = (sampled(slabs.frame(), first.view())?, (slabs.frame(), first.view()));
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let terms = terms(frame, slab);
-    let counts = match kernel {
-        Kernel::Gpu(gpu) => of_gpu(gpu, frame, slab)?,
-        Kernel::Cpu(cpu) => of_cpu(cpu, frame, slab)?,
-    };
+    let mut counts = Counts::default();
+    for batch in &*frame.batches_for(kernel) {
+        counts = counts.plus(match kernel {
+            Kernel::Gpu(gpu) => of_gpu(gpu, frame, batch, slab)?,
+            Kernel::Cpu(cpu) => of_cpu(cpu, frame, batch, slab)?,
+        });
+    }
     let per_term = |count: u64| count as f64 / terms as f64;
     Ok(PerTerm {
         add: per_term(counts.add),
@@ -59,19 +62,19 @@ fn terms(frame: &Frame, slab: SlabView) -> u64 {
     n.map(|n| n as u64).iter().product()
 }
 
-/// Operations of a version for GPUs on a slab.
-fn of_gpu(version: &Gpu, problem: &Frame, slab: SlabView) -> Result<Counts> {
-    let (bands, plan) = (problem.bands(), problem.plan());
+/// Operations of a version for GPUs on a slab, at a batch of energies.
+fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
+    let (bands, order, plan) = (problem.bands(), problem.order(), batch.plan());
     let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
     let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
-    let Launch { kernel, entry, grid } = Launch::of(version, problem, slab, odd.as_ref())?;
-    let of_bands = BandArrays::of(bands, plan, layout);
-    let aqsm_local = aqsm_local(slab, plan, layout);
-    let laid = Laid { bands, slab, of_bands: &of_bands, aqsm_local: &aqsm_local };
-    let arrays = laid.arrays(kernel, odd.as_ref().map(|odd| (plan, odd)));
+    let Launch { kernel, entry, grid } = Launch::of(version, problem, batch, slab, odd.as_ref())?;
+    let (of_bands, wx) = (&BandArrays::of(bands, order, layout), &energies(bands, batch, layout));
+    let aqsm_local = &aqsm_local(slab, order, layout);
+    let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
+    let arrays = laid.arrays(kernel, odd.as_ref());
     let (blocks, threads) = (grid.blocks(), grid.threads);
     let mut counts = Counts::default();
-    for iw in kernel.launches(problem.nw()) {
+    for iw in kernel.launches(batch.nw()) {
         let launch = (0..blocks)
             .into_par_iter()
             .map(|block| {
@@ -90,16 +93,16 @@ fn of_gpu(version: &Gpu, problem: &Frame, slab: SlabView) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Operations of a version for processors on a slab.
-fn of_cpu(version: &Cpu, problem: &Frame, slab: SlabView) -> Result<Counts> {
-    let (bands, plan) = (problem.bands(), problem.plan());
+/// Operations of a version for processors on a slab, at a batch of energies.
+fn of_cpu(version: &Cpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
+    let (order, plan) = (problem.order(), batch.plan());
     let Needs { relaid, plan: follows } = version.needs;
-    let relaid = relaid.then(|| vectors::relaid(bands, plan, Order::of(plan, follows)));
+    let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));
     let relaid = relaid.transpose()?;
-    let aqsm_local = aqsm_local(slab, plan, Layout::Swapped);
+    let aqsm_local = aqsm_local(slab, order, Layout::Swapped);
     let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
     Ok(version.count(&Task {
-        bands: vectors::bands(bands),
+        bands: vectors::bands(problem.bands(), batch),
         relaid: relaid.as_ref(),
         slab: vectors::slab(slab, &aqsm_local),
         plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),

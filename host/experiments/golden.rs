@@ -20,21 +20,17 @@ pub fn golden(systems: &[&'static System], seed: u64, progress: Progress) -> Res
     systems.iter().map(of).collect()
 }
 
-/// A built-in system and its reference sums, stored or evaluated now.
+/// A problem and its reference sums, stored or evaluated now.
 ///
 /// # Errors
 /// Those of [`Source::load`]; [`Error::Data`] where it has too many terms to evaluate its sums.
-pub fn with_sums(
-    system: &'static System,
-    seed: u64,
-    progress: Progress,
-) -> Result<(Problem, Sums)> {
-    let problem = Source::System(system, seed).load(progress)?;
+pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
+    let problem = source.load(progress)?;
     let reference = reference::of(&problem, progress)?.ok_or_else(|| Error::Data {
-        origin: system.name.clone(),
+        origin: source.name(),
         what: format!(
-            "no golden sums for seed {seed}, and too many terms to evaluate them now; golden sums \
-             exist for seed {DEFAULT_SEED}"
+            "no golden sums for this seed and these energies, and too many terms to evaluate them now; \
+             golden sums exist for seed {DEFAULT_SEED} and a system's own energies"
         ),
     })?;
     Ok((problem, reference.sums))

@@ -221,7 +221,9 @@ impl<'a> Loaded<'a> {
 
 /// The `igp` that the groups of all these versions are parts of.
 fn group(frame: &Frame, versions: &[Kernel]) -> usize {
-    let groups = versions.iter().filter_map(|version| frame.plan().igp_of_group(*version));
+    let groups = versions
+        .iter()
+        .filter_map(|version| frame.batches_for(*version)[0].plan().igp_of_group(*version));
     groups.fold(1, |all, one| all / greatest_divisor(all, one) * one)
 }
 

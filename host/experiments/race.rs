@@ -59,7 +59,7 @@ pub fn race(
         racers: Vec::new(),
     };
     for source in &options.sources {
-        let problem = source.load(progress)?;
+        let problem = source.load_for_yardstick(progress)?;
         let reference = reference::of(&problem, progress)?;
         let mut competitors = Vec::new();
         for loaded in &mut yardstick.builds {
@@ -165,7 +165,7 @@ impl<'a> Competitor<'a> {
         let times = Times::of(self.samples);
         Ok(Racer {
             system: problem.name().into(),
-            poles: problem.plan().poles().into(),
+            poles: problem.poles().into(),
             terms: problem.terms(),
             side,
             name: self.name,

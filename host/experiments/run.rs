@@ -70,7 +70,7 @@ impl Options {
     /// # Errors
     /// [`Error::UnknownName`] for a shape without kernels.
     pub fn kernels(&self, device: &dyn Device, problem: &Frame) -> Result<Vec<Kernel>> {
-        let (name, poles) = (&device.info().name, problem.plan().poles());
+        let (name, poles) = (&device.info().name, problem.poles());
         let shaped = |version: &Listed| shaped(version.kernel, name, poles, self.overrides);
         self.versions.iter().map(shaped).collect()
     }
@@ -107,9 +107,11 @@ pub fn run(
     let Options { overrides, repetition, emulated, .. } = options;
     let Setting { crew, slabs, .. } = *setting;
     let (device, problem) = (crew.devices[0], slabs.frame());
-    let plan = problem.plan();
     let versions = options.kernels(device, problem)?;
-    let is_replaced = |gpu: &'static Gpu| plan.running(gpu).id() != gpu.id();
+    let is_replaced = |gpu: &'static Gpu| {
+        let batches = problem.batches_for(Kernel::Gpu(gpu));
+        batches.iter().any(|batch| batch.plan().running(gpu).id() != gpu.id())
+    };
     let mut of_gpus = versions.iter().filter_map(|kernel| kernel.gpu());
     if *overrides != Overrides::default() && of_gpus.any(is_replaced) {
         let what =
@@ -147,30 +149,36 @@ pub fn run(
     let _deferred = deferred();
     let mut engine = setting.engine(&versions)?;
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
-    let bar = match &versions[..] {
-        // A bar of slabs tells more than one of a single run.
-        [_] if all == 1 && slabs.count() > 1 => progress.fine_bar("running", slabs.count() as u64),
-        _ => progress.fine_bar("running", all as u64),
-    };
-    let scale = if all == 1 { slabs.count() as f64 } else { 1.0 };
+    let parts = |version: &Kernel| slabs.count() * problem.batches_for(*version).len();
     let judged = match judge {
         Some(judge) => {
-            bar.set_message(format!("{}, to compare with", judge.id()));
-            let sums = problem.start().plus(&engine.run(judge)?.sums);
+            let parts = parts(&judge);
+            let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts as u64);
+            let done = |part: f64| bar.set(part * parts as f64);
+            let sums = problem.start().plus(&engine.run_telling(judge, &done)?.sums);
+            bar.finish_and_clear();
             Some(Reference::new(sums, Source::Device, progress))
         }
         None => None,
     };
+    // A bar of slabs and batches tells more than one of a single run.
+    let steps = if all == 1 { versions.iter().map(parts).sum() } else { all };
+    let bar = progress.fine_bar("running", steps as u64);
+    let scale = if all == 1 { steps as f64 } else { 1.0 };
     let reference = reference.or(judged);
     let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
         let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
         // Loads of kernels go beside a last run, never between timed ones.
-        let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| plan.kernel(next));
+        let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
+            let batches = problem.batches_for(Kernel::Gpu(next));
+            let kernel = batches[0].plan().kernel(next);
+            (kernel, entry(kernel, batches[0].nw()))
+        });
         let prepare = || {
-            let Some(next) = next else { return };
+            let Some((kernel, entry)) = next else { return };
             for device in crew.devices {
-                device.prepare(next, entry(next, problem.nw()));
+                device.prepare(kernel, entry);
             }
         };
         let telling = Telling { done: &done, last: &prepare };

@@ -115,7 +115,7 @@ fn point(
     };
     let problem = synthesis::synthesise(&system, options.seed, Progress { shown: false })?;
     let mut engine = Engine::whole(device, &problem)?;
-    let (kernel, poles) = (options.version.kernel, problem.plan().poles());
+    let (kernel, poles) = (options.version.kernel, problem.poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
     let reference = reference(&mut engine, judge(device.back_end()))?;
     let repetition =

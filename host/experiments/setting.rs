@@ -10,7 +10,7 @@ use crate::devices::{Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::engine::checkpoint::{self, Checkpoint, Finished, Identity};
 use crate::error::{Error, Result};
-use crate::problem::{Frame, Origin, Problem, Slabs};
+use crate::problem::{Batch, Frame, Origin, Problem, Slabs};
 use crate::ranks::{Alone, Ranks};
 use crate::record::parting::{Parting, Place};
 use crate::record::provenance;
@@ -214,12 +214,19 @@ fn contents(frame: &Frame) -> Result<String> {
 fn kernel(frame: &Frame, version: Kernel) -> String {
     match version {
         Kernel::Gpu(gpu) => {
-            let kernel = frame.plan().kernel(gpu);
-            let symbol = entry(kernel, frame.nw()).symbol;
-            match kernel.max_registers {
-                Some(most) => format!("{symbol}, {most} registers"),
-                None => symbol.into(),
-            }
+            let of_batch = |batch: &Batch| {
+                let kernel = batch.plan().kernel(gpu);
+                let symbol = entry(kernel, batch.nw()).symbol;
+                match kernel.max_registers {
+                    Some(most) => format!("{symbol}, {most} registers"),
+                    None => symbol.into(),
+                }
+            };
+            // All batches have as many energies but for the last one.
+            let mut kernels: Vec<String> =
+                frame.batches_for(version).iter().map(of_batch).collect();
+            kernels.dedup();
+            kernels.join("; ")
         }
         Kernel::Cpu(cpu) => cpu.id().into(),
     }

@@ -30,16 +30,16 @@ impl Waves {
     /// # Errors
     /// Those of loading its kernel.
     pub fn on(device: &dyn Device, frame: &Frame, versions: &[Kernel]) -> Result<Option<Waves>> {
-        let plan = frame.plan();
-        let of_groups = versions.iter().rev().find_map(|version| match version {
-            Kernel::Gpu(gpu) => Some(plan.kernel(gpu)).filter(|of| of.igp_of_group().is_some()),
-            Kernel::Cpu(_) => None,
+        let of_groups = versions.iter().rev().find_map(|version| {
+            let batches = frame.batches_for(*version);
+            let kernel = batches[0].plan().kernel(version.gpu()?);
+            kernel.igp_of_group().map(|_| (kernel, batches[0].nw()))
         });
-        let Some(kernel) = of_groups.filter(|_| device.back_end() == BackEnd::Gpu) else {
+        let Some((kernel, nw)) = of_groups.filter(|_| device.back_end() == BackEnd::Gpu) else {
             return Ok(None);
         };
-        let info = device.kernel(kernel, entry(kernel, frame.nw()))?;
-        let (header, nw) = (frame.header(), frame.nw() as u32);
+        let info = device.kernel(kernel, entry(kernel, nw))?;
+        let (header, nw) = (frame.header(), nw as u32);
         let extents = Extents {
             nbands: header.nbands as u32,
             ngpown: kernel.igp_of_group().unwrap_or(1),

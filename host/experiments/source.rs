@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
-use crate::problem::synthesis::{self, Synthesis};
+use crate::error::{Error, Result};
+use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::grid::{Grid, OnGrid};
+use crate::problem::synthesis::Synthesis;
 use crate::problem::{self, Problem, System, file, systems};
 use crate::process::progress::Progress;
 
@@ -15,6 +17,8 @@ pub enum Source {
     System(&'static System, u64),
     /// A file in the reference mini-app's format.
     File(PathBuf),
+    /// One of these at other energies.
+    OnGrid(Box<Source>, Grid),
 }
 
 impl Source {
@@ -26,10 +30,20 @@ impl Source {
         Ok(Source::System(systems::find(name)?, seed))
     }
 
+    /// The same at other energies, where some are asked for.
+    #[must_use]
+    pub fn at(self, grid: Option<Grid>) -> Source {
+        match grid {
+            Some(grid) => Source::OnGrid(self.into(), grid),
+            None => self,
+        }
+    }
+
     /// Name of the system, or of the file without its ending.
     pub fn name(&self) -> String {
         match self {
             Source::System(system, _) => system.name.clone(),
+            Source::OnGrid(source, _) => source.name(),
             Source::File(path) => {
                 path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
             }
@@ -41,6 +55,7 @@ impl Source {
         match self {
             Source::System(..) => None,
             Source::File(path) => Some(path),
+            Source::OnGrid(source, _) => source.file(),
         }
     }
 
@@ -51,6 +66,10 @@ impl Source {
                 ["--system", &system.name, "--seed", &seed.to_string()].map(Into::into).to_vec()
             }
             Source::File(path) => vec!["--input".into(), path.into()],
+            Source::OnGrid(source, grid) => {
+                let grid = grid.argument().into_iter().flatten().map(OsString::from);
+                source.arguments().into_iter().chain(grid).collect()
+            }
         }
     }
 
@@ -62,6 +81,9 @@ impl Source {
         Ok(match self {
             Source::File(path) => Box::new(file::Input::open(path, progress)?),
             Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
+            Source::OnGrid(source, grid) => {
+                Box::new(OnGrid::new(source.open(progress)?, grid.clone()))
+            }
         })
     }
 
@@ -71,9 +93,21 @@ impl Source {
     /// [`crate::Error::Memory`] where it does not fit, [`crate::Error::File`] and
     /// [`crate::Error::Data`] for a file that is none.
     pub fn load(&self, progress: Progress) -> Result<Problem> {
-        match self {
-            Source::File(path) => file::read(path, progress),
-            Source::System(system, seed) => synthesis::synthesise(system, *seed, progress),
+        self.open(progress)?.load()
+    }
+
+    /// The same, where a yardstick in another language has to sum it as well: those are of the paper's
+    /// numbers of energies.
+    ///
+    /// # Errors
+    /// Those of [`Source::load`]; [`Error::Data`] for more energies.
+    pub fn load_for_yardstick(&self, progress: Progress) -> Result<Problem> {
+        let source = self.open(progress)?;
+        let nw = source.extents().nw;
+        if nw > MINI_APPS_ENERGIES {
+            let what = format!("has {nw} energies, the yardstick at most {MINI_APPS_ENERGIES}");
+            return Err(Error::Data { origin: self.name(), what });
         }
+        source.load()
     }
 }

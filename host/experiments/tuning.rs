@@ -42,7 +42,7 @@ pub fn tune(
     let provenance = Provenance::now(device.info()).of(problem.origin(), repetition);
     let reference = reference::of(problem, progress)?;
     let mut engine = Engine::whole(device, problem)?;
-    let poles = problem.plan().poles();
+    let poles = problem.poles();
     let kernels: Vec<_> = shapes(tuned, poles).collect();
     if kernels.is_empty() {
         let what = format!("{} has no kernels in other shapes for these poles", tuned.id());
@@ -64,8 +64,9 @@ pub fn tune(
     let trials = caps.into_iter().flat_map(|cap| kernels.iter().map(move |kernel| (cap, kernel)));
     for (at, (cap, kernel)) in trials.enumerate() {
         let version = with(tuned, kernel, cap);
-        let launch = problem.plan().kernel(version);
-        let known = device.kernel(launch, entry(launch, problem.nw()))?;
+        let batches = problem.batches_for(Kernel::Gpu(version));
+        let launch = batches[0].plan().kernel(version);
+        let known = device.kernel(launch, entry(launch, batches[0].nw()))?;
         bar.inc(1);
         tuning.tried = Some(at + 1);
         // Some kernels need more registers than a large block leaves.

@@ -17,6 +17,8 @@ pub struct Bands {
     aqsn: Vec<Complex64>,
     wx: Vec<f64>,
     occ: Vec<f64>,
+    /// Whether energies and occupations are those of the header.
+    of_header: bool,
 }
 
 impl Bands {
@@ -34,8 +36,23 @@ impl Bands {
         range::check_factors(&AQSN, &aqsn, place)?;
         range::check_vcoul(&header)?;
         range::resolve_factors(&mut aqsn);
-        let (wx, occ) = (header.wx(), header.occ());
-        Bands { header, aqsn, wx: Vec::new(), occ: Vec::new() }.with_energies(wx, occ)
+        let (wx, occ, of_header) = (Vec::new(), Vec::new(), true);
+        Bands { header, aqsn, wx, occ, of_header }.of_header()
+    }
+
+    /// The same with energies and occupations of its header.
+    fn of_header(self) -> Result<Bands> {
+        let (wx, occ) = (self.header.wx(), self.header.occ());
+        Ok(Bands { of_header: true, ..self.with_energies(wx, occ)? })
+    }
+
+    /// The same with the energies of another header, which differs in nothing else.
+    ///
+    /// # Errors
+    /// [`DataError`] where the header is none, or an energy is out of [`range`].
+    pub(super) fn with_header(self, header: Header) -> Result<Bands> {
+        header.validate()?;
+        Bands { header, ..self }.of_header()
     }
 
     /// The same with other energies `wx(nw, nbands)` and occupations `occ(nbands)` than follow from the
@@ -51,7 +68,7 @@ impl Bands {
         if let Some(n) = occ.iter().position(|occ| !(0.0..=1.0).contains(occ)) {
             return Err(DataError::Occupation { n: n + 1, found: occ[n] });
         }
-        (self.wx, self.occ) = (wx, occ);
+        (self.wx, self.occ, self.of_header) = (wx, occ, false);
         Ok(self)
     }
 
@@ -65,7 +82,7 @@ impl Bands {
         &self.aqsn
     }
 
-    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
+    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`: see [`Header::wx`].
     pub fn wx(&self) -> &[f64] {
         &self.wx
     }
@@ -73,6 +90,12 @@ impl Bands {
     /// Occupation of each band, `(nbands)`.
     pub fn occ(&self) -> &[f64] {
         &self.occ
+    }
+
+    /// What falls with the energies of each band in eV, `−e(n)`; none where they are not those of the header.
+    pub(super) fn falling(&self) -> Option<Vec<f64>> {
+        let falling = || (0..self.header.nbands).map(|n| -self.header.e(n)).collect();
+        self.of_header.then(falling)
     }
 
     /// Energies.

@@ -6,7 +6,10 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::{BandPlan, Bands, Extents, Header, Origin, Source, Sums, wrong};
+use super::batch::{Batch, Batches};
+use super::plan::BandOrder;
+use super::{Bands, Extents, Header, Origin, Source, Sums, wrong};
+use crate::catalogue::Kernel;
 use crate::error::{DataError, Result};
 
 /// What is there once for a problem, of whatever slabs: its bands with their plan, what it is called and
@@ -16,7 +19,9 @@ pub struct Frame {
     name: String,
     origin: Origin,
     bands: Arc<Bands>,
-    plan: BandPlan,
+    poles: Poles,
+    order: Arc<BandOrder>,
+    batches: Batches,
     start: Sums,
     stored: Option<Sums>,
 }
@@ -24,8 +29,10 @@ pub struct Frame {
 impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
     pub(super) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
-        let (plan, start) = (BandPlan::of(&bands, poles), Sums::zero(bands.nw()));
-        Frame { name: name.to_string(), origin, bands, plan, start, stored: None }
+        let order = Arc::new(BandOrder::of(&bands));
+        let (batches, start) = (Batches::default(), Sums::zero(bands.nw()));
+        let name = name.to_string();
+        Frame { name, origin, bands, poles, order, batches, start, stored: None }
     }
 
     /// Of a source; its bands are made or read now.
@@ -79,9 +86,24 @@ impl Frame {
         self.bands.clone()
     }
 
-    /// What the later versions need to know of its bands.
-    pub fn plan(&self) -> &BandPlan {
-        &self.plan
+    /// What all its contributing poles have in common.
+    pub fn poles(&self) -> Poles {
+        self.poles
+    }
+
+    /// The order of its bands that serves all batches of its energies.
+    pub fn order(&self) -> &BandOrder {
+        &self.order
+    }
+
+    /// Its energies in the batches of kernels that hold so many, in their order.
+    pub fn batches(&self, holds: usize) -> Arc<[Batch]> {
+        self.batches.of(&self.bands, &self.order, self.poles, holds)
+    }
+
+    /// The same for a version; a problem has at least one.
+    pub fn batches_for(&self, version: Kernel) -> Arc<[Batch]> {
+        self.batches(version.holds(self.poles))
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
@@ -104,7 +126,7 @@ impl Frame {
         self.bands.aqsn()
     }
 
-    /// Energies `e_lk + dw·(iw − 2) − e(n)` in eV, `(nw, nbands)`.
+    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`: see [`Header::wx`].
     pub fn wx(&self) -> &[f64] {
         self.bands.wx()
     }

@@ -35,10 +35,13 @@ pub struct Header {
     pub peinf_indext_dist: Vec<i32>,
     /// Band energies in eV.
     pub wfnkq_ekq: Vec<f64>,
-    /// First energy, 1..=3.
+    /// First energy, from 1.
     pub nstart: usize,
-    /// Last energy, nstart..=3.
+    /// Last energy, `nstart..=`[`MOST_ENERGIES`].
     pub nend: usize,
+    /// Energies `nstart..=nend` in eV above `e_lk`, where they are others than `sig_dw·(iw − 2)`: a file
+    /// has no place for them.
+    pub energies: Option<Vec<f64>>,
     /// Frequency dependence, carried along.
     pub sig_fdf: i32,
     /// Spacing of the energies in eV.
@@ -62,6 +65,9 @@ pub struct Header {
     /// Bound on `|ssx| / |eps|` where `wx < 0`.
     pub sexcut: f64,
 }
+
+/// Most energies of a problem.
+pub const MOST_ENERGIES: usize = 100_000;
 
 /// `wx` is kept this far from zero.
 const TOL_WX: f64 = 1e-12;
@@ -119,8 +125,15 @@ impl Header {
     /// Checks records 5 and 9 and the cutoff.
     pub(super) fn validate_energies(&self) -> Result<(), DataError> {
         let (nstart, nend) = (self.nstart, self.nend);
-        if !(1 <= nstart && nstart <= nend && nend <= 3) {
+        if !(1 <= nstart && nstart <= nend && nend <= MOST_ENERGIES) {
             return Err(DataError::Energies { nstart, nend });
+        }
+        if let Some(energies) = &self.energies {
+            if energies.len() != self.nw() {
+                let (needed, found) = (self.nw() as u64, energies.len() as u64);
+                return Err(DataError::Length { name: "energies", needed, found });
+            }
+            finite("energies", energies.iter().copied().enumerate())?;
         }
         for (name, found) in [
             ("sig_dw", self.sig_dw),
@@ -150,19 +163,26 @@ impl Header {
     }
 
     /// Energy of this rank's band `n` (0-based) in eV.
-    fn e(&self, n: usize) -> f64 {
+    pub(super) fn e(&self, n: usize) -> f64 {
         self.wfnkq_ekq[self.peinf_indext_dist[n] as usize - 1]
     }
 
-    /// `wx(iw,n) = e_lk + dw·(iw − 2) − e(n)`, at least 1e-12 away from zero; `(nw, nbands)`.
+    /// Energies in eV above `e_lk`, `(nw)`: those of [`Header::energies`], or `sig_dw·(iw − 2)`.
+    pub fn above_state(&self) -> Vec<f64> {
+        let spaced = || (self.nstart..=self.nend).map(|iw| self.sig_dw * (iw as f64 - 2.0));
+        self.energies.clone().unwrap_or_else(|| spaced().collect())
+    }
+
+    /// `wx(iw,n) = ω(iw) − e(n)` with ω as `e_lk` and what [`Header::above_state`] adds to it; at least 1e-12
+    /// away from zero; `(nw, nbands)`.
     pub fn wx(&self) -> Vec<f64> {
-        (0..self.nbands)
-            .flat_map(|n| (self.nstart..=self.nend).map(move |iw| (n, iw)))
-            .map(|(n, iw)| {
-                let wx = self.e_lk + self.sig_dw * (iw as f64 - 2.0) - self.e(n);
-                if wx.abs() < TOL_WX { TOL_WX } else { wx }
-            })
-            .collect()
+        let omega: Vec<f64> = self.above_state().iter().map(|above| self.e_lk + above).collect();
+        let of_band = |n: usize| {
+            let e = self.e(n);
+            omega.iter().map(move |omega| omega - e)
+        };
+        let kept_off = |wx: f64| if wx.abs() < TOL_WX { TOL_WX } else { wx };
+        (0..self.nbands).flat_map(of_band).map(kept_off).collect()
     }
 
     /// Occupation of each band: 0 above `nvband`, ½ at the Fermi energy, else 1.

@@ -10,45 +10,26 @@ use gpp_kernels::plan::Plan;
 use num_complex::Complex64;
 
 use super::memory::{AQSM_LOCAL, AQSN, Extents, OCC, WX};
-use super::{BandPlan, Bands, OddPoles, SlabView};
+use super::{BandOrder, Bands, Batch, OddPoles, SlabView};
 
-/// The arrays of a problem's bands in one layout.
+/// The arrays of a problem's bands in one layout, the same for all of its energies.
 #[derive(Clone, Debug)]
 pub struct BandArrays<'a> {
     aqsn: Cow<'a, [Complex64]>,
-    wx: Cow<'a, [f64]>,
     occ: Cow<'a, [f64]>,
 }
 
 impl<'a> BandArrays<'a> {
     /// In `layout`; borrowed where that changes nothing.
-    pub fn of(bands: &'a Bands, plan: &BandPlan, layout: Layout) -> BandArrays<'a> {
-        let original = BandArrays {
-            aqsn: bands.aqsn().into(),
-            wx: bands.wx().into(),
-            occ: bands.occ().into(),
-        };
-        let columns = || 0..bands.header().nbands;
-        match layout {
-            Layout::Original => original,
-            Layout::Swapped => {
-                let wx = transposed(columns().map(|n| bands.energies(n)), bands.nw());
-                BandArrays { wx: wx.into(), ..original }
-            }
-            Layout::Planned => {
-                let [padded, _] = WX.extents(bands.extents(), layout);
-                let wx = plan.reordered(padded, |n| bands.energies(n)).into();
-                if plan.keeps_order() {
-                    return BandArrays { wx, ..original };
-                }
-                let ncouls = bands.header().ncouls;
-                let aqsn = |n: usize| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-                BandArrays {
-                    aqsn: plan.reordered(ncouls, aqsn).into(),
-                    wx,
-                    occ: plan.reordered(1, |n| &bands.occ()[n..=n]).into(),
-                }
-            }
+    pub fn of(bands: &'a Bands, order: &BandOrder, layout: Layout) -> BandArrays<'a> {
+        if layout != Layout::Planned || order.is_kept() {
+            return BandArrays { aqsn: bands.aqsn().into(), occ: bands.occ().into() };
+        }
+        let ncouls = bands.header().ncouls;
+        let aqsn = |n: usize| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        BandArrays {
+            aqsn: order.reordered(ncouls, aqsn).into(),
+            occ: order.reordered(1, |n| &bands.occ()[n..=n]).into(),
         }
     }
 
@@ -57,19 +38,32 @@ impl<'a> BandArrays<'a> {
         &self.aqsn
     }
 
-    /// Energies.
-    pub fn wx(&self) -> &Cow<'a, [f64]> {
-        &self.wx
-    }
-
     /// Occupations.
     pub fn occ(&self) -> &Cow<'a, [f64]> {
         &self.occ
     }
 }
 
+/// The energies of a batch in `layout`; borrowed where that changes nothing.
+pub fn energies<'a>(bands: &Bands, batch: &'a Batch, layout: Layout) -> Cow<'a, [f64]> {
+    let extents = Extents { nw: batch.nw(), ..bands.extents() };
+    let columns = || (0..extents.nbands).map(|n| batch.of_band(n));
+    match layout {
+        Layout::Original => batch.wx().into(),
+        Layout::Swapped => transposed(columns(), extents.nw).into(),
+        Layout::Planned => {
+            let [padded, _] = WX.extents(extents, layout);
+            batch.plan().bands().reordered(padded, |n| batch.of_band(n)).into()
+        }
+    }
+}
+
 /// A slab's matrix elements of G′ in `layout`; borrowed where they stand so.
-pub fn aqsm_local<'a>(slab: SlabView<'a>, plan: &BandPlan, layout: Layout) -> Cow<'a, [Complex64]> {
+pub fn aqsm_local<'a>(
+    slab: SlabView<'a>,
+    order: &BandOrder,
+    layout: Layout,
+) -> Cow<'a, [Complex64]> {
     let all = slab.aqsm_local();
     match (layout, all.whole()) {
         (Layout::Original, Some(whole)) => whole.into(),
@@ -78,37 +72,38 @@ pub fn aqsm_local<'a>(slab: SlabView<'a>, plan: &BandPlan, layout: Layout) -> Co
         (Layout::Planned, _) => {
             let extents = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
             let [padded, _] = AQSM_LOCAL.extents(extents, layout);
-            plan.reordered(padded, |n| all.column(n)).into()
+            order.reordered(padded, |n| all.column(n)).into()
         }
     }
 }
 
-/// All that the kernels of one layout read of a slab.
+/// All that the kernels of one layout read of a slab at some energies.
 #[derive(Clone, Copy)]
 pub struct Laid<'a> {
     /// The bands.
     pub bands: &'a Bands,
+    /// The energies.
+    pub batch: &'a Batch,
     /// The slab.
     pub slab: SlabView<'a>,
     /// The arrays of the bands in the layout.
     pub of_bands: &'a BandArrays<'a>,
+    /// [`energies`] in the layout.
+    pub wx: &'a [f64],
     /// Matrix elements of G′ in the layout.
     pub aqsm_local: &'a [Complex64],
 }
 
 impl<'a> Laid<'a> {
-    /// The view of a kernel of the layout, with the plan where it follows one.
+    /// The view of a kernel of the layout, with the slab's odd poles where it follows a plan.
     ///
     /// # Panics
-    /// Where an array has not the size that the layout gives it, and where the kernel needs a plan and
-    /// none is given, or one of another slab.
-    pub fn arrays(
-        self,
-        kernel: &Kernel,
-        plan: Option<(&'a BandPlan, &'a OddPoles)>,
-    ) -> SharedArrays<'a> {
-        let extents = Extents { ngpown: self.slab.len(), ..self.bands.extents() };
-        let BandArrays { aqsn, wx, occ } = self.of_bands;
+    /// Where an array has not the size that the layout gives it, and where the kernel needs odd poles and
+    /// none are given, or those of another slab.
+    pub fn arrays(self, kernel: &Kernel, odd: Option<&'a OddPoles>) -> SharedArrays<'a> {
+        let (ngpown, nw) = (self.slab.len(), self.batch.nw());
+        let extents = Extents { ngpown, nw, ..self.bands.extents() };
+        let (BandArrays { aqsn, occ }, wx) = (self.of_bands, self.wx);
         let sizes = [
             (&AQSN, aqsn.len()),
             (&AQSM_LOCAL, self.aqsm_local.len()),
@@ -118,11 +113,10 @@ impl<'a> Laid<'a> {
         for (array, length) in sizes {
             assert_eq!(length as u64, array.elements(extents, kernel.layout), "{}", array.name);
         }
-        let plan = match (kernel.layout, plan) {
-            (Layout::Planned, Some((plan, odd))) => {
-                assert!(plan.order().len() == extents.nbands);
+        let plan = match (kernel.layout, odd) {
+            (Layout::Planned, Some(odd)) => {
                 assert!(odd.begins().len() == self.slab.len() + 1);
-                plan.view(kernel, odd)
+                self.batch.plan().view(kernel, odd)
             }
             (Layout::Planned, None) => panic!("the planned layout needs a plan"),
             _ => Plan::NONE,

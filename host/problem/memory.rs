@@ -82,7 +82,7 @@ pub static WX: Array = Array {
     of: Of::Bands,
     varies: Varies::WithLayout,
     extents: |e| [e.nw, e.nbands],
-    planned: |e| [Planned::ENERGIES as usize, e.nbands],
+    planned: |e| [e.nw.max(Planned::ENERGIES as usize), e.nbands],
 };
 
 /// Coulomb interaction.
@@ -114,6 +114,9 @@ const PADDED_IGP: usize = Planned::rows(1) as usize;
 /// Bytes of the partial sums of a slab at most: those of the paper's grids, 65535 blocks with four numbers for
 /// each of three energies.
 const PARTIAL_SUMS: u64 = 65_535 * 12 * 8;
+
+/// Energies of a batch at most, of any version.
+pub const MOST_TOGETHER: usize = 512;
 
 /// What the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,10 +196,12 @@ impl Extents {
     }
 
     /// Bytes that a device needs at most for the arrays of the bands, or of a slab, in one layout, with odd
-    /// poles where these are no more than one of 16 pairs, and of a slab its sums.
+    /// poles where these are no more than one of 16 pairs, and of a slab its sums; energies are there a batch
+    /// at a time.
     pub fn device_bytes(self, of: Of) -> u64 {
+        let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
         let layouts = [Layout::Original, Layout::Swapped, Layout::Planned];
-        let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(self, layout));
+        let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(batch, layout));
         let arrays = ARRAYS
             .into_iter()
             .filter(|array| array.of == of)

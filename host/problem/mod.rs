@@ -4,8 +4,10 @@
 //! slabs: what a run needs to know before the first and after the last. A [`Problem`] is both, in memory.
 
 pub mod bands;
+pub mod batch;
 pub mod file;
 pub mod frame;
+pub mod grid;
 pub mod header;
 pub mod kept;
 pub mod layout;
@@ -28,11 +30,13 @@ use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
 pub use bands::Bands;
+pub use batch::Batch;
 pub use frame::Frame;
+pub use grid::Grid;
 pub use header::Header;
 pub use layout::SharedArrays;
 pub use memory::Extents;
-pub use plan::{BandPlan, OddPoles};
+pub use plan::{BandOrder, BandPlan, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
 pub use source::{Part, Source};

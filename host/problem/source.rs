@@ -134,6 +134,6 @@ impl Source for Problem {
     }
 
     fn poles(&self) -> Result<Poles> {
-        Ok(self.frame.plan().poles())
+        Ok(self.frame.poles())
     }
 }

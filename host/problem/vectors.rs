@@ -4,19 +4,19 @@ use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
 use gpp_cpu::relaid::Relaid;
 use num_complex::Complex64;
 
-use super::{BandPlan, Bands, OddPoles, SlabView, memory};
+use super::{BandOrder, BandPlan, Bands, Batch, Frame, OddPoles, SlabView, memory};
 use crate::error::Result;
 
-/// The bands, in the problem's order.
-pub fn bands(bands: &Bands) -> BandsView<'_> {
+/// The bands at some energies, in the problem's order.
+pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {
     let h = bands.header();
     BandsView {
         aqsn: bands.aqsn(),
-        wx: bands.wx(),
+        wx: batch.wx(),
         occ: bands.occ(),
         nbands: h.nbands,
         ncouls: h.ncouls,
-        nw: bands.nw(),
+        nw: batch.nw(),
         limits: bands.limits(),
     }
 }
@@ -50,8 +50,8 @@ pub enum Order {
 
 impl Order {
     /// The one that a version reads, which follows a plan or not.
-    pub fn of(plan: &BandPlan, follows: bool) -> Order {
-        if follows && !plan.keeps_order() { Order::Plan } else { Order::Own }
+    pub fn of(order: &BandOrder, follows: bool) -> Order {
+        if follows && !order.is_kept() { Order::Plan } else { Order::Own }
     }
 }
 
@@ -59,12 +59,12 @@ impl Order {
 ///
 /// # Errors
 /// [`crate::Error::Memory`] where there is no room for them.
-pub fn relaid(of: &Bands, plan: &BandPlan, order: Order) -> Result<Relaid> {
-    let h = of.header();
+pub fn relaid(frame: &Frame, order: Order) -> Result<Relaid> {
+    let h = frame.header();
     memory::require(
         &format!("{} in blocks for vectors", memory::AQSN.name),
         Relaid::bytes(h.ncouls, h.nbands),
     )?;
-    let order = (order == Order::Plan).then(|| plan.order());
-    Ok(Relaid::of(&bands(of), order))
+    let order = (order == Order::Plan).then(|| frame.order().bands());
+    Ok(Relaid::of(frame.aqsn(), h.ncouls, order))
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::problem::Frame;
 
 /// Extents of a problem: a built-in system or a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {
     /// System name or file name.
     pub name: String,
@@ -22,6 +22,10 @@ pub struct SystemInfo {
     pub nstart: usize,
     /// Last energy.
     pub nend: usize,
+    /// Energy of the state, `e_lk`, in eV; null in older records.
+    pub state_ev: Option<f64>,
+    /// Energies in eV above it, those of `nstart..=nend`; null in older records.
+    pub energies_ev: Option<Vec<f64>>,
 }
 
 impl SystemInfo {
@@ -36,13 +40,19 @@ impl SystemInfo {
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
+            state_ev: Some(h.e_lk),
+            energies_ev: Some(h.above_state()),
         }
+    }
+
+    /// Energies.
+    pub fn nw(&self) -> usize {
+        (self.nend + 1).saturating_sub(self.nstart)
     }
 
     /// Terms of the sum: (n, igp, ig, iw).
     pub fn terms(&self) -> u64 {
-        let energies = (self.nend + 1).saturating_sub(self.nstart);
-        [self.nbands, self.ngpown, self.ncouls, energies].map(|n| n as u64).iter().product()
+        [self.nbands, self.ngpown, self.ncouls, self.nw()].map(|n| n as u64).iter().product()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::problem::{Bands, Frame, Origin, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Frame, Header, Origin, SlabView, Slabs, Sums};
 use crate::process::progress::Progress;
 
 /// Where reference sums come from.
@@ -120,12 +120,17 @@ impl Reference {
     }
 }
 
+/// The golden sums of a problem, where it is a built-in system at its own energies.
+fn golden_of(problem: &Frame) -> Option<&'static Sums> {
+    let Origin::System(system, seed) = problem.origin() else { return None };
+    let Header { nstart, nend, energies, .. } = problem.header();
+    let has_own = energies.is_none() && (*nstart, *nend) == (system.nstart, system.nend);
+    if has_own { golden::find(&system.name, *seed) } else { None }
+}
+
 /// Whether there are golden sums of a problem.
 pub fn is_golden(problem: &Frame) -> bool {
-    match problem.origin() {
-        Origin::System(system, seed) => golden::find(&system.name, *seed).is_some(),
-        _ => false,
-    }
+    golden_of(problem).is_some()
 }
 
 /// Whether a problem has a reference, or one can be evaluated.
@@ -143,9 +148,7 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
     if let Some(sums) = problem.stored() {
         return Ok(Some(Reference::new(sums.clone(), Source::File, progress)));
     }
-    if let Origin::System(system, seed) = problem.origin()
-        && let Some(sums) = golden::find(&system.name, *seed)
-    {
+    if let Some(sums) = golden_of(problem) {
         return Ok(Some(Reference::new(sums.clone(), Source::Golden, progress)));
     }
     if problem.terms() > MAX_SERIAL_TERMS {

@@ -22,17 +22,29 @@ pub fn line(result: &Measurement) -> String {
 /// The problem in a line.
 pub fn system(s: &SystemInfo) -> String {
     format!(
-        "{}: {} bands ({} occupied), {} G′, {} G, energies {}–{}; {:.3e} terms",
+        "{}: {} bands ({} occupied), {} G′, {} G, {}; {:.3e} terms",
         s.name,
         s.nbands,
         s.nvband,
         s.ngpown,
         s.ncouls,
-        s.nstart,
-        s.nend,
+        energies(s),
         s.terms() as f64,
     )
 }
+
+/// The energies in a few words.
+fn energies(s: &SystemInfo) -> String {
+    match s.energies_ev.as_deref() {
+        Some([first, .., last]) if s.nw() > LISTED => {
+            format!("{} energies from {first:+} eV to {last:+} eV", s.nw())
+        }
+        _ => format!("energies {}–{}", s.nstart, s.nend),
+    }
+}
+
+/// Energies whose sums find room on a terminal.
+const LISTED: usize = 3;
 
 /// Where the workers are, a line each: of several processes the rank and its host, of GPUs what tells each
 /// from all others. Nothing where there is but one worker.
@@ -132,7 +144,8 @@ pub fn run(to: &mut dyn Write, run: &Run) -> io::Result<()> {
         }
     }
     let Some(last) = run.results.last() else { return Ok(()) };
-    for (name, z) in last.sums.named(run.system.nstart) {
+    let is_short = run.system.nw() <= LISTED;
+    for (name, z) in last.sums.named(run.system.nstart).filter(|_| is_short) {
         writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;
     }
     writeln!(to, "reference: {}", reference(last.verification.reference))?;

@@ -6,6 +6,7 @@ use crate::emulator::{CountedBody, HostBody};
 use crate::grid;
 use crate::layout::{Layout, Planned};
 use crate::plan::{Plan, Poles};
+pub use crate::spills::Spills;
 use crate::sums::VALUES;
 use crate::table::{EnergiesFrom, Table};
 use crate::tiles::Fraction;
@@ -94,19 +95,9 @@ pub enum Energies {
     OneLaunchEach,
 }
 
-/// Register spills that the tests let an entry have, with room for another compiler's choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spills {
-    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these
-    /// cost time.
-    pub in_loop: u32,
-    /// Bytes in the whole entry, most of which run once: more means that it has changed.
-    pub bytes: u32,
-}
-
-impl Spills {
-    /// None in a loop, but for the few that the tests let pass anywhere.
-    pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
+impl Energies {
+    /// Launches of a calculation at most, as many as the paper's problems have.
+    const LAUNCHES: usize = 3;
 }
 
 /// One entry of a kernel: its body for a number of energies.
@@ -203,6 +194,16 @@ impl Kernel {
             Energies::OneLaunchEach => 1,
         };
         self.entries.iter().find(|entry| entry.energies == energies)
+    }
+
+    /// Energies that a calculation of it sums at most, in one launch or several.
+    pub fn holds(&self) -> usize {
+        match self.energies {
+            Energies::Together => {
+                self.entries.iter().map(|entry| entry.energies as usize).max().unwrap_or(0)
+            }
+            Energies::OneLaunchEach => Energies::LAUNCHES,
+        }
     }
 
     /// First energy of each launch for a problem of `nw` energies.

@@ -51,6 +51,7 @@ pub mod tiling;
 pub mod emulator;
 mod entries;
 pub mod kernel;
+pub mod spills;
 pub mod versions;
 
 #[cfg(target_arch = "nvptx64")]

@@ -5,6 +5,7 @@ mod checkpoints;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;
+mod energies;
 mod explain;
 mod interrupts;
 mod outcomes;

@@ -7,7 +7,7 @@ use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
 use gpp::experiments::measure::timed::QUIETLY;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{SlabView, Sums};
+use gpp::problem::{Batch, SlabView, Sums};
 use gpp::record::run::{Measurement, Run};
 use gpp::record::times::{Repetition, Times};
 use gpp::reference::verify::Outcome;
@@ -51,7 +51,7 @@ impl Worker for FakeWorker<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, _: SlabView<'_>, _: Kernel, _: Done) -> gpp::Result<()> {
+    fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Done) -> gpp::Result<()> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);
         let (seconds, blocks, upload) = (0.1234567, Some(1), Default::default());

@@ -44,6 +44,8 @@ fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
             ncouls: known.ncouls,
             nstart: known.nstart,
             nend: known.nend,
+            state_ev: None,
+            energies_ev: None,
         },
         complex_modes: known.complex_modes,
         over: Over::Devices,

@@ -13,7 +13,7 @@ use crate::definition::{Band, Definition, ROW, Row};
 use crate::lanes::Lanes;
 use crate::pool::Threads;
 use crate::problem::Task;
-use crate::version::{Body, Cpu, Kernel, Needs};
+use crate::version::{Body, Cpu, FEW, Kernel, Needs};
 use crate::work::{Piece, Pieces};
 
 /// What it is.
@@ -28,6 +28,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
     needs: Needs { relaid: false, plan: false },
+    holds: FEW,
     pieces: Pieces { igp: 8, ig: ROW },
     kernels: &[Kernel::of::<Blocks<false>>()],
 };

@@ -10,7 +10,7 @@ use gpp_kernels::kernel::Version;
 use crate::fractions::branches::Branches;
 use crate::planned::Planned;
 use crate::pool::Threads;
-use crate::version::{Cpu, Kernel, Needs};
+use crate::version::{Cpu, FEW, Kernel, Needs};
 use crate::work::Pieces;
 
 /// What it is.
@@ -25,6 +25,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::All,
     needs: Needs { relaid: true, plan: true },
+    holds: FEW,
     pieces: Pieces { igp: 16, ig: 512 },
     kernels: &[Kernel::of::<Planned<Branches<false>>>()],
 };

@@ -12,7 +12,7 @@ use crate::definition::{Band, Definition, ROW, Row};
 use crate::lanes::Lanes;
 use crate::pool::Threads;
 use crate::problem::Task;
-use crate::version::{Body, Cpu, Kernel, Needs};
+use crate::version::{Body, Cpu, FEW, Kernel, Needs};
 use crate::work::{Piece, Pieces};
 
 /// What it is.
@@ -27,6 +27,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
     needs: Needs { relaid: false, plan: false },
+    holds: FEW,
     pieces: Pieces { igp: 1, ig: usize::MAX },
     kernels: &[Kernel::of::<Vectors>()],
 };
@@ -40,7 +41,7 @@ impl Body for Vectors {
         let (bands, slab) = (&task.bands, &task.slab);
         let definition = Definition::<L, false>::new(token, bands.limits);
         for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-            let mut totals = [Compensated::default(); 3 * VALUES];
+            let mut totals = [Compensated::default(); FEW * VALUES];
             for n in 0..bands.nbands {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);

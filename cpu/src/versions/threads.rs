@@ -14,7 +14,7 @@ use crate::compensated::{CHAIN, Compensated};
 use crate::lanes::Lanes;
 use crate::pool::Threads;
 use crate::problem::Task;
-use crate::version::{Body, Cpu, Kernel, Needs};
+use crate::version::{Body, Cpu, FEW, Kernel, Needs};
 use crate::work::{Piece, Pieces};
 
 /// What it is.
@@ -29,6 +29,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
     needs: Needs { relaid: false, plan: false },
+    holds: FEW,
     pieces: Pieces { igp: 1, ig: usize::MAX },
     kernels: &[Kernel::of::<Reference>()],
 };
@@ -44,7 +45,7 @@ impl Body for Reference {
         let (bands, slab) = (&task.bands, &task.slab);
         let values = bands.nw * VALUES;
         for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(values)) {
-            let mut totals = [Compensated::default(); 3 * VALUES];
+            let mut totals = [Compensated::default(); FEW * VALUES];
             let vcoul = L::Number::of(slab.vcoul_loc[igp]);
             for n in 0..bands.nbands {
                 let aqsm = L::Number::complex(slab.aqsm[igp * bands.nbands + n]);

@@ -44,8 +44,8 @@ impl Kind {
 
 /// What the sizes of a system's arrays depend on.
 pub fn extents(system: &SystemInfo) -> Extents {
-    let SystemInfo { nbands, ngpown, ncouls, nstart, nend, .. } = *system;
-    Extents { nbands, ngpown, ncouls, nw: (nend + 1).saturating_sub(nstart) }
+    let SystemInfo { nbands, ngpown, ncouls, .. } = *system;
+    Extents { nbands, ngpown, ncouls, nw: system.nw() }
 }
 
 /// A calculation.

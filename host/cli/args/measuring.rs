@@ -182,7 +182,7 @@ pub struct TableArgs {
         value_delimiter = ',',
         value_hint = ValueHint::FilePath,
         conflicts_with_all =
-            ["version", "system", "input", "seed", "device", "simd", "repeat", "warmup", "settle"]
+            ["version", "system", "input", "seed", "energies", "nw", "device", "simd", "repeat", "warmup", "settle"]
     )]
     pub from: Vec<PathBuf>,
 

@@ -8,6 +8,8 @@ use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
 use crate::error::Result;
 use crate::experiments::source::Source;
+use crate::problem::grid::{Even, Grid};
+use crate::problem::header::MOST_ENERGIES;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::process::progress::Progress;
 
@@ -16,6 +18,35 @@ pub const PAPER_SYSTEM: &str = "si214";
 
 /// The system of other commands, and of those on a CPU.
 pub const SMALL_SYSTEM: &str = "demo";
+
+/// Other energies than the problem's own.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Problem")]
+pub struct EnergyArgs {
+    /// Energies to evaluate at, in eV above the state's: COUNT from FROM to TO, ends included, as
+    /// -10:10:501, or one alone
+    #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true, conflicts_with = "nw")]
+    pub energies: Option<Even>,
+
+    /// As many energies with the problem's own spacing, from its first one on
+    #[arg(long, value_name = "N", value_parser = energies)]
+    pub nw: Option<usize>,
+}
+
+impl EnergyArgs {
+    /// The energies asked for.
+    pub fn grid(&self) -> Option<Grid> {
+        self.energies.map(Grid::Even).or(self.nw.map(Grid::Count))
+    }
+}
+
+/// A number of energies.
+fn energies(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=MOST_ENERGIES) => Ok(count),
+        _ => Err(format!("needs a whole number from 1 to {MOST_ENERGIES}")),
+    }
+}
 
 /// One problem.
 #[derive(Args, Clone, Debug)]
@@ -32,6 +63,9 @@ pub struct ProblemArgs {
     /// Seed of a built-in system, by default 214
     #[arg(long, value_name = "N", conflicts_with = "input")]
     pub seed: Option<u64>,
+
+    #[command(flatten)]
+    pub energies: EnergyArgs,
 }
 
 /// Several problems.
@@ -55,6 +89,9 @@ pub struct ProblemsArgs {
     /// Seed of the built-in systems, by default 214
     #[arg(long, value_name = "N", conflicts_with = "input")]
     pub seed: Option<u64>,
+
+    #[command(flatten)]
+    pub energies: EnergyArgs,
 }
 
 impl ProblemArgs {
@@ -65,11 +102,12 @@ impl ProblemArgs {
 
     /// The problem named, or this system.
     pub fn source_or(&self, system: &str) -> Result<Source> {
+        let grid = self.energies.grid();
         if let Some(path) = &self.input {
-            return Ok(Source::File(path.clone()));
+            return Ok(Source::File(path.clone()).at(grid));
         }
         let name = self.system.as_deref().unwrap_or(system);
-        Source::system(name, self.seed.unwrap_or(DEFAULT_SEED))
+        Ok(Source::system(name, self.seed.unwrap_or(DEFAULT_SEED))?.at(grid))
     }
 
     /// The problem named, or what the device can take.
@@ -82,12 +120,13 @@ impl ProblemsArgs {
     /// The problems named; those that are not there are said before any device is opened.
     pub fn named(&self) -> Result<Vec<Source>> {
         let systems = self.system.iter().map(|name| self.default_system(name));
-        systems.chain(self.input.iter().map(|path| Ok(Source::File(path.clone())))).collect()
+        let file = |path: &PathBuf| Ok(Source::File(path.clone()).at(self.energies.grid()));
+        systems.chain(self.input.iter().map(file)).collect()
     }
 
-    /// This system, with the seed given.
+    /// This system, with the seed and at the energies given.
     pub fn default_system(&self, name: &str) -> Result<Source> {
-        Source::system(name, self.seed())
+        Ok(Source::system(name, self.seed())?.at(self.energies.grid()))
     }
 
     /// The seed of built-in systems.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::measure::DeviceArgs;
+use super::problem::EnergyArgs;
 use crate::problem::systems::DEFAULT_SEED;
 
 /// Arguments of `list`.
@@ -41,6 +42,9 @@ pub struct GenerateArgs {
     /// Seed
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+
+    #[command(flatten)]
+    pub energies: EnergyArgs,
 
     /// No progress
     #[arg(short, long)]

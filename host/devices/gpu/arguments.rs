@@ -8,17 +8,19 @@ use gpp_kernels::plan::Plan;
 use super::lane::Lane;
 use super::odd::OddPointers;
 use super::placed::{PlacedBands, SlabPointers};
-use crate::problem::Frame;
+use crate::problem::{Batch, Frame};
 
-/// What the paper's kernels take of the slab in place.
+/// What the paper's kernels take of the slab in place, at the batch in place.
 pub fn paper(
     problem: &Frame,
+    batch: &Batch,
     bands: &PlacedBands,
     lane: &Lane,
     layout: Layout,
     iw: u32,
 ) -> PaperArguments {
-    let (bands, slab) = (bands.in_layout(layout), lane.slab.pointers(layout));
+    let (wx, slab) = (bands.energies(layout), lane.slab.pointers(layout));
+    let bands = bands.in_layout(layout);
     let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slab;
     let (header, limits) = (problem.header(), problem.limits());
     PaperArguments {
@@ -26,14 +28,14 @@ pub fn paper(
         eps,
         aqsn: bands.aqsn.pointer(),
         aqsm_local,
-        wx: bands.wx.pointer(),
+        wx,
         vcoul_loc,
         occ: bands.occ.pointer(),
         partials: lane.partials.pointer(),
         nbands: header.nbands as u32,
         ngpown: igp as u32,
         ncouls: header.ncouls as u32,
-        nw: problem.nw() as u32,
+        nw: batch.nw() as u32,
         iw,
         limittwo: limits.limittwo,
         limitone: limits.limitone,
@@ -43,7 +45,7 @@ pub fn paper(
 
 /// The same with the plan, for kernels that follow it.
 pub fn planned(
-    problem: &Frame,
+    batch: &Batch,
     lane: &Lane,
     kernel: &Kernel,
     paper: PaperArguments,
@@ -53,7 +55,7 @@ pub fn planned(
         odd_mask: mask,
         odd_pairs: pairs,
         odd_begins: begins,
-        ..problem.plan().view(kernel, poles)
+        ..batch.plan().view(kernel, poles)
     };
     PlannedArguments::new(paper, plan)
 }

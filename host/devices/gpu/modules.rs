@@ -78,6 +78,18 @@ impl Drop for Holding {
     }
 }
 
+/// Where the functions of a calculation are, and what they are called there.
+pub struct Functions<'m> {
+    /// The module of the version's kernel.
+    pub kernel: &'m Module,
+    /// Its table of energies, for kernels that read one.
+    pub table: Option<&'m Arc<Table>>,
+    /// The module of the second stage.
+    pub second_stage: &'m Module,
+    /// The name there of one of our symbols.
+    pub symbol: fn(&str) -> String,
+}
+
 /// The modules of one GPU, which threads may share: each is loaded once.
 pub struct Modules {
     ptx: Ptx,

@@ -9,25 +9,42 @@ use gpp_kernels::plan::Poles;
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::{Frame, OddPoles, SlabView};
+use crate::problem::{Batch, OddPoles, SlabView};
 
-/// The odd poles of a problem's slabs, found once: they are much smaller than what they are of.
+/// The odd poles of a problem's slabs at its batches, found once where they find room: they are much smaller
+/// than what they are of.
 #[derive(Default)]
-pub struct FoundPoles(HashMap<(Range<usize>, usize), Arc<OddPoles>>);
+pub struct FoundPoles {
+    found: HashMap<(Range<usize>, Range<usize>, usize), Arc<OddPoles>>,
+    bytes: usize,
+}
+
+/// Bytes of the host's memory that are taken for odd poles.
+const MOST_BYTES: usize = 1 << 30;
 
 impl FoundPoles {
-    /// Those of a slab for kernels that take these.
-    fn of(&mut self, problem: &Frame, slab: SlabView, takes: Poles) -> Arc<OddPoles> {
-        let found = self.0.entry((slab.igp(), takes as usize));
-        found.or_insert_with(|| problem.plan().odd(slab, takes).into()).clone()
+    /// Those of a slab at a batch for kernels that take these.
+    fn of(&mut self, batch: &Batch, slab: SlabView, takes: Poles) -> Arc<OddPoles> {
+        let key = (slab.igp(), batch.energies(), takes as usize);
+        if let Some(found) = self.found.get(&key) {
+            return found.clone();
+        }
+        let odd = Arc::new(batch.plan().odd(slab, takes));
+        let bytes =
+            [odd.mask(), odd.pairs(), odd.begins()].into_iter().map(size_of_val).sum::<usize>();
+        if self.bytes + bytes <= MOST_BYTES {
+            self.bytes += bytes;
+            self.found.insert(key, odd.clone());
+        }
+        odd
     }
 }
 
 /// The odd poles of a slab for some kernels, in memory that those of the next one take over.
 #[derive(Default)]
 pub struct OddBuffers {
-    /// Those of the slab in place.
-    poles: Option<Arc<OddPoles>>,
+    /// Those of the slab in place, at these energies.
+    poles: Option<(Range<usize>, Arc<OddPoles>)>,
     mask: Option<Buffer<u32>>,
     pairs: Option<Buffer<u32>>,
     begins: Option<Buffer<u32>>,
@@ -47,7 +64,7 @@ impl OddBuffers {
         self.poles = None;
     }
 
-    /// Enqueues those of a slab for kernels that take these, where they are not in place.
+    /// Enqueues those of a slab at a batch for kernels that take these, where they are not in place.
     ///
     /// # Errors
     /// Those of [`Uploads::fill`].
@@ -55,25 +72,26 @@ impl OddBuffers {
         &mut self,
         to: &mut Uploads,
         found: &mut FoundPoles,
-        slab: SlabView,
+        (slab, batch): (SlabView, &Batch),
         takes: Poles,
     ) -> Result<()> {
-        if self.poles.is_some() {
+        if self.poles.as_ref().is_some_and(|(at, _)| *at == batch.energies()) {
             return Ok(());
         }
-        let poles = found.of(to.problem, slab, takes);
+        self.poles = None;
+        let poles = found.of(batch, slab, takes);
         to.fill("mask of odd poles", &mut self.mask, poles.mask(), 0)?;
         // The next slab may have some more.
         let pairs = poles.pairs();
         to.fill("odd pairs", &mut self.pairs, pairs, pairs.len() / 8)?;
         to.fill("begins of odd pairs", &mut self.begins, poles.begins(), 0)?;
-        self.poles = Some(poles);
+        self.poles = Some((batch.energies(), poles));
         Ok(())
     }
 
     /// Those in place, on the host; none where none were wanted.
     pub fn poles(&self) -> Option<&OddPoles> {
-        self.poles.as_deref()
+        self.poles.as_ref().map(|(_, poles)| &**poles)
     }
 
     /// Those in place.

@@ -15,14 +15,13 @@ use super::driver::Buffer;
 use super::odd::{FoundPoles, OddBuffers};
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::SlabView;
-use crate::problem::layout::{BandArrays, aqsm_local};
+use crate::problem::layout::{BandArrays, aqsm_local, energies};
 use crate::problem::memory::{Extents, Of};
+use crate::problem::{Batch, SlabView};
 
 /// The arrays of the bands in one layout.
 pub struct BandBuffers {
     pub aqsn: Arc<Buffer<Complex64>>,
-    pub wx: Arc<Buffer<f64>>,
     pub occ: Arc<Buffer<f64>>,
 }
 
@@ -30,14 +29,30 @@ pub struct BandBuffers {
 #[derive(Default)]
 pub struct PlacedBands {
     aqsn: Option<Arc<Buffer<Complex64>>>,
-    wx: Option<Arc<Buffer<f64>>>,
     occ: Option<Arc<Buffer<f64>>>,
     by_layout: [Option<BandBuffers>; 3],
+    /// The energies in each layout, and which ones they are: the next batch takes their place.
+    energies: [(Option<Buffer<f64>>, Option<Range<usize>>); 3],
 }
 
 impl PlacedBands {
-    /// Uploads what a layout lacks; it is there when this returns.
-    pub fn want(&mut self, to: &mut Uploads, layout: Layout) -> Result<()> {
+    /// Uploads what a layout lacks, with the energies of a batch; it is there when this returns. Nothing that
+    /// is under way reads other energies.
+    pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
+        let before = to.bytes;
+        self.want_bands(to, layout)?;
+        let (room, which) = &mut self.energies[layout as usize];
+        if which.as_ref() != Some(&batch.energies()) {
+            *which = None;
+            to.fill("wx", room, &energies(to.problem.bands(), batch, layout), 0)?;
+            *which = Some(batch.energies());
+        }
+        // Other streams read them as well.
+        if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
+    }
+
+    /// Uploads what a layout lacks but for energies.
+    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<()> {
         #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
         fn there<T: Pod>(
             to: &mut Uploads,
@@ -58,7 +73,7 @@ impl PlacedBands {
         if self.by_layout[layout as usize].is_some() {
             return Ok(());
         }
-        let arrays = BandArrays::of(to.problem.bands(), to.problem.plan(), layout);
+        let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
         if to.one_layout {
             self.by_layout = [const { None }; 3];
             if matches!(arrays.aqsn(), Cow::Owned(_)) {
@@ -67,11 +82,17 @@ impl PlacedBands {
         }
         self.by_layout[layout as usize] = Some(BandBuffers {
             aqsn: there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?,
-            wx: there(to, "wx", arrays.wx(), &mut self.wx)?,
             occ: there(to, "occ", arrays.occ(), &mut self.occ)?,
         });
-        // Other streams read them as well.
-        to.stream.synchronize()
+        Ok(())
+    }
+
+    /// The energies in place, in a layout.
+    ///
+    /// # Panics
+    /// Where that was not wanted.
+    pub fn energies(&self, layout: Layout) -> *const f64 {
+        pointer(&self.energies[layout as usize].0)
     }
 
     /// Whether there are none in any layout.
@@ -152,7 +173,7 @@ impl PlacedSlab {
         Ok(())
     }
 
-    /// Enqueues what a kernel lacks of `slab`, which is in place.
+    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch.
     ///
     /// # Errors
     /// As [`PlacedSlab::place`].
@@ -160,7 +181,7 @@ impl PlacedSlab {
         &mut self,
         to: &mut Uploads,
         found: &mut FoundPoles,
-        slab: SlabView,
+        (slab, batch): (SlabView, &Batch),
         kernel: &Kernel,
     ) -> Result<()> {
         let layout = kernel.layout as usize;
@@ -171,12 +192,12 @@ impl PlacedSlab {
         }
         let (room, there) = &mut self.aqsm_local[layout];
         if !*there {
-            let values = aqsm_local(slab, to.problem.plan(), kernel.layout);
+            let values = aqsm_local(slab, to.problem.order(), kernel.layout);
             to.fill("aqsm_local", room, &values, 0)?;
             *there = true;
         }
         if kernel.layout == Layout::Planned {
-            self.odd[kernel.poles as usize].want(to, found, slab, kernel.poles)?;
+            self.odd[kernel.poles as usize].want(to, found, (slab, batch), kernel.poles)?;
         }
         Ok(())
     }

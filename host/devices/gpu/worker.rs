@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::ops::Range;
 
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
 use gpp_kernels::layout::Layout;
@@ -12,9 +12,8 @@ use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
 use super::arguments::{paper, planned};
-use super::driver::Module;
 use super::lane::{Lane, Launched};
-use super::modules::Table;
+use super::modules::Functions;
 use super::odd::FoundPoles;
 use super::placed::PlacedBands;
 use super::ring::Ring;
@@ -24,7 +23,7 @@ use crate::devices::launch::{Launch, entry};
 use crate::devices::{Done, Locked, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Frame, SlabView};
+use crate::problem::{Batch, Frame, SlabView};
 use crate::process::startup;
 
 /// A worker.
@@ -38,23 +37,13 @@ pub struct OnGpu<'a> {
     /// used last at the end.
     turns: VecDeque<usize>,
     under_way: usize,
+    /// The energies that it is at.
+    at: Range<usize>,
     ring: Ring,
     /// Whether only one layout is in place at a time.
     one_layout: bool,
     /// Whether there are more slabs than lanes.
     streams: bool,
-}
-
-/// Where the functions of a calculation are, and what they are called there.
-pub struct Functions<'m> {
-    /// The module of the version's kernel.
-    pub kernel: &'m Module,
-    /// Its table of energies, for kernels that read one.
-    pub table: Option<&'m Arc<Table>>,
-    /// The module of the second stage.
-    pub second_stage: &'m Module,
-    /// The name there of one of our symbols.
-    pub symbol: fn(&str) -> String,
 }
 
 /// Lanes that slabs stream through: one's upload runs under the other's kernels.
@@ -77,6 +66,7 @@ impl<'a> OnGpu<'a> {
             lanes: vec![Lane::new(&gpu.context)?],
             turns: [0].into(),
             under_way: 0,
+            at: 0..0,
             ring: Ring::default(),
             one_layout: false,
             streams: false,
@@ -95,8 +85,13 @@ impl<'a> OnGpu<'a> {
         lane
     }
 
-    /// Puts a slab in place for a kernel, or for any; the lane, and how many bytes were enqueued there.
-    fn placed(&mut self, slab: SlabView, kernel: Option<&Kernel>) -> Result<(usize, u64)> {
+    /// Puts a slab in place for a kernel at a batch, or for any; the lane, and how many bytes were enqueued
+    /// there.
+    fn placed(
+        &mut self,
+        slab: SlabView,
+        kernel: Option<(&Kernel, &Batch)>,
+    ) -> Result<(usize, u64)> {
         let at = self.lane_for(slab);
         let lane = &mut self.lanes[at];
         lane.uploads[0].record(&lane.stream)?;
@@ -109,27 +104,36 @@ impl<'a> OnGpu<'a> {
             bytes: 0,
         };
         lane.slab.place(&mut to, &self.bands, slab)?;
-        if let Some(kernel) = kernel {
-            self.bands.want(&mut to, kernel.layout)?;
-            lane.slab.want(&mut to, &mut self.odd, slab, kernel)?;
+        if let Some((kernel, batch)) = kernel {
+            self.bands.want(&mut to, kernel.layout, batch)?;
+            lane.slab.want(&mut to, &mut self.odd, (slab, batch), kernel)?;
         }
         let bytes = to.bytes;
         lane.uploads[1].record(&lane.stream)?;
         Ok((at, bytes))
     }
 
-    /// Begins to sum a slab by the functions of some modules.
+    /// Begins to sum a slab at a batch of energies by the functions of some modules.
     ///
     /// # Errors
     /// Those of [`Worker::begin`].
+    ///
+    /// # Panics
+    /// As [`Worker::begin`].
     pub fn begin_by(
         &mut self,
         slab: SlabView<'_>,
+        batch: &Batch,
         gpu: &Kernels,
         functions: &Functions,
     ) -> Result<()> {
-        let plan = self.problem.plan();
-        let (at, uploaded) = self.placed(slab, Some(plan.kernel(gpu)))?;
+        let plan = batch.plan();
+        assert!(
+            self.under_way == 0 || self.at == batch.energies(),
+            "what is under way is of one batch"
+        );
+        self.at = batch.energies();
+        let (at, uploaded) = self.placed(slab, Some((plan.kernel(gpu), batch)))?;
         let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
         let (bands, lanes) = (&self.bands, &mut self.lanes);
         let (lane, before) = match before {
@@ -140,9 +144,9 @@ impl<'a> OnGpu<'a> {
             None => (&mut lanes[at], None),
         };
         let odd = lane.slab.odd(plan.kernel(gpu).poles).poles();
-        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, slab, odd)?;
+        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, batch, slab, odd)?;
 
-        let values = self.problem.nw() * VALUES;
+        let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
         lane.poison(&self.gpu.context, partials, sums)?;
         let function = functions.kernel.function(&(functions.symbol)(entry.symbol))?;
@@ -175,7 +179,7 @@ impl<'a> OnGpu<'a> {
             // Kernels at the same time would take each other's place, and the first be done last.
             before.map_or(Ok(()), |before| stream.wait_for(before))?;
             lane.kernels[0].record(stream)?;
-            for iw in kernel.launches(self.problem.nw()) {
+            for iw in kernel.launches(batch.nw()) {
                 let launch = |arguments: &[*const c_void]| {
                     // SAFETY: the launch contract. Bands and slab checked their arrays, which were
                     // uploaded whole in the kernel's layout with the plan for its poles, in this stream
@@ -184,10 +188,10 @@ impl<'a> OnGpu<'a> {
                     // whose module is of this context.
                     unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
                 };
-                let paper = paper(self.problem, bands, lane, kernel.layout, iw);
+                let paper = paper(self.problem, batch, bands, lane, kernel.layout, iw);
                 match kernel.layout {
                     Layout::Planned => {
-                        launch(&planned(self.problem, lane, kernel, paper).pointers())?;
+                        launch(&planned(batch, lane, kernel, paper).pointers())?;
                     }
                     _ => launch(&paper.pointers())?,
                 }
@@ -208,13 +212,13 @@ impl<'a> OnGpu<'a> {
         Ok(())
     }
 
-    /// Begins to sum a slab by a version's kernels as the program has them.
+    /// Begins to sum a slab at a batch of energies by a version's kernels as the program has them.
     ///
     /// # Errors
     /// Those of [`Worker::begin`].
-    pub fn begin_by_own(&mut self, slab: SlabView<'_>, gpu: &Kernels) -> Result<()> {
-        let kernel = self.problem.plan().kernel(gpu);
-        let first = self.gpu.module_of(kernel, entry(kernel, self.problem.nw()))?;
+    pub fn begin_by_own(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
+        let kernel = batch.plan().kernel(gpu);
+        let first = self.gpu.module_of(kernel, entry(kernel, batch.nw()))?;
         let second = self.gpu.module(reduction::SYMBOL)?;
         let functions = Functions {
             kernel: &first.module,
@@ -222,7 +226,7 @@ impl<'a> OnGpu<'a> {
             second_stage: &second.module,
             symbol: str::to_string,
         };
-        self.begin_by(slab, gpu, &functions)
+        self.begin_by(slab, batch, gpu, &functions)
     }
 }
 
@@ -274,8 +278,14 @@ impl Worker for OnGpu<'_> {
         self.placed(slab, None).map(drop)
     }
 
-    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, _: Done) -> Result<()> {
-        self.begin_by_own(slab, kernel.require_gpu()?)
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: catalogue::Kernel,
+        _: Done,
+    ) -> Result<()> {
+        self.begin_by_own(slab, batch, kernel.require_gpu()?)
     }
 
     fn finish(&mut self) -> Result<SlabSums> {

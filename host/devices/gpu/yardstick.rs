@@ -9,7 +9,8 @@ use gpp_kernels::versions::PAPER;
 
 use super::Gpu;
 use super::driver::Module;
-use super::worker::{Functions, OnGpu};
+use super::modules::Functions;
+use super::worker::OnGpu;
 use crate::devices::{Device, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
@@ -114,15 +115,21 @@ impl OnBoth<'_> {
     ///
     /// # Errors
     /// As [`Worker::sum`].
+    ///
+    /// # Panics
+    /// For a problem of more energies than the version holds.
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
-        let slab = self.problem.slab();
+        let batches = self.problem.batches(version.kernel(self.problem.poles()).holds());
+        let ([batch], slab) = (&*batches, self.problem.slab()) else {
+            panic!("both sides have kernels for a few energies");
+        };
         match side {
-            Side::Rust => self.worker.begin_by_own(slab, version)?,
+            Side::Rust => self.worker.begin_by_own(slab, batch, version)?,
             Side::Cuda => {
                 let module = &self.yardstick.module;
                 let functions =
                     Functions { kernel: module, table: None, second_stage: module, symbol: name };
-                self.worker.begin_by(slab, version, &functions)?;
+                self.worker.begin_by(slab, batch, version, &functions)?;
             }
         }
         self.worker.finish()

@@ -13,40 +13,42 @@ use super::OfSlab;
 use crate::devices::launch::Launch;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid};
-use crate::problem::{Frame, SlabView};
+use crate::problem::layout::{BandArrays, Laid, energies};
+use crate::problem::{Batch, Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout.
 #[derive(Default)]
 pub struct Bands<'a>([Option<BandArrays<'a>>; 3]);
 
 impl<'a> Bands<'a> {
-    /// Sums a slab by a GPU version's kernels.
+    /// Sums a slab at a batch of energies by a GPU version's kernels.
     pub fn sum(
         &mut self,
         problem: &'a Frame,
+        batch: &Batch,
         slab: SlabView<'_>,
         made: &mut OfSlab,
         gpu: &Gpu,
         done: Done,
     ) -> Result<SlabSums> {
-        let (bands, plan) = (problem.bands(), problem.plan());
-        let kernel = plan.kernel(gpu);
+        let (bands, order) = (problem.bands(), problem.order());
+        let kernel = batch.plan().kernel(gpu);
         let layout = kernel.layout;
         let of_bands =
-            self.0[layout as usize].get_or_insert_with(|| BandArrays::of(bands, plan, layout));
+            self.0[layout as usize].get_or_insert_with(|| BandArrays::of(bands, order, layout));
+        let wx = energies(bands, batch, layout);
         let follows = (layout == Layout::Planned).then_some(kernel.poles);
-        made.want(problem, slab, layout, follows);
+        made.want(problem, batch, slab, layout, follows);
         let odd = follows.map(|poles| made.odd(poles));
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, slab, odd)?;
-        let laid = Laid { bands, slab, of_bands, aqsm_local: made.aqsm_local(slab, layout) };
-        let arrays = laid.arrays(kernel, odd.map(|odd| (plan, odd)));
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd)?;
+        let aqsm_local = made.aqsm_local(slab, layout);
+        let arrays = Laid { bands, batch, slab, of_bands, wx: &wx, aqsm_local }.arrays(kernel, odd);
 
         let begin = Instant::now();
         let groups = grid.groups as usize;
-        let launches = kernel.launches(bands.nw());
+        let launches = kernel.launches(batch.nw());
         let (all, ran) = (launches.len() * grid.blocks() as usize, AtomicUsize::new(0));
-        let mut values = Vec::with_capacity(bands.nw() * VALUES * groups);
+        let mut values = Vec::with_capacity(batch.nw() * VALUES * groups);
         for iw in launches {
             let blocks: Vec<_> = (0..grid.blocks())
                 .into_par_iter()

@@ -18,7 +18,7 @@ use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
-use crate::problem::{Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -148,20 +148,28 @@ struct OfSlab {
     igp: Range<usize>,
     /// For each layout.
     aqsm_local: [Option<Vec<Complex64>>; 3],
-    /// For kernels that take any poles, and for those that take real ones.
-    odd: [Option<OddPoles>; 2],
+    /// For kernels that take any poles, and for those that take real ones: at these energies.
+    odd: [Option<(Range<usize>, OddPoles)>; 2],
 }
 
 impl OfSlab {
-    /// Makes what kernels of a layout read, and the odd poles of those that take these.
-    fn want(&mut self, problem: &Frame, slab: SlabView<'_>, layout: Layout, odd: Option<Poles>) {
-        let plan = problem.plan();
+    /// Makes what kernels of a layout read, and the odd poles at a batch of those that take these.
+    fn want(
+        &mut self,
+        problem: &Frame,
+        batch: &Batch,
+        slab: SlabView<'_>,
+        layout: Layout,
+        odd: Option<Poles>,
+    ) {
         if layout != Layout::Original || slab.aqsm_local().whole().is_none() {
             self.aqsm_local[layout as usize]
-                .get_or_insert_with(|| aqsm_local(slab, plan, layout).into_owned());
+                .get_or_insert_with(|| aqsm_local(slab, problem.order(), layout).into_owned());
         }
-        if let Some(poles) = odd {
-            self.odd[poles as usize].get_or_insert_with(|| plan.odd(slab, poles));
+        let Some(poles) = odd else { return };
+        let place = &mut self.odd[poles as usize];
+        if place.as_ref().is_none_or(|(of, _)| *of != batch.energies()) {
+            *place = Some((batch.energies(), batch.plan().odd(slab, poles)));
         }
     }
 
@@ -173,7 +181,8 @@ impl OfSlab {
 
     /// The odd poles, wanted before.
     fn odd(&self, poles: Poles) -> &OddPoles {
-        self.odd[poles as usize].as_ref().expect("wanted before")
+        let (_, odd) = self.odd[poles as usize].as_ref().expect("wanted before");
+        odd
     }
 }
 
@@ -187,16 +196,22 @@ impl Worker for OnHost<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, slab: SlabView<'_>, kernel: catalogue::Kernel, done: Done) -> Result<()> {
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: catalogue::Kernel,
+        done: Done,
+    ) -> Result<()> {
         assert!(self.summed.is_none(), "one slab is under way at a time");
         self.place(slab)?;
         let made = self.slab.as_mut().expect("placed above");
         self.summed = Some(match kernel {
             catalogue::Kernel::Gpu(gpu) => {
-                self.emulated.sum(self.problem, slab, made, gpu, done)?
+                self.emulated.sum(self.problem, batch, slab, made, gpu, done)?
             }
             catalogue::Kernel::Cpu(cpu) => {
-                self.vectors.sum(self.host, self.problem, slab, made, cpu, done)?
+                self.vectors.sum(self.host, (self.problem, batch), slab, made, cpu, done)?
             }
         });
         Ok(())

@@ -11,32 +11,32 @@ use super::{Host, OfSlab};
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Frame, SlabView};
+use crate::problem::{Batch, Frame, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
 pub struct Bands(Option<(Order, Relaid)>);
 
 impl Bands {
-    /// Sums a slab by a version; each `igp` is a group.
+    /// Sums a slab at a batch of energies by a version; each `igp` is a group.
     pub fn sum(
         &mut self,
         host: &Host,
-        problem: &Frame,
+        (problem, batch): (&Frame, &Batch),
         slab: SlabView<'_>,
         made: &mut OfSlab,
         cpu: &Cpu,
         done: Done,
     ) -> Result<SlabSums> {
-        let plan = problem.plan();
+        let plan = batch.plan();
         let pool = host.pool(cpu.threads)?;
         let poles = cpu.needs.plan.then(|| cpu.poles(plan.poles()));
         pool.install(|| {
-            made.want(problem, slab, Layout::Swapped, poles);
+            made.want(problem, batch, slab, Layout::Swapped, poles);
             if cpu.needs.relaid { self.want(problem, cpu.needs.plan) } else { Ok(()) }
         })?;
         let task = Task {
-            bands: vectors::bands(problem.bands()),
+            bands: vectors::bands(problem.bands(), batch),
             relaid: self.0.as_ref().map(|(_, relaid)| relaid).filter(|_| cpu.needs.relaid),
             slab: vectors::slab(slab, made.aqsm_local(slab, Layout::Swapped)),
             plan: poles.map(|poles| vectors::plan(plan, made.odd(poles))),
@@ -50,11 +50,10 @@ impl Bands {
 
     /// Has them in the order of a version that follows the plan or not; those in the other one go before.
     fn want(&mut self, problem: &Frame, follows: bool) -> Result<()> {
-        let (bands, plan) = (problem.bands(), problem.plan());
-        let order = Order::of(plan, follows);
+        let order = Order::of(problem.order(), follows);
         if self.0.as_ref().is_none_or(|(of, _)| *of != order) {
             self.0 = None;
-            self.0 = Some((order, vectors::relaid(bands, plan, order)?));
+            self.0 = Some((order, vectors::relaid(problem, order)?));
         }
         Ok(())
     }

@@ -109,7 +109,10 @@ struct Ran {
 
 fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> {
     let problem = slabs.frame();
-    let launch = problem.plan().kernel(gpu);
+    let batches = problem.batches_for(Kernel::Gpu(gpu));
+    // Of the last batch, which may have fewer energies, nothing is recorded.
+    let first = &batches[0];
+    let launch = first.plan().kernel(gpu);
     let (flops_per_term, flops_source) = match launch.flops_per_term {
         Some(archived) => (archived, ARCHIVED_COUNTS),
         None => (counting::count(Kernel::Gpu(gpu), slabs)?.flops(), SOURCE_COUNTS),
@@ -125,7 +128,7 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> 
     Ok(Ran {
         flops_per_term,
         flops_source,
-        known: Some(device.kernel(launch, entry(launch, problem.nw()))?),
+        known: Some(device.kernel(launch, entry(launch, first.nw()))?),
         threads_per_block: Some(launch.threads),
         shape,
         simd: None,

@@ -75,8 +75,9 @@ fn of_problem(
     problem: &Problem,
 ) -> std::result::Result<(), ProfileError> {
     let Some(found) = profile.launches.first() else { return Ok(()) };
-    let plan = problem.plan();
-    let needed = entry(plan.kernel(version), problem.nw());
+    let batches = problem.batches(version.kernel(problem.frame().poles()).holds());
+    let plan = batches[0].plan();
+    let needed = entry(plan.kernel(version), batches[0].nw());
     let in_other_shapes = || {
         let of_poles = |kernel: &&Kernel| kernel.poles == plan.kernel(version).poles;
         let entries = version.shapes.iter().filter(of_poles).flat_map(|kernel| kernel.entries);

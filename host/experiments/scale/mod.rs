@@ -55,8 +55,8 @@ pub fn scale(
     let Options { version, system, seed, repetition, .. } = options;
     let info = all.devices[0].info();
     let frame = Frame::of(&Synthesis::new(system, *seed, progress))?;
-    let kernel = shaped(version.kernel, &info.name, frame.plan().poles(), Overrides::default())?;
-    let groups = frame.plan().igp_of_group(kernel);
+    let kernel = shaped(version.kernel, &info.name, frame.poles(), Overrides::default())?;
+    let groups = frame.batches_for(kernel)[0].plan().igp_of_group(kernel);
     let mut scale = Scale {
         head: Head::new(info, Provenance::now(info).of(frame.origin(), *repetition)),
         version: version.id().into(),

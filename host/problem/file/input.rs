@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use num_complex::Complex64;
 
+use super::MINI_APPS_ENERGIES;
 use super::records::{Place, Reader};
 use crate::error::{DataError, Fault, FileError};
 use crate::problem::header::{Header, at_most, in_range};
@@ -71,6 +72,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
         wfnkq_ekq,
         nstart: energies.nstart.max(0) as usize,
         nend: energies.nend.max(0) as usize,
+        energies: None,
         sig_fdf: energies.sig_fdf,
         sig_dw: energies.sig_dw,
         sig_gamma: energies.sig_gamma,
@@ -89,7 +91,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
     let eps = matrix(file, ncouls, ngpown)?;
     let aqsn = matrix(file, ncouls, peinf_ntband_max)?;
     let mut of_energies = || -> Read<Vec<Complex64>> {
-        let all = scalars::<Complex64, 3>(file)?;
+        let all = array::<Complex64>(file, header.nend.max(MINI_APPS_ENERGIES))?;
         Ok(all[header.nstart - 1..header.nend].to_vec())
     };
     let start = Sums { asx: of_energies()?, ach: of_energies()? };

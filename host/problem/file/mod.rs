@@ -12,6 +12,10 @@ pub use write::{write, write_with_subrecords};
 #[cfg(target_endian = "big")]
 compile_error!("the file format is little-endian and is read into memory as it stands");
 
+/// Energies for which the mini-app has room, at which its arrays of sums end. Files of ours with more have
+/// as many sums as energies; it reads none of these.
+pub const MINI_APPS_ENERGIES: usize = 3;
+
 /// The records in order: the arrays or scalars that each holds.
 pub const RECORDS: [&str; 18] = [
     "sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max",

@@ -7,16 +7,18 @@ use std::path::Path;
 use bytemuck::{bytes_of, cast_slice};
 use num_complex::Complex64;
 
+use super::MINI_APPS_ENERGIES;
 use super::records::{MAX_SUBRECORD, Writer};
-use crate::error::Result;
-use crate::problem::{Problem, Sums};
+use crate::error::{DataError, Result};
+use crate::problem::{Problem, Sums, wrong};
 use crate::process::output::replace;
 use crate::process::progress::Progress;
 
 /// Writes `problem` with `reference` as `asxtempref` and `achtempref`.
 ///
 /// # Errors
-/// [`crate::Error::Write`]; nothing is left behind then.
+/// [`crate::Error::Problem`] for energies that a file has no place for; [`crate::Error::Write`]. Nothing is
+/// left behind then.
 pub fn write(path: &Path, problem: &Problem, reference: &Sums, progress: Progress) -> Result<()> {
     write_with_subrecords(path, problem, reference, progress, MAX_SUBRECORD)
 }
@@ -24,7 +26,7 @@ pub fn write(path: &Path, problem: &Problem, reference: &Sums, progress: Progres
 /// [`write()`] with subrecords of at most `max_subrecord` bytes.
 ///
 /// # Errors
-/// [`crate::Error::Write`].
+/// Those of [`write()`].
 pub fn write_with_subrecords(
     path: &Path,
     problem: &Problem,
@@ -32,6 +34,9 @@ pub fn write_with_subrecords(
     progress: Progress,
     max_subrecord: u64,
 ) -> Result<()> {
+    if problem.header().energies.is_some() {
+        return Err(wrong(problem.name(), DataError::Unspaced));
+    }
     replace(path, |file| {
         let mut to = Writer::new(BufWriter::with_capacity(1 << 20, file), max_subrecord);
         records(&mut to, problem, reference, progress)?;
@@ -95,7 +100,7 @@ fn records<W: Write>(
     to.record(16 * h.ncouls as u64 * h.peinf_ntband_max as u64, aqsn)?;
     for sums in [problem.start(), reference] {
         for part in [&sums.asx, &sums.ach] {
-            let mut all = [Complex64::ZERO; 3];
+            let mut all = vec![Complex64::ZERO; h.nend.max(MINI_APPS_ENERGIES)];
             all[h.nstart - 1..h.nend].copy_from_slice(part);
             whole(to, cast_slice(&all))?;
         }

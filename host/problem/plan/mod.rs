@@ -5,27 +5,28 @@ mod branches;
 mod cutoff;
 mod energies;
 mod odd;
+mod order;
 mod regular;
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::table::Table;
-use rayon::prelude::*;
 
 use self::regular::Regular;
 use super::{Bands, SlabView};
 use crate::catalogue;
 pub use odd::OddPoles;
+pub use order::BandOrder;
 
-/// The plan of a problem's bands.
+/// The plan of a problem's bands at some of its energies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPlan {
-    order: Vec<usize>,
+    order: Arc<BandOrder>,
     plain: usize,
-    occupied: usize,
     far_begin: usize,
     poles: Poles,
     table: EnergyTable,
@@ -35,14 +36,23 @@ pub struct BandPlan {
 }
 
 impl BandPlan {
-    /// Of a problem's bands, where `poles` is what all its contributing poles have in common.
+    /// Of a problem's bands at all energies, where `poles` is what all its contributing poles have in common.
     pub fn of(bands: &Bands, poles: Poles) -> BandPlan {
-        let all = 0..bands.header().nbands;
-        let energies = |n: usize| bands.energies(n);
-        let is_empty = |n: &usize| bands.occ()[*n] == 0.0;
-        let is_plain = |n: &usize| bands.occ()[*n] == 1.0 && energies(*n).iter().all(|&w| w >= 0.0);
+        BandPlan::of_batch(bands, &BandOrder::of(bands).into(), 0..bands.nw(), poles)
+    }
+
+    /// The same at some energies (0-based), with the problem's order of bands.
+    pub(super) fn of_batch(
+        bands: &Bands,
+        order: &Arc<BandOrder>,
+        energies: Range<usize>,
+        poles: Poles,
+    ) -> BandPlan {
+        let at = |n: usize| &bands.energies(n)[energies.clone()];
+        let (full, rest) = order.bands().split_at(order.full());
+        let empty = &rest[order.occupied() - order.full()..];
         let limits = bands.limits();
-        let half = half_of_most(all.clone().filter(is_empty).map(energies));
+        let half = half_of_most(empty.iter().map(|&n| at(n)));
         let is_halved = |w: &[f64]| {
             w.len() < 2
                 || (half_of(w) - half).abs() <= HALVED * f64::EPSILON * w[0].abs().min(w[1].abs())
@@ -50,27 +60,29 @@ impl BandPlan {
         // Regular poles are not behind the imaginary axis, so |w − ω̃| is at least |w| and |ω̃|: more
         // than gamma, and with the mean of two energies for w, at least three halves.
         let nearest_far = limits.limittwo.sqrt().max(2.0 * half.abs());
-        let is_far = |n: &usize| {
-            let w = energies(*n);
+        let is_far = |w: &[f64]| {
             limits.limitone >= 1.0 && w.iter().all(|&w| w < -nearest_far) && is_halved(w)
         };
+        let is_plain = |w: &[f64]| w.iter().all(|&w| w >= 0.0);
 
-        let mut order: Vec<usize> = all.clone().filter(is_plain).collect();
-        let plain = order.len();
-        order.extend(all.clone().filter(|n| !is_empty(n) && !is_plain(n)));
-        let occupied = order.len();
-        order.extend(all.clone().filter(|n| is_empty(n) && !is_far(n)));
-        let far_begin = order.len();
-        order.extend(all.filter(|n| is_empty(n) && is_far(n)));
-        let wx = order.iter().flat_map(|&n| energies(n)).copied().collect();
-        let table = EnergyTable { wx, half };
-        let (nw, regular) = (bands.nw(), Looked::default());
-        BandPlan { order, plain, occupied, far_begin, poles, table, limits, nw, regular }
+        let plain = full.iter().take_while(|&&n| is_plain(at(n))).count();
+        let far = empty.iter().rev().take_while(|&&n| is_far(at(n))).count();
+        let wx = order.bands().iter().flat_map(|&n| at(n)).copied().collect();
+        BandPlan {
+            order: order.clone(),
+            plain,
+            far_begin: order.bands().len() - far,
+            poles,
+            table: EnergyTable { wx, half },
+            limits,
+            nw: energies.len(),
+            regular: Looked::default(),
+        }
     }
 
     /// Bands (0-based) in the plan's order.
     pub fn order(&self) -> &[usize] {
-        &self.order
+        self.order.bands()
     }
 
     /// Plain bands, the first ones.
@@ -80,7 +92,7 @@ impl BandPlan {
 
     /// Plain and other occupied bands.
     pub fn occupied(&self) -> usize {
-        self.occupied
+        self.order.occupied()
     }
 
     /// The first far band, in the plan's order.
@@ -100,7 +112,7 @@ impl BandPlan {
 
     /// Whether the bands stand in the plan's order already.
     pub fn keeps_order(&self) -> bool {
-        self.order.is_sorted()
+        self.order.is_kept()
     }
 
     /// The kernels that run for a version: its own, or another's where the constant memory does not hold
@@ -132,7 +144,7 @@ impl BandPlan {
     pub fn odd(&self, slab: SlabView, takes: Poles) -> OddPoles {
         let taken = self.taken(takes);
         let regular = self.regular.of(taken, || {
-            let occupied = &self.table.wx[..self.occupied * self.nw];
+            let occupied = &self.table.wx[..self.occupied() * self.nw];
             Regular::of(&self.table.wx, occupied, self.limits, taken)
         });
         OddPoles::of(slab, |pole| regular.holds(pole))
@@ -143,7 +155,7 @@ impl BandPlan {
     pub fn view(&self, kernel: &Kernel, odd: &OddPoles) -> Plan {
         Plan {
             plain: self.plain as u32,
-            occupied: self.occupied as u32,
+            occupied: self.occupied() as u32,
             far_begin: self.far_begin as u32,
             odd_mask: odd.mask().as_ptr(),
             odd_pairs: odd.pairs().as_ptr(),
@@ -153,19 +165,9 @@ impl BandPlan {
         }
     }
 
-    /// A matrix with a column for each band, given by its columns, in the plan's order, with zeros added to
-    /// each column up to `padded` rows.
-    pub fn reordered<'a, T: Copy + Default + Send + Sync + 'a>(
-        &self,
-        padded: usize,
-        column: impl Fn(usize) -> &'a [T] + Sync,
-    ) -> Vec<T> {
-        let mut columns = vec![T::default(); padded * self.order.len()];
-        columns.par_chunks_mut(padded).zip(&self.order).for_each(|(to, &n)| {
-            let from = column(n);
-            to[..from.len()].copy_from_slice(from);
-        });
-        columns
+    /// The order of bands, common to all batches of energies.
+    pub fn bands(&self) -> &BandOrder {
+        &self.order
     }
 }
 

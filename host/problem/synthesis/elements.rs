@@ -162,6 +162,7 @@ pub fn header(system: &System, rows: &[f64]) -> Header {
         wfnkq_ekq,
         nstart,
         nend,
+        energies: None,
         sig_fdf: -3,
         sig_dw: 1.0,
         sig_gamma: 0.5,

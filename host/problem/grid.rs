@@ -1,0 +1,219 @@
+//! Other energies than a problem's own.
+
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use gpp_kernels::plan::Poles;
+
+use super::header::MOST_ENERGIES;
+use super::{Bands, Extents, Header, Origin, Part, Source, wrong};
+use crate::error::Result;
+
+/// The energies that a problem is evaluated at instead of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Grid {
+    /// From one to another, ends included, at equal distances.
+    Even(Even),
+    /// So many with the problem's own spacing, from its first one on.
+    Count(usize),
+    /// Those of [`Grid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
+    /// is the second one; where it is alone, it is iw = 2 and `e_lk`.
+    Spaced(Even),
+    /// These, in eV above `e_lk`.
+    Listed(Vec<f64>),
+}
+
+/// Energies at equal distances: `FROM:TO:COUNT`, or one alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Even {
+    from: f64,
+    to: f64,
+    count: usize,
+}
+
+/// What is wrong with energies.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GridError {
+    /// It is no grid.
+    #[error("needs FROM:TO:COUNT or one energy, in eV above the state's")]
+    Form,
+    /// A part is no number.
+    #[error("{0} needs a finite number, found `{1}`")]
+    NoNumber(&'static str, String),
+    /// A number of energies that none are.
+    #[error("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{0}`")]
+    Count(String),
+    /// Several energies that do not ascend.
+    #[error("several energies need FROM below TO, found {0} and {1}")]
+    Reversed(String, String),
+    /// One energy at two places.
+    #[error("one energy needs FROM = TO, found {0} and {1}")]
+    Two(String, String),
+}
+
+impl Even {
+    /// `count` energies from `from` to `to`, in eV above `e_lk`.
+    ///
+    /// # Errors
+    /// [`GridError`] where they are not finite, do not ascend, or are none or too many.
+    pub fn new(from: f64, to: f64, count: usize) -> std::result::Result<Even, GridError> {
+        for (name, part) in [("FROM", from), ("TO", to), ("TO − FROM", to - from)] {
+            if !part.is_finite() {
+                return Err(GridError::NoNumber(name, part.to_string()));
+            }
+        }
+        match count {
+            1 if from == to => Ok(Even { from, to, count }),
+            1 => Err(GridError::Two(from.to_string(), to.to_string())),
+            2..=MOST_ENERGIES if from < to => Ok(Even { from, to, count }),
+            2..=MOST_ENERGIES => Err(GridError::Reversed(from.to_string(), to.to_string())),
+            _ => Err(GridError::Count(count.to_string())),
+        }
+    }
+
+    /// In eV above `e_lk`, ascending; both ends are what was given, to the bit.
+    fn above_state(self) -> Vec<f64> {
+        let Even { from, to, count } = self;
+        let part = |i: usize| if count == 1 { 0.0 } else { i as f64 / (count - 1) as f64 };
+        let at = |i: usize| if i + 1 == count { to } else { from + (to - from) * part(i) };
+        (0..count).map(at).collect()
+    }
+}
+
+impl FromStr for Even {
+    type Err = GridError;
+
+    fn from_str(text: &str) -> std::result::Result<Even, GridError> {
+        let number = |name, text: &str| match text.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(GridError::NoNumber(name, text.into())),
+        };
+        match text.split(':').collect::<Vec<_>>()[..] {
+            [""] => Err(GridError::Form),
+            [only] => {
+                let only = number("FROM", only)?;
+                Even::new(only, only, 1)
+            }
+            [from, to, count] => {
+                let (from, to) = (number("FROM", from)?, number("TO", to)?);
+                let wrong = |_| GridError::Count(count.into());
+                Even::new(from, to, count.trim().parse().map_err(wrong)?)
+            }
+            _ => Err(GridError::Form),
+        }
+    }
+}
+
+impl Grid {
+    /// How many energies.
+    fn nw(&self) -> usize {
+        match self {
+            Grid::Even(even) | Grid::Spaced(even) => even.count,
+            Grid::Count(count) => *count,
+            Grid::Listed(energies) => energies.len(),
+        }
+    }
+
+    /// The flag that asks for it and its value; none for a list, which no flag takes.
+    pub fn argument(&self) -> Option<[String; 2]> {
+        match self {
+            Grid::Even(Even { from, to, count }) | Grid::Spaced(Even { from, to, count }) => {
+                Some(["--energies".into(), format!("{from}:{to}:{count}")])
+            }
+            Grid::Count(count) => Some(["--nw".into(), count.to_string()]),
+            Grid::Listed(_) => None,
+        }
+    }
+
+    /// The same for a file.
+    #[must_use]
+    pub fn in_file(self) -> Grid {
+        match self {
+            Grid::Even(even) => Grid::Spaced(even),
+            other => other,
+        }
+    }
+
+    /// A header with these energies.
+    #[must_use]
+    pub fn of(&self, header: &Header) -> Header {
+        let listed = |energies: Vec<f64>| Header {
+            nstart: 1,
+            nend: energies.len(),
+            energies: Some(energies),
+            ..header.clone()
+        };
+        match self {
+            Grid::Even(even) => listed(even.above_state()),
+            Grid::Listed(energies) => listed(energies.clone()),
+            Grid::Spaced(Even { from, count: 1, .. }) => Header {
+                nstart: 2,
+                nend: 2,
+                energies: None,
+                e_lk: header.e_lk + from,
+                ..header.clone()
+            },
+            Grid::Spaced(Even { from, to, count }) => {
+                let sig_dw = (to - from) / (count - 1) as f64;
+                let e_lk = header.e_lk + (from + sig_dw);
+                let energies = None;
+                Header { nstart: 1, nend: *count, energies, sig_dw, e_lk, ..header.clone() }
+            }
+            Grid::Count(count) => Header {
+                nend: (header.nstart + count).saturating_sub(1),
+                energies: None,
+                ..header.clone()
+            },
+        }
+    }
+}
+
+/// A source at other energies. Sums that come with it are of its own and left out.
+pub struct OnGrid<'a> {
+    source: Box<dyn Source + 'a>,
+    grid: Grid,
+}
+
+impl<'a> OnGrid<'a> {
+    /// This source at these energies.
+    pub fn new(source: Box<dyn Source + 'a>, grid: Grid) -> OnGrid<'a> {
+        OnGrid { source, grid }
+    }
+}
+
+impl Source for OnGrid<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn origin(&self) -> Origin {
+        self.source.origin()
+    }
+
+    fn extents(&self) -> Extents {
+        Extents { nw: self.grid.nw(), ..self.source.extents() }
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        let bands = Arc::unwrap_or_clone(self.source.bands()?);
+        let header = self.grid.of(bands.header());
+        let bands = bands.with_header(header).map_err(|what| wrong(self.name(), what))?;
+        Ok(bands.into())
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+        match self.source.slab(bands, igp)? {
+            // Looked at with the source's own energies.
+            Part::Held(view) => {
+                let slab = view.copied(bands).map_err(|what| wrong(self.name(), what))?;
+                Ok(Part::Made(slab))
+            }
+            made => Ok(made),
+        }
+    }
+
+    fn poles(&self) -> Result<Poles> {
+        self.source.poles()
+    }
+}

@@ -1,0 +1,115 @@
+//! Energies other than a problem's own: what is taken, what is refused, and files of them.
+
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::common::fixture_path;
+use crate::{gpp, json, text};
+
+#[test]
+fn energies_that_are_none_are_refused_with_flag_and_value() {
+    for (flag, value, needed) in [
+        ("--energies", "2:1:5", "several energies need FROM below TO, found 2 and 1"),
+        ("--energies", "1:1:5", "several energies need FROM below TO"),
+        ("--energies", "1:2:0", "COUNT needs a whole number from 1 to 100000, found `0`"),
+        ("--energies", "-1:2:100001", "COUNT needs a whole number from 1 to 100000"),
+        ("--energies", "nan:2:3", "FROM needs a finite number, found `nan`"),
+        ("--energies", "0:inf:3", "TO needs a finite number, found `inf`"),
+        ("--energies", "1:2", "needs FROM:TO:COUNT or one energy"),
+        ("--energies", "1:2:1", "one energy needs FROM = TO"),
+        ("--nw", "0", "needs a whole number from 1 to 100000"),
+        ("--nw", "100001", "needs a whole number from 1 to 100000"),
+        ("--nw", "two", "needs a whole number from 1 to 100000"),
+    ] {
+        gpp()
+            .args(["--system", "tiny", "--device", "cpu", flag, value])
+            .assert()
+            .code(2)
+            .stderr(contains(flag).and(contains(value)).and(contains(needed)));
+    }
+    let both = ["--system", "tiny", "--energies", "0:1:2", "--nw", "2"];
+    gpp().args(both).assert().code(2).stderr(contains("cannot be used with"));
+    let large = ["--system", "tiny", "--device", "cpu", "--energies", "1e200"];
+    gpp().args(large).assert().code(2).stderr(contains("tiny: wx(1,1) is"));
+}
+
+#[test]
+fn a_grid_runs_and_is_recorded() {
+    let run = json(&["--system", "tiny", "-v", "v3,v13,cpu:best", "--energies", "-2:3:11"]);
+    let system = &run["system"];
+    assert_eq!((&system["nstart"], &system["nend"]), (&1.into(), &11.into()));
+    let energies = system["energies_ev"].as_array().unwrap();
+    assert_eq!((&energies[0], &energies[10]), (&(-2.0).into(), &3.0.into()));
+    for result in run["results"].as_array().unwrap() {
+        assert_eq!(result["verification"]["outcome"], "passed");
+        assert_eq!(result["verification"]["reference"], "serial");
+        assert_eq!(result["asx"].as_array().unwrap().len(), 11);
+    }
+    // As many as the system has are its own.
+    let own = json(&["--system", "demo", "-v", "cpu:best", "--nw", "2"]);
+    assert_eq!(own["results"][0]["verification"]["reference"], "golden");
+    // The sums find no room on a terminal.
+    gpp()
+        .args(["--system", "tiny", "-d", "cpu", "-v", "v13", "--nw", "4"])
+        .assert()
+        .success()
+        .stdout(contains("4 energies from +0 eV to +3 eV").and(contains("asx(iw=").not()));
+}
+
+#[test]
+fn files_hold_any_number_of_energies() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = text(dir.path().join("many.dat"));
+    for grid in [["--energies", "-2:3:11"], ["--nw", "7"], ["--energies", "0.5"]] {
+        let many = grid[1] != "0.5";
+        gpp()
+            .args(["generate", "--system", "tiny", "--output", &file])
+            .args(grid)
+            .assert()
+            .success()
+            .stderr(contains("the mini-app does not").count(usize::from(many)));
+        let run = json(&["--input", &file, "-v", "v3,v13,cpu:best"]);
+        for result in run["results"].as_array().unwrap() {
+            assert_eq!(result["verification"]["outcome"], "passed");
+            assert_eq!(result["verification"]["reference"], "file");
+        }
+    }
+    // At other energies its sums tell nothing.
+    let run = json(&["--input", &text(fixture_path("edge")), "-v", "v3", "--nw", "5"]);
+    assert_eq!(run["results"][0]["verification"]["reference"], "serial");
+    assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_is_of_its_energies() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = text(dir.path().join("run.ckpt"));
+    let run = |energies: &str, checkpoint: &[&str], json: &str| {
+        let mut command = gpp();
+        command.args(["--system", "tiny", "-d", "cpu", "-v", "v13", "--slab", "16"]);
+        command.args(checkpoint).args(["--energies", energies, "--json", json]);
+        command
+    };
+    let kept = ["--checkpoint", &path];
+    // All slabs are summed, the results cannot be written.
+    run("0:3:7", &kept, "/dev/full").assert().code(2);
+    run("0:3:8", &kept, "-").assert().code(2).stderr(contains(&path));
+    run("0:4:7", &kept, "-").assert().code(2).stderr(contains(&path));
+    let sums = |command: &mut assert_cmd::Command| {
+        let output = command.assert().success();
+        let run: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+        (run["results"][0]["asx"].clone(), run["results"][0]["ach"].clone())
+    };
+    let undisturbed = sums(&mut run("0:3:7", &["--repeat", "1"], "-"));
+    assert_eq!(sums(&mut run("0:3:7", &kept, "-")), undisturbed);
+}
+
+#[test]
+fn yardsticks_have_few_energies() {
+    gpp()
+        .args(["compare", "--device", "cpu", "--system", "tiny", "--nw", "4"])
+        .assert()
+        .failure()
+        .stderr(contains("gfortran").or(contains("tiny: has 4 energies, the yardstick at most 3")));
+}
