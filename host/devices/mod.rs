@@ -102,10 +102,10 @@ pub trait Worker: Send {
     /// [`Error::Driver`](crate::Error::Driver).
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
-    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed first where it is
-    /// not. When this returns nothing of it is read any more but what is [locked](Worker::lock), of which whoever
-    /// drops the lock waits for the end. `done` is told of how far it is, where that
-    /// is known.
+    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed
+    /// first where it is not. When this returns nothing of it is read any more but what is
+    /// [locked](Worker::lock), of which whoever drops the lock waits for the end. `done` is told of how far it
+    /// is, where that is known.
     ///
     /// # Errors
     /// As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;

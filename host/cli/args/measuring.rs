@@ -181,8 +181,10 @@ pub struct TableArgs {
         value_name = "FILE[,FILE…]",
         value_delimiter = ',',
         value_hint = ValueHint::FilePath,
-        conflicts_with_all =
-            ["version", "system", "input", "seed", "energies", "nw", "device", "simd", "repeat", "warmup", "settle"]
+        conflicts_with_all = [
+            "version", "system", "input", "seed", "energies", "nw", "device", "simd", "repeat",
+            "warmup", "settle",
+        ]
     )]
     pub from: Vec<PathBuf>,
 

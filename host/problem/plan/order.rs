@@ -91,7 +91,8 @@ fn parted(bands: &Bands, of: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let largest = of.iter().flat_map(|&n| pair(n)).fold(0.0, |a: f64, w| a.max(w.abs()));
         for (uneven, &n) in uneven.iter_mut().zip(of) {
             let found = half_of(pair(n));
-            *uneven |= !((found - half).abs() <= HALVED * f64::EPSILON * largest);
+            let is_even = (found - half).abs() <= HALVED * f64::EPSILON * largest;
+            *uneven |= !is_even;
         }
     }
     let those = |is: bool| {
