@@ -9,31 +9,37 @@ use gpp_kernels::plan::Poles;
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::{Batch, OddPoles, SlabView};
+use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
-/// The odd poles of a problem's slabs at its batches, found once where they find room: they are much smaller
-/// than what they are of.
+/// The odd poles of a problem's slabs, found once: they are much smaller than what they are of. Of a problem in
+/// many batches there are as many of each slab, and those that find no room are found again.
 #[derive(Default)]
 pub struct FoundPoles {
     found: HashMap<(Range<usize>, Range<usize>, usize), Arc<OddPoles>>,
     bytes: usize,
 }
 
-/// Bytes of the host's memory that are taken for odd poles.
+/// Bytes of the host's memory that are taken for odd poles at a part of the energies.
 const MOST_BYTES: usize = 1 << 30;
 
 impl FoundPoles {
     /// Those of a slab at a batch for kernels that take these.
-    fn of(&mut self, batch: &Batch, slab: SlabView, takes: Poles) -> Arc<OddPoles> {
+    fn of(
+        &mut self,
+        problem: &Frame,
+        batch: &Batch,
+        slab: SlabView,
+        takes: Poles,
+    ) -> Arc<OddPoles> {
         let key = (slab.igp(), batch.energies(), takes as usize);
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
         let odd = Arc::new(batch.plan().odd(slab, takes));
-        let bytes =
-            [odd.mask(), odd.pairs(), odd.begins()].into_iter().map(size_of_val).sum::<usize>();
-        if self.bytes + bytes <= MOST_BYTES {
-            self.bytes += bytes;
+        let bytes: usize = [odd.mask(), odd.pairs(), odd.begins()].map(size_of_val).iter().sum();
+        let is_one = batch.nw() == problem.nw();
+        if is_one || self.bytes + bytes <= MOST_BYTES {
+            self.bytes += if is_one { 0 } else { bytes };
             self.found.insert(key, odd.clone());
         }
         odd
@@ -79,7 +85,7 @@ impl OddBuffers {
             return Ok(());
         }
         self.poles = None;
-        let poles = found.of(batch, slab, takes);
+        let poles = found.of(to.problem, batch, slab, takes);
         to.fill("mask of odd poles", &mut self.mask, poles.mask(), 0)?;
         // The next slab may have some more.
         let pairs = poles.pairs();

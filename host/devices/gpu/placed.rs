@@ -31,8 +31,16 @@ pub struct PlacedBands {
     aqsn: Option<Arc<Buffer<Complex64>>>,
     occ: Option<Arc<Buffer<f64>>>,
     by_layout: [Option<BandBuffers>; 3],
-    /// The energies in each layout, and which ones they are: the next batch takes their place.
-    energies: [(Option<Buffer<f64>>, Option<Range<usize>>); 3],
+    /// In each layout.
+    energies: [PlacedEnergies; 3],
+}
+
+/// Energies, in memory that those of the next batch take over.
+#[derive(Default)]
+struct PlacedEnergies {
+    /// Which ones are in place.
+    which: Option<Range<usize>>,
+    wx: Option<Buffer<f64>>,
 }
 
 impl PlacedBands {
@@ -41,10 +49,10 @@ impl PlacedBands {
     pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
         let before = to.bytes;
         self.want_bands(to, layout)?;
-        let (room, which) = &mut self.energies[layout as usize];
+        let PlacedEnergies { which, wx } = &mut self.energies[layout as usize];
         if which.as_ref() != Some(&batch.energies()) {
             *which = None;
-            to.fill("wx", room, &energies(to.problem.bands(), batch, layout), 0)?;
+            to.fill("wx", wx, &energies(to.problem.bands(), batch, layout), 0)?;
             *which = Some(batch.energies());
         }
         // Other streams read them as well.
@@ -76,6 +84,7 @@ impl PlacedBands {
         let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
         if to.one_layout {
             self.by_layout = [const { None }; 3];
+            self.energies = Default::default();
             if matches!(arrays.aqsn(), Cow::Owned(_)) {
                 self.aqsn = None;
             }
@@ -92,7 +101,7 @@ impl PlacedBands {
     /// # Panics
     /// Where that was not wanted.
     pub fn energies(&self, layout: Layout) -> *const f64 {
-        pointer(&self.energies[layout as usize].0)
+        pointer(&self.energies[layout as usize].wx)
     }
 
     /// Whether there are none in any layout.
