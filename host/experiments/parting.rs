@@ -167,7 +167,8 @@ impl<'a> Loaded<'a> {
         if is_one && !limits.keeps {
             return Ok(ngpown);
         }
-        let terms = frame.terms() as f64 / groups as f64;
+        let batches = versions.iter().map(|version| frame.batches_for(*version).len()).max();
+        let terms = frame.terms() as f64 / (groups * batches.unwrap_or(1)) as f64;
         let waves = Waves::on(crew.devices[0], frame, versions)?;
         let own = Share { groups, terms, workers: crew.workers(), waves }.at_most(most) * group;
         // Slabs are the same for all, with however much memory each has.

@@ -169,14 +169,15 @@ pub fn run(
     let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
         let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
-        // Loads of kernels go beside a last run, never between timed ones.
+        // Loads of kernels go beside a last run, never between timed ones or their batches.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
             let batches = problem.batches_for(Kernel::Gpu(next));
             let kernel = batches[0].plan().kernel(next);
             (kernel, entry(kernel, batches[0].nw()))
         });
+        let is_one = problem.batches_for(version).len() == 1;
         let prepare = || {
-            let Some((kernel, entry)) = next else { return };
+            let Some((kernel, entry)) = next.filter(|_| is_one) else { return };
             for device in crew.devices {
                 device.prepare(kernel, entry);
             }

@@ -65,7 +65,7 @@ impl Waves {
 pub struct Share {
     /// All groups.
     pub groups: usize,
-    /// Terms of a group.
+    /// Terms of a group at the energies that are summed together.
     pub terms: f64,
     /// Who shares them.
     pub workers: usize,

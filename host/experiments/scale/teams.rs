@@ -136,7 +136,8 @@ impl Teams<'_> {
         let group = self.groups.unwrap_or(1);
         let frame = loaded.frame();
         let groups = frame.header().ngpown.div_ceil(group);
-        let terms = frame.terms() as f64 / groups as f64;
+        let batches = frame.batches_for(self.kernel).len();
+        let terms = frame.terms() as f64 / (groups * batches) as f64;
         let waves = Waves::on(crew.devices[0], frame, &[self.kernel])?;
         let most = (groups / SEVERAL).max(1);
         let finer = Share { groups, terms, workers: 1, waves }.at_most(most);
