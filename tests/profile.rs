@@ -1,4 +1,4 @@
-//! What the profiler prints, recorded, and what is made of it; operation counts by hand.
+//! What the profiler prints, recorded, and what is made of it.
 
 mod common;
 
@@ -6,12 +6,11 @@ use common::{Kind, Make, make};
 use gpp::analysis::levels::Level;
 use gpp::analysis::peaks::share_of_peak;
 use gpp::analysis::roofline::{Timing, points};
-use gpp::catalogue::Kernel;
 use gpp::error::ProfileError;
-use gpp::experiments::counting;
 use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
 use gpp::experiments::profile::{counters, lines, metrics, sass};
-use gpp::kernels::versions::ALL;
+use gpp::problem::grid::OnGrid;
+use gpp::problem::{Grid, Source};
 use gpp::record::profile::Profile;
 
 fn recorded(name: &str) -> String {
@@ -24,6 +23,7 @@ fn context() -> Context {
         terms: 24_541_840_000,
         source: "recorded".into(),
         operations: Vec::new(),
+        batches: Default::default(),
     }
 }
 
@@ -125,6 +125,40 @@ fn traffic_and_pipes_of_a_version() {
     let whole: Vec<_> = rows.into_iter().filter(|row| row.0 != metrics::FABRIC).collect();
     let [v3] = &profiles(&page(&whole)).unwrap()[..] else { panic!("one version") };
     assert_eq!((v3.bytes.l2_fabric, v3.bytes.l2), (None, bytes.l2));
+}
+
+#[test]
+fn a_calculation_in_batches_is_one_profile() {
+    let counters =
+        [metrics::DADD, metrics::DMUL, metrics::DFMA, metrics::HBM, metrics::L1, metrics::CYCLES];
+    let counters = counters.map(|metric| (metric, "inst", ["10", "1"]));
+    let rows = [&counters[..], &[(metrics::DURATION, "ns", ["3,000", "1,000"])]].concat();
+    let batch = counters::parse(&page(&rows)).unwrap();
+    let six = [(); 6].map(|()| batch.clone()).concat();
+    let of = |count: usize| {
+        let batches = [("v3", count)].into();
+        aggregate(&six, &Context { batches, ..context() })
+    };
+    assert_eq!(aggregate(&six, &context()).unwrap().len(), 6);
+    for (count, calculations) in [(1, 6), (2, 3), (3, 2), (6, 1)] {
+        let found = of(count).unwrap();
+        assert_eq!(found.len(), calculations);
+        for v3 in found {
+            assert_eq!(v3.launches.len(), 2 * count);
+            assert_eq!((v3.dadd, v3.cycles), (11.0 * count as f64, Some(11.0 * count as f64)));
+            assert!((v3.duration_s - 4e-6 * count as f64).abs() < 1e-18);
+        }
+    }
+    for count in [4, 7] {
+        let error = of(count).unwrap_err().to_string();
+        assert!(error.contains("fewer second stages than batches"), "{error}");
+    }
+    // Two of two energies, one of one.
+    let made = Make { nbands: 3, ngpown: 2, ncouls: 2, nw: 2, kind: Kind::Mixed, seed: 1 };
+    let many = OnGrid::new(Box::new(make(made)), Grid::Count(5)).load().unwrap();
+    let of_problem = |problem| Context::new(problem, String::new(), Vec::new()).batches;
+    assert_eq!(of_problem(&many)["v13"], 3);
+    assert!(of_problem(&make(made)).is_empty());
 }
 
 #[test]
@@ -232,54 +266,4 @@ fn the_papers_own_numbers() {
     assert!((share_of_peak(0.58) - 0.79).abs() < 1e-12);
     assert!((share_of_peak(0.58) * 6.7 - 5.3).abs() < 0.01);
     assert_eq!((share_of_peak(0.0), share_of_peak(1.0)), (0.5, 1.0));
-}
-
-/// One term of one branch, counted: its operations and comparisons in the source of v0 and v3.
-#[test]
-fn operations_of_one_term_by_hand() {
-    let count = |id: &str, kind: Kind| {
-        let version = ALL.iter().find(|v| v.id() == id).unwrap();
-        let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind, seed: 3 };
-        // No cutoff: w > 0.
-        let problem = common::changed(make(made), |_, wx, _| wx[0] = 1.0).unwrap();
-        counting::count(Kernel::Gpu(version), &problem).unwrap()
-    };
-    // M, ω̃² and Ω²: three complex products, each 2 mul and 2 FMA.
-    // Update: vcoul·occ and vcoul·½ (2 mul), two scalings (4 mul), two products (4 mul, 4 FMA less
-    // the 2 that are theirs), four sums.
-    let shared = [4.0, 3.0 * 2.0 + 2.0 + 4.0 + 4.0, 3.0 * 2.0 + 4.0];
-    // |z|² is 1 mul and 1 FMA; a quotient of two complex numbers 3 mul, 3 FMA and 2 divisions.
-    let first = count("v0", Kind::First);
-    let [add, mul, fma] = shared;
-    // wdiff 1 add; |wdiff|², |delw|²; two quotients; delw·eps; w² − ω̃² (1 add, 1 mul, 1 FMA); |eps|,
-    // sexcut·|eps|.
-    assert_eq!(first.add, add + 2.0);
-    assert_eq!(first.mul, mul + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0 + 1.0);
-    assert_eq!(first.fma, fma + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0);
-    assert_eq!((first.div, first.rcp, first.sqrt), (4.0, 0.0, 1.0));
-    // wdiffr > limittwo, delwr < limitone, w < 0.
-    assert_eq!(first.compare, 3.0);
-
-    let neither = count("v0", Kind::Neither);
-    assert_eq!((neither.div, neither.sqrt, neither.compare), (2.0, 1.0, 3.0));
-    let second = count("v0", Kind::Second);
-    assert_eq!((second.div, second.sqrt, second.compare), (4.0, 1.0, 3.0));
-
-    for (kind, reciprocals) in [(Kind::First, 2.0), (Kind::Second, 2.0), (Kind::Neither, 1.0)] {
-        let v3 = count("v3", kind);
-        assert_eq!((v3.div, v3.rcp, v3.sqrt), (0.0, reciprocals, 0.0), "{kind:?}");
-    }
-}
-
-#[test]
-fn counts_of_a_sample_are_those_of_the_whole() {
-    let system = gpp::problem::systems::find("demo").unwrap();
-    let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
-    let made = Make { nbands: 96, ngpown: 40, ncouls: 300, nw: 2, kind: Kind::First, seed: 1 };
-    let (sampled, whole) = (counting::count(Kernel::Gpu(ALL[8]), &problem).unwrap(), make(made));
-    assert!(sampled.terms < problem.terms());
-    let whole = counting::count(Kernel::Gpu(ALL[8]), &whole).unwrap();
-    // Nearly all terms take the first branch, and what a thread does once for its bands is spread
-    // over as many.
-    assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");
 }

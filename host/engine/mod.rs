@@ -9,7 +9,8 @@
 //! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
 //! after slab: what a batch sums does not depend on the others.
 //!
-//! A problem that is one slab stays where it was put first; a run is then nothing but its launches.
+//! A problem that is one slab stays where it was put first; a run is then nothing but its launches and what
+//! the next batch of energies needs.
 
 pub mod checkpoint;
 mod deal;

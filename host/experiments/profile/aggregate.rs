@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use gpp_kernels::kernel::Gpu;
 use gpp_kernels::reduction;
 use gpp_kernels::versions;
 
 use super::metrics::{self, Launch};
+use crate::catalogue::Kernel;
 use crate::error::ProfileError;
 use crate::problem::Problem;
 use crate::record::SCHEMA;
@@ -24,6 +26,8 @@ pub struct Context {
     pub source: String,
     /// Profiles whose FP64 operations for each term are taken, where none are counted.
     pub operations: Vec<Profile>,
+    /// Batches of energies of each version that has more than one: a calculation has a second stage for each.
+    pub batches: BTreeMap<&'static str, usize>,
 }
 
 impl Context {
@@ -35,8 +39,24 @@ impl Context {
             }
             None => source,
         };
-        Context { system: problem.name().into(), terms: problem.terms(), source, operations }
+        let counted = |gpu: &&'static Gpu| {
+            let count = problem.batches_for(Kernel::Gpu(gpu)).len();
+            (count > 1).then_some((gpu.id(), count))
+        };
+        let batches = versions::ALL.iter().filter_map(counted).collect();
+        let (system, terms) = (problem.name().into(), problem.terms());
+        Context { system, terms, source, operations, batches }
     }
+
+    /// Batches of a version.
+    fn batches(&self, version: &str) -> usize {
+        self.batches.get(version).copied().unwrap_or(1)
+    }
+}
+
+/// Second stages among launches.
+fn second_stages(launches: &[&Launch]) -> usize {
+    launches.iter().filter(|launch| launch.kernel == reduction::SYMBOL).count()
 }
 
 const SECOND_STAGE_FIRST: &str = "a second stage comes before any version's kernel";
@@ -55,10 +75,9 @@ pub fn aggregate(launches: &[Launch], context: &Context) -> Result<Vec<Profile>>
         }
         let version = version_of(&launch.kernel)?;
         match groups.last_mut() {
-            // A calculation ends with its second stage.
+            // A calculation ends with the second stage of its last batch.
             Some((id, group))
-                if *id == version
-                    && group.last().is_some_and(|last| last.kernel != reduction::SYMBOL) =>
+                if *id == version && second_stages(group) < context.batches(version) =>
             {
                 group.push(launch);
             }
@@ -68,7 +87,14 @@ pub fn aggregate(launches: &[Launch], context: &Context) -> Result<Vec<Profile>>
     if groups.is_empty() {
         return Err(ProfileError::Launches("no launch of any version"));
     }
-    groups.iter().map(|(id, group)| profile(id, group, context)).collect()
+    let of_group = |(id, group): &(&'static str, Vec<&Launch>)| {
+        let batches = context.batches(id);
+        if batches > 1 && second_stages(group) < batches {
+            return Err(ProfileError::Launches("fewer second stages than batches of energies"));
+        }
+        profile(id, group, context)
+    };
+    groups.iter().map(of_group).collect()
 }
 
 /// The version that has a kernel.

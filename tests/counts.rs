@@ -1,0 +1,58 @@
+//! Operations, counted by running the source: by hand, and of a sample.
+
+mod common;
+
+use common::{Kind, Make, make};
+use gpp::catalogue::Kernel;
+use gpp::experiments::counting;
+use gpp::kernels::versions::ALL;
+
+/// One term of one branch, counted: its operations and comparisons in the source of v0 and v3.
+#[test]
+fn operations_of_one_term_by_hand() {
+    let count = |id: &str, kind: Kind| {
+        let version = ALL.iter().find(|v| v.id() == id).unwrap();
+        let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind, seed: 3 };
+        // No cutoff: w > 0.
+        let problem = common::changed(make(made), |_, wx, _| wx[0] = 1.0).unwrap();
+        counting::count(Kernel::Gpu(version), &problem).unwrap()
+    };
+    // M, ω̃² and Ω²: three complex products, each 2 mul and 2 FMA.
+    // Update: vcoul·occ and vcoul·½ (2 mul), two scalings (4 mul), two products (4 mul, 4 FMA less
+    // the 2 that are theirs), four sums.
+    let shared = [4.0, 3.0 * 2.0 + 2.0 + 4.0 + 4.0, 3.0 * 2.0 + 4.0];
+    // |z|² is 1 mul and 1 FMA; a quotient of two complex numbers 3 mul, 3 FMA and 2 divisions.
+    let first = count("v0", Kind::First);
+    let [add, mul, fma] = shared;
+    // wdiff 1 add; |wdiff|², |delw|²; two quotients; delw·eps; w² − ω̃² (1 add, 1 mul, 1 FMA); |eps|,
+    // sexcut·|eps|.
+    assert_eq!(first.add, add + 2.0);
+    assert_eq!(first.mul, mul + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0 + 1.0);
+    assert_eq!(first.fma, fma + 2.0 + 2.0 * 3.0 + 2.0 + 1.0 + 1.0);
+    assert_eq!((first.div, first.rcp, first.sqrt), (4.0, 0.0, 1.0));
+    // wdiffr > limittwo, delwr < limitone, w < 0.
+    assert_eq!(first.compare, 3.0);
+
+    let neither = count("v0", Kind::Neither);
+    assert_eq!((neither.div, neither.sqrt, neither.compare), (2.0, 1.0, 3.0));
+    let second = count("v0", Kind::Second);
+    assert_eq!((second.div, second.sqrt, second.compare), (4.0, 1.0, 3.0));
+
+    for (kind, reciprocals) in [(Kind::First, 2.0), (Kind::Second, 2.0), (Kind::Neither, 1.0)] {
+        let v3 = count("v3", kind);
+        assert_eq!((v3.div, v3.rcp, v3.sqrt), (0.0, reciprocals, 0.0), "{kind:?}");
+    }
+}
+
+#[test]
+fn counts_of_a_sample_are_those_of_the_whole() {
+    let system = gpp::problem::systems::find("demo").unwrap();
+    let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
+    let made = Make { nbands: 96, ngpown: 40, ncouls: 300, nw: 2, kind: Kind::First, seed: 1 };
+    let (sampled, whole) = (counting::count(Kernel::Gpu(ALL[8]), &problem).unwrap(), make(made));
+    assert!(sampled.terms < problem.terms());
+    let whole = counting::count(Kernel::Gpu(ALL[8]), &whole).unwrap();
+    // Nearly all terms take the first branch, and what a thread does once for its bands is spread
+    // over as many.
+    assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");
+}
