@@ -155,6 +155,39 @@ fn an_energy_at_a_bands_own() {
     }
 }
 
+/// A pair's term is zero there, whichever batch the energy is in.
+#[test]
+fn an_energy_on_a_bands_pole() {
+    let mut found = 0;
+    for seed in 0..40 {
+        let made = Make { nbands: 1, ngpown: 1, ncouls: 1, nw: 1, kind: Kind::Real, seed };
+        let problem = make(made);
+        let (header, pole) = (problem.header(), problem.slab().wtilde()[0].re);
+        let e = header.wfnkq_ekq[0];
+        let on = e + pole - header.e_lk;
+        // Of most poles an energy is a rounding away.
+        if pole == 0.0 || header.e_lk + on - e != pole {
+            continue;
+        }
+        found += 1;
+        for (nw, at) in [(1, 0), (2, 1), (4, 2), (5, 4)] {
+            let energies = (0..nw).map(|iw| on + 0.3 * (iw as f64 - at as f64)).collect();
+            let problem = OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap();
+            assert_eq!(problem.wx()[at], pole);
+            let reference = reference::of(&problem, QUIET).unwrap().unwrap();
+            for version in catalogue::versions() {
+                check(&problem, &reference, version);
+                let sums = sums(&problem, version.kernel);
+                for (iw, (asx, ach)) in sums.asx.iter().zip(&sums.ach).enumerate() {
+                    let is_zero = asx.norm() == 0.0 && ach.norm() == 0.0;
+                    assert_eq!(is_zero, iw == at, "{} at {iw}: {asx} {ach}", version.id());
+                }
+            }
+        }
+    }
+    assert!(found > 2, "{found} energies on poles");
+}
+
 #[test]
 fn no_version_holds_more_energies_than_there_is_memory_for() {
     for version in catalogue::versions() {

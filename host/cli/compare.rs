@@ -70,6 +70,7 @@ fn sources(args: &CompareArgs, systems: [&str; 2]) -> Result<Vec<Source>> {
             sources.push(args.problems.default_system(system)?);
         }
     }
+    sources.iter().try_for_each(Source::require_few)?;
     if let Some(path) = &args.output.json {
         let inputs: Vec<_> = sources.iter().filter_map(Source::file).collect();
         output::check(path, &inputs)?;

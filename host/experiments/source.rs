@@ -96,18 +96,32 @@ impl Source {
         self.open(progress)?.load()
     }
 
-    /// The same, where a yardstick in another language has to sum it as well: those are of the paper's
-    /// numbers of energies.
+    /// The same, where a yardstick in another language has to sum it as well.
     ///
     /// # Errors
-    /// Those of [`Source::load`]; [`Error::Data`] for more energies.
+    /// Those of [`Source::load`] and of [`Source::require_few`], also for a file of more energies.
     pub fn load_for_yardstick(&self, progress: Progress) -> Result<Problem> {
+        self.require_few()?;
         let source = self.open(progress)?;
-        let nw = source.extents().nw;
-        if nw > MINI_APPS_ENERGIES {
-            let what = format!("has {nw} energies, the yardstick at most {MINI_APPS_ENERGIES}");
-            return Err(Error::Data { origin: self.name(), what });
-        }
+        few(source.extents().nw, || self.name())?;
         source.load()
     }
+
+    /// Fails where more energies are asked for than yardsticks have, which are of the paper's numbers of them.
+    ///
+    /// # Errors
+    /// [`Error::Data`] that names the flag.
+    pub fn require_few(&self) -> Result<()> {
+        let Source::OnGrid(_, grid) = self else { return Ok(()) };
+        few(grid.nw(), || grid.argument().map_or(self.name(), |flag| flag.join(" ")))
+    }
+}
+
+/// Fails for more energies than yardsticks have.
+fn few(nw: usize, origin: impl FnOnce() -> String) -> Result<()> {
+    if nw <= MINI_APPS_ENERGIES {
+        return Ok(());
+    }
+    let what = format!("needs at most {MINI_APPS_ENERGIES} energies for the yardstick, has {nw}");
+    Err(Error::Data { origin: origin(), what })
 }

@@ -107,7 +107,7 @@ impl FromStr for Even {
 
 impl Grid {
     /// How many energies.
-    fn nw(&self) -> usize {
+    pub fn nw(&self) -> usize {
         match self {
             Grid::Even(even) | Grid::Spaced(even) => even.count,
             Grid::Count(count) => *count,

@@ -107,9 +107,31 @@ fn a_checkpoint_is_of_its_energies() {
 
 #[test]
 fn yardsticks_have_few_energies() {
+    for device in ["cpu", "gpu:0"] {
+        for (flag, value) in [("--nw", "4"), ("--energies", "-1:2.5:4")] {
+            let needed = format!("{flag} {value}");
+            gpp()
+                .args(["compare", "--device", device, "--system", "tiny", flag, value])
+                .assert()
+                .code(2)
+                .stderr(contains(needed).and(contains("needs at most 3 energies")));
+        }
+    }
+    // A file is looked at when it is read, after the yardstick's compiler.
+    let dir = tempfile::tempdir().unwrap();
+    let file = text(dir.path().join("many.dat"));
+    gpp().args(["generate", "--system", "tiny", "--nw", "4", "--output", &file]).assert().success();
     gpp()
-        .args(["compare", "--device", "cpu", "--system", "tiny", "--nw", "4"])
+        .args(["compare", "--device", "cpu", "--input", &file])
         .assert()
-        .failure()
-        .stderr(contains("gfortran").or(contains("tiny: has 4 energies, the yardstick at most 3")));
+        .code(2)
+        .stderr(contains("gfortran").or(contains("many: needs at most 3 energies")));
+}
+
+#[test]
+fn golden_sums_are_of_a_systems_own_energies() {
+    for (flag, value) in [("--nw", "4"), ("--energies", "0:1:2")] {
+        let arguments = ["golden", "--system", "tiny", flag, value];
+        gpp().args(arguments).assert().code(2).stderr(contains(format!("'{flag}'")));
+    }
 }
