@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Kind, Make, QUIET, make};
+use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::catalogue::{self, BackEnd, Kernel, Listed, best};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
@@ -58,6 +58,19 @@ fn every_version_at_any_number_of_energies() {
                 for version in catalogue::versions() {
                     check(&problem, &reference, version);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn fixtures_at_other_energies() {
+    for name in FIXTURES {
+        for grid in [even(4), uneven(7), Grid::Count(5)] {
+            let problem = OnGrid::new(Box::new(fixture(name)), grid).load().unwrap();
+            let reference = reference::of(&problem, QUIET).unwrap().unwrap();
+            for version in catalogue::versions() {
+                check(&problem, &reference, version);
             }
         }
     }

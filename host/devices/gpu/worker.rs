@@ -85,8 +85,7 @@ impl<'a> OnGpu<'a> {
         lane
     }
 
-    /// Puts a slab in place for a kernel at a batch, or for any; the lane, and how many bytes were enqueued
-    /// there.
+    /// Puts a slab in place, for a kernel at a batch or for any; the lane, and how many bytes it takes.
     fn placed(
         &mut self,
         slab: SlabView,
