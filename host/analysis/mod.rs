@@ -12,6 +12,7 @@ pub mod race;
 pub mod roofline;
 pub mod scale;
 pub mod scaling;
+pub mod sigma;
 pub mod speed_ups;
 pub mod table1;
 pub mod tuning;

@@ -16,6 +16,7 @@ mod run;
 mod scale;
 mod scaling;
 mod shell;
+mod sigma;
 mod table;
 mod tune;
 
@@ -61,9 +62,10 @@ pub fn main() -> ExitCode {
 fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     match command {
         Command::Scale(args) => scale::scale(args, ranks),
+        Command::Sigma(args) => sigma::sigma(args, ranks),
         _ if ranks.size() > 1 => {
             let what =
-                format!("{} ranks share a run or a scale, and no other command", ranks.size());
+                format!("{} ranks share a run, sigma or scale, and no other command", ranks.size());
             Err(Error::Data { origin: "the launcher of MPI".into(), what }.into())
         }
         Command::List(args) => info::list(args),

@@ -22,6 +22,21 @@ use crate::record::run::{Measurement, Run};
 use crate::render::results;
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    let show =
+        |output: &OutputArgs, run: &Run| -> anyhow::Result<()> { output.show(run, results::run) };
+    Ok(exit_code(&measured(args, ranks, show)?.results))
+}
+
+/// Runs what the arguments say, and has `show` show what there is of it at the end, on an error and on an
+/// interrupt, one version at least.
+///
+/// # Errors
+/// Those of the arguments, the run and `show`.
+pub fn measured(
+    args: &RunArgs,
+    ranks: &dyn Ranks,
+    show: impl Fn(&OutputArgs, &Run) -> anyhow::Result<()> + Send + Sync + 'static,
+) -> anyhow::Result<Run> {
     let output = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output.progress();
     let place = &args.measure.place;
@@ -88,7 +103,7 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         if !run.head.complete && !output.quiet {
             note(format_args!("{} of {count} versions ran", run.results.len()));
         }
-        if run.results.is_empty() { Ok(()) } else { output.show(run, results::run) }
+        if run.results.is_empty() { Ok(()) } else { show(&output, run) }
     };
     let run = keep(show, |kept| {
         run::run(&setting, &options, progress, |run| {
@@ -96,23 +111,16 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
             say_last(run, progress);
         })
     });
-    let run = match (run, checkpoint) {
-        (Ok(run), None) => run,
-        (Ok(run), Some(path)) => {
-            // Nobody writes there any more: rank 0 has all sums.
-            if ranks.is_root() {
-                checkpoint::remove(path)?;
-            }
-            run
-        }
-        (Err(error), Some(path)) if is_stop(&error) && ranks.is_root() => {
+    match (&run, checkpoint) {
+        // Nobody writes there any more: rank 0 has all sums.
+        (Ok(_), Some(path)) if ranks.is_root() => checkpoint::remove(path)?,
+        (Err(error), Some(path)) if is_stop(error) && ranks.is_root() => {
             let path = path.display();
             note(format_args!("{path} keeps the slabs: the same command goes on from them"));
-            return Err(error);
         }
-        (Err(error), _) => return Err(error),
-    };
-    Ok(exit_code(&run.results))
+        _ => {}
+    }
+    run
 }
 
 /// Whether the program was asked to stop, and did.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::chart;
 use crate::analysis::peaks::of_own_ceiling;
 use crate::analysis::roofline::{FIGURES, Point, Timing, points};
-use crate::error::{Error, Result};
+use crate::error::{ChartError, Error, Result};
 use crate::process::interrupt;
 use crate::process::output::replace;
 use crate::record::ceilings::Ceilings;
@@ -21,8 +21,6 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
     replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
 
-    // The drawing library writes pictures to a name of its own.
-    let (_guard, scratch) = interrupt::scratch().map_err(|e| failed(folder, e.to_string()))?;
     for figure in FIGURES {
         let shown = figure.of(profiles);
         if shown.is_empty() {
@@ -32,12 +30,26 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
         let title = figure.title(&shown);
         let svg = chart::svg(&title, &shown, ceilings).map_err(|e| failed(&path, e.to_string()))?;
         replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
-        let drawn = scratch.path().join("chart.png");
-        chart::png(&drawn, &title, &shown, ceilings).map_err(|e| failed(&path, e.to_string()))?;
-        let picture = std::fs::read(&drawn).map_err(|e| failed(&path, e.to_string()))?;
-        replace(&path.with_extension("png"), |file| file.write_all(&picture))?;
+        png(&path.with_extension("png"), |to| chart::png(to, &title, &shown, ceilings))?;
     }
     Ok(())
+}
+
+/// Has `draw` make a picture, which appears whole or not at all.
+///
+/// # Errors
+/// [`Error::Write`], also for a chart that cannot be drawn.
+pub fn png(
+    path: &Path,
+    draw: impl FnOnce(&Path) -> std::result::Result<(), ChartError>,
+) -> Result<()> {
+    let failed = |reason: String| Error::Write { path: path.into(), reason };
+    // The drawing library writes pictures to a name of its own.
+    let (_guard, scratch) = interrupt::scratch().map_err(|e| failed(e.to_string()))?;
+    let drawn = scratch.path().join("chart.png");
+    draw(&drawn).map_err(|e| failed(e.to_string()))?;
+    let picture = std::fs::read(&drawn).map_err(|e| failed(e.to_string()))?;
+    replace(path, |file| file.write_all(&picture))
 }
 
 /// The points of all profiles, and the share of its own ceiling that a version reaches.

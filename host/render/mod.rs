@@ -12,6 +12,7 @@ pub mod race;
 pub mod results;
 pub mod scale;
 pub mod scaling;
+pub mod sigma;
 pub mod table;
 pub mod table1;
 pub mod tuning;

@@ -5,6 +5,7 @@ mod measure;
 mod measuring;
 mod problem;
 mod reading;
+mod sigma;
 mod slabs;
 mod stored;
 
@@ -15,6 +16,7 @@ pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{CompareArgs, Format, RunArgs, ScaleArgs, ScalingArgs, TableArgs, TuneArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
+pub use sigma::SigmaArgs;
 pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineArgs};
 
 const AFTER_HELP: &str = "\
@@ -26,6 +28,8 @@ Examples:
   gpp -v best -i file.dat -d gpu:1    the fastest version on your own file
   gpp -v best -s si510 -d gpu:all     on all GPUs, each with a part of the slabs
   gpp --journey talk -s si214         the versions of another journey, talk:V1 to talk:bgw
+  gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg
+                                      Σ(ω), plotted
   gpp list                            versions, journeys and systems
   gpp table -s si214                  the paper's Table I, live
 
@@ -65,6 +69,8 @@ pub struct Cli {
 pub enum Command {
     /// List the versions and the built-in systems
     List(ListArgs),
+    /// Run a version on a grid of energies: Σ(ω) as a table, CSV and a plot
+    Sigma(SigmaArgs),
     /// Print the device, its driver and the kernels
     Info(InfoArgs),
     /// Write a built-in system in the reference mini-app's format, reference sums included

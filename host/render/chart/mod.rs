@@ -1,11 +1,13 @@
-//! The roofline as SVG and PNG: a version is a colour, a level a shape.
+//! Charts as SVG and PNG. Here the roofline: a version is a colour, a level a shape.
 
 mod axes;
 mod dots;
 mod labels;
+mod panel;
 mod png;
 mod roofs;
 mod scene;
+pub mod sigma;
 mod svg;
 
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::scene::{FONT, Place, SIZE, Scene, Shape, Text, Tone};
+use super::scene::{CURVE, FONT, LONE, Place, SIZE, Scene, Shape, Text, Tone};
 use crate::error::ChartError;
 
 type Area<'a> = DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
@@ -24,6 +24,9 @@ pub fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
                     line(&area, points, color(*tone).mix(*opacity), *width)?;
                 }
                 Shape::Area { points, tone } => filled(&area, points, color(*tone))?,
+                Shape::Curve { points, color: of, .. } => {
+                    curve(&area, points, color(Tone::Color(*of)))?
+                }
                 Shape::Text(text) => write(&area, text)?,
                 Shape::Name { text, leader, .. } => {
                     if let Some(leader) = leader {
@@ -55,6 +58,13 @@ fn line<'a>(area: &Area<'a>, points: &[Place], color: RGBAColor, width: f64) -> 
 
 fn filled<'a>(area: &Area<'a>, points: &[Place], color: RGBColor) -> Drawn<'a> {
     area.draw(&Polygon::new(pixels(points), color.filled()))
+}
+
+fn curve<'a>(area: &Area<'a>, points: &[Place], color: RGBColor) -> Drawn<'a> {
+    match *points {
+        [at] => area.draw(&Circle::new(pixel(at), LONE as i32, color.filled())),
+        _ => line(area, points, color.to_rgba(), CURVE),
+    }
 }
 
 fn write<'a>(area: &Area<'a>, text: &Text) -> Drawn<'a> {

@@ -9,6 +9,10 @@ use crate::analysis::roofline::Point;
 /// Pixels of a chart.
 pub const SIZE: (u32, u32) = (960, 640);
 
+/// Pixels across a curve, and from the middle of one that is a dot to its side.
+pub const CURVE: f64 = 1.5;
+pub const LONE: f64 = 2.0;
+
 /// The letters' name among the drawing library's.
 pub const FONT: &str = "chart";
 
@@ -24,7 +28,7 @@ pub enum Tone {
     Grid,
     /// Of axes, roofs and their texts.
     Ink,
-    /// Of a version.
+    /// Of a version or a curve.
     Color([u8; 3]),
 }
 
@@ -59,6 +63,15 @@ pub enum Shape {
         points: Vec<Place>,
         /// Its colour.
         tone: Tone,
+    },
+    /// A line through values, with a vertex for each; a dot where there is but one.
+    Curve {
+        /// What a page knows it by.
+        id: String,
+        /// The vertices, one at least.
+        points: Vec<Place>,
+        /// Its colour.
+        color: [u8; 3],
     },
     /// A line of text.
     Text(Text),

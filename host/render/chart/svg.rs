@@ -1,9 +1,9 @@
-//! A chart as SVG. What is not a version's colour has a class, so that a page may draw it by its own
-//! colours; by itself the chart is black on white.
+//! A chart as SVG. What is not the colour of a version or a curve has a class, so that a page may draw
+//! it by its own colours; by itself the chart is black on white.
 
 use maud::{Markup, html};
 
-use super::scene::{Dot, Place, SIZE, Scene, Shape, Text, Tone};
+use super::scene::{CURVE, Dot, LONE, Place, SIZE, Scene, Shape, Text, Tone};
 
 /// The text of a chart.
 pub fn svg(scene: &Scene) -> String {
@@ -29,6 +29,7 @@ fn drawn(shape: &Shape) -> Markup {
         Shape::Area { points, tone } => html! {
             polygon class=[class(*tone)] points=(joined(points)) fill=(color(*tone)) {}
         },
+        Shape::Curve { id, points, color: of } => curve(id, points, &color(Tone::Color(*of))),
         Shape::Text(text) => html! { (written(text, class(text.tone))) },
         Shape::Name { version, level, text, leader } => html! {
             g class="name" data-version=(version) data-level=(level) pointer-events="none" {
@@ -39,6 +40,18 @@ fn drawn(shape: &Shape) -> Markup {
                 (written(text, None))
             }
         },
+    }
+}
+
+fn curve(id: &str, points: &[Place], color: &str) -> Markup {
+    html! {
+        @if let [(x, y)] = points {
+            circle class="curve" data-curve=(id) cx=(format!("{x:.1}")) cy=(format!("{y:.1}"))
+                r=(LONE) fill=(color) {}
+        } @else {
+            polyline class="curve" data-curve=(id) points=(joined(points)) fill="none"
+                stroke=(color) stroke-width=(CURVE) stroke-linejoin="round" {}
+        }
     }
 }
 
