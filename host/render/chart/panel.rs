@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::scene::{Place, Shape, Text, Tone};
 
-/// Parts of an axis at most that have a number.
-const MOST_STEPS: f64 = 8.0;
+/// Parts of the axis to the right and of the upright one that have a number, at most.
+const STEPS: [f64; 2] = [12.0, 8.0];
 
 /// Widths of what has numbers as they are, and below which values count as one, relative to their size.
 const PLAIN: Range<f64> = 1e-3..1e5;
@@ -49,14 +49,14 @@ impl Axis {
     }
 
     /// What has a number, as a share of the axis, and its number: multiples of 1, 2 or 5 times a power of
-    /// ten.
-    fn steps(&self) -> Vec<(f64, String)> {
+    /// ten, in `most` parts or fewer.
+    fn steps(&self, most: f64) -> Vec<(f64, String)> {
         let Range { start, end } = self.range;
         let width = end - start;
-        let power = (width / MOST_STEPS).log10().floor() as i32;
+        let power = (width / most).log10().floor() as i32;
         let sizes = [(1.0, power), (2.0, power), (5.0, power), (1.0, power + 1)];
         let sizes = sizes.map(|(digit, power)| (digit * 10f64.powi(power), power));
-        let fits = |(step, _): &(f64, i32)| width / step <= MOST_STEPS;
+        let fits = |(step, _): &(f64, i32)| width / step <= most;
         let (step, power) = sizes.into_iter().find(fits).unwrap_or(sizes[3]);
         let digits = usize::try_from(-power).unwrap_or(0);
         let multiples = (start / step).ceil() as i64..=(end / step).floor() as i64;
@@ -101,10 +101,10 @@ impl Panel<'_> {
         };
         let at_x = |part: f64| left + part * (right - left);
         let at_y = |part: f64| bottom - part * (bottom - top);
-        for (part, _) in self.x.steps() {
+        for (part, _) in self.x.steps(STEPS[0]) {
             line([(at_x(part), top), (at_x(part), bottom)], Tone::Grid, 1.0);
         }
-        for (part, _) in self.y.steps() {
+        for (part, _) in self.y.steps(STEPS[1]) {
             line([(left, at_y(part)), (right, at_y(part))], Tone::Grid, 1.0);
         }
         let zeros = [self.x.part(0.0), self.y.part(0.0)];
@@ -116,7 +116,7 @@ impl Panel<'_> {
         }
         line([(left, top), (left, bottom)], Tone::Ink, 1.0);
         line([(left, bottom), (right, bottom)], Tone::Ink, 1.0);
-        for (part, number) in self.y.steps() {
+        for (part, number) in self.y.steps(STEPS[1]) {
             let mut text = Text::new(number, (0.0, 0.0), NUMBER, Tone::Ink);
             let (width, height) = text.size();
             text.at = (left - 7.0 - width, at_y(part) - height / 2.0);
@@ -131,7 +131,7 @@ impl Panel<'_> {
     /// Numbers and name of the axis below.
     pub fn draw_below(&self, name: &str, to: &mut Vec<Shape>) {
         let [left, _, right, bottom] = self.frame;
-        for (part, number) in self.x.steps() {
+        for (part, number) in self.x.steps(STEPS[0]) {
             let mut text = Text::new(number, (0.0, bottom + 6.0), NUMBER, Tone::Ink);
             let width = text.size().0;
             text.at.0 = (left + part * (right - left) - width / 2.0).min(right - width);

@@ -61,10 +61,15 @@ fn filled<'a>(area: &Area<'a>, points: &[Place], color: RGBColor) -> Drawn<'a> {
 }
 
 fn curve<'a>(area: &Area<'a>, points: &[Place], color: RGBColor) -> Drawn<'a> {
-    match *points {
-        [at] => area.draw(&Circle::new(pixel(at), LONE as i32, color.filled())),
-        _ => line(area, points, color.to_rgba(), CURVE),
+    if let [at] = *points {
+        return area.draw(&Circle::new(pixel(at), LONE as i32, color.filled()));
     }
+    // One by one: of a thick line in one piece the library cuts off sharp peaks.
+    let apart = points.windows(2).filter(|ends| pixel(ends[0]) != pixel(ends[1]));
+    for ends in apart {
+        line(area, ends, color.to_rgba(), CURVE)?;
+    }
+    Ok(())
 }
 
 fn write<'a>(area: &Area<'a>, text: &Text) -> Drawn<'a> {
