@@ -15,6 +15,7 @@ mod records;
 mod runs;
 mod settling;
 mod shown;
+mod sigma;
 mod usage;
 
 use assert_cmd::Command;

@@ -7,7 +7,7 @@ use super::scene::{Place, Shape, Text, Tone};
 /// Parts of the axis to the right and of the upright one that have a number, at most.
 const STEPS: [f64; 2] = [12.0, 8.0];
 
-/// Widths of what has numbers as they are, and below which values count as one, relative to their size.
+/// Sizes of what has numbers as they are, and the least width of an axis relative to its values.
 const PLAIN: Range<f64> = 1e-3..1e5;
 const NARROWEST: f64 = 1e-6;
 
@@ -35,9 +35,11 @@ impl Axis {
         let high = finite.map(|value| value / unit).fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
         let largest = largest / unit;
-        let around = match high - low {
-            0.0 => largest.max(1.0) / 2.0,
-            width => (beyond * width).max((NARROWEST * largest - width) / 2.0),
+        let width = high - low;
+        let around = if width == 0.0 || largest < PLAIN.start {
+            largest.max(1.0) / 2.0
+        } else {
+            (beyond * width).max((NARROWEST * largest - width) / 2.0)
         };
         Axis { range: low - around..high + around, exponent }
     }

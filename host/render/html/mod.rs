@@ -12,6 +12,7 @@ mod parity;
 mod processor;
 mod scale;
 mod sheet;
+mod sigma;
 mod stalls;
 mod summary;
 mod times;
@@ -119,6 +120,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
     parts.extend([
         part("published", "What else was published", times::published_beside(sections)),
         part("measured", "Clock, power, error", measured::measured(run)),
+        part("sigma", "Σ(ω)", sigma::sigma(run)),
         part("rooflines", "Rooflines", rooflines(profiles, ceilings)?),
         part(
             "operations",

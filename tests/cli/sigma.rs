@@ -1,0 +1,126 @@
+//! `gpp sigma`: what it prints and writes, live and of a record, and what it refuses.
+
+use std::fs;
+
+use gpp::record;
+use gpp::record::run::Run;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::common::fixture_path;
+use crate::{archived, gpp, text};
+
+const GRID: [&str; 6] = ["sigma", "--system", "tiny", "--energies=-5:5:11", "--device", "cpu"];
+
+#[test]
+fn a_grid_is_printed_written_and_plotted() {
+    let dir = tempfile::tempdir().unwrap();
+    let [csv, json, svg, png] =
+        ["s.csv", "s.json", "s.svg", "s.png"].map(|name| dir.path().join(name));
+    let rows = contains("cpu:paired: passed").and(contains("│  -5.000000 ┆"));
+    gpp()
+        .args(GRID)
+        .arg("--csv")
+        .arg(&csv)
+        .arg("--json")
+        .arg(&json)
+        .arg("--plot")
+        .arg(&svg)
+        .arg("--plot")
+        .arg(&png)
+        .assert()
+        .success()
+        .stdout(rows.and(contains("e").count(4 * 11)).or(contains("ω − E [eV]")));
+    let run: Run = record::read(&json).unwrap();
+    let sums = &run.results[0].sums;
+    let mut reader = csv::Reader::from_path(&csv).unwrap();
+    let read: Vec<[f64; 6]> = reader.deserialize().map(Result::unwrap).collect();
+    assert_eq!(read.len(), 11);
+    for (at, row) in read.iter().enumerate() {
+        let above = run.system.energies_ev.as_ref().unwrap()[at];
+        let (sx, ch) = (sums.asx[at], sums.ach[at]);
+        let omega = run.system.state_ev.unwrap() + above;
+        let expected = [above, omega, sx.re, sx.im, ch.re, ch.im];
+        assert_eq!(row.map(f64::to_bits), expected.map(f64::to_bits));
+        assert_eq!(above, at as f64 - 5.0);
+    }
+    let plot = fs::read_to_string(&svg).unwrap();
+    assert_eq!(plot.matches("class=\"curve\"").count(), 4);
+    assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+
+    // The record plots as the run did, to the byte, and needs no device.
+    let again = dir.path().join("again.svg");
+    gpp()
+        .args(["sigma", "--device", "cpu", "--from"])
+        .arg(&json)
+        .assert()
+        .code(2)
+        .stderr(contains("--device"));
+    let mut command = gpp();
+    command.args(["sigma", "--from"]).arg(&json).arg("--plot").arg(&again);
+    command.assert().success().stdout(contains("-5.000000"));
+    assert_eq!(fs::read_to_string(&again).unwrap(), plot);
+    // Nothing but the files, where nothing else is wanted.
+    command.arg("--quiet").assert().success().stdout("").stderr("");
+}
+
+#[test]
+fn one_version_runs_and_the_record_is_that_of_a_run() {
+    let output = gpp().args(GRID).args(["-v", "v3", "--slab", "4", "--json", "-"]).assert();
+    let run: serde_json::Value =
+        serde_json::from_slice(&output.success().get_output().stdout).unwrap();
+    assert_eq!(run["results"][0]["version"], "v3");
+    assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
+    assert_eq!(run["results"][0]["asx"].as_array().unwrap().len(), 11);
+    gpp()
+        .args(["sigma", "--device", "cpu", "--input"])
+        .arg(fixture_path("edge"))
+        .args(["--nw", "5", "--quiet"])
+        .assert()
+        .success();
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| text(dir.path().join(name));
+    let input = text(fixture_path("edge"));
+    for (arguments, part) in [
+        (&["--plot", &at("a.pdf")][..], "a.pdf: cannot write: a plot's name ends in .svg or .png"),
+        (&["--plot", &at("svg")], "a plot's name ends in .svg or .png"),
+        (&["--plot", "-"], "--plot needs a file"),
+        (&["--csv", "-"], "--csv needs a file"),
+        (&["--csv", &at("missing/a.csv")], "a.csv: cannot write"),
+        (&["--csv", &at("a"), "--json", &at("a")], "a: another output has this name"),
+        (&["--version", "v0,v3"], "--version v0,v3: takes one version, not 2"),
+        (&["--version", "v99"], "unknown version `v99`"),
+        (&["--energies", "2:1:5"], "--energies"),
+        (&["--repeat", "3"], "--repeat"),
+        (&["--input", &input, "--csv", &input], "it is the input"),
+    ] {
+        let output = gpp().args(["sigma", "--device", "cpu"]).args(arguments).assert().code(2);
+        output.stdout("").stderr(contains(part));
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn records_that_have_no_sigma_are_refused_by_name() {
+    let old = text(archived("si214/run.json"));
+    let compared = text(archived("compare.json"));
+    for (arguments, part) in [
+        (&[old.as_str()][..], "run.json: holds v0, v1"),
+        (&[&old, "--version", "v99"], "run.json: has no version v99, it holds v0"),
+        (&[&old, "--version", "v3"], "run.json: does not say its energies"),
+        (&[&old, "--energies", "0:1:5"], "--energies"),
+        (&[&old, "--system", "tiny"], "--system"),
+        (&[&old, "--json", "x.json"], "--json"),
+        (&[&old, "--checkpoint", "x"], "--checkpoint"),
+        (&[&old, "--version", "v3", "--csv", &old], "it is the input"),
+        (&[&compared], "is no record of a run"),
+        (&["no/such.json"], "no/such.json: cannot read"),
+    ] {
+        let output = gpp().args(["sigma", "--from"]).args(arguments).assert().code(2);
+        output.stdout("").stderr(contains(part));
+    }
+}

@@ -1,0 +1,162 @@
+//! Σ(ω) of a record: rows, CSV to the bit, plots with a vertex for each energy, and its place on the page.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod plots;
+
+use gpp::analysis::sigma::{Row, Sigma, SigmaError};
+use gpp::analysis::table1::sections;
+use gpp::record;
+use gpp::record::run::Run;
+use gpp::render::chart::sigma::svg;
+use gpp::render::html::{self, Page};
+use gpp::render::sigma::{csv, text};
+use num_complex::Complex64;
+
+const FOLDER: &str = "data/runs/h200-2026-11-21-3/si214";
+
+/// The state's energy.
+const STATE: f64 = 6.2;
+
+/// An archived run of one version as if it had found these sums.
+fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
+    let mut run: Run = record::read(&common::repository(&format!("{FOLDER}/run.json"))).unwrap();
+    run.system.state_ev = Some(STATE);
+    run.system.energies_ev = Some(rows.iter().map(|row| row.0).collect());
+    (run.system.nstart, run.system.nend) = (1, rows.len());
+    run.results.truncate(1);
+    run.results[0].sums.asx = rows.iter().map(|row| row.1).collect();
+    run.results[0].sums.ach = rows.iter().map(|row| row.2).collect();
+    run
+}
+
+/// Energies with two poles next to some of them.
+fn poles(nw: usize) -> Vec<(f64, Complex64, Complex64)> {
+    let pole =
+        |omega: f64, at: f64| (Complex64::from(omega - at) + Complex64::new(0.0, 3e-3)).inv();
+    let row = |i: usize| {
+        let omega = -10.0 + 20.0 * i as f64 / (nw - 1) as f64;
+        (omega, pole(omega, -3.017) - 4e2, 1e-5 * (pole(omega, 1.003) - pole(omega, 5.2)))
+    };
+    (0..nw).map(row).collect()
+}
+
+#[test]
+fn csv_has_the_bits_of_the_record() {
+    let odd =
+        [-0.0, 5e-324, f64::MAX, -1.0 / 3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e22];
+    let row = |(at, &part): (usize, &f64)| {
+        let above = at as f64 / 3.0 - 1.0;
+        (above, Complex64::new(part, above.sin()), Complex64::new(above.exp(), part))
+    };
+    let rows: Vec<_> = odd.iter().enumerate().map(row).collect();
+    let run = run(&rows);
+    let sigma = Sigma::of(&run, None).unwrap();
+    let mut written = Vec::new();
+    csv(&mut written, &sigma).unwrap();
+    let mut reader = csv::Reader::from_reader(&written[..]);
+    assert_eq!(
+        reader.headers().unwrap(),
+        vec!["omega_above_ev", "omega_ev", "re_sx", "im_sx", "re_ch", "im_ch"]
+    );
+    let read: Vec<[f64; 6]> = reader.deserialize().map(Result::unwrap).collect();
+    assert_eq!(read.len(), rows.len());
+    let bits = |numbers: [f64; 6]| {
+        numbers.map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() })
+    };
+    for (read, (above, sx, ch)) in read.into_iter().zip(rows) {
+        assert_eq!(bits(read), bits([above, STATE + above, sx.re, sx.im, ch.re, ch.im]));
+    }
+    // And the record that is read back has them.
+    let again: Run = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
+    let again = Sigma::of(&again, Some(&run.results[0].version)).unwrap();
+    assert_eq!(again.rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
+    assert_eq!(again.broken().len(), 3);
+}
+
+#[test]
+fn a_record_without_what_is_needed_is_refused() {
+    let good = run(&poles(5));
+    let id = good.results[0].version.clone();
+    let refused = |run: &Run, version: Option<&str>| Sigma::of(run, version).unwrap_err();
+    let missing = SigmaError::Missing { version: "v99".into(), held: id.clone() };
+    assert_eq!(refused(&good, Some("v99")), missing);
+    let mut older = good.clone();
+    older.system.energies_ev = None;
+    assert_eq!(refused(&older, None), SigmaError::NoEnergies);
+    let mut none = good.clone();
+    none.results.clear();
+    assert_eq!(refused(&none, Some(&id)), SigmaError::Empty);
+    let mut two = good.clone();
+    two.results.push(good.results[0].clone());
+    two.results[1].version = "v1".into();
+    assert_eq!(refused(&two, None), SigmaError::Several(format!("{id}, v1")));
+    assert_eq!(Sigma::of(&two, Some("v1")).unwrap().result.version, "v1");
+    let mut short = good.clone();
+    short.results[0].sums.ach.pop();
+    let counts = SigmaError::Counts { energies: 5, version: id, sx: 5, ch: 4 };
+    assert_eq!(refused(&short, None), counts);
+    assert_eq!(refused(&run(&[]), None), SigmaError::NoEnergies);
+}
+
+#[test]
+fn terminals_see_both_ends_of_many_energies() {
+    let printed = |nw: usize, width: Option<u16>| {
+        let run = run(&poles(nw));
+        let mut text = Vec::new();
+        self::text(&mut text, &Sigma::of(&run, None).unwrap(), width).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let is_row = |line: &&str| line.starts_with('│') && line.matches('e').count() == 4;
+    let rows = |text: &str| text.lines().filter(is_row).count();
+    let (short, long, piped) = (printed(24, Some(80)), printed(501, Some(80)), printed(501, None));
+    assert_eq!((rows(&short), rows(&long), rows(&piped)), (24, 16, 501));
+    assert!(long.contains("485 of 501 energies are not shown: --csv has all"), "{long}");
+    assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
+    assert!(!short.contains("not shown") && !piped.contains("not shown"));
+    assert!(long.lines().skip(1).all(|line| line.chars().count() <= 80), "{long}");
+}
+
+#[test]
+fn the_page_shows_the_plot_of_more_than_three_energies() {
+    let ceilings = common::repository(&format!("{FOLDER}/ceilings.json"));
+    let ceilings = record::read(&ceilings).unwrap();
+    let page = |run: &Run| {
+        let sections = sections(run, None);
+        html::page(&Page {
+            run,
+            sections: &sections,
+            profiles: &[],
+            ceilings: &ceilings,
+            comparison: None,
+            processor: None,
+            scale: None,
+        })
+        .unwrap()
+    };
+    let many = run(&poles(31));
+    let shown = page(&many);
+    let plot = svg(&Sigma::of_fastest(&many).unwrap());
+    assert!(shown.contains("<section id=\"sigma\">") && shown.contains("href=\"#sigma\""));
+    assert!(shown.contains(&plot) && shown.contains("31 energies"));
+    assert!(!page(&run(&poles(3))).contains("id=\"sigma\""));
+    let mut older = many.clone();
+    older.system.energies_ev = None;
+    assert!(!page(&older).contains("id=\"sigma\""));
+    let mut failed = many;
+    failed.results[0].verification.outcome = gpp::reference::verify::Outcome::Incorrect;
+    assert!(!page(&failed).contains("id=\"sigma\""));
+}
+
+#[test]
+fn a_row_is_no_number_where_a_part_is_none() {
+    let whole = Row { above_ev: 0.0, omega_ev: 1.0, sx: Complex64::ONE, ch: Complex64::I };
+    assert!(whole.is_finite());
+    for part in 0..4 {
+        let mut parts = [1.0; 4];
+        parts[part] = f64::NAN;
+        let [re_sx, im_sx, re_ch, im_ch] = parts;
+        let (sx, ch) = (Complex64::new(re_sx, im_sx), Complex64::new(re_ch, im_ch));
+        assert!(!Row { sx, ch, ..whole }.is_finite(), "{part}");
+    }
+}
