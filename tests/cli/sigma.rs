@@ -4,6 +4,7 @@ use std::fs;
 
 use gpp::record;
 use gpp::record::run::Run;
+use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -17,7 +18,7 @@ fn a_grid_is_printed_written_and_plotted() {
     let dir = tempfile::tempdir().unwrap();
     let [csv, json, svg, png] =
         ["s.csv", "s.json", "s.svg", "s.png"].map(|name| dir.path().join(name));
-    let rows = contains("cpu:paired: passed").and(contains("│  -5.000000 ┆"));
+    let rows = contains("│  -5.000000 ┆").and(contains("│  +5.000000 ┆"));
     gpp()
         .args(GRID)
         .arg("--csv")
@@ -30,7 +31,7 @@ fn a_grid_is_printed_written_and_plotted() {
         .arg(&png)
         .assert()
         .success()
-        .stdout(rows.and(contains("e").count(4 * 11)).or(contains("ω − E [eV]")));
+        .stdout(contains(": passed, error").and(rows));
     let run: Run = record::read(&json).unwrap();
     let sums = &run.results[0].sums;
     let mut reader = csv::Reader::from_path(&csv).unwrap();
@@ -62,6 +63,24 @@ fn a_grid_is_printed_written_and_plotted() {
     assert_eq!(fs::read_to_string(&again).unwrap(), plot);
     // Nothing but the files, where nothing else is wanted.
     command.arg("--quiet").assert().success().stdout("").stderr("");
+}
+
+#[test]
+fn a_record_that_did_not_pass_is_shown_and_exits_with_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    gpp().args(GRID).arg("--quiet").arg("--json").arg(&path).assert().success();
+    let mut run: Run = record::read(&path).unwrap();
+    run.results[0].verification.outcome = Outcome::Incorrect;
+    run.results[0].sums.ach[2].re = f64::NAN;
+    record::write(&path, &run).unwrap();
+    gpp()
+        .args(["sigma", "--from"])
+        .arg(&path)
+        .assert()
+        .code(1)
+        .stdout(contains("INCORRECT").and(contains("no number at 1 of 11 energies: -3 eV")))
+        .stderr(contains("incorrect"));
 }
 
 #[test]
