@@ -1,16 +1,18 @@
 //! The demo system, 30 million terms: every version for processors and the best one for GPUs, on a GPU where
-//! there is one and otherwise emulated. Wall-clock on the host, event times on a GPU.
+//! there is one and otherwise emulated. Wall-clock on the host, event times on a GPU. Then the best versions for
+//! processors at one energy and more.
 
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpp::catalogue::{BackEnd, JOURNEYS, Kernel, Listed, best};
+use gpp::catalogue::{BackEnd, JOURNEYS, Kernel, Listed, best, find};
 use gpp::devices::{Device, gpu::Gpu, host::Host};
 use gpp::engine::Engine;
-use gpp::problem::{synthesis, systems};
+use gpp::problem::grid::OnGrid;
+use gpp::problem::{Grid, Source as _, synthesis, systems};
 use gpp::process::progress::Progress;
-use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
+use gpp::reference::{self, Reference};
 
 fn versions(criterion: &mut Criterion) {
     let quiet = Progress { shown: false };
@@ -51,5 +53,36 @@ fn versions(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, versions);
+fn energies(criterion: &mut Criterion) {
+    let quiet = Progress { shown: false };
+    let system = systems::find("demo").unwrap();
+    let host = Host::new();
+    for nw in [1, 2, 3, 6, 64] {
+        let demo = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
+        let problem = OnGrid::new(Box::new(demo), Grid::Count(nw)).load().unwrap();
+        let mut engine = Engine::whole(&host, &problem).unwrap();
+        let sums_by = |engine: &mut Engine, id: &str| {
+            let version = find(id).unwrap().kernel;
+            problem.start().plus(&engine.run(version).unwrap().sums)
+        };
+        let sums = sums_by(&mut engine, "cpu:blocked");
+        let reference = Reference::new(sums, reference::Source::Device, quiet);
+        let mut group = criterion.benchmark_group(format!("demo at {nw} energies"));
+        group.throughput(Throughput::Elements(problem.terms()));
+        group.sample_size(10).measurement_time(Duration::from_secs(5));
+        for version in [best(BackEnd::Cpu), find("sigma:cells").unwrap()] {
+            let sums = sums_by(&mut engine, version.id());
+            let outcome = verify(&problem, &sums, Some(&reference)).unwrap().outcome;
+            assert_eq!(outcome, Outcome::Passed, "{} at {nw}", version.id());
+            group.bench_function(version.id(), |bencher| {
+                bencher.iter_custom(|runs| {
+                    let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
+                    Duration::from_secs_f64(seconds.sum())
+                });
+            });
+        }
+    }
+}
+
+criterion_group!(benches, versions, energies);
 criterion_main!(benches);

@@ -11,6 +11,7 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::counting;
 use gpp::experiments::measure::same_bits;
+use gpp::kernels::plan::Poles;
 use gpp::problem::{Problem, Sums, file};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
@@ -102,12 +103,14 @@ fn errors_are_no_larger_than_those_of_v3() {
 fn counts_are_the_same_however_often_and_rise_with_terms() {
     let of = |ngpown| Make { nbands: 19, ngpown, ncouls: 70, nw: 2, kind: Kind::Real, seed: 4 };
     let [small, large] = [16, 48].map(|ngpown| make(of(ngpown)));
-    for (listed, _) in versions() {
+    for (listed, cpu) in versions() {
         let [first, again] = [0; 2].map(|_| counting::count(listed.kernel, &small).unwrap());
         assert_eq!(first, again, "{}", listed.id());
         let larger = counting::count(listed.kernel, &large).unwrap();
         let [first, larger] = [&first, &larger].map(|counts| counts.flops());
-        assert!(first > 1.0 && (0.8..1.25).contains(&(larger / first)), "{}", listed.id());
+        // What moments give is taken for each cell, however few pairs it has.
+        let ratio = if cpu.sorts(Poles::Real) { 0.3..1.0 } else { 0.8..1.25 };
+        assert!(first > 1.0 && ratio.contains(&(larger / first)), "{}", listed.id());
     }
 }
 

@@ -16,8 +16,10 @@
 //! instructions that the level switches on.
 
 pub mod ceilings;
+pub mod cells;
 pub mod compensated;
 pub mod definition;
+pub mod dispatch;
 pub mod fractions;
 pub mod lanes;
 pub mod level;

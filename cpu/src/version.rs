@@ -1,12 +1,14 @@
 //! How a version is done on a processor.
 
-use fearless_simd::{Level as Detected, Simd};
+use std::marker::PhantomData;
+
 use gpp_kernels::counted::{self, Counted, Counts};
 use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
 use rayon::prelude::*;
 
-use crate::lanes::{Lanes, Single, Vector};
+use crate::dispatch::{Levelled, at_level};
+use crate::lanes::{Lanes, Single};
 use crate::level::Level;
 use crate::pool::{Pool, Threads};
 use crate::problem::Task;
@@ -51,7 +53,7 @@ impl Kernel {
         Kernel {
             poles: B::POLES,
             in_vectors: B::IN_VECTORS,
-            sum: at_level::<B>,
+            sum: summing::<B>,
             counted: counting::<B>,
         }
     }
@@ -62,38 +64,24 @@ impl Kernel {
     }
 }
 
-/// Enters the code for a level, with its instructions switched on.
-#[inline(always)]
-fn enter<B: Body, S: Simd>(token: S, task: &Task, piece: &Piece, sums: &mut [f64]) {
-    token.vectorize(
-        #[inline(always)]
-        || B::sum::<Vector<S>>(token, task, piece, sums),
-    );
+/// A body as what each level has.
+struct Summed<B>(PhantomData<B>);
+
+impl<B: Body> Levelled<(&Task<'_>, &Piece, &mut [f64])> for Summed<B> {
+    const IN_VECTORS: bool = B::IN_VECTORS;
+
+    #[inline(always)]
+    fn run<L: Lanes>(token: L::Token, (task, piece, sums): (&Task<'_>, &Piece, &mut [f64])) {
+        B::sum::<L>(token, task, piece, sums);
+    }
+}
+
+fn summing<B: Body>(level: Level, task: &Task, piece: &Piece, sums: &mut [f64]) {
+    at_level::<Summed<B>, _>(level, (task, piece, sums));
 }
 
 fn counting<B: Body>(task: &Task, piece: &Piece, sums: &mut [f64]) {
     B::sum::<Single<Counted>>((), task, piece, sums);
-}
-
-fn at_level<B: Body>(level: Level, task: &Task, piece: &Piece, sums: &mut [f64]) {
-    let detected = Detected::new();
-    match level {
-        _ if !B::IN_VECTORS => B::sum::<Single<f64>>((), task, piece, sums),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Level::Avx512 if let Some(token) = detected.as_avx512() => {
-            enter::<B, _>(token, task, piece, sums);
-        }
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Level::Avx2 if let Some(token) = detected.as_avx2() => {
-            enter::<B, _>(token, task, piece, sums);
-        }
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon if let Some(token) = detected.as_neon() => {
-            enter::<B, _>(token, task, piece, sums);
-        }
-        Level::Scalar => B::sum::<Single<f64>>((), task, piece, sums),
-        _ => unreachable!("{detected:?} has no {level}"),
-    }
 }
 
 /// How a version is done.
@@ -104,13 +92,18 @@ pub struct Cpu {
     pub threads: Threads,
     /// What it reads.
     pub needs: Needs,
-    /// Energies that a calculation of it sums at most.
+    /// Whether it sums problems of real poles by [`cells`](crate::cells).
+    pub sorts: bool,
+    /// Energies that a calculation by its kernels sums at most.
     pub holds: usize,
     /// How its work is shared out.
     pub pieces: Pieces,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [Kernel],
 }
+
+/// Energies that a calculation of sorted pairs sums at most.
+pub const MANY: usize = 512;
 
 /// Energies of the versions that have as many sums at hand as the paper's problems.
 pub const FEW: usize = 3;
@@ -131,6 +124,16 @@ impl Cpu {
     /// given.
     pub fn poles(&self, poles: Poles) -> Poles {
         self.kernel(poles).poles
+    }
+
+    /// Whether it sums problems of these poles by [`cells`](crate::cells).
+    pub fn sorts(&self, poles: Poles) -> bool {
+        self.sorts && poles == Poles::Real
+    }
+
+    /// Energies that a calculation of problems of these poles sums at most.
+    pub fn holds(&self, poles: Poles) -> usize {
+        if self.sorts(poles) { MANY } else { self.holds }
     }
 
     /// The vectors that it computes with where a processor is used at this level.

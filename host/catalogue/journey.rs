@@ -1,7 +1,7 @@
 //! Journeys: lists of versions in the order in which they are told.
 
 use gpp_cpu::version::Cpu;
-use gpp_cpu::versions::CPU;
+use gpp_cpu::versions::{CPU, SIGMA};
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, TALK};
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,19 @@ pub static JOURNEYS: &[Journey] = &[
             back_end: BackEnd::Cpu,
             version: "cpu:paired",
             condition: "on two cores with AVX-512, si214, demo and demo-complex",
+        }],
+    },
+    Journey {
+        id: "sigma",
+        title: "Any number of energies",
+        source: "docs/many-energies.md",
+        list: List::Cpu(SIGMA),
+        baseline: "sigma:cells",
+        continues: Some("cpu"),
+        best: &[Best {
+            back_end: BackEnd::Cpu,
+            version: "sigma:cells",
+            condition: "on two cores with AVX-512, si214, of many energies and real poles",
         }],
     },
 ];

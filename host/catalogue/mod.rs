@@ -54,7 +54,7 @@ impl Kernel {
     pub fn holds(self, poles: Poles) -> usize {
         match self {
             Kernel::Gpu(gpu) => gpu.kernel(poles).holds(),
-            Kernel::Cpu(cpu) => cpu.holds,
+            Kernel::Cpu(cpu) => cpu.holds(poles),
         }
     }
 

@@ -24,16 +24,18 @@ use crate::render::results;
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let show =
         |output: &OutputArgs, run: &Run| -> anyhow::Result<()> { output.show(run, results::run) };
-    Ok(exit_code(&measured(args, ranks, show)?.results))
+    let default = |back_end| default_names(args, back_end);
+    Ok(exit_code(&measured(args, default, ranks, show)?.results))
 }
 
-/// Runs what the arguments say, and has `show` show what there is of it at the end, on an error and on an
-/// interrupt, one version at least.
+/// Runs what the arguments say, `default` where they name no version, and has `show` show what there is of it
+/// at the end, on an error and on an interrupt, one version at least.
 ///
 /// # Errors
 /// Those of the arguments, the run and `show`.
 pub fn measured(
     args: &RunArgs,
+    default: impl Fn(BackEnd) -> &'static str,
     ranks: &dyn Ranks,
     show: impl Fn(&OutputArgs, &Run) -> anyhow::Result<()> + Send + Sync + 'static,
 ) -> anyhow::Result<Run> {
@@ -42,7 +44,7 @@ pub fn measured(
     let place = &args.measure.place;
     let given = args.versions.given()?;
     let options = |back_end: BackEnd| -> crate::Result<Options> {
-        let versions = versions(given.unwrap_or(default_names(args, back_end)), back_end)?;
+        let versions = versions(given.unwrap_or(default(back_end)), back_end)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated(0);
         let overrides = args.overrides;
@@ -150,7 +152,15 @@ fn default_names(args: &RunArgs, back_end: BackEnd) -> &'static str {
     match back_end {
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if names_nothing => ON_PROCESSOR,
-        BackEnd::Cpu => "best",
+        BackEnd::Cpu => fastest(args, back_end),
+    }
+}
+
+/// The fastest version on a problem of as many energies as are asked for.
+pub fn fastest(args: &RunArgs, back_end: BackEnd) -> &'static str {
+    match back_end {
+        BackEnd::Cpu if args.problem.energies.are_many() => "sigma:best",
+        _ => "best",
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::slice::from_ref;
 
 use super::args::SigmaArgs;
-use super::run::{exit_code, measured};
+use super::run::{exit_code, fastest, measured};
 use crate::analysis::sigma::Sigma;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::single;
@@ -24,8 +24,11 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Some(_) if !ranks.is_root() => Ok(ExitCode::SUCCESS),
         Some(path) => stored(path, args, &files),
         None => {
-            single("--version", args.version(), BackEnd::Gpu)?;
-            let run = measured(&args.run(), ranks, move |output, run| {
+            args.version()
+                .map_or(Ok(()), |name| single("--version", name, BackEnd::Gpu).map(drop))?;
+            let asked = args.run();
+            let default = |back_end| fastest(&asked, back_end);
+            let run = measured(&asked, default, ranks, move |output, run| {
                 let sigma = of(run, None, &run.system.name)?;
                 let shown = output.show(run, |to, _| render::text(to, &sigma, terminal()));
                 // What cannot be printed does not keep files from being written.

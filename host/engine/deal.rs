@@ -6,6 +6,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::ranks::Ranks;
+
 /// The slabs of a run that nobody has taken.
 pub struct Deal(Mutex<State>);
 
@@ -70,6 +72,12 @@ impl State {
         let busiest = (0..self.workers).max_by_key(left).filter(|worker| left(worker) > 1)?;
         self.waiting(Some(busiest)).next_back()
     }
+}
+
+/// The slabs of one of several processes: neighbours, as many as the others have or one more.
+pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
+    let bound = |rank: usize| rank * slabs / ranks.size();
+    (bound(ranks.rank())..bound(ranks.rank() + 1)).collect()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use crate::problem::{Batch, Frame, Problem, Slabs, Sums};
 use crate::process::interrupt;
 use crate::ranks::{Alone, Ranks};
 use checkpoint::{Checkpoint, Finished};
-use deal::Deal;
+use deal::{Deal, share_of};
 use locked::Locks;
 use reports::Report;
 use running::Running;
@@ -198,13 +198,33 @@ impl<'a> Engine<'a> {
     /// Those of [`Engine::run`].
     pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
         let batches = self.problem().batches_for(kernel);
-        groups::require_whole(self.slabs, kernel, &batches)?;
+        self.run_batches(kernel, &batches, done)
+    }
+
+    /// The same at some energies (0-based) only, whose sums it has; errors are those of [`Engine::run`].
+    pub fn run_at(
+        &mut self,
+        energies: &[usize],
+        kernel: Kernel,
+        done: Done,
+    ) -> Result<Calculation> {
+        let batches = self.problem().batches_at(energies);
+        self.run_batches(kernel, &batches, done)
+    }
+
+    fn run_batches(
+        &mut self,
+        kernel: Kernel,
+        batches: &[Batch],
+        done: Done,
+    ) -> Result<Calculation> {
+        groups::require_whole(self.slabs, kernel, batches)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
         self.locks.take(self.slabs, &self.workers);
         self.ranks.barrier();
         let begin = Instant::now();
-        let own = self.sum((kernel, &batches), &numbers, done, begin)?;
+        let own = self.sum((kernel, batches), &numbers, done, begin)?;
         let all = reports::gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
@@ -226,7 +246,8 @@ impl<'a> Engine<'a> {
             [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
-        let sums = total::of(slabs.iter().map(|(_, sums)| sums), self.problem().nw());
+        let nw = batches.iter().map(Batch::nw).sum();
+        let sums = total::of(slabs.iter().map(|(_, sums)| sums), nw);
         let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
         Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
     }
@@ -274,10 +295,4 @@ impl<'a> Engine<'a> {
         let stopped = if is_whole { None } else { interrupt::asked() };
         Ok(Report { slabs: summed, shares, stopped })
     }
-}
-
-/// The slabs of one of several processes: neighbours, as many as the others have or one more.
-fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
-    let bound = |rank: usize| rank * slabs / ranks.size();
-    (bound(ranks.rank())..bound(ranks.rank() + 1)).collect()
 }

@@ -3,6 +3,7 @@
 //! Problems too large to count whole are sampled: every band, and evenly spaced G′ and G. What a
 //! version does once for all bands then still weighs as it should.
 
+use gpp_cpu::cells;
 use gpp_cpu::problem::Task;
 use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
@@ -32,7 +33,10 @@ const MAX_TERMS: u64 = 12_000_000;
 pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTerm> {
     let slabs = problem.into();
     let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;
-    let (sample, all) = (sampled(slabs.frame(), first.view())?, (slabs.frame(), first.view()));
+    let all = (slabs.frame(), first.view());
+    // Of sorted pairs a sample would have others next to each other.
+    let sorts = matches!(kernel, Kernel::Cpu(cpu) if cpu.sorts(slabs.frame().poles()));
+    let sample = if sorts { None } else { sampled(slabs.frame(), first.view())? };
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let terms = terms(frame, slab);
     let mut counts = Counts::default();
@@ -95,6 +99,11 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
 
 /// Operations of a version for processors on a slab, at a batch of energies.
 fn of_cpu(version: &Cpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
+    if version.sorts(problem.poles()) {
+        let sorted = vectors::Sorted::of(problem, slab);
+        let chunks = vectors::chunks(problem);
+        return Ok(cells::count(&sorted.task((problem, batch), &chunks, slab)));
+    }
     let (order, plan) = (problem.order(), batch.plan());
     let Needs { relaid, plan: follows } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));

@@ -9,6 +9,7 @@ use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::Device;
 use crate::devices::launch::entry;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::problem::Frame;
 use crate::process::interrupt::Deferred;
@@ -138,7 +139,7 @@ pub fn run(
     if !crew.ranks.is_root() {
         let _deferred = deferred();
         let mut engine = setting.engine(&versions)?;
-        judge.map_or(Ok(()), |judge| engine.run(judge).map(drop))?;
+        judge.map_or(Ok(()), |judge| judged(&mut engine, judge, progress).map(drop))?;
         for version in &versions {
             (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
         }
@@ -150,17 +151,7 @@ pub fn run(
     let mut engine = setting.engine(&versions)?;
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
     let parts = |version: &Kernel| slabs.count() * problem.batches_for(*version).len();
-    let judged = match judge {
-        Some(judge) => {
-            let parts = parts(&judge);
-            let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts as u64);
-            let done = |part: f64| bar.set(part * parts as f64);
-            let sums = problem.start().plus(&engine.run_telling(judge, &done)?.sums);
-            bar.finish_and_clear();
-            Some(Reference::new(sums, Source::Device, progress))
-        }
-        None => None,
-    };
+    let judged = judge.map(|judge| judged(&mut engine, judge, progress)).transpose()?;
     // A bar of slabs and batches tells more than one of a single run.
     let steps = if all == 1 { versions.iter().map(parts).sum() } else { all };
     let bar = progress.fine_bar("running", steps as u64);
@@ -194,6 +185,28 @@ pub fn run(
     bar.finish_and_clear();
     run.head.complete = true;
     Ok(run)
+}
+
+/// What a version finds, to compare others with: of many energies at some.
+fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Reference> {
+    let problem = engine.problem();
+    let chosen = reference::chosen(problem.nw());
+    let batches = chosen.map_or_else(|| problem.batches_for(judge).len(), |chosen| chosen.len());
+    let parts = (engine.slabs().count() * batches) as u64;
+    let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts);
+    let done = |part: f64| bar.set(part * parts as f64);
+    let found = match chosen {
+        Some(energies) => {
+            let sums = engine.run_at(&energies, judge, &done)?.sums;
+            Reference::at(&energies, problem, &sums, Source::Device, progress)
+        }
+        None => {
+            let sums = problem.start().plus(&engine.run_telling(judge, &done)?.sums);
+            Reference::new(sums, Source::Device, progress)
+        }
+    };
+    bar.finish_and_clear();
+    Ok(found)
 }
 
 /// The version whose sums those of a problem without a reference are compared with, other than all that run:

@@ -20,7 +20,12 @@ pub struct Batch {
 
 impl Batch {
     /// Of these energies (0-based) of a problem's bands.
-    fn new(bands: &Bands, order: &Arc<BandOrder>, energies: Range<usize>, poles: Poles) -> Batch {
+    pub(super) fn new(
+        bands: &Bands,
+        order: &Arc<BandOrder>,
+        energies: Range<usize>,
+        poles: Poles,
+    ) -> Batch {
         let of_band = |n| &bands.energies(n)[energies.clone()];
         let wx = (0..bands.header().nbands).flat_map(of_band).copied().collect();
         let plan = BandPlan::of_batch(bands, order, energies.clone(), poles);

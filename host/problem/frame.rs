@@ -8,7 +8,7 @@ use num_complex::Complex64;
 
 use super::batch::{Batch, Batches};
 use super::plan::BandOrder;
-use super::{Bands, Extents, Header, Origin, Source, Sums, wrong};
+use super::{Bands, Cells, Extents, Header, Origin, SlabView, Source, Sums, wrong};
 use crate::catalogue::Kernel;
 use crate::error::{DataError, Result};
 
@@ -101,9 +101,20 @@ impl Frame {
         self.batches.of(&self.bands, &self.order, self.poles, holds)
     }
 
+    /// Some of its energies (0-based), each a batch of its own.
+    pub fn batches_at(&self, energies: &[usize]) -> Vec<Batch> {
+        let batch = |&at: &usize| Batch::new(&self.bands, &self.order, at..at + 1, self.poles);
+        energies.iter().map(batch).collect()
+    }
+
     /// The same for a version; a problem has at least one.
     pub fn batches_for(&self, version: Kernel) -> Arc<[Batch]> {
         self.batches(version.holds(self.poles))
+    }
+
+    /// The pairs of a slab sorted by their poles, which are real, for all of its energies.
+    pub fn cells(&self, slab: SlabView) -> Cells {
+        Cells::of(slab, self.wx(), self.nw(), self.limits())
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.

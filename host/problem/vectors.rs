@@ -1,10 +1,11 @@
 //! What versions made for processors read, borrowed of a problem; see [`gpp_cpu::problem`].
 
+use gpp_cpu::cells::{Chunks, Task};
 use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
 use gpp_cpu::relaid::Relaid;
 use num_complex::Complex64;
 
-use super::{BandOrder, BandPlan, Bands, Batch, Frame, OddPoles, SlabView, memory};
+use super::{BandOrder, BandPlan, Bands, Batch, Cells, Frame, OddPoles, SlabView, memory};
 use crate::error::Result;
 
 /// The bands at some energies, in the problem's order.
@@ -67,4 +68,43 @@ pub fn relaid(frame: &Frame, order: Order) -> Result<Relaid> {
     )?;
     let order = (order == Order::Plan).then(|| frame.order().bands());
     Ok(Relaid::of(frame.aqsn(), h.ncouls, order))
+}
+
+/// The matrix elements of G in chunks of bands.
+pub fn chunks(frame: &Frame) -> Chunks {
+    let ncouls = frame.header().ncouls;
+    Chunks::of(&frame.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
+}
+
+/// A slab for kernels of sorted pairs.
+pub struct Sorted {
+    cells: Cells,
+    aqsm: Chunks,
+}
+
+impl Sorted {
+    /// Of a slab of a problem of real poles.
+    pub fn of(frame: &Frame, slab: SlabView) -> Sorted {
+        let columns: Vec<_> = slab.aqsm_local().columns().collect();
+        Sorted { cells: frame.cells(slab), aqsm: Chunks::of(&columns, slab.len()) }
+    }
+
+    /// At some energies, with [`chunks`] of the same problem.
+    pub fn task<'a>(
+        &'a self,
+        (frame, batch): (&'a Frame, &'a Batch),
+        aqsn: &'a Chunks,
+        slab: SlabView<'a>,
+    ) -> Task<'a> {
+        Task {
+            poles: self.cells.poles(),
+            parts: self.cells.parts(),
+            aqsn,
+            aqsm: &self.aqsm,
+            vcoul_loc: slab.vcoul_loc(),
+            wx: batch.wx(),
+            occ: frame.occ(),
+            limits: frame.limits(),
+        }
+    }
 }

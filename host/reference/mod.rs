@@ -8,9 +8,11 @@ pub mod verify;
 
 use std::sync::OnceLock;
 
+use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Bands, Frame, Header, Origin, SlabView, Slabs, Sums};
 use crate::process::progress::Progress;
 
@@ -91,6 +93,8 @@ pub struct Reference {
     pub sums: Sums,
     /// Where it comes from.
     pub source: Source,
+    /// The energies (0-based) that it has sums of, in their order; all, where that is not said.
+    pub energies: Option<Vec<usize>>,
     scale: OnceLock<Scale>,
     progress: Progress,
 }
@@ -98,7 +102,22 @@ pub struct Reference {
 impl Reference {
     /// Sums from elsewhere.
     pub fn new(sums: Sums, source: Source, progress: Progress) -> Reference {
-        Reference { sums, source, scale: OnceLock::new(), progress }
+        Reference { sums, source, energies: None, scale: OnceLock::new(), progress }
+    }
+
+    /// Sums from elsewhere of a problem's terms at some energies, in their order.
+    pub fn at(
+        energies: &[usize],
+        problem: &Frame,
+        sums: &Sums,
+        source: Source,
+        progress: Progress,
+    ) -> Reference {
+        let start = problem.start();
+        let of = |start: &[Complex64]| energies.iter().map(|&at| start[at]).collect();
+        let start = Sums { asx: of(&start.asx), ach: of(&start.ach) };
+        let energies = Some(energies.to_vec());
+        Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
 
     /// How large the terms are, where they were evaluated with the sums.
@@ -118,6 +137,12 @@ impl Reference {
         }
         Ok(self.scale())
     }
+}
+
+/// The energies (0-based) at which a problem is compared with another version's sums, where it has many: the
+/// ends and the middle; none where it has few, and is compared at all of them.
+pub fn chosen(nw: usize) -> Option<[usize; 3]> {
+    (nw > MINI_APPS_ENERGIES).then(|| [0, nw / 2, nw - 1])
 }
 
 /// The golden sums of a problem, where it is a built-in system at its own energies.

@@ -62,6 +62,9 @@ pub struct Verification {
     pub relative_to: RelativeTo,
     /// Where the reference comes from.
     pub reference: Option<Source>,
+    /// Which energies were compared, by their `iw`; all, where that is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energies: Option<Vec<usize>>,
     /// Whether the reference mini-app would accept the sums, for a file's own reference.
     pub reference_app_accepts: Option<bool>,
     /// The output with the largest error, its value and its reference.
@@ -87,6 +90,7 @@ pub fn verify<'a>(
             tolerance: tolerance(problem, RelativeTo::Sum),
             relative_to: RelativeTo::Sum,
             reference: None,
+            energies: None,
             reference_app_accepts: None,
             worst: None,
         });
@@ -110,14 +114,14 @@ fn compared(
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
     let tolerance = tolerance(problem, relative_to);
     let (nw, nstart) = (problem.nw(), problem.header().nstart);
-    let same_length =
-        sums.asx.len() == reference.sums.asx.len() && sums.ach.len() == reference.sums.ach.len();
-
-    let mut passed = same_length;
+    let energies = reference.energies.clone().unwrap_or_else(|| (0..nw).collect());
+    let expected = &reference.sums;
+    let lengths = [sums.asx.len(), sums.ach.len(), expected.asx.len(), expected.ach.len()];
+    let mut passed = lengths == [nw, nw, energies.len(), energies.len()];
     let mut worst: Option<(f64, String, Complex64, Complex64)> = None;
-    let outputs =
-        sums.named(nstart).zip(reference.sums.named(nstart)).zip(problem.start().named(nstart));
-    for (at, (((name, value), (_, expected)), (_, start))) in outputs.enumerate() {
+    let all = sums.named(nstart).zip(problem.start().named(nstart)).enumerate();
+    let compared = all.filter(|(at, _)| energies.contains(&(at % nw)));
+    for ((at, ((name, value), (_, start))), (_, expected)) in compared.zip(expected.named(nstart)) {
         let difference = (value - expected).norm();
         let (difference, scale) = match scale {
             None => (difference, (expected - start).norm().max(expected.norm())),
@@ -150,6 +154,7 @@ fn compared(
         tolerance,
         relative_to,
         reference: Some(reference.source),
+        energies: reference.energies.as_ref().map(|all| all.iter().map(|at| at + nstart).collect()),
         reference_app_accepts: (reference.source == Source::File
             && problem.header().nend <= MINI_APPS_ENERGIES)
             .then(|| reference_app_accepts(sums, &reference.sums)),

@@ -148,7 +148,10 @@ pub fn run(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     for (name, z) in last.sums.named(run.system.nstart).filter(|_| is_short) {
         writeln!(to, "{} {name} = {:+.15e} {:+.15e} i", last.version, z.re, z.im)?;
     }
-    writeln!(to, "reference: {}", reference(last.verification.reference))?;
+    let compared = last.verification.energies.as_ref().map_or(String::new(), |energies| {
+        format!(", at {} of {} energies", energies.len(), run.system.nw())
+    });
+    writeln!(to, "reference: {}{compared}", reference(last.verification.reference))?;
     writeln!(to, "{}", rated_by(&last.flops_source))?;
     for said in mini_app(&run.results) {
         let holds = if said.holds { "holds" } else { "does not hold" };

@@ -28,6 +28,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
     needs: Needs { relaid: false, plan: false },
+    sorts: false,
     holds: FEW,
     pieces: Pieces { igp: 8, ig: ROW },
     kernels: &[Kernel::of::<Blocks<false>>()],

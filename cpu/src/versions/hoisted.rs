@@ -25,6 +25,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::All,
     needs: Needs { relaid: true, plan: true },
+    sorts: false,
     holds: FEW,
     pieces: Pieces { igp: 16, ig: 512 },
     kernels: &[Kernel::of::<Planned<Branches<false>>>()],

@@ -2,17 +2,19 @@
 
 use crate::version::Cpu;
 
-/// Makes the modules of the versions and their list.
+/// Makes the modules of the versions of a journey and their list.
 macro_rules! journey {
-    ($($version:ident,)+) => {
+    ($(#[$doc:meta])+ $list:ident: $($version:ident,)+) => {
         $(pub mod $version;)+
 
-        /// The processor's journey, in order.
-        pub static CPU: &[&Cpu] = &[$(&$version::CPU),+];
+        $(#[$doc])+
+        pub static $list: &[&Cpu] = &[$(&$version::CPU),+];
     };
 }
 
 journey! {
+    /// The processor's journey, in order.
+    CPU:
     threads,
     simd,
     blocked,
@@ -24,4 +26,10 @@ journey! {
     classes,
     real,
     paired,
+}
+
+journey! {
+    /// Any number of energies.
+    SIGMA:
+    cells,
 }

@@ -27,6 +27,7 @@ pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
     needs: Needs { relaid: false, plan: false },
+    sorts: false,
     holds: FEW,
     pieces: Pieces { igp: 1, ig: usize::MAX },
     kernels: &[Kernel::of::<Vectors>()],

@@ -61,15 +61,15 @@ pub struct SigmaArgs {
 }
 
 impl SigmaArgs {
-    /// The version to run.
-    pub fn version(&self) -> &str {
-        self.version.as_deref().unwrap_or("best")
+    /// The version that is named. A checkpoint is of one that is known before the device is.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref().or(self.slabs.checkpoint.as_ref().map(|_| "best"))
     }
 
     /// The same as a run: one calculation.
     pub fn run(&self) -> RunArgs {
         RunArgs {
-            versions: VersionArgs { version: Some(self.version().into()), journey: None },
+            versions: VersionArgs { version: self.version().map(String::from), journey: None },
             problem: self.problem.clone(),
             measure: MeasureArgs {
                 place: self.place.clone(),

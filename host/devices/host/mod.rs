@@ -18,6 +18,7 @@ use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
+use crate::problem::vectors::Sorted;
 use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
 /// The processor.
@@ -150,6 +151,8 @@ struct OfSlab {
     aqsm_local: [Option<Vec<Complex64>>; 3],
     /// For kernels that take any poles, and for those that take real ones: at these energies.
     odd: [Option<(Range<usize>, OddPoles)>; 2],
+    /// Its pairs sorted by their poles, with the bands in chunks.
+    sorted: Option<Sorted>,
 }
 
 impl OfSlab {
@@ -191,7 +194,7 @@ impl Worker for OnHost<'_> {
         let igp = slab.igp();
         if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
             let (aqsm_local, odd) = ([const { None }; 3], [const { None }; 2]);
-            self.slab = Some(OfSlab { igp, aqsm_local, odd });
+            self.slab = Some(OfSlab { igp, aqsm_local, odd, sorted: None });
         }
         Ok(())
     }

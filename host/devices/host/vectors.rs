@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use gpp_cpu::cells::{self, Chunks};
 use gpp_cpu::problem::Task;
 use gpp_cpu::relaid::Relaid;
 use gpp_cpu::version::Cpu;
@@ -10,12 +11,16 @@ use gpp_kernels::layout::Layout;
 use super::{Host, OfSlab};
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
-use crate::problem::vectors::{self, Order};
+use crate::problem::vectors::{self, Order, Sorted};
 use crate::problem::{Batch, Frame, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
-pub struct Bands(Option<(Order, Relaid)>);
+pub struct Bands {
+    relaid: Option<(Order, Relaid)>,
+    /// Chunk by chunk, for pairs sorted by their poles.
+    chunks: Option<Chunks>,
+}
 
 impl Bands {
     /// Sums a slab at a batch of energies by a version; each `igp` is a group.
@@ -29,6 +34,9 @@ impl Bands {
         done: Done,
     ) -> Result<SlabSums> {
         let plan = batch.plan();
+        if cpu.sorts(plan.poles()) {
+            return self.of_cells(host, (problem, batch), slab, made, cpu, done);
+        }
         let pool = host.pool(cpu.threads)?;
         let poles = cpu.needs.plan.then(|| cpu.poles(plan.poles()));
         pool.install(|| {
@@ -37,7 +45,7 @@ impl Bands {
         })?;
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
-            relaid: self.0.as_ref().map(|(_, relaid)| relaid).filter(|_| cpu.needs.relaid),
+            relaid: self.relaid.as_ref().map(|(_, relaid)| relaid).filter(|_| cpu.needs.relaid),
             slab: vectors::slab(slab, made.aqsm_local(slab, Layout::Swapped)),
             plan: poles.map(|poles| vectors::plan(plan, made.odd(poles))),
         };
@@ -48,12 +56,37 @@ impl Bands {
         Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None, upload })
     }
 
+    /// The same of pairs sorted by their poles; the slab is a group.
+    fn of_cells(
+        &mut self,
+        host: &Host,
+        (problem, batch): (&Frame, &Batch),
+        slab: SlabView<'_>,
+        made: &mut OfSlab,
+        cpu: &Cpu,
+        done: Done,
+    ) -> Result<SlabSums> {
+        let pool = host.pool(cpu.threads)?;
+        let task = pool.install(|| {
+            // One other layout is there at a time.
+            self.relaid = None;
+            let aqsn = self.chunks.get_or_insert_with(|| vectors::chunks(problem));
+            let sorted = made.sorted.get_or_insert_with(|| Sorted::of(problem, slab));
+            sorted.task((problem, batch), aqsn, slab)
+        });
+        let begin = Instant::now();
+        let values = cells::sum(&task, host.level(), pool, done);
+        let seconds = begin.elapsed().as_secs_f64();
+        let upload = Upload::default();
+        Ok(SlabSums { values, groups: 1, seconds, blocks: None, upload })
+    }
+
     /// Has them in the order of a version that follows the plan or not; those in the other one go before.
     fn want(&mut self, problem: &Frame, follows: bool) -> Result<()> {
         let order = Order::of(problem.order(), follows);
-        if self.0.as_ref().is_none_or(|(of, _)| *of != order) {
-            self.0 = None;
-            self.0 = Some((order, vectors::relaid(problem, order)?));
+        if self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
+            (self.relaid, self.chunks) = (None, None);
+            self.relaid = Some((order, vectors::relaid(problem, order)?));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! odd poles of a slab, found for the kernels that take given poles; see [`gpp_kernels::plan`].
 
 mod branches;
+mod cells;
 mod cutoff;
 mod energies;
 mod odd;
@@ -19,6 +20,7 @@ use gpp_kernels::table::Table;
 use self::regular::Regular;
 use super::{Bands, SlabView};
 use crate::catalogue;
+pub use cells::Cells;
 pub use odd::OddPoles;
 pub use order::BandOrder;
 
@@ -130,7 +132,7 @@ impl BandPlan {
     pub fn igp_of_group(&self, version: catalogue::Kernel) -> Option<usize> {
         match version {
             catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
-            catalogue::Kernel::Cpu(_) => Some(1),
+            catalogue::Kernel::Cpu(cpu) => (!cpu.sorts(self.poles)).then_some(1),
         }
     }
 

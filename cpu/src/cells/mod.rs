@@ -1,0 +1,281 @@
+//! Pairs sorted by their poles: any number of energies for little more than a few.
+//!
+//! For real poles, with `c = vcoul·½·ω̃·eps`, `q = 1/(w − ω̃)` where the first branch holds and zero
+//! elsewhere, and `p = 1/(w + ω̃)`, both branches are
+//!
+//! ```text
+//! ach(iw) += c·M·q            asx(iw) −= occ·c·M·(q − p)   unless it is cut off
+//! ```
+//!
+//! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. A *cell* is the
+//! pairs whose poles lie between two bounds, `ω̃ = mid + half·t` with `|t| ≤ 1`. Far from it these
+//! functions are smooth in `t`, a few Chebyshev polynomials ([`ways`]), and the *moments* of the cell,
+//! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
+//! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
+//!
+//! Work is shared out by chunks of bands and parts of the pairs. Moments are summed with bands in the
+//! vectors, what they give with energies, and what is summed one by one with pairs; each number adds the same
+//! terms at every level.
+
+mod moments;
+mod pairs;
+mod singly;
+pub mod ways;
+
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::counted::{self, Counted, Counts};
+use gpp_kernels::sums::VALUES;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use crate::compensated::Compensated;
+use crate::dispatch::{Levelled, at_level};
+use crate::lanes::{Lanes, Single, WIDTH};
+use crate::level::Level;
+use crate::pool::Pool;
+use crate::prefetch::prefetch;
+pub use pairs::{PAIRS, Part, Pole};
+
+/// Bands of a chunk, a multiple of [`WIDTH`].
+pub const CHUNK: usize = 16;
+
+/// Shares of the parts for each chunk, the same ones however many threads there are.
+const SHARES: usize = 16;
+
+/// A matrix of complex numbers whose columns are bands, chunk by chunk: of each row the real parts of the
+/// chunk's bands, then the imaginary ones; zeros behind the last band.
+#[derive(Clone, Debug)]
+pub struct Chunks {
+    values: Vec<f64>,
+    rows: usize,
+}
+
+impl Chunks {
+    /// Of columns of `rows` numbers.
+    ///
+    /// # Panics
+    /// Where a column has another length.
+    pub fn of(columns: &[&[Complex64]], rows: usize) -> Chunks {
+        assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
+        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
+        let chunks = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
+        chunks.zip(columns.par_chunks(CHUNK)).for_each(|(chunk, columns)| {
+            for (row, parts) in chunk.chunks_exact_mut(2 * CHUNK).enumerate() {
+                let (re, im) = parts.split_at_mut(CHUNK);
+                for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
+                    (*re, *im) = (column[row].re, column[row].im);
+                }
+            }
+        });
+        Chunks { values, rows }
+    }
+
+    /// A row of a chunk.
+    #[inline(always)]
+    fn row(&self, chunk: usize, row: usize) -> &[f64; 2 * CHUNK] {
+        let at = (chunk * self.rows + row) * 2 * CHUNK;
+        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
+    }
+
+    /// Has a row of a chunk on its way to the cache.
+    #[inline(always)]
+    fn fetch(&self, chunk: usize, row: usize) {
+        prefetch(self.row(chunk, row));
+    }
+
+    /// A number.
+    #[inline(always)]
+    fn at(&self, band: usize, row: usize) -> Complex64 {
+        let parts = self.row(band / CHUNK, row);
+        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
+    }
+}
+
+/// The pairs of a slab, the bands and the energies.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The pairs, those of a part next to each other.
+    pub poles: &'a [Pole],
+    /// The parts, the largest first.
+    pub parts: &'a [Part],
+    /// Matrix elements of G.
+    pub aqsn: &'a Chunks,
+    /// Matrix elements of G′.
+    pub aqsm: &'a Chunks,
+    /// Coulomb interaction of each `igp`.
+    pub vcoul_loc: &'a [f64],
+    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
+    pub wx: &'a [f64],
+    /// Occupation of each band.
+    pub occ: &'a [f64],
+    /// Limits of the formula.
+    pub limits: Limits,
+}
+
+/// Parts of the pairs that a chunk of bands is summed with.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    chunk: usize,
+    share: usize,
+}
+
+/// The energies of a chunk's bands, padded to whole vectors.
+struct Energies {
+    values: Vec<f64>,
+    length: usize,
+}
+
+impl Energies {
+    /// Those of band `at` of the chunk.
+    #[inline(always)]
+    fn of_band(&self, at: usize) -> &[f64] {
+        &self.values[at * self.length..(at + 1) * self.length]
+    }
+}
+
+impl Task<'_> {
+    fn shares(&self) -> Vec<Share> {
+        let chunks = 0..self.nbands().div_ceil(CHUNK);
+        let shares = SHARES.min(self.parts.len());
+        chunks.flat_map(|chunk| (0..shares).map(move |share| Share { chunk, share })).collect()
+    }
+
+    /// The bands of a chunk.
+    fn bands(&self, chunk: usize) -> std::ops::Range<usize> {
+        chunk * CHUNK..self.nbands().min((chunk + 1) * CHUNK)
+    }
+
+    fn nbands(&self) -> usize {
+        self.occ.len()
+    }
+
+    fn nw(&self) -> usize {
+        self.wx.len() / self.nbands()
+    }
+
+    fn energies(&self, chunk: usize) -> Energies {
+        let nw = self.nw();
+        let length = nw.next_multiple_of(WIDTH);
+        let bands = self.bands(chunk);
+        let mut values = vec![1.0; bands.len() * length];
+        for (own, n) in values.chunks_exact_mut(length).zip(bands) {
+            own[..nw].copy_from_slice(&self.wx[n * nw..(n + 1) * nw]);
+        }
+        Energies { values, length }
+    }
+
+    /// Fails where arrays do not go with each other.
+    fn check(&self) {
+        let (energies, bands) = (self.wx.len(), self.nbands());
+        assert!(bands > 0 && energies > 0 && energies.is_multiple_of(bands), "energies of bands");
+        assert_eq!(self.aqsm.rows, self.vcoul_loc.len(), "igp");
+        let is_there = |pole: &Pole| {
+            (pole.ig as usize) < self.aqsn.rows && (pole.igp as usize) < self.aqsm.rows
+        };
+        assert!(self.poles.par_iter().all(is_there), "pairs have rows");
+        assert!(self.parts.iter().all(|part| part.end <= self.poles.len()), "parts have pairs");
+    }
+}
+
+/// The body of all this in the vectors of a level.
+pub struct Sorted;
+
+/// A share's sums.
+impl<'a> Levelled<(&'a Task<'a>, Share, &'a mut [Compensated])> for Sorted {
+    #[inline(always)]
+    fn run<L: Lanes>(
+        token: L::Token,
+        (task, Share { chunk, share }, sums): (&Task, Share, &mut [Compensated]),
+    ) {
+        let energies = task.energies(chunk);
+        let mut at = share;
+        let mut left = Vec::new();
+        while at < task.parts.len() {
+            let part = task.parts[at];
+            left.clear();
+            if part.low.is_nan() {
+                let bands = task.bands(chunk);
+                left.extend(bands.flat_map(|n| (0..task.nw()).map(move |iw| (n, iw))));
+            } else {
+                let moments = moments::of_part::<L>(token, task, &part, chunk);
+                ways::at_energies::<L>(
+                    token,
+                    task,
+                    &part,
+                    chunk,
+                    &energies,
+                    &moments,
+                    (sums, &mut left),
+                );
+            }
+            singly::add::<L>(token, task, &part, &mut left, sums);
+            at += SHARES.min(task.parts.len());
+        }
+    }
+}
+
+/// Shares that are counted at most.
+const COUNTED: usize = 4;
+
+/// Operations of a slab, by running the same source with a counting number: of some shares where there are
+/// many, each as often as there are shares for it.
+///
+/// # Panics
+/// As [`sum`].
+pub fn count(task: &Task) -> Counts {
+    task.check();
+    let shares = task.shares();
+    let every = shares.len().div_ceil(COUNTED).max(1);
+    let of_share = |&share: &Share| {
+        counted::take();
+        let mut sums = vec![Compensated::default(); task.nw() * VALUES];
+        Sorted::run::<Single<Counted>>((), (task, share, &mut sums));
+        counted::take()
+    };
+    // From the middle, since the first chunk's bands may be like no others.
+    let some: Vec<Share> = shares.iter().copied().skip(every / 2).step_by(every).collect();
+    let counts = some.par_iter().map(of_share).reduce(Counts::default, Counts::plus);
+    let times = |count: u64| count * shares.len() as u64 / some.len().max(1) as u64;
+    Counts {
+        add: times(counts.add),
+        mul: times(counts.mul),
+        fma: times(counts.fma),
+        div: times(counts.div),
+        rcp: times(counts.rcp),
+        sqrt: times(counts.sqrt),
+        compare: times(counts.compare),
+    }
+}
+
+/// The sums of a slab, `(nw · VALUES)`, in the pool: for each energy as in [`gpp_kernels::sums::VALUES`].
+/// `done` is told the part that is summed, now and then.
+///
+/// # Panics
+/// Where the arrays of the task do not go with each other, or the processor has not this level.
+pub fn sum(task: &Task, level: Level, pool: &Pool, done: &(dyn Fn(f64) + Sync)) -> Vec<f64> {
+    assert!(level.is_available(), "this processor has no {level}");
+    pool.install(|| {
+        task.check();
+        let (shares, values) = (task.shares(), task.nw() * VALUES);
+        let ran = std::sync::atomic::AtomicUsize::new(0);
+        let of_shares: Vec<Vec<Compensated>> = shares
+            .par_iter()
+            .with_max_len(1)
+            .map(|&share| {
+                let mut sums = vec![Compensated::default(); values];
+                at_level::<Sorted, _>(level, (task, share, &mut sums));
+                let ran = ran.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+                done(ran as f64 / shares.len() as f64);
+                sums
+            })
+            .collect();
+        let mut totals = vec![Compensated::default(); values];
+        for sums in &of_shares {
+            totals.iter_mut().zip(sums).for_each(|(total, sum)| total.add(sum.value()));
+        }
+        totals.into_iter().map(Compensated::value).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests;

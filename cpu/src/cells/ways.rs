@@ -1,0 +1,245 @@
+//! What the moments of a cell tell of its sums at each energy, where they do.
+//!
+//! With `s = (w − mid)/half`, `r = √(s² − 1)` and `ρ = |s| + r`,
+//!
+//! ```text
+//! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
+//! ```
+//!
+//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
+//! quotient itself: 1.6·10⁻¹⁶ where `|s|` is at least [`LEAST`]. Of `q − p`, smaller than the two by
+//! `κ = |w|/ω̃` where that is above one, it is κ times as much; cells are at most a thirty-second of their
+//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
+//! are sums of those of `q` and `−p`; where these nearly cancel, that of `T₀` does most, and is made of
+//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::sums::VALUES;
+
+use super::moments::Moments;
+use super::{CHUNK, Energies, Part, Task};
+use crate::compensated::Compensated;
+use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
+
+/// Moments of a cell.
+pub const MOMENTS: usize = 7;
+
+/// The least `|s|` at which they tell enough.
+pub const LEAST: f64 = 100.0;
+
+/// Room for the rounding of what is compared.
+const ROOM: f64 = 1e-12;
+
+/// A cell in the vectors of energies.
+struct Cell<L: Lanes> {
+    token: L::Token,
+    low: f64,
+    high: f64,
+    mid: f64,
+    half: f64,
+    limits: Limits,
+}
+
+/// Where a comparison holds, and where its contrary does; neither where rounding cannot tell.
+struct Sure<L: Lanes> {
+    yes: L::Mask,
+    no: L::Mask,
+}
+
+/// How moments tell the sums at some energies.
+struct Ways<L: Lanes> {
+    /// Where they do.
+    told: L::Mask,
+    /// Where the first branch holds.
+    first: L::Mask,
+    /// Where there is an `ssx`.
+    ssx: L::Mask,
+}
+
+impl<L: Lanes> Cell<L> {
+    #[inline(always)]
+    fn splat(&self, value: f64) -> L {
+        L::splat(self.token, value)
+    }
+
+    #[inline(always)]
+    fn above(&self, x: L, other: L) -> Sure<L> {
+        let yes = other.mul(self.splat(1.0 + ROOM)).lt(x);
+        Sure { yes, no: x.lt(other.mul(self.splat(1.0 - ROOM))) }
+    }
+
+    /// Whether the first branch holds for a pole.
+    #[inline(always)]
+    fn is_first(&self, w: L, wtilde: f64) -> Sure<L> {
+        let d = w.sub(self.splat(wtilde));
+        let d2 = d.mul(d);
+        let gamma = self.above(d2, self.splat(self.limits.limittwo));
+        let ratio =
+            self.above(d2.mul(self.splat(self.limits.limitone)), self.splat(wtilde * wtilde));
+        Sure { yes: L::and(gamma.yes, ratio.yes), no: L::or(gamma.no, ratio.no) }
+    }
+
+    /// Whether the cutoff takes `ssx` of a pole where `w < 0`.
+    #[inline(always)]
+    fn is_cut(&self, w: L, wtilde: f64, first: L::Mask) -> Sure<L> {
+        let pole = self.splat(wtilde);
+        let sum = self.splat(self.limits.sexcut).mul(w.add(pole).abs());
+        let is = L::select(first, pole.mul(pole), pole);
+        let bound = L::select(first, w.sub(pole).abs().mul(sum), sum.mul(self.splat(2.0)));
+        self.above(is, bound)
+    }
+
+    /// Whether it lies within the cell's bounds.
+    #[inline(always)]
+    fn is_within(&self, w: L) -> L::Mask {
+        L::and(self.splat(self.low).le(w), w.le(self.splat(self.high)))
+    }
+
+    /// Whether moments tell the sums of `1/(w − ω̃)`.
+    #[inline(always)]
+    fn is_told(&self, w: L) -> L::Mask {
+        self.splat(LEAST * self.half).le(w.sub(self.splat(self.mid)).abs())
+    }
+
+    /// Of an occupied band or an empty one.
+    #[inline(always)]
+    fn ways(&self, w: L, occupied: bool) -> Ways<L> {
+        let (low, high) = (self.is_first(w, self.low), self.is_first(w, self.high));
+        let first = L::and(low.yes, high.yes);
+        // A pole at w itself has neither branch.
+        let second = L::and(L::and(low.no, high.no), L::not(self.is_within(w)));
+        let told = L::or(L::and(first, self.is_told(w)), second);
+        if !occupied {
+            return Ways { told, first, ssx: L::mask(self.token, 0) };
+        }
+        let negative = w.lt(self.splat(0.0));
+        let (low, high) = (self.is_cut(w, self.low, first), self.is_cut(w, self.high, first));
+        let cut = L::and(negative, L::and(low.yes, high.yes));
+        let opposite = w.neg();
+        let kept = L::and(L::and(low.no, high.no), L::not(self.is_within(opposite)));
+        let ssx = L::and(L::or(L::not(negative), kept), self.is_told(opposite));
+        Ways { told: L::and(told, L::or(cut, ssx)), first, ssx: L::and(ssx, L::not(cut)) }
+    }
+
+    /// What the moments are weighted with for `1/(w − ω̃)`, and `r`.
+    #[inline(always)]
+    fn weights(&self, w: L) -> ([L; MOMENTS], L) {
+        let (one, zero) = (self.splat(1.0), self.splat(0.0));
+        let x = w.sub(self.splat(self.mid));
+        let s = x.mul(self.splat(1.0 / self.half));
+        let root = s.mul_add(s, one.neg()).sqrt();
+        let sign = L::select(x.lt(zero), one.neg(), one);
+        let step = sign.div(s.abs().add(root));
+        let first = sign.div(root.mul(self.splat(self.half)));
+        let mut power = first.add(first);
+        let mut weights = array!(MOMENTS, _k => first);
+        let mut k = 1;
+        while k < MOMENTS {
+            power = power.mul(step);
+            weights[k] = power;
+            k += 1;
+        }
+        (weights, root)
+    }
+
+    /// The same for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
+    #[inline(always)]
+    fn difference(
+        &self,
+        w: L,
+        (q, q_root): ([L; MOMENTS], L),
+        (p, p_root): ([L; MOMENTS], L),
+    ) -> [L; MOMENTS] {
+        let product = q_root.mul(p_root).mul(q_root.add(p_root));
+        let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
+        let first = w.abs().mul(self.splat(scale)).div(product);
+        let sums = array!(MOMENTS, k => q[k].add(p[k]));
+        // Below they have the same sign.
+        let first = L::select(self.splat(self.mid).lt(w.abs()), first, sums[0]);
+        array!(MOMENTS, k => if k == 0 { first } else { sums[k] })
+    }
+}
+
+/// Adds what the moments of a part give at each energy (padded to whole vectors) to its sums, and lists the
+/// bands and energies at which they do not tell it.
+#[inline(always)]
+pub(super) fn at_energies<L: Lanes>(
+    token: L::Token,
+    task: &Task,
+    part: &Part,
+    chunk: usize,
+    energies: &Energies,
+    moments: &Moments,
+    (sums, left): (&mut [Compensated], &mut Vec<(usize, usize)>),
+) {
+    let (low, high) = (part.low, part.high);
+    let (mid, half) = (0.5 * (low + high), 0.5 * (high - low));
+    let cell = Cell::<L> { token, low, high, mid, half, limits: task.limits };
+    let (zero, one) = (cell.splat(0.0), cell.splat(1.0));
+    let bands = task.bands(chunk);
+    let (first_band, nw) = (bands.start, task.nw());
+    let mut begin = 0;
+    while begin < nw {
+        let (mut asx, mut ach) = (ComplexLanes::<L>::zero(token), ComplexLanes::<L>::zero(token));
+        let mut untold = zero;
+        for n in bands.clone() {
+            let at = n - first_band;
+            let w = L::load(token, &energies.of_band(at)[begin..]);
+            let occ = task.occ[n];
+            let Ways { told, first, ssx } = cell.ways(w, occ != 0.0);
+            untold = untold.add(L::select(told, zero, one));
+            let first = L::and(told, first);
+            let q = cell.weights(w);
+            let mut k = 0;
+            while k < MOMENTS {
+                let [re, im] = &moments[k];
+                let moment = ComplexLanes::new(cell.splat(re[at]), cell.splat(im[at]));
+                ach = ach.add_scaled(moment, L::select(first, q.0[k], zero));
+                k += 1;
+            }
+            if occ != 0.0 {
+                let kept = L::and(told, ssx);
+                // 1/(w + ω̃) is −1/(−w − ω̃).
+                let p = cell.weights(w.neg());
+                let both = cell.difference(w, q, p);
+                let occ = cell.splat(-occ);
+                let mut k = 0;
+                while k < MOMENTS {
+                    let [re, im] = &moments[k];
+                    let moment = ComplexLanes::new(cell.splat(re[at]), cell.splat(im[at]));
+                    let weight = L::select(first, both[k], p.0[k]).mul(occ);
+                    let weight = L::select(kept, weight, zero);
+                    asx = asx.add_scaled(moment, weight);
+                    k += 1;
+                }
+            }
+        }
+        let count = L::COUNT.min(nw - begin);
+        let mut lanes = [0.0; WIDTH];
+        for (value, lane) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
+            lanes = [0.0; WIDTH];
+            lane.add_to(&mut lanes);
+            for (iw, &sum) in (begin..).zip(&lanes[..count]) {
+                sums[iw * VALUES + value].add(sum);
+            }
+        }
+        lanes.fill(0.0);
+        untold.add_to(&mut lanes);
+        if lanes[..count].iter().any(|&count| count != 0.0) {
+            for n in bands.clone() {
+                let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
+                let Ways { told, .. } = cell.ways(w, task.occ[n] != 0.0);
+                lanes.fill(0.0);
+                L::select(told, zero, one).add_to(&mut lanes);
+                let untold = (begin..).zip(&lanes[..count]).filter(|(_, untold)| **untold != 0.0);
+                left.extend(untold.map(|(iw, _)| (n, iw)));
+            }
+        }
+        begin += L::COUNT;
+    }
+}
+
+const _: () = assert!(CHUNK.is_multiple_of(WIDTH));
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,21 @@
+//! sigma:cells: pairs sorted by their poles, whose moments tell the sums at every energy.
+//!
+//! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
+//! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
+//! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
+//! number of energies ([`crate::cells`]). Other than real poles are summed as by cpu:paired.
+
+use gpp_kernels::kernel::Version;
+
+use super::paired;
+use crate::version::Cpu;
+
+/// What it is.
+pub static VERSION: Version = Version {
+    id: "sigma:cells",
+    change: "pairs sorted by pole: moments for all energies",
+    source: "docs/many-energies.md",
+};
+
+/// How a processor does it.
+pub static CPU: Cpu = Cpu { version: &VERSION, sorts: true, ..paired::CPU };
