@@ -201,7 +201,10 @@ impl<'a> Engine<'a> {
         self.run_batches(kernel, &batches, done)
     }
 
-    /// The same at some energies (0-based) only, whose sums it has; errors are those of [`Engine::run`].
+    /// The same at some energies (0-based) only, whose sums it has.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
     pub fn run_at(
         &mut self,
         energies: &[usize],
@@ -212,19 +215,14 @@ impl<'a> Engine<'a> {
         self.run_batches(kernel, &batches, done)
     }
 
-    fn run_batches(
-        &mut self,
-        kernel: Kernel,
-        batches: &[Batch],
-        done: Done,
-    ) -> Result<Calculation> {
-        groups::require_whole(self.slabs, kernel, batches)?;
+    fn run_batches(&mut self, kernel: Kernel, of: &[Batch], done: Done) -> Result<Calculation> {
+        groups::require_whole(self.slabs, kernel, of)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
         self.locks.take(self.slabs, &self.workers);
         self.ranks.barrier();
         let begin = Instant::now();
-        let own = self.sum((kernel, batches), &numbers, done, begin)?;
+        let own = self.sum((kernel, of), &numbers, done, begin)?;
         let all = reports::gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
@@ -246,7 +244,7 @@ impl<'a> Engine<'a> {
             [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
-        let nw = batches.iter().map(Batch::nw).sum();
+        let nw = of.iter().map(Batch::nw).sum();
         let sums = total::of(slabs.iter().map(|(_, sums)| sums), nw);
         let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
         Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
