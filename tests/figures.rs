@@ -5,6 +5,8 @@ mod common;
 use common::repository;
 use gpp::figures::archive::Archive;
 use gpp::figures::{Difference, fill, fill_all};
+use gpp::record;
+use gpp::record::run::Run;
 
 fn archive() -> Archive {
     Archive::open(&repository("")).unwrap()
@@ -23,6 +25,39 @@ fn texts_have_the_archive_s_figures() {
         .flat_map(|f| f.differences.iter().map(move |found| format!("{}:{found}", f.file)))
         .collect();
     assert!(differing.is_empty(), "`gpp figures` corrects:\n{}", differing.join("\n"));
+}
+
+/// What a processor takes for many energies, in the folder that the text names.
+#[test]
+fn many_energies_take_what_is_archived() {
+    let folder = "data/runs/cpu-2026-11-22-2";
+    let text = std::fs::read_to_string(repository("docs/many-energies.md")).unwrap();
+    assert!(text.contains(folder));
+    let run =
+        |nw: u32| -> Run { record::read(&repository(&format!("{folder}/run-{nw}.json"))).unwrap() };
+    let seconds = |run: &Run, id: &str| {
+        run.results.iter().find(|of| of.version == id).map(|of| of.times.median)
+    };
+    let three = |seconds: f64| format!("{seconds:.*}", if seconds < 10.0 { 2 } else { 1 });
+    let two = seconds(&run(2), "cpu:paired").unwrap();
+    for nw in [2, 6, 64, 501] {
+        let run = run(nw);
+        assert_eq!(run.system.nw(), nw as usize);
+        let cells = seconds(&run, "sigma:cells").unwrap();
+        let last = run.results.iter().find(|of| of.version == "sigma:cells").unwrap();
+        let row = format!(
+            "| {nw} | {} | {} | {:.1} | {:.1e} |",
+            seconds(&run, "cpu:paired").map_or(String::new(), three),
+            three(cells),
+            cells / two,
+            last.verification.max_rel_error.unwrap()
+        );
+        assert!(text.contains(&row.replace("|  |", "| |")), "{row}");
+    }
+    let readme = std::fs::read_to_string(repository("README.md")).unwrap();
+    let most = seconds(&run(501), "sigma:cells").unwrap();
+    let said = format!("501 on two cores in {most:.0} s where two take {two:.1} s");
+    assert!(readme.contains(&said), "{said}");
 }
 
 #[test]

@@ -10,6 +10,14 @@ pub const MAIN: &str = "paper,past";
 /// Those that show what a processor can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
+/// The fastest version on a back end, of a problem of many energies or of few.
+pub const fn fastest(back_end: BackEnd, many: bool) -> &'static str {
+    match back_end {
+        BackEnd::Cpu if many => "sigma:best",
+        _ => "best",
+    }
+}
+
 /// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
 /// with commas between them name, each once, in the order named; the best are those on this back end,
 /// `all` what it runs, what is made for it first.

@@ -7,7 +7,7 @@ use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::BackEnd;
-use crate::catalogue::names::{MAIN, ON_PROCESSOR, versions};
+use crate::catalogue::names::{MAIN, ON_PROCESSOR, fastest, versions};
 use crate::devices::Device;
 use crate::engine::checkpoint;
 use crate::error::Error;
@@ -152,15 +152,7 @@ fn default_names(args: &RunArgs, back_end: BackEnd) -> &'static str {
     match back_end {
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if names_nothing => ON_PROCESSOR,
-        BackEnd::Cpu => fastest(args, back_end),
-    }
-}
-
-/// The fastest version on a problem of as many energies as are asked for.
-pub fn fastest(args: &RunArgs, back_end: BackEnd) -> &'static str {
-    match back_end {
-        BackEnd::Cpu if args.problem.energies.are_many() => "sigma:best",
-        _ => "best",
+        BackEnd::Cpu => fastest(back_end, args.problem.energies.are_many()),
     }
 }
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::slice::from_ref;
 
 use super::args::SigmaArgs;
-use super::run::{exit_code, fastest, measured};
+use super::run::{exit_code, measured};
 use crate::analysis::sigma::Sigma;
 use crate::catalogue::BackEnd;
-use crate::catalogue::names::single;
+use crate::catalogue::names::{fastest, single};
 use crate::error::{Error, Result};
 use crate::process::output::{self, print, replace};
 use crate::ranks::Ranks;
@@ -26,9 +26,9 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         None => {
             args.version()
                 .map_or(Ok(()), |name| single("--version", name, BackEnd::Gpu).map(drop))?;
-            let asked = args.run();
-            let default = |back_end| fastest(&asked, back_end);
-            let run = measured(&asked, default, ranks, move |output, run| {
+            let many = args.problem.energies.are_many();
+            let default = |back_end| fastest(back_end, many);
+            let run = measured(&args.run(), default, ranks, move |output, run| {
                 let sigma = of(run, None, &run.system.name)?;
                 let shown = output.show(run, |to, _| render::text(to, &sigma, terminal()));
                 // What cannot be printed does not keep files from being written.

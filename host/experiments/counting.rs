@@ -34,9 +34,11 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     let slabs = problem.into();
     let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;
     let all = (slabs.frame(), first.view());
-    // Of sorted pairs a sample would have others next to each other.
-    let sorts = matches!(kernel, Kernel::Cpu(cpu) if cpu.sorts(slabs.frame().poles()));
-    let sample = if sorts { None } else { sampled(slabs.frame(), first.view())? };
+    let sorts = matches!(kernel, Kernel::Cpu(cpu) if cpu.sorts(all.0.poles()));
+    if sorts {
+        return Ok(per_term(of_sorted(kernel, all.0, all.1), terms(all.0, all.1)));
+    }
+    let sample = sampled(all.0, all.1)?;
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let terms = terms(frame, slab);
     let mut counts = Counts::default();
@@ -46,8 +48,13 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
             Kernel::Cpu(cpu) => of_cpu(cpu, frame, batch, slab)?,
         });
     }
+    Ok(per_term(counts, terms))
+}
+
+/// So many operations of so many terms.
+fn per_term(counts: Counts, terms: u64) -> PerTerm {
     let per_term = |count: u64| count as f64 / terms as f64;
-    Ok(PerTerm {
+    PerTerm {
         add: per_term(counts.add),
         mul: per_term(counts.mul),
         fma: per_term(counts.fma),
@@ -56,7 +63,14 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
         sqrt: per_term(counts.sqrt),
         compare: per_term(counts.compare),
         terms,
-    })
+    }
+}
+
+/// Operations on sorted pairs: of a slab as it is, since a sample's pairs would have others beside them.
+fn of_sorted(kernel: Kernel, frame: &Frame, slab: SlabView) -> Counts {
+    let (sorted, chunks) = (vectors::Sorted::of(frame, slab), vectors::chunks(frame));
+    let of_batch = |batch: &Batch| cells::count(&sorted.task((frame, batch), &chunks, slab));
+    frame.batches_for(kernel).iter().map(of_batch).fold(Counts::default(), Counts::plus)
 }
 
 /// Terms of a slab.
@@ -99,11 +113,6 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
 
 /// Operations of a version for processors on a slab, at a batch of energies.
 fn of_cpu(version: &Cpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
-    if version.sorts(problem.poles()) {
-        let sorted = vectors::Sorted::of(problem, slab);
-        let chunks = vectors::chunks(problem);
-        return Ok(cells::count(&sorted.task((problem, batch), &chunks, slab)));
-    }
     let (order, plan) = (problem.order(), batch.plan());
     let Needs { relaid, plan: follows } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));

@@ -114,7 +114,7 @@ pub struct Task<'a> {
 
 /// Parts of the pairs that a chunk of bands is summed with.
 #[derive(Clone, Copy, Debug)]
-pub struct Share {
+struct Share {
     chunk: usize,
     share: usize,
 }
@@ -177,10 +177,9 @@ impl Task<'_> {
     }
 }
 
-/// The body of all this in the vectors of a level.
-pub struct Sorted;
+/// The sums of a share in the vectors of a level.
+struct Sorted;
 
-/// A share's sums.
 impl<'a> Levelled<(&'a Task<'a>, Share, &'a mut [Compensated])> for Sorted {
     #[inline(always)]
     fn run<L: Lanes>(

@@ -27,6 +27,9 @@ pub const MOMENTS: usize = 7;
 /// The least `|s|` at which they tell enough.
 pub const LEAST: f64 = 100.0;
 
+/// The largest `|s|`, whose third power is a number.
+const MOST: f64 = 1e100;
+
 /// Room for the rounding of what is compared.
 const ROOM: f64 = 1e-12;
 
@@ -98,7 +101,8 @@ impl<L: Lanes> Cell<L> {
     /// Whether moments tell the sums of `1/(w − ω̃)`.
     #[inline(always)]
     fn is_told(&self, w: L) -> L::Mask {
-        self.splat(LEAST * self.half).le(w.sub(self.splat(self.mid)).abs())
+        let away = w.sub(self.splat(self.mid)).abs();
+        L::and(self.splat(LEAST * self.half).le(away), away.le(self.splat(MOST * self.half)))
     }
 
     /// Of an occupied band or an empty one.
@@ -160,6 +164,14 @@ impl<L: Lanes> Cell<L> {
     }
 }
 
+/// The numbers of a vector, and zeros.
+#[inline(always)]
+fn numbers<L: Lanes>(lanes: L) -> [f64; WIDTH] {
+    let mut numbers = [0.0; WIDTH];
+    lanes.add_to(&mut numbers);
+    numbers
+}
+
 /// Adds what the moments of a part give at each energy (padded to whole vectors) to its sums, and lists the
 /// bands and energies at which they do not tell it.
 #[inline(always)]
@@ -215,22 +227,17 @@ pub(super) fn at_energies<L: Lanes>(
             }
         }
         let count = L::COUNT.min(nw - begin);
-        let mut lanes = [0.0; WIDTH];
         for (value, lane) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-            lanes = [0.0; WIDTH];
-            lane.add_to(&mut lanes);
+            let lanes = numbers(lane);
             for (iw, &sum) in (begin..).zip(&lanes[..count]) {
                 sums[iw * VALUES + value].add(sum);
             }
         }
-        lanes.fill(0.0);
-        untold.add_to(&mut lanes);
-        if lanes[..count].iter().any(|&count| count != 0.0) {
+        if numbers(untold)[..count].iter().any(|&count| count != 0.0) {
             for n in bands.clone() {
                 let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
                 let Ways { told, .. } = cell.ways(w, task.occ[n] != 0.0);
-                lanes.fill(0.0);
-                L::select(told, zero, one).add_to(&mut lanes);
+                let lanes = numbers(L::select(told, zero, one));
                 let untold = (begin..).zip(&lanes[..count]).filter(|(_, untold)| **untold != 0.0);
                 left.extend(untold.map(|(iw, _)| (n, iw)));
             }

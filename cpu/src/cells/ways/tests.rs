@@ -91,3 +91,17 @@ fn a_way_is_that_of_every_pole_of_the_cell() {
     }
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
+
+#[test]
+fn what_no_number_holds_is_not_told() {
+    let cell = cell(1e-6, 1e-6 * (1.0 + 1.0 / 32.0));
+    for (w, is_told) in [(1e3, true), (1e90, true), (-1e90, true), (1e100, false), (-1e150, false)]
+    {
+        for occupied in [false, true] {
+            assert_eq!(cell.ways(cell.splat(w), occupied).told, is_told, "{w:e}");
+        }
+        if is_told {
+            assert!(relative(&cell, w, 1e-6).abs() <= 4e-15, "{w:e}");
+        }
+    }
+}
