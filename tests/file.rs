@@ -5,22 +5,16 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{FIXTURES, Kind, Make, QUIET, fixture, fixture_path, make};
+use common::{FIXTURES, Kind, Make, QUIET, alone, fixture, fixture_path, make};
 use gpp::Error;
 use gpp::problem::file::{read, write, write_with_subrecords};
 use gpp::problem::{Problem, synthesis, systems};
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
 
-/// Tells how much memory a read took at most. One test at a time: see [`alone`].
+/// Tells how much memory a read took at most. One test at a time: see [`common::alone`].
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
-
-/// Tests that measure memory, and those beside them, take turns.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    LOCK.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 fn same(a: &Problem, b: &Problem) {
     assert_eq!(a.bands(), b.bands());

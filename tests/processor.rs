@@ -4,7 +4,7 @@
 mod common;
 
 use common::families::{FAMILIES, family};
-use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
+use common::{FIXTURES, HARD, Kind, Make, QUIET, alone, assorted, fixture, hard_path, make};
 use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
@@ -21,7 +21,7 @@ use gpp_cpu::relaid::Relaid;
 use gpp_cpu::version::Cpu;
 use peak_alloc::PeakAlloc;
 
-/// Tells how much memory was taken at most.
+/// Tells how much memory was taken at most. One test at a time: see [`common::alone`].
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
@@ -44,6 +44,7 @@ fn hard() -> impl Iterator<Item = Problem> {
 
 #[test]
 fn each_level_passes_and_threads_change_no_bit() {
+    let _turn = alone();
     let made = assorted().into_iter().step_by(5).map(make);
     let hosts: Vec<(Host, Vec<Host>)> = Level::available()
         .into_iter()
@@ -79,6 +80,7 @@ const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 
 #[test]
 fn errors_are_no_larger_than_those_of_v3() {
+    let _turn = alone();
     let v3 = catalogue::find("v3").unwrap().kernel;
     let host = Host::new();
     for problem in FIXTURES.map(fixture).into_iter().chain(hard()) {
@@ -101,6 +103,7 @@ fn errors_are_no_larger_than_those_of_v3() {
 
 #[test]
 fn counts_are_the_same_however_often_and_rise_with_terms() {
+    let _turn = alone();
     let of = |ngpown| Make { nbands: 19, ngpown, ncouls: 70, nw: 2, kind: Kind::Real, seed: 4 };
     let [small, large] = [16, 48].map(|ngpown| make(of(ngpown)));
     for (listed, cpu) in versions() {
@@ -117,6 +120,7 @@ fn counts_are_the_same_however_often_and_rise_with_terms() {
 /// One re-layout of aqsn is there at a time, whatever follows whatever; of the rest little.
 #[test]
 fn there_is_one_other_layout_at_a_time() {
+    let _turn = alone();
     let made = Make { nbands: 700, ngpown: 3, ncouls: 900, nw: 2, kind: Kind::Mixed, seed: 5 };
     let problem = make(made);
     assert!(!problem.order().is_kept());

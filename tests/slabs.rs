@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use common::{FIXTURES, HARD, Kind, Make, QUIET, fixture_path, hard_path, make};
+use common::{FIXTURES, HARD, Kind, Make, QUIET, alone, fixture_path, hard_path, make};
 use gpp::error::{DataError, Error};
 use gpp::problem::file::{Input, write_with_subrecords};
 use gpp::problem::memory::Of;
@@ -15,15 +15,9 @@ use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, systems};
 use num_complex::Complex64;
 use peak_alloc::PeakAlloc;
 
-/// Tells how much memory a source took at most. One test at a time: see [`alone`].
+/// Tells how much memory a source took at most. One test at a time: see [`common::alone`].
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
-
-/// Tests that measure memory, and those beside them, take turns.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    LOCK.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// What a call returns, and the bytes that it took at most.
 fn peak<T>(call: impl FnOnce() -> T) -> (T, usize) {

@@ -6,6 +6,7 @@ pub mod resuming;
 pub mod stand_in;
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::error::DataError;
 use gpp::problem::{Bands, Header, Matrices, Origin, Problem, Slab};
@@ -15,6 +16,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub const QUIET: Progress = Progress { shown: false };
+
+/// Tests that measure memory, and those beside them in one binary, take turns.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub const FIXTURES: [&str; 4] = ["plain", "edge", "poles", "three-energies"];
 
