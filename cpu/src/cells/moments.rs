@@ -10,40 +10,66 @@ pub type Moments = [[[f64; CHUNK]; 2]; MOMENTS];
 /// Pairs whose factors stay at hand.
 const BLOCK: usize = 16;
 
-/// What of a pair all bands have in common.
-#[derive(Clone, Copy)]
+/// What of the pairs of a block all bands have in common.
 struct Factors {
-    ig: usize,
-    igp: usize,
-    /// `vcoul·½·ω̃·eps`.
-    weight: [f64; 2],
-    /// `T_k(t)`.
-    polynomials: [f64; MOMENTS],
+    ig: [usize; BLOCK],
+    igp: [usize; BLOCK],
+    /// Real and imaginary part of `vcoul·½·ω̃·eps`.
+    weight: [[f64; BLOCK]; 2],
+    /// `T_k(t)` for k from 1 on.
+    polynomials: [[f64; BLOCK]; MOMENTS - 1],
+}
+
+/// What the factors of a block are made of.
+struct Gathered {
+    vcoul: [f64; BLOCK],
+    wtilde: [f64; BLOCK],
+    eps: [[f64; BLOCK]; 2],
 }
 
 impl Factors {
-    const NONE: Factors = Factors { ig: 0, igp: 0, weight: [0.0; 2], polynomials: [0.0; MOMENTS] };
+    const NONE: Factors = Factors {
+        ig: [0; BLOCK],
+        igp: [0; BLOCK],
+        weight: [[0.0; BLOCK]; 2],
+        polynomials: [[0.0; BLOCK]; MOMENTS - 1],
+    };
 
-    /// Those of a block: one by one, which is little beside the bands.
+    /// Takes the pairs of a block apart: one by one, since they stand next to each other.
     #[inline(never)]
-    fn fill(factors: &mut [Factors; BLOCK], task: &Task, block: &[Pole], mid: f64, scale: f64) {
-        for (factors, &pole) in factors.iter_mut().zip(block) {
-            *factors = Factors::of(task, pole, mid, scale);
+    fn gather(&mut self, task: &Task, block: &[Pole]) -> Gathered {
+        let mut of =
+            Gathered { vcoul: [0.0; BLOCK], wtilde: [0.0; BLOCK], eps: [[0.0; BLOCK]; 2] };
+        for (at, pole) in block.iter().enumerate().take(BLOCK) {
+            let (ig, igp) = (pole.ig as usize, pole.igp as usize);
+            (self.ig[at], self.igp[at]) = (ig, igp);
+            (of.vcoul[at], of.wtilde[at]) = (task.vcoul_loc[igp], pole.wtilde);
+            (of.eps[0][at], of.eps[1][at]) = (pole.eps.re, pole.eps.im);
         }
+        of
     }
 
-    fn of(task: &Task, pole: Pole, mid: f64, scale: f64) -> Factors {
-        let (ig, igp) = (pole.ig as usize, pole.igp as usize);
-        let weight = 0.5 * task.vcoul_loc[igp] * pole.wtilde;
-        let t = (pole.wtilde - mid) * scale;
-        let mut polynomials = [1.0; MOMENTS];
-        polynomials[1] = t;
-        let mut k = 2;
-        while k < MOMENTS {
-            polynomials[k] = 2.0 * t * polynomials[k - 1] - polynomials[k - 2];
-            k += 1;
+    #[inline(always)]
+    fn fill<L: Lanes>(&mut self, token: L::Token, of: &Gathered, mid: f64, scale: f64) {
+        let (half, one) = (L::splat(token, 0.5), L::splat(token, 1.0));
+        let (mid, scale) = (L::splat(token, mid), L::splat(token, scale));
+        let mut at = 0;
+        while at < BLOCK {
+            let wtilde = L::load(token, &of.wtilde[at..]);
+            let weight = half.mul(L::load(token, &of.vcoul[at..])).mul(wtilde);
+            weight.mul(L::load(token, &of.eps[0][at..])).store(&mut self.weight[0][at..]);
+            weight.mul(L::load(token, &of.eps[1][at..])).store(&mut self.weight[1][at..]);
+            let t = wtilde.sub(mid).mul(scale);
+            let twice = t.add(t);
+            let (mut before, mut now) = (one, t);
+            let mut k = 0;
+            while k < MOMENTS - 1 {
+                now.store(&mut self.polynomials[k][at..]);
+                (before, now) = (now, twice.mul_add(now, before.neg()));
+                k += 1;
+            }
+            at += L::COUNT;
         }
-        Factors { ig, igp, weight: [weight * pole.eps.re, weight * pole.eps.im], polynomials }
     }
 }
 
@@ -60,12 +86,12 @@ pub fn of_part<L: Lanes>(token: L::Token, task: &Task, part: &Part, chunk: usize
     let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
     let (mid, scale) = (0.5 * (part.low + part.high), 2.0 / (part.high - part.low));
     let poles = &task.poles[part.begin..part.end];
-    let mut factors = [Factors::NONE; BLOCK];
+    let mut factors = Factors::NONE;
     let mut begin = 0;
     while begin < poles.len() {
         let block = &poles[begin..poles.len().min(begin + BLOCK)];
-        Factors::fill(&mut factors, task, block, mid, scale);
-        let factors = &factors[..block.len()];
+        let gathered = factors.gather(task, block);
+        factors.fill::<L>(token, &gathered, mid, scale);
         // Rows follow each other in no order that the processor could foresee.
         for pole in poles[begin + block.len()..].iter().take(BLOCK) {
             task.aqsn.fetch(chunk, pole.ig as usize);
@@ -74,17 +100,21 @@ pub fn of_part<L: Lanes>(token: L::Token, task: &Task, part: &Part, chunk: usize
         let mut lane = 0;
         while lane < CHUNK {
             let mut sums = array!(MOMENTS, _k => ComplexLanes::<L>::zero(token));
-            for of in factors {
-                let (aqsn, aqsm) = (task.aqsn.row(chunk, of.ig), task.aqsm.row(chunk, of.igp));
+            let mut at = 0;
+            while at < block.len() {
+                let aqsn = task.aqsn.row(chunk, factors.ig[at]);
+                let aqsm = task.aqsm.row(chunk, factors.igp[at]);
                 let m = load::<L>(token, aqsm, lane).conj_mul(load(token, aqsn, lane));
-                let [re, im] = of.weight;
-                let u = ComplexLanes::new(L::splat(token, re), L::splat(token, im)).mul(m);
+                let re = L::splat(token, factors.weight[0][at]);
+                let u = ComplexLanes::new(re, L::splat(token, factors.weight[1][at])).mul(m);
                 sums[0] = sums[0].add(u);
                 let mut k = 1;
                 while k < MOMENTS {
-                    sums[k] = sums[k].add_scaled(u, L::splat(token, of.polynomials[k]));
+                    let polynomial = L::splat(token, factors.polynomials[k - 1][at]);
+                    sums[k] = sums[k].add_scaled(u, polynomial);
                     k += 1;
                 }
+                at += 1;
             }
             for (sum, [re, im]) in sums.into_iter().zip(&mut moments) {
                 sum.re.add_to(&mut re[lane..]);

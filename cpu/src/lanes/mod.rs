@@ -45,6 +45,8 @@ pub trait Lanes: Copy {
     fn load(token: Self::Token, from: &[f64]) -> Self;
     /// The first complex numbers of a slice, real and imaginary parts apart.
     fn load_complex(token: Self::Token, from: &[Complex64]) -> (Self, Self);
+    /// Puts them into the first numbers of a slice.
+    fn store(self, to: &mut [f64]);
     /// Adds each to the first numbers of a slice.
     fn add_to(self, to: &mut [f64]);
     /// Bit `i` for number `i`.

@@ -32,6 +32,11 @@ impl<R: Real + Into<f64>> Lanes for Single<R> {
     }
 
     #[inline(always)]
+    fn store(self, to: &mut [f64]) {
+        to[0] = self.0.into();
+    }
+
+    #[inline(always)]
     fn add_to(self, to: &mut [f64]) {
         to[0] = (R::of(to[0]) + self.0).into();
     }

@@ -54,6 +54,11 @@ impl<S: Simd> Lanes for Vector<S> {
     }
 
     #[inline(always)]
+    fn store(self, to: &mut [f64]) {
+        self.0.store_slice(&mut to[..Self::COUNT]);
+    }
+
+    #[inline(always)]
     fn add_to(self, to: &mut [f64]) {
         let to = &mut to[..Self::COUNT];
         let sum = S::f64s::from_slice(self.0.token(), to) + self.0;
