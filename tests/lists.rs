@@ -9,13 +9,14 @@ use gpp::catalogue::{self, BackEnd, best, tuned};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::profile::ncu::profiled;
+use gpp::kernels::extents::Extents;
 use gpp::kernels::grid::{Collapsed, Thread};
 use gpp::kernels::intrinsics::WARP;
-use gpp::kernels::kernel::{Extents, Kernel, Loops};
+use gpp::kernels::kernel::{Energies, Kernel, Loops};
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
-use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, TALK};
+use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
 use gpp::kernels::{ceilings, reduction};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
@@ -29,7 +30,7 @@ fn lists_are_complete_and_without_duplicates() {
     let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
     assert_eq!(ids.len(), ALL.len());
     assert_eq!(symbols.len(), entries().count());
-    assert_eq!(ALL.len(), [PAPER, PAST, BLOG, TALK].concat().len());
+    assert_eq!(ALL.len(), [PAPER, PAST, BLOG, TALK, SIGMA].concat().len());
     for version in ALL {
         let what = version.version;
         assert!(!what.change.is_empty() && !what.source.is_empty());
@@ -51,7 +52,11 @@ fn lists_are_complete_and_without_duplicates() {
         assert!(kernel.threads <= 512);
         for nw in 1..=3 {
             let entry = kernel.entry(nw).unwrap();
-            assert_eq!(kernel.launches(nw).len() * entry.energies as usize, nw, "{}", entry.symbol);
+            let summed = match kernel.energies {
+                Energies::UpTo(most) if most == entry.energies => nw.min(most as usize),
+                _ => entry.energies as usize,
+            };
+            assert_eq!(kernel.launches(nw).len() * summed, nw, "{}", entry.symbol);
         }
         for entry in kernel.entries {
             let (version, of, found) = versions::find(entry.symbol).unwrap();
@@ -81,7 +86,8 @@ fn slots_and_groups() {
         let Loops::Tiled(shape) = kernel.loops else { continue };
         for (ngpown, ncouls, odd_of_each) in [(1, 1, 0), (53, 70, 3), (96, 64, 40), (97, 65, 1)] {
             let odd_begins: Vec<u32> = (0..=ngpown).map(|igp| igp * odd_of_each).collect();
-            let extents = Extents { nbands: 9, ngpown, ncouls, nw: 2, odd_begins: &odd_begins };
+            let extents =
+                Extents { nbands: 9, ngpown, ncouls, nw: 2, odd_begins: &odd_begins, parts: 0 };
             assert_eq!(kernel.exceeded(&extents), None);
             let grid = kernel.grid(&extents);
             assert_eq!(grid.groups, ngpown.div_ceil(shape.igp()));
@@ -111,7 +117,7 @@ fn extents_that_wrap_are_found() {
             _ => 1 << 13,
         };
         let ngpown = (1 << 31) / (blocks / 2);
-        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[] };
+        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[], parts: 0 };
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());

@@ -5,6 +5,7 @@ mod common;
 use std::borrow::Cow;
 
 use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
+use gpp::kernels::cells::BANDS;
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::problem::layout::{BandArrays, aqsm_local, energies};
@@ -98,7 +99,7 @@ fn layouts_hold_what_memory_says() {
         for igp in [0..ngpown, 0..1, ngpown / 2..ngpown] {
             let slab = problem.slab().part(igp.clone());
             let extents = Extents { ngpown: igp.len(), ..whole };
-            for layout in [Layout::Original, Layout::Swapped, Layout::Planned] {
+            for layout in [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells] {
                 let aqsm = aqsm_local(slab, plan.bands(), layout);
                 let of_bands = BandArrays::of(problem.frame().bands(), plan.bands(), layout);
                 let wx = energies(problem.frame().bands(), batch, layout);
@@ -110,12 +111,14 @@ fn layouts_hold_what_memory_says() {
                     extents.bytes_beside(Of::Slab, layout, keeps),
                     own(varies, size_of_val(&aqsm[..]))
                 );
-                assert_eq!(is_owned(of_bands.aqsn()), layout == Layout::Planned && !keeps);
+                let reordered = layout == Layout::Planned && !keeps;
+                assert_eq!(is_owned(of_bands.aqsn()), reordered || layout == Layout::Cells);
+                let rows = nbands.next_multiple_of(BANDS as usize);
                 assert_eq!(
                     extents.bytes_beside(Of::Bands, layout, keeps),
                     own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.aqsn()[..]))
                         + own(varies, size_of_val(&wx[..]))
-                        + own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.occ()[..]))
+                        + own(reordered, size_of_val(&of_bands.occ()[..]))
                 );
                 // Each element where its layout has it.
                 for (place, n) in (0..nbands).enumerate() {
@@ -125,12 +128,13 @@ fn layouts_hold_what_memory_says() {
                             Layout::Original => place * slab.len() + igp,
                             Layout::Swapped => igp * nbands + place,
                             Layout::Planned => place * slab.len().next_multiple_of(48) + igp,
+                            Layout::Cells => igp * rows + place,
                         };
                         assert_eq!(aqsm[at], *element);
                     }
                     for (iw, w) in problem.frame().bands().energies(band).iter().enumerate() {
                         let at = match layout {
-                            Layout::Original => place * whole.nw + iw,
+                            Layout::Original | Layout::Cells => place * whole.nw + iw,
                             Layout::Swapped => iw * nbands + place,
                             Layout::Planned => place * 4 + iw,
                         };

@@ -1,9 +1,9 @@
 //! Journeys: lists of versions in the order in which they are told.
 
 use gpp_cpu::version::Cpu;
-use gpp_cpu::versions::{CPU, SIGMA};
+use gpp_cpu::versions::{CPU, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::kernel::Gpu;
-use gpp_kernels::versions::{BLOG, PAPER, PAST, TALK};
+use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
 
 use super::{Kernel, Listed, find};
@@ -150,10 +150,23 @@ pub static JOURNEYS: &[Journey] = &[
         }],
     },
     Journey {
+        id: "sigma-gpu",
+        title: "Any number of energies on a GPU",
+        source: "docs/many-energies.md",
+        list: List::Gpu(SIGMA),
+        baseline: "sigma:blocks",
+        continues: None,
+        best: &[Best {
+            back_end: BackEnd::Gpu,
+            version: "sigma:blocks",
+            condition: "the only one; it has not been timed on a GPU yet",
+        }],
+    },
+    Journey {
         id: "sigma",
         title: "Any number of energies",
         source: "docs/many-energies.md",
-        list: List::Cpu(SIGMA),
+        list: List::Cpu(SIGMA_ON_CPU),
         baseline: "sigma:cells",
         continues: Some("cpu"),
         best: &[Best {

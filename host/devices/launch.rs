@@ -1,11 +1,12 @@
 //! How a kernel runs on a slab: what emulator and GPU have to agree on.
 
-use gpp_kernels::kernel::{Entry, Exceeded, Extents, Gpu, Kernel};
+use gpp_kernels::extents::{Exceeded, Extents};
+use gpp_kernels::kernel::{Entry, Gpu, Kernel};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::{Batch, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Cells, Frame, OddPoles, SlabView};
 
 /// A kernel, its entry for so many energies, and the grid of each launch.
 pub struct Launch<'a> {
@@ -18,19 +19,21 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// Of the kernels of `gpu` at some energies, with the slab's odd poles for those where they follow a plan.
+    /// Of the kernels of `gpu` at some energies, with the slab's odd poles for those that follow a plan, and
+    /// its pairs for those that take them sorted.
     ///
     /// # Errors
     /// [`Error::Problem`] where an extent is too large for the kernel.
     ///
     /// # Panics
-    /// Where odd poles are needed and not given, and where the slab is of another problem.
+    /// Where odd poles or sorted pairs are needed and not given, and where the slab is of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,
         batch: &Batch,
         slab: SlabView,
         odd: Option<&OddPoles>,
+        cells: Option<&Cells>,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -51,6 +54,10 @@ impl<'a> Launch<'a> {
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,
             odd_begins,
+            parts: match kernel.layout {
+                Layout::Cells => cells.expect("the pairs are sorted").parts().len() as u32,
+                _ => 0,
+            },
         };
         let refused = |what| {
             let origin = format!("{} on {}", gpu.id(), problem.name());

@@ -7,9 +7,11 @@ use gpp_cpu::cells;
 use gpp_cpu::problem::Task;
 use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
+use gpp_kernels::emulator::{BlockBody, Body};
 use gpp_kernels::grid::Thread;
-use gpp_kernels::kernel::Gpu;
+use gpp_kernels::kernel::{Gpu, Loops};
 use gpp_kernels::layout::Layout;
+use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
 use crate::catalogue::Kernel;
@@ -17,7 +19,7 @@ use crate::devices::launch::Launch;
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Batch, Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
+use crate::problem::{Batch, Cells, Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
@@ -34,13 +36,17 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     let slabs = problem.into();
     let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;
     let all = (slabs.frame(), first.view());
-    let sorts = matches!(kernel, Kernel::Cpu(cpu) if cpu.sorts(all.0.poles()));
-    if sorts {
-        return Ok(per_term(of_sorted(kernel, all.0, all.1), terms(all.0, all.1)));
-    }
-    let sample = sampled(all.0, all.1)?;
+    // A sample's pairs would have others beside them once they are sorted.
+    let sorts = match kernel {
+        Kernel::Cpu(cpu) => cpu.sorts(all.0.poles()),
+        Kernel::Gpu(gpu) => gpu.kernel(all.0.poles()).loops == Loops::Cells,
+    };
+    let sample = if sorts { None } else { sampled(all.0, all.1)? };
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let terms = terms(frame, slab);
+    if let (Kernel::Cpu(_), true) = (kernel, sorts) {
+        return Ok(per_term(of_sorted(kernel, frame, slab), terms));
+    }
     let mut counts = Counts::default();
     for batch in &*frame.batches_for(kernel) {
         counts = counts.plus(match kernel {
@@ -66,7 +72,7 @@ fn per_term(counts: Counts, terms: u64) -> PerTerm {
     }
 }
 
-/// Operations on sorted pairs: of a slab as it is, since a sample's pairs would have others beside them.
+/// Operations of a version for processors on sorted pairs.
 fn of_sorted(kernel: Kernel, frame: &Frame, slab: SlabView) -> Counts {
     let (sorted, chunks) = (vectors::Sorted::of(frame, slab), vectors::chunks(frame));
     let of_batch = |batch: &Batch| cells::count(&sorted.task((frame, batch), &chunks, slab));
@@ -85,10 +91,18 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
     let (bands, order, plan) = (problem.bands(), problem.order(), batch.plan());
     let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
     let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
-    let Launch { kernel, entry, grid } = Launch::of(version, problem, batch, slab, odd.as_ref())?;
+    let cells = (layout == Layout::Cells).then(|| problem.cells(slab));
+    let Launch { kernel, entry, grid } =
+        Launch::of(version, problem, batch, slab, odd.as_ref(), cells.as_ref())?;
     let (of_bands, wx) = (&BandArrays::of(bands, order, layout), &energies(bands, batch, layout));
     let aqsm_local = &aqsm_local(slab, order, layout);
     let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
+    let counted = match entry.body {
+        Body::Thread { counted, .. } => counted,
+        Body::Block { counted, .. } => {
+            return Ok(of_blocks(laid, cells.as_ref().expect("made above"), counted));
+        }
+    };
     let arrays = laid.arrays(kernel, odd.as_ref());
     let (blocks, threads) = (grid.blocks(), grid.threads);
     let mut counts = Counts::default();
@@ -100,7 +114,7 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
                 for lane in 0..threads {
                     // SAFETY: the launch contract, as in the emulator.
                     unsafe {
-                        (entry.counted)(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
+                        counted(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
                     }
                 }
                 counted::take()
@@ -109,6 +123,27 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
         counts = counts.plus(launch);
     }
     Ok(counts)
+}
+
+/// Units of sorted pairs and bands that are counted at most.
+const MAX_UNITS: usize = 64;
+
+/// Operations of blocks on sorted pairs: of some units where there are many, each by a block of its own.
+fn of_blocks(laid: Laid, cells: &Cells, counted: BlockBody) -> Counts {
+    let mut partials = Vec::new();
+    let units = laid.cells(cells, &mut partials).get().units() as usize;
+    partials.resize(units * laid.batch.nw() * VALUES, 0.0);
+    let arguments = laid.cells(cells, &mut partials);
+    let every = units.div_ceil(MAX_UNITS).max(1);
+    let of_unit = |&unit: &usize| {
+        counted::take();
+        // SAFETY: the launch contract, as in the emulator; there is room for the sums of as many blocks.
+        unsafe { counted(arguments.get(), unit as u32, units as u32) };
+        counted::take()
+    };
+    let some: Vec<usize> = (every / 2..units).step_by(every).collect();
+    let counts = some.par_iter().map(of_unit).reduce(Counts::default, Counts::plus);
+    counts.scaled(units, some.len().max(1))
 }
 
 /// Operations of a version for processors on a slab, at a batch of energies.

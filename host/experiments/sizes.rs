@@ -1,7 +1,7 @@
 //! How many groups a slab has, where that is for the program to choose.
 
+use gpp_kernels::extents::Extents;
 use gpp_kernels::intrinsics::WARP;
-use gpp_kernels::kernel::Extents;
 
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::Device;
@@ -46,6 +46,7 @@ impl Waves {
             ncouls: header.ncouls as u32,
             nw,
             odd_begins: &[],
+            parts: 0,
         };
         let of_multiprocessor = info.warps_per_sm.unwrap_or(0) * WARP / kernel.threads;
         let places = u64::from(of_multiprocessor) * u64::from(device.info().multiprocessors);

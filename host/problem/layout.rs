@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use gpp_kernels::arrays::Arrays;
+use gpp_kernels::arguments::CellsArguments;
+use gpp_kernels::arrays::{Arrays, Limits};
+use gpp_kernels::cells::BANDS;
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Plan;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use super::memory::{AQSM_LOCAL, AQSN, Extents, OCC, WX};
-use super::{BandOrder, Bands, Batch, OddPoles, SlabView};
+use super::{BandOrder, Bands, Batch, Cells, OddPoles, SlabView};
 
 /// The arrays of a problem's bands in one layout, the same for all of its energies.
 #[derive(Clone, Debug)]
@@ -22,14 +25,21 @@ pub struct BandArrays<'a> {
 impl<'a> BandArrays<'a> {
     /// In `layout`; borrowed where that changes nothing.
     pub fn of(bands: &'a Bands, order: &BandOrder, layout: Layout) -> BandArrays<'a> {
-        if layout != Layout::Planned || order.is_kept() {
-            return BandArrays { aqsn: bands.aqsn().into(), occ: bands.occ().into() };
-        }
+        let original = BandArrays { aqsn: bands.aqsn().into(), occ: bands.occ().into() };
         let ncouls = bands.header().ncouls;
-        let aqsn = |n: usize| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        BandArrays {
-            aqsn: order.reordered(ncouls, aqsn).into(),
-            occ: order.reordered(1, |n| &bands.occ()[n..=n]).into(),
+        match layout {
+            Layout::Cells => {
+                let aqsn = bands_fastest(bands.aqsn().chunks_exact(ncouls).collect(), ncouls);
+                BandArrays { aqsn: aqsn.into(), ..original }
+            }
+            Layout::Planned if !order.is_kept() => {
+                let aqsn = |n: usize| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+                BandArrays {
+                    aqsn: order.reordered(ncouls, aqsn).into(),
+                    occ: order.reordered(1, |n| &bands.occ()[n..=n]).into(),
+                }
+            }
+            _ => original,
         }
     }
 
@@ -49,7 +59,7 @@ pub fn energies<'a>(bands: &Bands, batch: &'a Batch, layout: Layout) -> Cow<'a, 
     let extents = Extents { nw: batch.nw(), ..bands.extents() };
     let columns = || (0..extents.nbands).map(|n| batch.of_band(n));
     match layout {
-        Layout::Original => batch.wx().into(),
+        Layout::Original | Layout::Cells => batch.wx().into(),
         Layout::Swapped => transposed(columns(), extents.nw).into(),
         Layout::Planned => {
             let [padded, _] = WX.extents(extents, layout);
@@ -69,6 +79,7 @@ pub fn aqsm_local<'a>(
         (Layout::Original, Some(whole)) => whole.into(),
         (Layout::Original, None) => all.columns().collect::<Vec<_>>().concat().into(),
         (Layout::Swapped, _) => transposed(all.columns(), all.rows()).into(),
+        (Layout::Cells, _) => bands_fastest(all.columns().collect(), all.rows()).into(),
         (Layout::Planned, _) => {
             let extents = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
             let [padded, _] = AQSM_LOCAL.extents(extents, layout);
@@ -104,15 +115,7 @@ impl<'a> Laid<'a> {
         let (ngpown, nw) = (self.slab.len(), self.batch.nw());
         let extents = Extents { ngpown, nw, ..self.bands.extents() };
         let (BandArrays { aqsn, occ }, wx) = (self.of_bands, self.wx);
-        let sizes = [
-            (&AQSN, aqsn.len()),
-            (&AQSM_LOCAL, self.aqsm_local.len()),
-            (&WX, wx.len()),
-            (&OCC, occ.len()),
-        ];
-        for (array, length) in sizes {
-            assert_eq!(length as u64, array.elements(extents, kernel.layout), "{}", array.name);
-        }
+        self.check(extents, kernel.layout);
         let plan = match (kernel.layout, odd) {
             (Layout::Planned, Some(odd)) => {
                 assert!(odd.begins().len() == self.slab.len() + 1);
@@ -140,6 +143,69 @@ impl<'a> Laid<'a> {
     }
 }
 
+/// What kernels of the layout of cells are given, for threads to share, while what it points to is borrowed.
+pub struct SharedCells<'a> {
+    arguments: CellsArguments,
+    borrowed: PhantomData<&'a [Complex64]>,
+}
+
+// SAFETY: each block writes its own sums; the other pointers are only read through, and what they point to is
+// borrowed for `'a`.
+unsafe impl Sync for SharedCells<'_> {}
+
+impl SharedCells<'_> {
+    /// The arguments.
+    pub fn get(&self) -> &CellsArguments {
+        &self.arguments
+    }
+}
+
+impl<'a> Laid<'a> {
+    /// What kernels of the layout of cells are given, with the slab's pairs and room for the blocks' sums.
+    ///
+    /// # Panics
+    /// Where an array has not the size that the layout gives it.
+    pub fn cells(self, cells: &'a Cells, partials: &'a mut [f64]) -> SharedCells<'a> {
+        let (ngpown, nw) = (self.slab.len(), self.batch.nw());
+        let extents = Extents { ngpown, nw, ..self.bands.extents() };
+        let (BandArrays { aqsn, occ }, wx) = (self.of_bands, self.wx);
+        self.check(extents, Layout::Cells);
+        let Limits { limittwo, limitone, sexcut } = self.bands.limits();
+        let arguments = CellsArguments {
+            poles: cells.poles().as_ptr(),
+            parts: cells.parts().as_ptr(),
+            aqsn: aqsn.as_ptr(),
+            aqsm_local: self.aqsm_local.as_ptr(),
+            wx: wx.as_ptr(),
+            vcoul_loc: self.slab.vcoul_loc().as_ptr(),
+            occ: occ.as_ptr(),
+            partials: partials.as_mut_ptr(),
+            count: cells.parts().len() as u32,
+            nbands: extents.nbands as u32,
+            rows: extents.nbands.next_multiple_of(BANDS as usize) as u32,
+            nw: extents.nw as u32,
+            limittwo,
+            limitone,
+            sexcut,
+        };
+        SharedCells { arguments, borrowed: PhantomData }
+    }
+
+    /// Fails where an array has not the size that a layout gives it.
+    fn check(&self, extents: Extents, layout: Layout) {
+        let (BandArrays { aqsn, occ }, wx) = (self.of_bands, self.wx);
+        let sizes = [
+            (&AQSN, aqsn.len()),
+            (&AQSM_LOCAL, self.aqsm_local.len()),
+            (&WX, wx.len()),
+            (&OCC, occ.len()),
+        ];
+        for (array, length) in sizes {
+            assert_eq!(length as u64, array.elements(extents, layout), "{}", array.name);
+        }
+    }
+}
+
 /// The kernels' view of a slab's arrays for threads to share, while what it points to is borrowed.
 pub struct SharedArrays<'a> {
     arrays: Arrays,
@@ -154,6 +220,22 @@ impl SharedArrays<'_> {
     pub fn get(&self) -> &Arrays {
         &self.arrays
     }
+}
+
+/// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros behind the last
+/// band.
+fn bands_fastest(columns: Vec<&[Complex64]>, rows: usize) -> Vec<Complex64> {
+    /// Rows at a time, so that what is read next to each other is used before it is gone.
+    const TILE: usize = 32;
+    let padded = columns.len().next_multiple_of(BANDS as usize);
+    let mut all = vec![Complex64::ZERO; padded * rows];
+    all.par_chunks_mut(padded * TILE).enumerate().for_each(|(tile, out)| {
+        for (n, column) in columns.iter().enumerate() {
+            let own = &column[tile * TILE..rows.min((tile + 1) * TILE)];
+            own.iter().enumerate().for_each(|(row, value)| out[row * padded + n] = *value);
+        }
+    });
+    all
 }
 
 /// A matrix of `rows` rows given by its columns, transposed.

@@ -1,6 +1,7 @@
 //! The arrays that the kernels read, once and for all: what they are called, how large they are, what
 //! they belong to and how they depend on the layout. All that is said of memory follows from this list.
 
+use gpp_kernels::cells::BANDS;
 use gpp_kernels::layout::{Layout, Planned};
 
 use crate::error::{DataError, Error, Result};
@@ -20,6 +21,8 @@ pub struct Array {
     extents: fn(Extents) -> [usize; 2],
     /// The same in the planned layout.
     planned: fn(Extents) -> [usize; 2],
+    /// The same in the layout of cells.
+    cells: fn(Extents) -> [usize; 2],
 }
 
 /// What an array belongs to.
@@ -50,6 +53,7 @@ pub static WTILDE: Array = Array {
     varies: Varies::Never,
     extents: |e| [e.ncouls, e.ngpown],
     planned: |e| [e.ncouls, e.ngpown],
+    cells: |e| [e.ncouls, e.ngpown],
 };
 
 /// `δ − ε⁻¹`.
@@ -63,6 +67,7 @@ pub static AQSN: Array = Array {
     varies: Varies::WithOrder,
     extents: |e| [e.ncouls, e.nbands],
     planned: |e| [e.ncouls, e.nbands],
+    cells: |e| [rows(e), e.ncouls],
 };
 
 /// Matrix elements of G′.
@@ -73,6 +78,7 @@ pub static AQSM_LOCAL: Array = Array {
     varies: Varies::WithLayout,
     extents: |e| [e.ngpown, e.nbands],
     planned: |e| [e.ngpown.next_multiple_of(PADDED_IGP), e.nbands],
+    cells: |e| [rows(e), e.ngpown],
 };
 
 /// Energies.
@@ -83,6 +89,7 @@ pub static WX: Array = Array {
     varies: Varies::WithLayout,
     extents: |e| [e.nw, e.nbands],
     planned: |e| [e.nw.max(Planned::ENERGIES as usize), e.nbands],
+    cells: |e| [e.nw, e.nbands],
 };
 
 /// Coulomb interaction.
@@ -93,6 +100,7 @@ pub static VCOUL_LOC: Array = Array {
     varies: Varies::Never,
     extents: |e| [e.ngpown, 1],
     planned: |e| [e.ngpown, 1],
+    cells: |e| [e.ngpown, 1],
 };
 
 /// Occupations.
@@ -103,10 +111,16 @@ pub static OCC: Array = Array {
     varies: Varies::WithOrder,
     extents: |e| [e.nbands, 1],
     planned: |e| [e.nbands, 1],
+    cells: |e| [e.nbands, 1],
 };
 
 /// All of them.
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
+
+/// Bands that the layout of cells has room for.
+fn rows(e: Extents) -> usize {
+    e.nbands.next_multiple_of(BANDS as usize)
+}
 
 /// The planned layout's igp are a multiple of this.
 const PADDED_IGP: usize = Planned::rows(1) as usize;
@@ -137,6 +151,7 @@ impl Array {
         match layout {
             Layout::Original => (self.extents)(of),
             Layout::Planned => (self.planned)(of),
+            Layout::Cells => (self.cells)(of),
             Layout::Swapped if self.varies == Varies::WithLayout => {
                 let [first, second] = (self.extents)(of);
                 [second, first]
@@ -164,6 +179,7 @@ impl Array {
             (_, Varies::WithLayout) => true,
             (Layout::Planned, Varies::WithOrder) => !keeps_order,
             (Layout::Swapped, Varies::WithOrder) => false,
+            (Layout::Cells, Varies::WithOrder) => self.element > 8,
         }
     }
 
@@ -200,7 +216,7 @@ impl Extents {
     /// at a time.
     pub fn device_bytes(self, of: Of) -> u64 {
         let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
-        let layouts = [Layout::Original, Layout::Swapped, Layout::Planned];
+        let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
         let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(batch, layout));
         let arrays = ARRAYS
             .into_iter()

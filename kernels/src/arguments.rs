@@ -123,6 +123,40 @@ macro_rules! list {
             square: f64,
         }
     };
+    (cells: $then:ident $with:tt) => {
+        $crate::arguments::$then! { $with {
+            /// The pairs, those of a part next to each other.
+            poles: *const $crate::pairs::Pole,
+            /// The parts.
+            parts: *const $crate::pairs::Part,
+            /// Matrix elements of G, `(rows, ncouls)`, zeros behind the last band.
+            aqsn: *const num_complex::Complex64,
+            /// Matrix elements of G′, `(rows, ngpown)`, as those of G.
+            aqsm_local: *const num_complex::Complex64,
+            /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
+            wx: *const f64,
+            /// Coulomb interaction of each `igp`, `(ngpown)`.
+            vcoul_loc: *const f64,
+            /// Occupation of each band: 0, ½ or 1, `(nbands)`.
+            occ: *const f64,
+            /// The blocks' sums, `(blocks, values)`, the values of energy `iw` from `iw · VALUES` on.
+            partials: *mut f64,
+            /// How many parts.
+            count: u32,
+            /// Bands.
+            nbands: u32,
+            /// Bands that the arrays have room for, a multiple of [`BANDS`](crate::cells::BANDS).
+            rows: u32,
+            /// Energies.
+            nw: u32,
+            /// See [`Limits::limittwo`].
+            limittwo: f64,
+            /// See [`Limits::limitone`].
+            limitone: f64,
+            /// See [`Limits::sexcut`].
+            sexcut: f64,
+        } }
+    };
 }
 pub(crate) use list;
 
@@ -134,6 +168,11 @@ list! { paper: structure [
 list! { planned: structure [
     /// What kernels of the planned layout take: v9 and later.
     PlannedArguments
+] }
+
+list! { cells: structure [
+    /// What kernels of pairs sorted by their poles take: see [`crate::cells`].
+    CellsArguments
 ] }
 
 impl PaperArguments {

@@ -24,8 +24,11 @@
 //!    pairs are those for what the kernel takes the poles to be ([`crate::kernel::Kernel::poles`]), every
 //!    regular pole is such a one, `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`,
 //!    and `odd_blocks` is that of the grid.
-//! 7. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
+//! 7. **Pairs.** A kernel of [`crate::layout::Layout::Cells`] is given parts of its pairs, whose `ig` and
+//!    `igp` are in range and whose poles are within the bounds of their part, where it has any; in the
+//!    emulator any number of blocks may share them.
+//! 8. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
 //!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
 //!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.
-//! 8. **Kernels.** The kernel is one of [`crate::versions::ALL`], or such a one with another cap on its
+//! 9. **Kernels.** The kernel is one of [`crate::versions::ALL`], or such a one with another cap on its
 //!    registers: layout, loops and threads are those that its entries were written for.

@@ -45,6 +45,20 @@ impl Counts {
         }
     }
 
+    /// As many for `all` where these are for `some` of them, at least one.
+    pub fn scaled(self, all: usize, some: usize) -> Counts {
+        let times = |count: u64| count * all as u64 / some as u64;
+        Counts {
+            add: times(self.add),
+            mul: times(self.mul),
+            fma: times(self.fma),
+            div: times(self.div),
+            rcp: times(self.rcp),
+            sqrt: times(self.sqrt),
+            compare: times(self.compare),
+        }
+    }
+
     /// Floating-point operations: a fused one is two, a division, reciprocal or root is one.
     pub fn flops(self) -> u64 {
         self.add + self.mul + 2 * self.fma + self.div + self.rcp + self.sqrt
@@ -198,6 +212,10 @@ impl Num for Counted {
 impl Real for Counted {
     fn of(value: f64) -> Counted {
         Counted::plain(value)
+    }
+
+    fn value(self) -> f64 {
+        self.value
     }
 
     fn sqrt(self) -> Counted {

@@ -2,6 +2,7 @@
 
 use std::vec::Vec;
 
+use crate::arguments::CellsArguments;
 use crate::arrays::Arrays;
 use crate::grid::Thread;
 use crate::reduction::{self, THREADS};
@@ -16,6 +17,28 @@ pub type HostBody = unsafe fn(&Arrays, u32, Thread) -> ThreadValues;
 
 /// The same with its operations counted; the sums are dropped.
 pub type CountedBody = unsafe fn(&Arrays, u32, Thread);
+
+/// A block of a kernel whose threads work together: it stores its sums itself.
+pub type BlockBody = unsafe fn(&CellsArguments, u32, u32);
+
+/// The body of an entry on the host, and the same with its operations counted.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// Of a thread on its own.
+    Thread {
+        /// As it runs.
+        host: HostBody,
+        /// Counted.
+        counted: CountedBody,
+    },
+    /// Of a block: its arguments, its number and how many blocks there are.
+    Block {
+        /// As it runs.
+        host: BlockBody,
+        /// Counted; the sums it stores are of no use.
+        counted: BlockBody,
+    },
+}
 
 /// The values of `sums` in the order in which blocks store them.
 pub fn values<const NW: usize>(sums: &Sums<f64, NW>) -> ThreadValues {

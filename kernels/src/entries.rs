@@ -5,7 +5,41 @@
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
 /// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// `entries!(cells term: symbol)` is the one entry of [`crate::cells`].
 macro_rules! entries {
+    (cells $term:path: $symbol:ident) => {{
+        $crate::arguments::list! { cells: entry [
+            $symbol $crate::arguments::CellsArguments, |arguments| {
+                let team = $crate::cells::Block::calling();
+                let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
+                $crate::cells::block::<f64, _>(&arguments, &team, block, blocks, $term)
+            }
+        ] }
+
+        &[$crate::kernel::Entry {
+            energies: $crate::cells::HOLDS,
+            symbol: stringify!($symbol),
+            max_registers: None,
+            spills: $crate::kernel::Spills::OUTSIDE,
+            #[cfg(not(target_arch = "nvptx64"))]
+            body: $crate::emulator::Body::Block {
+                host: |arguments, block, blocks| {
+                    let team = $crate::cells::Emulated::empty();
+                    // SAFETY: the launch contract is `BlockBody`'s.
+                    unsafe { $crate::cells::block::<f64, _>(arguments, &team, block, blocks, $term) }
+                },
+                counted: |arguments, block, blocks| {
+                    let team = $crate::cells::Emulated::empty();
+                    // SAFETY: the launch contract is `BlockBody`'s.
+                    unsafe {
+                        $crate::cells::block::<$crate::counted::Counted, _>(
+                            arguments, &team, block, blocks, $term,
+                        );
+                    }
+                },
+            },
+        }]
+    }};
     (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
         const TILES: $crate::tiling::Shape = $shape;
 
@@ -40,14 +74,15 @@ macro_rules! entries {
             max_registers: $crate::entries::optional!($($registers)?),
             spills: $crate::entries::spills!($($spills)?),
             #[cfg(not(target_arch = "nvptx64"))]
-            host: |arrays, iw, thread| {
-                // SAFETY: the launch contract is `HostBody`'s.
-                $crate::emulator::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
-            },
-            #[cfg(not(target_arch = "nvptx64"))]
-            counted: |arrays, iw, thread| {
-                // SAFETY: the launch contract is `CountedBody`'s.
-                unsafe { $body::<$crate::counted::Counted, $nw>(arrays, iw, thread) };
+            body: $crate::emulator::Body::Thread {
+                host: |arrays, iw, thread| {
+                    // SAFETY: the launch contract is `HostBody`'s.
+                    $crate::emulator::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
+                },
+                counted: |arrays, iw, thread| {
+                    // SAFETY: the launch contract is `CountedBody`'s.
+                    unsafe { $body::<$crate::counted::Counted, $nw>(arrays, iw, thread) };
+                },
             },
         }),+]
     }};

@@ -2,15 +2,13 @@
 //! [`Version`]; *how* the GPU does it, in its [`Gpu`] and the [`Kernel`]s of that.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::emulator::{CountedBody, HostBody};
-use crate::grid;
-use crate::layout::{Layout, Planned};
-use crate::plan::{Plan, Poles};
+use crate::emulator::Body;
+use crate::layout::Layout;
+use crate::plan::Poles;
 pub use crate::spills::Spills;
-use crate::sums::VALUES;
 use crate::table::{EnergiesFrom, Table};
 use crate::tiles::Fraction;
-use crate::tiling::{Grid, Shape};
+use crate::tiling::Shape;
 
 /// A version: an idea.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -84,6 +82,8 @@ pub enum Loops {
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
     Tiled(Shape),
+    /// Parts of pairs sorted by their poles, bands in the threads of a block: see [`crate::cells`].
+    Cells,
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -93,6 +93,8 @@ pub enum Energies {
     Together,
     /// One launch for each energy.
     OneLaunchEach,
+    /// One launch, any number of energies up to this.
+    UpTo(u32),
 }
 
 impl Energies {
@@ -111,12 +113,9 @@ pub struct Entry {
     pub max_registers: Option<u32>,
     /// Spills that it may have.
     pub spills: Spills,
-    /// The same body on the host.
+    /// The same body on the host, and with its operations counted: see [`crate::counted`].
     #[cfg(not(target_arch = "nvptx64"))]
-    pub host: HostBody,
-    /// The same body on the host, with its operations counted: see [`crate::counted`].
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub counted: CountedBody,
+    pub body: Body,
 }
 
 /// A kernel: one source, an entry for each number of energies, and how these are launched.
@@ -143,34 +142,6 @@ pub struct Kernel {
     pub entries: &'static [Entry],
 }
 
-/// What the size of a grid depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extents<'a> {
-    /// Bands.
-    pub nbands: u32,
-    /// `igp` of the slab.
-    pub ngpown: u32,
-    /// `ig`.
-    pub ncouls: u32,
-    /// Energies.
-    pub nw: u32,
-    /// Where the odd pairs of each `igp` begin and the last ones end, as in
-    /// [`crate::plan::Plan::odd_begins`], of the poles that the kernel takes; unused by kernels
-    /// without a plan.
-    pub odd_begins: &'a [u32],
-}
-
-/// An extent that is too large for a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exceeded {
-    /// What there would be too many of.
-    pub what: &'static str,
-    /// How many there would be.
-    pub count: u64,
-    /// Fewer than this can be.
-    pub below: u64,
-}
-
 impl Kernel {
     /// A kernel of tiles, all energies together, without a cap on registers or counts.
     pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
@@ -192,6 +163,8 @@ impl Kernel {
         let energies = match self.energies {
             Energies::Together => nw as u32,
             Energies::OneLaunchEach => 1,
+            Energies::UpTo(most) if nw as u64 <= u64::from(most) => most,
+            Energies::UpTo(_) => return None,
         };
         self.entries.iter().find(|entry| entry.energies == energies)
     }
@@ -203,13 +176,14 @@ impl Kernel {
                 self.entries.iter().map(|entry| entry.energies as usize).max().unwrap_or(0)
             }
             Energies::OneLaunchEach => Energies::LAUNCHES,
+            Energies::UpTo(most) => most as usize,
         }
     }
 
     /// First energy of each launch for a problem of `nw` energies.
     pub fn launches(&self, nw: usize) -> core::ops::Range<u32> {
         match self.energies {
-            Energies::Together => 0..1,
+            Energies::Together | Energies::UpTo(_) => 0..1,
             Energies::OneLaunchEach => 0..nw as u32,
         }
     }
@@ -233,64 +207,5 @@ impl Kernel {
             Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
             _ => 0,
         }
-    }
-
-    /// The grid of each launch, for extents in which nothing is [`Kernel::exceeded`].
-    pub fn grid(&self, extents: &Extents) -> Grid {
-        let Extents { ngpown, ncouls, odd_begins, .. } = *extents;
-        match self.loops {
-            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
-            _ => Grid::ungrouped(grid::blocks(self.items(extents), self.threads), self.threads),
-        }
-    }
-
-    /// Iterations of the collapsed loops, or threads of the grid.
-    fn items(&self, extents: &Extents) -> u64 {
-        let Extents { nbands, ngpown, ncouls, odd_begins, .. } = *extents;
-        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
-        match self.loops {
-            Loops::Collapse3 => bands * igp * ig,
-            Loops::Collapse2 => igp * ig,
-            Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
-            Loops::Tiled(shape) => {
-                let Grid { groups, ig_blocks, odd_blocks, threads, .. } =
-                    shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
-                u64::from(groups)
-                    * (u64::from(ig_blocks) + u64::from(odd_blocks))
-                    * u64::from(threads)
-            }
-        }
-    }
-
-    /// The first extent that is too large for it, which the launch contract excludes: offsets, numbers
-    /// of iterations and numbers of threads are computed in 32 bits.
-    pub fn exceeded(&self, extents: &Extents) -> Option<Exceeded> {
-        let Extents { nbands, ngpown, ncouls, nw, .. } = *extents;
-        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
-        let (of_band, energies) = match self.layout {
-            Layout::Original | Layout::Swapped => (igp, u64::from(nw)),
-            Layout::Planned => {
-                (igp.next_multiple_of(u64::from(Planned::rows(1))), u64::from(Planned::ENERGIES))
-            }
-        };
-        // Collapsed over three loops a position is kept in digits, not as one number.
-        let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
-        let blocks = match self.loops {
-            Loops::Tiled(_) => items / u64::from(self.threads),
-            _ => u64::from(grid::MAX_BLOCKS),
-        };
-        let words = u64::from(Plan::words(ncouls)) * igp;
-        [
-            ("elements of wtilde", ig * igp),
-            ("elements of aqsn", ig * bands),
-            ("elements of aqsm_local", of_band * bands),
-            ("elements of wx", energies * bands),
-            ("words of the mask of odd poles", words),
-            ("iterations of the collapsed loops", items),
-            ("partial sums", blocks * u64::from(nw) * VALUES as u64),
-        ]
-        .into_iter()
-        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
-        .find(|extent| extent.count >= extent.below)
     }
 }

@@ -10,6 +10,8 @@ pub enum Layout {
     /// `wx(iw,n)`, `aqsm_local(igp,n)` padded ([`Planned`]), bands in the order of [`crate::plan`],
     /// whose arguments the entries take.
     Planned,
+    /// Pairs sorted by their poles, bands fastest: see [`crate::cells`].
+    Cells,
 }
 
 /// What offsets depend on.

@@ -42,6 +42,8 @@ pub mod sums;
 pub mod table;
 
 pub mod ceilings;
+pub mod cells;
+pub mod pairs;
 pub mod reduction;
 pub mod staging;
 pub mod tiles;
@@ -50,6 +52,7 @@ pub mod tiling;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
 mod entries;
+pub mod extents;
 pub mod kernel;
 pub mod spills;
 pub mod versions;

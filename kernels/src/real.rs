@@ -13,6 +13,9 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// The value read from memory or written in the source.
     fn of(value: f64) -> Self;
 
+    /// What it is as memory holds it.
+    fn value(self) -> f64;
+
     /// Square root.
     fn sqrt(self) -> Self;
     /// `|self|`, free like a change of sign.
@@ -46,6 +49,11 @@ impl Real for f64 {
     #[inline(always)]
     fn of(value: f64) -> Self {
         value
+    }
+
+    #[inline(always)]
+    fn value(self) -> f64 {
+        self
     }
 
     #[inline(always)]

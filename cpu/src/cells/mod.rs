@@ -18,12 +18,12 @@
 //! terms at every level.
 
 mod moments;
-mod pairs;
 mod singly;
 pub mod ways;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::counted::{self, Counted, Counts};
+use gpp_kernels::pairs::{Part, Pole};
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -34,7 +34,6 @@ use crate::lanes::{Lanes, Single, WIDTH};
 use crate::level::Level;
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
-pub use pairs::{PAIRS, Part, Pole};
 
 /// Bands of a chunk, a multiple of [`WIDTH`].
 pub const CHUNK: usize = 16;
@@ -173,7 +172,10 @@ impl Task<'_> {
             (pole.ig as usize) < self.aqsn.rows && (pole.igp as usize) < self.aqsm.rows
         };
         assert!(self.poles.par_iter().all(is_there), "pairs have rows");
-        assert!(self.parts.iter().all(|part| part.end <= self.poles.len()), "parts have pairs");
+        assert!(
+            self.parts.iter().all(|part| part.end as usize <= self.poles.len()),
+            "parts have pairs"
+        );
     }
 }
 
@@ -234,16 +236,7 @@ pub fn count(task: &Task) -> Counts {
     // From the middle, since the first chunk's bands may be like no others.
     let some: Vec<Share> = shares.iter().copied().skip(every / 2).step_by(every).collect();
     let counts = some.par_iter().map(of_share).reduce(Counts::default, Counts::plus);
-    let times = |count: u64| count * shares.len() as u64 / some.len().max(1) as u64;
-    Counts {
-        add: times(counts.add),
-        mul: times(counts.mul),
-        fma: times(counts.fma),
-        div: times(counts.div),
-        rcp: times(counts.rcp),
-        sqrt: times(counts.sqrt),
-        compare: times(counts.compare),
-    }
+    counts.scaled(shares.len(), some.len())
 }
 
 /// The sums of a slab, `(nw · VALUES)`, in the pool: for each energy as in [`gpp_kernels::sums::VALUES`].

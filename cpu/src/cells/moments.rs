@@ -1,7 +1,9 @@
 //! The moments of a part.
 
-use super::ways::MOMENTS;
-use super::{CHUNK, Part, Pole, Task};
+use gpp_kernels::cells::series::MOMENTS;
+use gpp_kernels::pairs::{Part, Pole};
+
+use super::{CHUNK, Task};
 use crate::lanes::{ComplexLanes, Lanes, array};
 
 /// Real and imaginary parts of each moment, for the bands of a chunk.
@@ -38,8 +40,7 @@ impl Factors {
     /// Takes the pairs of a block apart: one by one, since they stand next to each other.
     #[inline(never)]
     fn gather(&mut self, task: &Task, block: &[Pole]) -> Gathered {
-        let mut of =
-            Gathered { vcoul: [0.0; BLOCK], wtilde: [0.0; BLOCK], eps: [[0.0; BLOCK]; 2] };
+        let mut of = Gathered { vcoul: [0.0; BLOCK], wtilde: [0.0; BLOCK], eps: [[0.0; BLOCK]; 2] };
         for (at, pole) in block.iter().enumerate().take(BLOCK) {
             let (ig, igp) = (pole.ig as usize, pole.igp as usize);
             (self.ig[at], self.igp[at]) = (ig, igp);
@@ -85,7 +86,7 @@ fn load<L: Lanes>(token: L::Token, row: &[f64; 2 * CHUNK], lane: usize) -> Compl
 pub fn of_part<L: Lanes>(token: L::Token, task: &Task, part: &Part, chunk: usize) -> Moments {
     let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
     let (mid, scale) = (0.5 * (part.low + part.high), 2.0 / (part.high - part.low));
-    let poles = &task.poles[part.begin..part.end];
+    let poles = &task.poles[part.begin as usize..part.end as usize];
     let mut factors = Factors::NONE;
     let mut begin = 0;
     while begin < poles.len() {

@@ -1,9 +1,10 @@
 //! Pairs of a part one by one, by the definition: see [`gpp_kernels::formula`].
 
+use gpp_kernels::pairs::{Part, Pole};
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
-use super::{Part, Pole, Task};
+use super::Task;
 use crate::compensated::Compensated;
 use crate::definition::{Band, Definition, ROW, Row};
 use crate::lanes::Lanes;
@@ -43,7 +44,7 @@ pub fn add<L: Lanes>(
     left: &mut [(usize, usize)],
     sums: &mut [Compensated],
 ) {
-    let poles = &task.poles[part.begin..part.end];
+    let poles = &task.poles[part.begin as usize..part.end as usize];
     let definition = Definition::<L, false>::new(token, task.limits);
     left.sort_unstable();
     let (mut pairs, mut of_band) = (Pairs::default(), None);

@@ -1,6 +1,7 @@
 //! Sums of made pairs against the definition.
 
 use gpp_kernels::formula::{Pair, Term};
+use gpp_kernels::pairs::PAIRS;
 use gpp_kernels::versions::v3;
 
 use super::*;
@@ -48,9 +49,9 @@ fn made(nbands: usize, ngpown: usize, ncouls: usize, nw: usize) -> Made {
     while begin < poles.len() {
         let high = low + f64::min(0.006, low / 32.0);
         let count = poles[begin..].partition_point(|pole| pole.wtilde < high);
-        for from in (0..count).step_by(PAIRS) {
-            let end = begin + count.min(from + PAIRS);
-            parts.push(Part { low, high, begin: begin + from, end });
+        for from in (0..count).step_by(PAIRS as usize) {
+            let end = begin + count.min(from + PAIRS as usize);
+            parts.push(Part { low, high, begin: (begin + from) as u32, end: end as u32 });
         }
         (low, begin) = (high, begin + count);
     }
@@ -142,7 +143,7 @@ fn sums_are_those_of_the_definition_at_every_energy() {
 #[test]
 fn a_part_without_bounds_is_summed_by_the_definition() {
     let mut made = made(5, 3, 40, 4);
-    let whole = Part { low: f64::NAN, high: f64::NAN, begin: 0, end: made.poles.len() };
+    let whole = Part { low: f64::NAN, high: f64::NAN, begin: 0, end: made.poles.len() as u32 };
     let by_cells = made.sum(Level::best(), 1);
     made.parts = vec![whole];
     for (iw, found) in made.sum(Level::best(), 1).chunks_exact(VALUES).enumerate() {

@@ -1,37 +1,15 @@
-//! What the moments of a cell tell of its sums at each energy, where they do.
-//!
-//! With `s = (w − mid)/half`, `r = √(s² − 1)` and `ρ = |s| + r`,
-//!
-//! ```text
-//! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
-//! ```
-//!
-//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
-//! quotient itself: 1.6·10⁻¹⁶ where `|s|` is at least [`LEAST`]. Of `q − p`, smaller than the two by
-//! `κ = |w|/ω̃` where that is above one, it is κ times as much; cells are at most a thirty-second of their
-//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
-//! are sums of those of `q` and `−p`; where these nearly cancel, that of `T₀` does most, and is made of
-//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+//! What the moments of a cell tell of its sums at each energy, where they do, in vectors:
+//! [`gpp_kernels::cells::series`] says why.
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::cells::series::{LEAST, MOMENTS, MOST, ROOM};
+use gpp_kernels::pairs::Part;
 use gpp_kernels::sums::VALUES;
 
 use super::moments::Moments;
-use super::{CHUNK, Energies, Part, Task};
+use super::{CHUNK, Energies, Task};
 use crate::compensated::Compensated;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
-
-/// Moments of a cell.
-pub const MOMENTS: usize = 7;
-
-/// The least `|s|` at which they tell enough.
-pub const LEAST: f64 = 100.0;
-
-/// The largest `|s|`, whose third power is a number.
-const MOST: f64 = 1e100;
-
-/// Room for the rounding of what is compared.
-const ROOM: f64 = 1e-12;
 
 /// A cell in the vectors of energies.
 struct Cell<L: Lanes> {
@@ -185,7 +163,7 @@ pub(super) fn at_energies<L: Lanes>(
     (sums, left): (&mut [Compensated], &mut Vec<(usize, usize)>),
 ) {
     let (low, high) = (part.low, part.high);
-    let (mid, half) = (0.5 * (low + high), 0.5 * (high - low));
+    let (mid, half) = part.middle();
     let cell = Cell::<L> { token, low, high, mid, half, limits: task.limits };
     let (zero, one) = (cell.splat(0.0), cell.splat(1.0));
     let bands = task.bands(chunk);

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod ceilings;
+mod cells;
 mod code;
 pub mod driver;
 mod lane;

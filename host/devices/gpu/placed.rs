@@ -11,6 +11,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
+use super::cells::CellBuffers;
 use super::driver::Buffer;
 use super::odd::{FoundPoles, OddBuffers};
 use super::uploads::{Uploads, pointer};
@@ -30,9 +31,9 @@ pub struct BandBuffers {
 pub struct PlacedBands {
     aqsn: Option<Arc<Buffer<Complex64>>>,
     occ: Option<Arc<Buffer<f64>>>,
-    by_layout: [Option<BandBuffers>; 3],
+    by_layout: [Option<BandBuffers>; 4],
     /// In each layout.
-    energies: [PlacedEnergies; 3],
+    energies: [PlacedEnergies; 4],
 }
 
 /// Energies, in memory that those of the next batch take over.
@@ -83,7 +84,7 @@ impl PlacedBands {
         }
         let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
         if to.one_layout {
-            self.by_layout = [const { None }; 3];
+            self.by_layout = [const { None }; 4];
             self.energies = Default::default();
             if matches!(arrays.aqsn(), Cow::Owned(_)) {
                 self.aqsn = None;
@@ -123,20 +124,20 @@ impl PlacedBands {
 pub struct PlacedSlab {
     /// Which one is in place.
     igp: Option<Range<usize>>,
-    wtilde: Option<Buffer<Complex64>>,
-    eps: Option<Buffer<Complex64>>,
+    /// Each, and whether it is of the slab in place.
+    wtilde: (Option<Buffer<Complex64>>, bool),
+    eps: (Option<Buffer<Complex64>>, bool),
     vcoul_loc: Option<Buffer<f64>>,
     /// For each layout, and whether it is of the slab in place.
-    aqsm_local: [(Option<Buffer<Complex64>>, bool); 3],
+    aqsm_local: [(Option<Buffer<Complex64>>, bool); 4],
     /// For kernels that take any poles, and for those that take real ones.
     odd: [OddBuffers; 2],
+    cells: CellBuffers,
 }
 
 /// What kernels read of a slab in place.
 pub struct SlabPointers {
     pub igp: usize,
-    pub wtilde: *const Complex64,
-    pub eps: *const Complex64,
     pub vcoul_loc: *const f64,
     pub aqsm_local: *const Complex64,
 }
@@ -155,8 +156,10 @@ impl PlacedSlab {
     /// Forgets which slab is in place.
     pub fn forget(&mut self) {
         self.igp = None;
-        self.aqsm_local.iter_mut().for_each(|(_, there)| *there = false);
+        let matrices = self.aqsm_local.iter_mut().chain([&mut self.wtilde, &mut self.eps]);
+        matrices.for_each(|(_, there)| *there = false);
         self.odd.iter_mut().for_each(OddBuffers::forget);
+        self.cells.forget();
     }
 
     /// Enqueues what all layouts have in common, where it is not in place.
@@ -169,14 +172,13 @@ impl PlacedSlab {
             return Ok(());
         }
         self.forget();
-        if self.wtilde.as_ref().is_none_or(|buffer| buffer.len() < slab.wtilde().len()) {
-            (self.wtilde, self.eps) = (None, None);
+        if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
+            (self.wtilde, self.eps) = Default::default();
+            self.cells.clear();
             let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
             let all = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
             to.require("arrays", all)?;
         }
-        to.fill("wtilde", &mut self.wtilde, slab.wtilde(), 0)?;
-        to.fill("eps", &mut self.eps, slab.eps(), 0)?;
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
         self.igp = Some(slab.igp());
         Ok(())
@@ -205,8 +207,33 @@ impl PlacedSlab {
             to.fill("aqsm_local", room, &values, 0)?;
             *there = true;
         }
-        if kernel.layout == Layout::Planned {
-            self.odd[kernel.poles as usize].want(to, found, (slab, batch), kernel.poles)?;
+        self.want_pairs(to, slab, kernel.layout)?;
+        match kernel.layout {
+            Layout::Planned => {
+                self.odd[kernel.poles as usize].want(to, found, (slab, batch), kernel.poles)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Enqueues the pairs as kernels of a layout read them, where they are not in place.
+    fn want_pairs(&mut self, to: &mut Uploads, slab: SlabView, layout: Layout) -> Result<()> {
+        if layout == Layout::Cells {
+            if to.one_layout {
+                (self.wtilde, self.eps) = Default::default();
+            }
+            return self.cells.want(to, slab);
+        }
+        if to.one_layout {
+            self.cells.clear();
+        }
+        for (name, (room, there), values) in
+            [("wtilde", &mut self.wtilde, slab.wtilde()), ("eps", &mut self.eps, slab.eps())]
+        {
+            if !*there {
+                to.fill(name, room, values, 0)?;
+                *there = true;
+            }
         }
         Ok(())
     }
@@ -219,13 +246,23 @@ impl PlacedSlab {
         let igp = self.igp.as_ref().expect("a slab is in place").len();
         let (aqsm_local, there) = &self.aqsm_local[layout as usize];
         assert!(there, "the layout was wanted");
-        SlabPointers {
-            igp,
-            wtilde: pointer(&self.wtilde),
-            eps: pointer(&self.eps),
-            vcoul_loc: pointer(&self.vcoul_loc),
-            aqsm_local: pointer(aqsm_local),
-        }
+        SlabPointers { igp, vcoul_loc: pointer(&self.vcoul_loc), aqsm_local: pointer(aqsm_local) }
+    }
+
+    /// `wtilde` and `eps`, which kernels of all layouts but that of sorted pairs read.
+    ///
+    /// # Panics
+    /// Where such a layout was not wanted.
+    pub fn pairs(&self) -> [*const Complex64; 2] {
+        [&self.wtilde, &self.eps].map(|(room, there)| {
+            assert!(there, "the layout was wanted");
+            pointer(room)
+        })
+    }
+
+    /// The pairs sorted by their poles, where they were wanted.
+    pub fn cells(&self) -> &CellBuffers {
+        &self.cells
     }
 
     /// The odd poles for kernels that take these, where they were wanted.

@@ -5,13 +5,12 @@ use std::ffi::c_void;
 use std::ops::Range;
 
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
-use gpp_kernels::layout::Layout;
 use gpp_kernels::reduction::{self, SecondStageArguments};
 use gpp_kernels::sums::VALUES;
 use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
-use super::arguments::{paper, planned};
+use super::arguments::given;
 use super::lane::{Lane, Launched};
 use super::modules::Functions;
 use super::odd::FoundPoles;
@@ -143,7 +142,9 @@ impl<'a> OnGpu<'a> {
             None => (&mut lanes[at], None),
         };
         let odd = lane.slab.odd(plan.kernel(gpu).poles).poles();
-        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, batch, slab, odd)?;
+        let cells = lane.slab.cells().cells();
+        let Launch { kernel, entry, grid } =
+            Launch::of(gpu, self.problem, batch, slab, odd, cells)?;
 
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
@@ -187,13 +188,7 @@ impl<'a> OnGpu<'a> {
                     // whose module is of this context.
                     unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
                 };
-                let paper = paper(self.problem, batch, bands, lane, kernel.layout, iw);
-                match kernel.layout {
-                    Layout::Planned => {
-                        launch(&planned(batch, lane, kernel, paper).pointers())?;
-                    }
-                    _ => launch(&paper.pointers())?,
-                }
+                given(kernel, iw, (self.problem, batch, bands, lane), launch)?;
             }
             // SAFETY: the launch contract: one block for each value of each group, of which the launches
             // before store `count` partial sums; `sums` holds as many.

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_kernels::emulator;
+use gpp_kernels::emulator::{self, BlockBody, Body};
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
+use gpp_kernels::tiling::Grid;
 use rayon::prelude::*;
 
 use super::OfSlab;
@@ -14,11 +15,11 @@ use crate::devices::launch::Launch;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, energies};
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::{Batch, Cells, Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout.
 #[derive(Default)]
-pub struct Bands<'a>([Option<BandArrays<'a>>; 3]);
+pub struct Bands<'a>([Option<BandArrays<'a>>; 4]);
 
 impl<'a> Bands<'a> {
     /// Sums a slab at a batch of energies by a GPU version's kernels.
@@ -40,9 +41,18 @@ impl<'a> Bands<'a> {
         let follows = (layout == Layout::Planned).then_some(kernel.poles);
         made.want(problem, batch, slab, layout, follows);
         let odd = follows.map(|poles| made.odd(poles));
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd)?;
+        let cells = made.cells.as_ref().filter(|_| layout == Layout::Cells);
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd, cells)?;
         let aqsm_local = made.aqsm_local(slab, layout);
-        let arrays = Laid { bands, batch, slab, of_bands, wx: &wx, aqsm_local }.arrays(kernel, odd);
+        let laid = Laid { bands, batch, slab, of_bands, wx: &wx, aqsm_local };
+        let host = match entry.body {
+            Body::Thread { host, .. } => host,
+            Body::Block { host, .. } => {
+                let cells = cells.expect("such kernels take sorted pairs");
+                return Ok(of_cells(laid, cells, host, grid, done));
+            }
+        };
+        let arrays = laid.arrays(kernel, odd);
 
         let begin = Instant::now();
         let groups = grid.groups as usize;
@@ -56,8 +66,7 @@ impl<'a> Bands<'a> {
                     // SAFETY: the launch contract. Bands and slab checked their arrays, `arrays` that they
                     // have the kernel's layout and its plan, and borrows them; `Launch::of` looked at the
                     // extents; the launches keep the entry's energies within nw.
-                    let sums =
-                        unsafe { emulator::run_block(entry.host, arrays.get(), iw, block, grid) };
+                    let sums = unsafe { emulator::run_block(host, arrays.get(), iw, block, grid) };
                     done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
                     sums
                 })
@@ -75,4 +84,23 @@ impl<'a> Bands<'a> {
         let upload = Upload::default();
         Ok(SlabSums { values, groups, seconds, blocks: Some(grid.blocks()), upload })
     }
+}
+
+/// Sums the sorted pairs of a slab, by blocks that store their sums themselves.
+fn of_cells(laid: Laid, cells: &Cells, host: BlockBody, grid: Grid, done: Done) -> SlabSums {
+    let begin = Instant::now();
+    let (blocks, values) = (grid.blocks(), laid.batch.nw() * VALUES);
+    let mut partials = vec![f64::NAN; blocks as usize * values];
+    let arguments = laid.cells(cells, &mut partials);
+    let ran = AtomicUsize::new(0);
+    (0..blocks).into_par_iter().for_each(|block| {
+        // SAFETY: the launch contract. Bands and slab checked their arrays, `arguments` that they have the
+        // layout, and borrows them; the pairs are those of the slab; `Launch::of` looked at the extents;
+        // there is room for the sums of all blocks.
+        unsafe { host(arguments.get(), block, blocks) };
+        done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / f64::from(blocks));
+    });
+    let values = partials.chunks(blocks as usize).map(emulator::second_stage).collect();
+    let (seconds, upload) = (begin.elapsed().as_secs_f64(), Upload::default());
+    SlabSums { values, groups: 1, seconds, blocks: Some(blocks), upload }
 }

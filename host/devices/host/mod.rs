@@ -19,7 +19,7 @@ use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
 use crate::problem::vectors::Sorted;
-use crate::problem::{Batch, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Cells, Frame, OddPoles, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -148,11 +148,13 @@ struct OnHost<'a> {
 struct OfSlab {
     igp: Range<usize>,
     /// For each layout.
-    aqsm_local: [Option<Vec<Complex64>>; 3],
+    aqsm_local: [Option<Vec<Complex64>>; 4],
     /// For kernels that take any poles, and for those that take real ones: at these energies.
     odd: [Option<(Range<usize>, OddPoles)>; 2],
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<Sorted>,
+    /// The same for kernels of GPUs.
+    cells: Option<Cells>,
 }
 
 impl OfSlab {
@@ -168,6 +170,9 @@ impl OfSlab {
         if layout != Layout::Original || slab.aqsm_local().whole().is_none() {
             self.aqsm_local[layout as usize]
                 .get_or_insert_with(|| aqsm_local(slab, problem.order(), layout).into_owned());
+        }
+        if layout == Layout::Cells {
+            self.cells.get_or_insert_with(|| problem.cells(slab));
         }
         let Some(poles) = odd else { return };
         let place = &mut self.odd[poles as usize];
@@ -193,8 +198,8 @@ impl Worker for OnHost<'_> {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
         let igp = slab.igp();
         if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
-            let (aqsm_local, odd) = ([const { None }; 3], [const { None }; 2]);
-            self.slab = Some(OfSlab { igp, aqsm_local, odd, sorted: None });
+            let (aqsm_local, odd) = ([const { None }; 4], [const { None }; 2]);
+            self.slab = Some(OfSlab { igp, aqsm_local, odd, sorted: None, cells: None });
         }
         Ok(())
     }

@@ -155,6 +155,6 @@ mod tests {
 
     #[test]
     fn versions_of_every_journey_are_profiled_and_ceilings_are_not() {
-        assert_eq!(profiled(), ["gpp_v", "gpp_blog", "gpp_talk", "gpp_second"]);
+        assert_eq!(profiled(), ["gpp_v", "gpp_blog", "gpp_talk", "gpp_sigma", "gpp_second"]);
     }
 }

@@ -1,10 +1,11 @@
-//! The pairs of a slab sorted by their poles: see [`gpp_cpu::cells`].
+//! The pairs of a slab sorted by their poles: see [`gpp_kernels::cells`].
 
 use std::ops::Range;
+use std::slice;
 
-use gpp_cpu::cells::ways::LEAST;
-use gpp_cpu::cells::{PAIRS, Part, Pole};
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::cells::series::LEAST;
+use gpp_kernels::pairs::{PAIRS, Part, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -16,7 +17,7 @@ const LARGEST: f64 = 1e30;
 /// Relative to gamma: where poles below are near, the second branch may be none.
 const SMALLEST: f64 = 2e-6;
 
-/// A cell is at most this part of its poles wide: see [`gpp_cpu::cells::ways`].
+/// A cell is at most this part of its poles wide: see [`gpp_kernels::cells::series`].
 const WIDEST: f64 = 1.0 / 32.0;
 
 /// Cells at most, of poles that energies come near to.
@@ -72,6 +73,19 @@ impl Cells {
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
+
+    /// Both as they are copied to a device.
+    pub fn words(&self) -> (&[[u64; 4]], &[[u64; 3]]) {
+        const _: () = assert!(size_of::<Pole>() == 32 && size_of::<Part>() == 24);
+        // SAFETY: the structures are `repr(C)`, of numbers of 8 and 4 bytes, and as long as these (asserted
+        // above), so that nothing lies between; each is a multiple of 8 bytes, aligned so.
+        unsafe {
+            (
+                slice::from_raw_parts(self.poles.as_ptr().cast(), self.poles.len()),
+                slice::from_raw_parts(self.parts.as_ptr().cast(), self.parts.len()),
+            )
+        }
+    }
 }
 
 const ZERO: Pole = Pole { wtilde: 0.0, ig: 0, igp: 0, eps: Complex64::ZERO };
@@ -125,8 +139,8 @@ fn parts(bounds: &[f64], lengths: &[usize]) -> Vec<Part> {
             Some(&high) => (bounds[cell], high),
             None => (f64::NAN, f64::NAN),
         };
-        let count = length.div_ceil(PAIRS);
-        let at = |part: usize| begin + part * length / count;
+        let count = length.div_ceil(PAIRS as usize);
+        let at = |part: usize| (begin + part * length / count) as u32;
         parts.extend((0..count).map(|part| Part { low, high, begin: at(part), end: at(part + 1) }));
         begin += length;
     }

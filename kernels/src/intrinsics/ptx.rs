@@ -62,6 +62,21 @@ pub unsafe fn shuffle_down(x: f64, width: u32) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
 
+/// A bit of each lane of the warp.
+///
+/// # Safety
+/// All lanes of the warp come here.
+#[inline(always)]
+pub unsafe fn vote(holds: bool) -> u32 {
+    let bits;
+    // SAFETY: the whole warp takes part, by this function's own contract.
+    unsafe {
+        asm!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; vote.sync.ballot.b32 {}, holds, 0xffffffff; }}",
+             in(reg32) u32::from(holds), out(reg32) bits, options(nostack, preserves_flags));
+    }
+    bits
+}
+
 /// Square root, correctly rounded.
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {

@@ -74,6 +74,9 @@ journeys! {
         v8,
         v9,
         bgw,;
+    /// Any number of energies.
+    SIGMA in sigma:
+        blocks,;
 }
 
 /// The kernel and the version of an entry's symbol, other shapes included.

@@ -1,0 +1,83 @@
+//! Pairs sorted by their poles: any number of energies for little more than a few.
+//!
+//! For real poles, with `c = vcoul·½·ω̃·eps`, `q = 1/(w − ω̃)` where the first branch holds and zero
+//! elsewhere, and `p = 1/(w + ω̃)`, both branches are
+//!
+//! ```text
+//! ach(iw) += c·M·q            asx(iw) −= occ·c·M·(q − p)   unless it is cut off
+//! ```
+//!
+//! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. A *cell* is the
+//! pairs whose poles lie between two bounds, `ω̃ = mid + half·t` with `|t| ≤ 1`. Far from it these
+//! functions are smooth in `t`, a few Chebyshev polynomials ([`series`]), and the *moments* of the cell,
+//! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
+//! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
+//!
+//! A block has 128 bands, a thread each, and goes through *parts*, cells that are not too large: it sums
+//! moments, then each thread takes energies and adds what the moments of all its bands give there, then each
+//! warp what has to be summed one by one. The sums of its energies stay in shared memory to its end.
+
+mod at_energies;
+mod moments;
+mod one_by_one;
+mod place;
+mod read;
+pub mod series;
+mod sums;
+mod team;
+
+use num_complex::Complex;
+
+use crate::arguments::CellsArguments;
+use crate::formula::TermFn;
+use crate::grid::split;
+use crate::pairs::Part;
+use crate::real::Real;
+use crate::sums::VALUES;
+use at_energies::at_energies;
+use moments::sum_moments;
+use one_by_one::one_by_one;
+pub use place::{BANDS, HOLDS, NUMBERS};
+use series::MOMENTS;
+use sums::each_of;
+pub use team::*;
+
+/// Blocks of a launch at most: each has its share of the parts, and the sums depend on how many share.
+pub const BLOCKS: u32 = 640;
+
+/// What a block does, all of its threads together: its share of the parts, whose sums it stores.
+///
+/// # Safety
+/// The [launch contract](crate::contract), `block` one of `blocks`; `team` has [`BANDS`] threads and room for
+/// [`NUMBERS`].
+#[inline(always)]
+pub unsafe fn block<R: Real, T: Team<R>>(
+    a: &CellsArguments,
+    team: &T,
+    block: u32,
+    blocks: u32,
+    term: impl TermFn<R> + Copy,
+) {
+    let values = a.nw * VALUES as u32;
+    team.all(|thread| each_of(thread, values, |at| team.set(place::SUMS + at, R::zero())));
+    let mut own = team.own([Complex::new(R::zero(), R::zero()); MOMENTS]);
+    let units = a.units();
+    let mut unit = block;
+    while unit < units {
+        // SAFETY: the launch contract; the part is one of all, the bands are within the rows.
+        unsafe {
+            let (chunk, part) = split(unit, a.count);
+            let (part, first) = (Part::read(a.parts, part), chunk * BANDS);
+            sum_moments(a, team, &mut own, &part, first);
+            at_energies(a, team, &part, first);
+            one_by_one(a, team, &part, first, term);
+        }
+        unit += blocks;
+    }
+    team.all(|thread| {
+        each_of(thread, values, |at| {
+            // SAFETY: the launch contract: room for the values of all blocks, this one's own.
+            unsafe { team.keep(place::SUMS + at, a.partials.add((at * blocks + block) as usize)) }
+        });
+    });
+}

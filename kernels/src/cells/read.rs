@@ -1,0 +1,58 @@
+//! What kernels read of their arguments.
+
+use num_complex::Complex;
+
+use super::place::BANDS;
+use crate::arguments::CellsArguments;
+use crate::arrays::Limits;
+use crate::intrinsics::load;
+use crate::pairs::Pole;
+use crate::real::Real;
+
+impl CellsArguments {
+    pub(super) fn limits(&self) -> Limits {
+        let CellsArguments { limittwo, limitone, sexcut, .. } = *self;
+        Limits { limittwo, limitone, sexcut }
+    }
+
+    /// Parts of all bands.
+    pub fn units(&self) -> u32 {
+        self.rows / BANDS * self.count
+    }
+
+    /// `wx(iw,n)`.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract), indices in range.
+    #[inline(always)]
+    pub(super) unsafe fn wx<R: Real>(&self, iw: u32, n: u32) -> R {
+        // SAFETY: indices in range, whose product has 32 bits.
+        R::of(unsafe { *self.wx.add((n * self.nw + iw) as usize) })
+    }
+
+    /// Whether a band is occupied, and how much.
+    ///
+    /// # Safety
+    /// As [`CellsArguments::wx`].
+    #[inline(always)]
+    pub(super) unsafe fn occ(&self, n: u32) -> f64 {
+        // SAFETY: in range.
+        unsafe { *self.occ.add(n as usize) }
+    }
+
+    /// `M` of a pair and a band.
+    ///
+    /// # Safety
+    /// As [`CellsArguments::wx`], `n < rows`.
+    #[inline(always)]
+    pub(super) unsafe fn matngmatmgp<R: Real>(&self, pole: &Pole, n: u32) -> Complex<R> {
+        // SAFETY: in range.
+        let (aqsm, aqsn) = unsafe {
+            (
+                load(self.aqsm_local, pole.igp * self.rows + n),
+                load(self.aqsn, pole.ig * self.rows + n),
+            )
+        };
+        R::complex(aqsm).conj() * R::complex(aqsn)
+    }
+}

@@ -1,0 +1,159 @@
+//! What the moments of a cell tell of its sums at each energy, where they do.
+//!
+//! With `s = (w − mid)/half`, `r = √(s² − 1)` and `ρ = |s| + r`,
+//!
+//! ```text
+//! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
+//! ```
+//!
+//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
+//! quotient itself: 1.6·10⁻¹⁶ where `|s|` is at least [`LEAST`]. Of `q − p`, smaller than the two by
+//! `κ = |w|/ω̃` where that is above one, it is κ times as much; cells are at most a thirty-second of their
+//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
+//! are sums of those of `q` and `−p`; where these nearly cancel, that of `T₀` does most, and is made of
+//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+
+use crate::arrays::Limits;
+use crate::pairs::Part;
+use crate::quotient::reciprocal_unless;
+use crate::real::Real;
+
+/// Moments of a cell.
+pub const MOMENTS: usize = 7;
+
+/// The least `|s|` at which they tell enough.
+pub const LEAST: f64 = 100.0;
+
+/// The largest `|s|`, whose third power is a number.
+pub const MOST: f64 = 1e100;
+
+/// What a cell contributes at an energy, all of its pairs alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Whether the first branch holds; else `q` is zero.
+    pub q: bool,
+    /// Whether there is an `ssx`: not of empty bands, nor where it is cut off.
+    pub ssx: bool,
+}
+
+/// Room for the rounding of what is compared.
+pub const ROOM: f64 = 1e-12;
+
+/// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
+#[inline(always)]
+fn above<R: Real>(x: R, other: R) -> Option<bool> {
+    if x > other * R::of(1.0 + ROOM) {
+        Some(true)
+    } else if x < other * R::of(1.0 - ROOM) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether the first branch holds for a pole.
+#[inline(always)]
+fn is_first<R: Real>(w: R, wtilde: R, limits: &Limits) -> Option<bool> {
+    let d = w - wtilde;
+    let (d2, wtilde2) = (d * d, wtilde * wtilde);
+    match (above(d2, R::of(limits.limittwo)), above(d2 * R::of(limits.limitone), wtilde2)) {
+        (Some(true), Some(true)) => Some(true),
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether the cutoff takes `ssx` of a pole, in either branch, where `w < 0`.
+#[inline(always)]
+fn is_cut<R: Real>(w: R, wtilde: R, first: bool, limits: &Limits) -> Option<bool> {
+    let (sexcut, sum) = (R::of(limits.sexcut), (w + wtilde).abs());
+    match first {
+        true => above(wtilde * wtilde, sexcut * (w - wtilde).abs() * sum),
+        false => above(wtilde, R::of(2.0) * sexcut * sum),
+    }
+}
+
+/// How the moments of a part tell its sums at `w`, of an occupied band or an empty one; `None` where they do
+/// not.
+#[inline(always)]
+pub fn way<R: Real>(w: R, part: &Part, occupied: bool, limits: &Limits) -> Option<Way> {
+    let (low, high) = (R::of(part.low), R::of(part.high));
+    let within = |x: R| low <= x && x <= high;
+    // For a given w the second branch is one interval of poles, around w or from zero on; so is what is
+    // cut off, around −w.
+    let first = is_first(w, low, limits)?;
+    // A pole at w itself has neither branch.
+    let is_some = if first { is_told(w, part) } else { !within(w) };
+    if first != is_first(w, high, limits)? || !is_some {
+        return None;
+    }
+    let mut ssx = occupied;
+    if occupied && w < R::zero() {
+        let cut = is_cut(w, low, first, limits)?;
+        if cut != is_cut(w, high, first, limits)? || !cut && within(-w) {
+            return None;
+        }
+        ssx = !cut;
+    }
+    if ssx && !is_told(-w, part) {
+        return None;
+    }
+    Some(Way { q: first, ssx })
+}
+
+/// Whether moments tell the sums of `1/(w − ω̃)`; not where a bound is no number.
+#[inline(always)]
+fn is_told<R: Real>(w: R, part: &Part) -> bool {
+    let (mid, half) = part.middle();
+    let away = (w - R::of(mid)).abs();
+    R::of(LEAST * half) <= away && away <= R::of(MOST * half)
+}
+
+/// What the moments of a part are weighted with for its sum of `c·M/(w − ω̃)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights<R> {
+    /// Of each moment.
+    pub weights: [R; MOMENTS],
+    root: R,
+}
+
+impl<R: Real> Weights<R> {
+    /// At `w`.
+    #[inline(always)]
+    pub fn of(w: R, part: &Part) -> Weights<R> {
+        let (mid, half) = part.middle();
+        let x = w - R::of(mid);
+        let s = x * R::of(1.0 / half);
+        let root = (s * s - R::one()).sqrt();
+        let sign = if x < R::zero() { -R::one() } else { R::one() };
+        let step = sign * reciprocal_unless(false, s.abs() + root);
+        let first = sign * reciprocal_unless(false, root * R::of(half));
+        let mut weights = [first; MOMENTS];
+        let mut power = first + first;
+        for weight in weights.iter_mut().skip(1) {
+            power = power * step;
+            *weight = power;
+        }
+        Weights { weights, root }
+    }
+
+    /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, of those at `w` and at `−w`.
+    #[inline(always)]
+    pub fn minus(&self, opposite: &Weights<R>, w: R, part: &Part) -> [R; MOMENTS] {
+        let (mid, half) = part.middle();
+        let mut both = self.weights;
+        for (weight, other) in both.iter_mut().zip(&opposite.weights) {
+            *weight = *weight + *other;
+        }
+        // Below they have the same sign.
+        if w.abs() > R::of(mid) {
+            let product = self.root * opposite.root * (self.root + opposite.root);
+            let scale = 4.0 * (mid / half) / half / half;
+            both[0] = w.abs() * R::of(scale) * reciprocal_unless(false, product);
+        }
+        both
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! The sums of the energies, in shared memory.
+
+use super::place::{self, BANDS};
+use super::team::Team;
+use crate::real::Real;
+use crate::sums::VALUES;
+
+/// Calls `each` for every [`BANDS`]-th of `count`, from `first` on.
+#[inline(always)]
+pub fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
+    let mut at = first;
+    while at < count {
+        each(at);
+        at += BANDS;
+    }
+}
+
+/// Adds to the sums of an energy.
+#[inline(always)]
+pub fn add<R: Real, T: Team<R>>(team: &T, iw: u32, values: [R; VALUES]) {
+    let at = place::sums(iw);
+    let ([a, b], [c, d]) = (team.pair(at), team.pair(at + 2));
+    team.set_pair(at, [a + values[0], b + values[1]]);
+    team.set_pair(at + 2, [c + values[2], d + values[3]]);
+}

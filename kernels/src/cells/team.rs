@@ -1,0 +1,279 @@
+//! The threads of a block that work together: at once on the GPU, one after the other on the host.
+
+use crate::real::Real;
+use crate::sums::VALUES;
+
+/// The threads of a block and the numbers that they share.
+pub trait Team<R: Real> {
+    /// What each thread has of its own.
+    type Own<S: Copy>;
+
+    /// Of each thread the same.
+    fn own<S: Copy>(&self, value: S) -> Self::Own<S>;
+
+    /// A thread's own.
+    fn of<S: Copy>(own: &mut Self::Own<S>, thread: u32) -> &mut S;
+
+    /// Has each thread do something; what it shares is seen by all that follows.
+    fn all(&self, each: impl FnMut(u32));
+
+    /// Has each warp do something; what it shares is seen by all that follows.
+    fn warps(&self, each: impl FnMut(u32));
+
+    /// Of the threads of a warp a bit each; called within [`Team::warps`].
+    fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
+
+    /// Sums over the threads of a warp, as a tree, for [`Team::first`]; called within [`Team::warps`].
+    fn sum(&self, each: impl FnMut(u32) -> [R; VALUES]) -> [R; VALUES];
+
+    /// Has the first thread of a warp do something, which alone sees what it shares; called within
+    /// [`Team::warps`].
+    fn first(&self, once: impl FnMut());
+
+    /// A shared number.
+    fn get(&self, at: u32) -> R;
+
+    /// Stores a shared number.
+    ///
+    /// # Safety
+    /// `to` is the caller's to write.
+    unsafe fn keep(&self, at: u32, to: *mut f64);
+
+    /// Shares a number.
+    fn set(&self, at: u32, value: R);
+
+    /// Two shared numbers, from an even one on.
+    fn pair(&self, at: u32) -> [R; 2];
+
+    /// Shares two numbers, from an even one on.
+    fn set_pair(&self, at: u32, values: [R; 2]);
+}
+
+#[cfg(target_arch = "nvptx64")]
+pub use gpu::Block;
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu {
+    use core::arch::{asm, global_asm};
+
+    use num_complex::Complex64;
+
+    use super::super::place::NUMBERS;
+    use super::Team;
+    use crate::intrinsics::{
+        WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
+        store_shared_pair, vote,
+    };
+    use crate::sums::VALUES;
+
+    global_asm!(
+        ".shared .align 16 .b8 gpp_cells[{bytes}];",
+        bytes = const NUMBERS * 8,
+    );
+
+    /// The block of the calling thread, all of whose threads do the same.
+    pub struct Block {
+        base: u32,
+    }
+
+    impl Block {
+        /// # Safety
+        /// Called by all threads of a block of whole warps, which do alike whatever they do with it; one for
+        /// each launch.
+        #[inline(always)]
+        pub unsafe fn calling() -> Block {
+            let base: u32;
+            // SAFETY: takes an address.
+            unsafe {
+                asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
+                     options(pure, nomem, nostack, preserves_flags));
+            }
+            Block { base }
+        }
+
+        #[inline(always)]
+        fn address(&self, at: u32) -> u32 {
+            self.base + at * 8
+        }
+    }
+
+    impl Team<f64> for Block {
+        type Own<S: Copy> = S;
+
+        #[inline(always)]
+        fn own<S: Copy>(&self, value: S) -> S {
+            value
+        }
+
+        #[inline(always)]
+        fn of<S: Copy>(own: &mut S, _: u32) -> &mut S {
+            own
+        }
+
+        #[inline(always)]
+        fn all(&self, mut each: impl FnMut(u32)) {
+            each(lane());
+            // SAFETY: all threads are here, by `Block::calling`.
+            unsafe { barrier() }
+        }
+
+        #[inline(always)]
+        fn warps(&self, mut each: impl FnMut(u32)) {
+            each(lane() / WARP);
+            // SAFETY: all threads are here, by `Block::calling`.
+            unsafe { barrier() }
+        }
+
+        #[inline(always)]
+        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+            // SAFETY: the whole warp is here, by `Block::calling`.
+            unsafe { vote(each(lane() % WARP)) }
+        }
+
+        #[inline(always)]
+        fn sum(&self, mut each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
+            each(lane() % WARP).map(|mut sum| {
+                let mut width = WARP / 2;
+                while width > 0 {
+                    // SAFETY: the whole warp is here, by `Block::calling`.
+                    sum += unsafe { shuffle_down(sum, width) };
+                    width /= 2;
+                }
+                sum
+            })
+        }
+
+        #[inline(always)]
+        fn first(&self, mut once: impl FnMut()) {
+            if lane() % WARP == 0 {
+                once();
+            }
+        }
+
+        #[inline(always)]
+        fn get(&self, at: u32) -> f64 {
+            debug_assert!(at < NUMBERS);
+            // SAFETY: within the variable.
+            unsafe { load_shared(self.address(at)) }
+        }
+
+        #[inline(always)]
+        unsafe fn keep(&self, at: u32, to: *mut f64) {
+            // SAFETY: this function's own contract.
+            unsafe { *to = self.get(at) }
+        }
+
+        #[inline(always)]
+        fn set(&self, at: u32, value: f64) {
+            debug_assert!(at < NUMBERS);
+            // SAFETY: within the variable.
+            unsafe { store_shared(self.address(at), value) }
+        }
+
+        #[inline(always)]
+        fn pair(&self, at: u32) -> [f64; 2] {
+            debug_assert!(at < NUMBERS - 1 && at % 2 == 0);
+            // SAFETY: within the variable, aligned.
+            let pair = unsafe { load_shared_pair(self.address(at)) };
+            [pair.re, pair.im]
+        }
+
+        #[inline(always)]
+        fn set_pair(&self, at: u32, [re, im]: [f64; 2]) {
+            debug_assert!(at < NUMBERS - 1 && at % 2 == 0);
+            // SAFETY: within the variable, aligned.
+            unsafe { store_shared_pair(self.address(at), Complex64::new(re, im)) }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::Emulated;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host {
+    use core::cell::Cell;
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::super::place::{BANDS, NUMBERS};
+    use super::Team;
+    use crate::intrinsics::WARP;
+    use crate::real::Real;
+    use crate::sums::VALUES;
+
+    /// A block whose threads take turns.
+    pub struct Emulated<R> {
+        shared: Vec<Cell<R>>,
+    }
+
+    impl<R: Real> Emulated<R> {
+        /// With nothing shared yet.
+        pub fn empty() -> Emulated<R> {
+            Emulated { shared: vec![Cell::new(R::zero()); NUMBERS as usize] }
+        }
+    }
+
+    impl<R: Real> Team<R> for Emulated<R> {
+        type Own<S: Copy> = Vec<S>;
+
+        fn own<S: Copy>(&self, value: S) -> Vec<S> {
+            vec![value; BANDS as usize]
+        }
+
+        fn of<S: Copy>(own: &mut Vec<S>, thread: u32) -> &mut S {
+            &mut own[thread as usize]
+        }
+
+        fn all(&self, each: impl FnMut(u32)) {
+            (0..BANDS).for_each(each);
+        }
+
+        fn warps(&self, each: impl FnMut(u32)) {
+            (0..BANDS / WARP).for_each(each);
+        }
+
+        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+            (0..WARP).fold(0, |bits, lane| bits | u32::from(each(lane)) << lane)
+        }
+
+        fn sum(&self, each: impl FnMut(u32) -> [R; VALUES]) -> [R; VALUES] {
+            let mut lanes: Vec<[R; VALUES]> = (0..WARP).map(each).collect();
+            let mut width = WARP as usize / 2;
+            while width > 0 {
+                for lane in 0..width {
+                    let other = lanes[lane + width];
+                    lanes[lane].iter_mut().zip(other).for_each(|(sum, x)| *sum = *sum + x);
+                }
+                width /= 2;
+            }
+            lanes[0]
+        }
+
+        fn first(&self, mut once: impl FnMut()) {
+            once();
+        }
+
+        fn get(&self, at: u32) -> R {
+            self.shared[at as usize].get()
+        }
+
+        unsafe fn keep(&self, at: u32, to: *mut f64) {
+            // SAFETY: this function's own contract.
+            unsafe { *to = self.get(at).value() }
+        }
+
+        fn set(&self, at: u32, value: R) {
+            self.shared[at as usize].set(value);
+        }
+
+        fn pair(&self, at: u32) -> [R; 2] {
+            [self.get(at), self.get(at + 1)]
+        }
+
+        fn set_pair(&self, at: u32, [one, other]: [R; 2]) {
+            self.set(at, one);
+            self.set(at + 1, other);
+        }
+    }
+}

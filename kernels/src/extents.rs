@@ -1,0 +1,114 @@
+//! What the grid of a kernel follows from, and what is too large for it.
+
+use crate::cells::{BANDS, BLOCKS};
+use crate::grid;
+use crate::kernel::{Kernel, Loops};
+use crate::layout::{Layout, Planned};
+use crate::plan::Plan;
+use crate::sums::VALUES;
+use crate::tiling::Grid;
+
+/// What the size of a grid depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents<'a> {
+    /// Bands.
+    pub nbands: u32,
+    /// `igp` of the slab.
+    pub ngpown: u32,
+    /// `ig`.
+    pub ncouls: u32,
+    /// Energies.
+    pub nw: u32,
+    /// Where the odd pairs of each `igp` begin and the last ones end, as in
+    /// [`crate::plan::Plan::odd_begins`], of the poles that the kernel takes; unused by kernels
+    /// without a plan.
+    pub odd_begins: &'a [u32],
+    /// Parts of the slab's pairs, of kernels of [`Loops::Cells`].
+    pub parts: u32,
+}
+
+/// An extent that is too large for a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// What there would be too many of.
+    pub what: &'static str,
+    /// How many there would be.
+    pub count: u64,
+    /// Fewer than this can be.
+    pub below: u64,
+}
+
+impl Kernel {
+    /// The grid of each launch, for extents in which nothing is [`Kernel::exceeded`].
+    pub fn grid(&self, extents: &Extents) -> Grid {
+        let Extents { ngpown, ncouls, odd_begins, .. } = *extents;
+        match self.loops {
+            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            Loops::Cells => {
+                let units = self.items(extents) / u64::from(self.threads);
+                Grid::ungrouped(units.clamp(1, u64::from(BLOCKS)) as u32, self.threads)
+            }
+            _ => Grid::ungrouped(grid::blocks(self.items(extents), self.threads), self.threads),
+        }
+    }
+
+    /// Iterations of the collapsed loops, or threads of the grid.
+    fn items(&self, extents: &Extents) -> u64 {
+        let Extents { nbands, ngpown, ncouls, odd_begins, .. } = *extents;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        match self.loops {
+            Loops::Collapse3 => bands * igp * ig,
+            Loops::Collapse2 => igp * ig,
+            Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
+            Loops::Tiled(shape) => {
+                let Grid { groups, ig_blocks, odd_blocks, threads, .. } =
+                    shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
+                u64::from(groups)
+                    * (u64::from(ig_blocks) + u64::from(odd_blocks))
+                    * u64::from(threads)
+            }
+            Loops::Cells => bands.next_multiple_of(u64::from(BANDS)) * u64::from(extents.parts),
+        }
+    }
+
+    /// The first extent that is too large for it, which the launch contract excludes: offsets, numbers
+    /// of iterations and numbers of threads are computed in 32 bits.
+    pub fn exceeded(&self, extents: &Extents) -> Option<Exceeded> {
+        let Extents { nbands, ngpown, ncouls, nw, .. } = *extents;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        let bands = match self.layout {
+            Layout::Cells => bands.next_multiple_of(u64::from(BANDS)),
+            _ => bands,
+        };
+        let (of_band, energies) = match self.layout {
+            Layout::Original | Layout::Swapped => (igp, u64::from(nw)),
+            Layout::Planned => {
+                (igp.next_multiple_of(u64::from(Planned::rows(1))), u64::from(Planned::ENERGIES))
+            }
+            Layout::Cells => (igp, u64::from(nw)),
+        };
+        // Collapsed over three loops a position is kept in digits, not as one number.
+        let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
+        let blocks = match self.loops {
+            Loops::Tiled(_) => items / u64::from(self.threads),
+            Loops::Cells => u64::from(BLOCKS),
+            _ => u64::from(grid::MAX_BLOCKS),
+        };
+        let words = u64::from(Plan::words(ncouls)) * igp;
+        // A sorted pair is read by its halves.
+        let halves = if self.layout == Layout::Cells { 2 * ig * igp } else { 0 };
+        [
+            ("elements of wtilde", ig * igp),
+            ("halves of sorted pairs", halves),
+            ("elements of aqsn", ig * bands),
+            ("elements of aqsm_local", of_band * bands),
+            ("elements of wx", energies * bands),
+            ("words of the mask of odd poles", words),
+            ("iterations of the collapsed loops", items),
+            ("partial sums", blocks * u64::from(nw) * VALUES as u64),
+        ]
+        .into_iter()
+        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
+        .find(|extent| extent.count >= extent.below)
+    }
+}

@@ -1,0 +1,49 @@
+//! sigma:blocks: pairs sorted by their poles, whose moments tell the sums at every energy.
+//!
+//! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
+//! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
+//! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
+//! number of energies. A block's threads share them ([`crate::cells`]). Other than real poles are summed as in
+//! v11.
+
+use super::super::{v3, v11};
+use crate::cells::{BANDS, HOLDS};
+use crate::entries::entries;
+use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
+use crate::layout::Layout;
+use crate::plan::Poles;
+use crate::table::EnergiesFrom;
+
+/// What it is.
+pub static VERSION: Version = Version {
+    id: "sigma:blocks",
+    change: "sorted pairs: moments for all energies",
+    source: "docs/many-energies.md",
+};
+
+/// How a GPU does it.
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: None, shapes: &[] };
+
+/// For purely real poles.
+pub const REAL: Kernel = Kernel {
+    poles: Poles::Real,
+    loops: Loops::Cells,
+    energies: Energies::UpTo(HOLDS),
+    energies_from: EnergiesFrom::Arrays,
+    layout: Layout::Cells,
+    threads: BANDS,
+    max_registers: Some(128),
+    flops_per_term: None,
+    entries: entries!(cells v3::term: gpp_sigma_blocks_real),
+};
+
+/// For any poles: v11's body.
+pub const ANY: Kernel = Kernel {
+    entries: entries!(
+        tiled v11::Fraction, v11::SHAPE, v3::term:
+        gpp_sigma_blocks_nw1 = 1,
+        gpp_sigma_blocks_nw2 = 2,
+        gpp_sigma_blocks_nw3 = 3,
+    ),
+    ..v11::ANY
+};
