@@ -3,9 +3,11 @@
 mod common;
 
 use common::{Kind, Make, make};
-use gpp::catalogue::Kernel;
+use gpp::catalogue::{self, Kernel};
 use gpp::experiments::counting;
 use gpp::kernels::versions::ALL;
+use gpp::problem::{Matrices, Origin, Problem};
+use num_complex::Complex64;
 
 /// One term of one branch, counted: its operations and comparisons in the source of v0 and v3.
 #[test]
@@ -41,6 +43,21 @@ fn operations_of_one_term_by_hand() {
     for (kind, reciprocals) in [(Kind::First, 2.0), (Kind::Second, 2.0), (Kind::Neither, 1.0)] {
         let v3 = count("v3", kind);
         assert_eq!((v3.div, v3.rcp, v3.sqrt), (0.0, reciprocals, 0.0), "{kind:?}");
+    }
+}
+
+/// A slab of which nothing contributes has no pairs to sort.
+#[test]
+fn nothing_is_counted_where_nothing_contributes() {
+    let made = Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Real, seed: 3 };
+    let whole = make(made);
+    let (wtilde, eps) = (whole.wtilde().to_vec(), vec![Complex64::ZERO; whole.eps().len()]);
+    let (aqsn, aqsm_local) = (whole.aqsn().to_vec(), whole.aqsm_local().to_vec());
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
+    let empty = Problem::new("empty", Origin::Made, whole.header().clone(), matrices).unwrap();
+    for id in ["sigma:cells", "sigma:blocks"] {
+        let kernel = catalogue::find(id).unwrap().kernel;
+        assert_eq!(counting::count(kernel, &empty).unwrap().flops(), 0.0, "{id}");
     }
 }
 

@@ -82,7 +82,7 @@ fn hundreds_of_energies() {
         for grid in [even(501), uneven(501)] {
             let problem = at(kind, grid);
             let reference = reference::of(&problem, QUIET).unwrap().unwrap();
-            for id in ["v3", "v13", best(BackEnd::Cpu).id()] {
+            for id in ["v3", "v13", best(BackEnd::Cpu).id(), "sigma:cells", "sigma:blocks"] {
                 check(&problem, &reference, catalogue::find(id).unwrap());
             }
         }

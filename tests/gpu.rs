@@ -58,7 +58,7 @@ fn main() {
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     let mut problems: Vec<Problem> = FIXTURES.into_iter().map(fixture).collect();
     problems.extend(assorted().into_iter().map(make));
-    for (kind, count) in [(Kind::Mixed, 4), (Kind::Real, 7), (Kind::Mixed, 31)] {
+    for (kind, count) in [(Kind::Mixed, 4), (Kind::Real, 129), (Kind::Mixed, 31)] {
         let made = Make { nbands: 31, ngpown: 33, ncouls: 170, nw: 2, kind, seed: 12 };
         problems.push(at_energies(made, count));
     }
@@ -78,8 +78,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     problems
         .into_iter()
         .map(|problem| {
-            let reference =
-                reference::of(&problem, QUIET).unwrap().expect("small problems have one");
+            let reference = reference::of(&problem, QUIET).unwrap().expect("small ones have");
             (problem, reference)
         })
         .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
@@ -192,8 +191,9 @@ fn slabs_on_gpu() -> Result<(), Failed> {
 
 fn streams_on_gpu() -> Result<(), Failed> {
     let made = Make { nbands: 31, ngpown: 449, ncouls: 4099, nw: 2, kind: Kind::Mixed, seed: 12 };
-    streams(&make(made))?;
-    streams(&at_energies(Make { seed: 13, ..made }, 5))
+    streams(&at_energies(Make { nbands: 5, ncouls: 409, kind: Kind::Real, ..made }, 5))?;
+    streams(&at_energies(Make { seed: 13, ..made }, 5))?;
+    streams(&make(made))
 }
 
 /// A device that holds the bands and two slabs: slabs stream through it, in one layout at a time, run after run
@@ -225,7 +225,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         // In the first calculation through page-locked parts, later from where they are.
         for _ in 0..3 {
             let streamed = streaming.run(Kernel::Gpu(version))?;
-            if uploaded(&streamed) < problem.extents().bytes_of(Of::Slab) {
+            if uploaded(&streamed) < problem.extents().bytes_of(Of::Slab) / 2 {
                 return Err(failed(format!("only {} bytes uploaded", uploaded(&streamed))));
             }
             let sums = [&first.sums, &again.sums, &streamed.sums];

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue::{self, BackEnd, best, tuned};
+use gpp::devices::gpu::{NO_KERNELS, PTX};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::profile::ncu::profiled;
@@ -133,6 +134,34 @@ fn extents_that_wrap_are_found() {
         let larger = Extents { ncouls: 1 << 13, ..extents };
         assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
     }
+}
+
+#[test]
+fn sorted_pairs_that_wrap_are_found() {
+    let kernel = SIGMA[0].kernel(Poles::Real);
+    let extents =
+        Extents { nbands: 1, ngpown: 1 << 15, ncouls: 1 << 15, nw: 128, odd_begins: &[], parts: 9 };
+    assert_eq!(kernel.exceeded(&extents), None);
+    let found = |extents: Extents| kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+    // A pair is two halves of 16 bytes; 33 · 2²⁵ units have 128 threads each.
+    assert_eq!(found(Extents { ngpown: 1 << 16, ..extents }), Some("halves of sorted pairs"));
+    let bands = Extents { nbands: 128 * 33, parts: 1 << 25, ngpown: 1, ..extents };
+    assert_eq!(found(bands), Some("iterations of the collapsed loops"));
+    assert_eq!(kernel.entry(128).map(|entry| entry.energies), Some(128));
+    assert!(kernel.entry(129).is_none());
+}
+
+/// What all lanes of a warp have to come to stands once, where they do: no copies for some of the lanes.
+#[test]
+fn what_a_warp_does_together_stands_once() {
+    if NO_KERNELS.is_some() {
+        return;
+    }
+    let begin = PTX.find(".entry gpp_sigma_blocks_real(").unwrap();
+    let text = PTX[begin..].split("\n}\n").next().unwrap();
+    let count = |instruction: &str| text.matches(instruction).count();
+    // Five steps of a tree for both words of the four sums.
+    assert_eq!((count("vote.sync"), count("shfl.sync")), (1, 5 * 2 * 4));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::{Batch, Cells, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
 /// A kernel, its entry for so many energies, and the grid of each launch.
 pub struct Launch<'a> {
@@ -20,20 +20,20 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with the slab's odd poles for those that follow a plan, and
-    /// its pairs for those that take them sorted.
+    /// the parts of its pairs for those that take these sorted.
     ///
     /// # Errors
     /// [`Error::Problem`] where an extent is too large for the kernel.
     ///
     /// # Panics
-    /// Where odd poles or sorted pairs are needed and not given, and where the slab is of another problem.
+    /// Where odd poles or parts are needed and not given, and where the slab is of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,
         batch: &Batch,
         slab: SlabView,
         odd: Option<&OddPoles>,
-        cells: Option<&Cells>,
+        parts: Option<u32>,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -55,7 +55,7 @@ impl<'a> Launch<'a> {
             nw: nw as u32,
             odd_begins,
             parts: match kernel.layout {
-                Layout::Cells => cells.expect("the pairs are sorted").parts().len() as u32,
+                Layout::Cells => parts.expect("the pairs are sorted"),
                 _ => 0,
             },
         };

@@ -95,7 +95,8 @@ pub trait Worker: Send {
         None
     }
 
-    /// Puts a slab's arrays where the kernels find them; nothing where it is there already.
+    /// Makes room for a slab and puts there what kernels of all layouts read; nothing where it is there
+    /// already. The rest goes there when a kernel first wants it.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) where they do not fit, checked before anything is allocated;

@@ -104,7 +104,7 @@ impl Share {
 pub type Numbered = Vec<(usize, SlabSums)>;
 
 impl<'a> Engine<'a> {
-    /// The whole problem as one slab on one device, where its arrays are put now.
+    /// The whole problem as one slab on one device, which has to have room for its arrays.
     ///
     /// # Errors
     /// As [`Device::worker`] and [`Worker::place`].

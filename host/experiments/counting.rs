@@ -7,7 +7,7 @@ use gpp_cpu::cells;
 use gpp_cpu::problem::Task;
 use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
-use gpp_kernels::emulator::{BlockBody, Body};
+use gpp_kernels::emulator::{BlockBody, Body, CountedBody};
 use gpp_kernels::grid::Thread;
 use gpp_kernels::kernel::{Gpu, Loops};
 use gpp_kernels::layout::Layout;
@@ -19,11 +19,16 @@ use crate::devices::launch::Launch;
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
 use crate::problem::vectors::{self, Order};
-use crate::problem::{Batch, Cells, Frame, Header, Matrices, Origin, Problem, SlabView, Slabs};
+use crate::problem::{
+    Batch, Cells, Frame, Header, Matrices, OddPoles, Origin, Problem, SlabView, Slabs,
+};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
+
+/// Batches that are counted at most where pairs are sorted: all of these are there in each.
+const MAX_BATCHES: usize = 4;
 
 /// Counts the operations of a version on a problem's first slab, or on an even sample of it.
 ///
@@ -43,18 +48,15 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     };
     let sample = if sorts { None } else { sampled(all.0, all.1)? };
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
-    let terms = terms(frame, slab);
-    if let (Kernel::Cpu(_), true) = (kernel, sorts) {
-        return Ok(per_term(of_sorted(kernel, frame, slab), terms));
-    }
-    let mut counts = Counts::default();
-    for batch in &*frame.batches_for(kernel) {
-        counts = counts.plus(match kernel {
-            Kernel::Gpu(gpu) => of_gpu(gpu, frame, batch, slab)?,
-            Kernel::Cpu(cpu) => of_cpu(cpu, frame, batch, slab)?,
-        });
-    }
-    Ok(per_term(counts, terms))
+    let batches = frame.batches_for(kernel);
+    let every = if sorts { batches.len().div_ceil(MAX_BATCHES) } else { 1 };
+    let some: Vec<&Batch> = batches.iter().skip(every / 2).step_by(every).collect();
+    let counts = match kernel {
+        Kernel::Gpu(gpu) => of_gpu(gpu, frame, &some, slab)?,
+        Kernel::Cpu(_) if sorts => of_sorted(frame, &some, slab),
+        Kernel::Cpu(cpu) => of_cpu(cpu, frame, &some, slab)?,
+    };
+    Ok(per_term(counts.scaled(batches.len(), some.len()), terms(frame, slab)))
 }
 
 /// So many operations of so many terms.
@@ -73,10 +75,10 @@ fn per_term(counts: Counts, terms: u64) -> PerTerm {
 }
 
 /// Operations of a version for processors on sorted pairs.
-fn of_sorted(kernel: Kernel, frame: &Frame, slab: SlabView) -> Counts {
+fn of_sorted(frame: &Frame, batches: &[&Batch], slab: SlabView) -> Counts {
     let (sorted, chunks) = (vectors::Sorted::of(frame, slab), vectors::chunks(frame));
-    let of_batch = |batch: &Batch| cells::count(&sorted.task((frame, batch), &chunks, slab));
-    frame.batches_for(kernel).iter().map(of_batch).fold(Counts::default(), Counts::plus)
+    let of_batch = |batch: &&Batch| cells::count(&sorted.task((frame, batch), &chunks, slab));
+    batches.iter().map(of_batch).fold(Counts::default(), Counts::plus)
 }
 
 /// Terms of a slab.
@@ -86,27 +88,43 @@ fn terms(frame: &Frame, slab: SlabView) -> u64 {
     n.map(|n| n as u64).iter().product()
 }
 
-/// Operations of a version for GPUs on a slab, at a batch of energies.
-fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
-    let (bands, order, plan) = (problem.bands(), problem.order(), batch.plan());
-    let (layout, poles) = (plan.kernel(version).layout, plan.kernel(version).poles);
-    let odd = (layout == Layout::Planned).then(|| plan.odd(slab, poles));
+/// Operations of a version for GPUs on a slab, at some batches of energies.
+fn of_gpu(version: &Gpu, problem: &Frame, batches: &[&Batch], slab: SlabView) -> Result<Counts> {
+    let (bands, order) = (problem.bands(), problem.order());
+    let mut counts = Counts::default();
+    let Some(first) = batches.first() else { return Ok(counts) };
+    let layout = first.plan().kernel(version).layout;
     let cells = (layout == Layout::Cells).then(|| problem.cells(slab));
-    let Launch { kernel, entry, grid } =
-        Launch::of(version, problem, batch, slab, odd.as_ref(), cells.as_ref())?;
-    let (of_bands, wx) = (&BandArrays::of(bands, order, layout), &energies(bands, batch, layout));
+    let of_bands = &BandArrays::of(bands, order, layout);
     let aqsm_local = &aqsm_local(slab, order, layout);
-    let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-    let counted = match entry.body {
-        Body::Thread { counted, .. } => counted,
-        Body::Block { counted, .. } => {
-            return Ok(of_blocks(laid, cells.as_ref().expect("made above"), counted));
-        }
-    };
-    let arrays = laid.arrays(kernel, odd.as_ref());
+    for batch in batches {
+        let (plan, wx) = (batch.plan(), &energies(bands, batch, layout));
+        let odd = (layout == Layout::Planned).then(|| plan.odd(slab, plan.kernel(version).poles));
+        let parts = cells.as_ref().map(Cells::count);
+        let launch = Launch::of(version, problem, batch, slab, odd.as_ref(), parts)?;
+        let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
+        counts = counts.plus(match launch.entry.body {
+            Body::Thread { counted, .. } => of_threads(launch, laid, odd.as_ref(), counted),
+            Body::Block { counted, .. } => {
+                of_blocks(laid, cells.as_ref().expect("made above"), counted)
+            }
+        });
+    }
+    Ok(counts)
+}
+
+/// Operations of all threads of the launches of a batch.
+fn of_threads(
+    Launch { kernel, grid, .. }: Launch,
+    laid: Laid,
+    odd: Option<&OddPoles>,
+    counted: CountedBody,
+) -> Counts {
+    let launches = kernel.launches(laid.batch.nw());
+    let arrays = laid.arrays(kernel, odd);
     let (blocks, threads) = (grid.blocks(), grid.threads);
     let mut counts = Counts::default();
-    for iw in kernel.launches(batch.nw()) {
+    for iw in launches {
         let launch = (0..blocks)
             .into_par_iter()
             .map(|block| {
@@ -122,44 +140,53 @@ fn of_gpu(version: &Gpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Resu
             .reduce(Counts::default, Counts::plus);
         counts = counts.plus(launch);
     }
-    Ok(counts)
+    counts
 }
 
 /// Units of sorted pairs and bands that are counted at most.
 const MAX_UNITS: usize = 64;
 
-/// Operations of blocks on sorted pairs: of some units where there are many, each by a block of its own.
+/// Blocks that share the units where they are counted: more than a launch has, so that each has few.
+const SHARING: usize = 8192;
+
+/// Operations of blocks on sorted pairs: of some blocks where there are many units.
 fn of_blocks(laid: Laid, cells: &Cells, counted: BlockBody) -> Counts {
     let mut partials = Vec::new();
     let units = laid.cells(cells, &mut partials).get().units() as usize;
-    partials.resize(units * laid.batch.nw() * VALUES, 0.0);
+    let blocks = units.min(SHARING);
+    partials.resize(blocks * laid.batch.nw() * VALUES, 0.0);
     let arguments = laid.cells(cells, &mut partials);
-    let every = units.div_ceil(MAX_UNITS).max(1);
-    let of_unit = |&unit: &usize| {
+    let every = units.div_ceil(MAX_UNITS).clamp(1, blocks.max(1));
+    let of_block = |&block: &usize| {
         counted::take();
-        // SAFETY: the launch contract, as in the emulator; there is room for the sums of as many blocks.
-        unsafe { counted(arguments.get(), unit as u32, units as u32) };
+        // SAFETY: the launch contract, as in the emulator, but for the number of blocks: what each does
+        // follows from it, and there is room for the sums of all.
+        unsafe { counted(arguments.get(), block as u32, blocks as u32) };
         counted::take()
     };
-    let some: Vec<usize> = (every / 2..units).step_by(every).collect();
-    let counts = some.par_iter().map(of_unit).reduce(Counts::default, Counts::plus);
-    counts.scaled(units, some.len().max(1))
+    let some: Vec<usize> = (every / 2..blocks).step_by(every).collect();
+    let counts = some.par_iter().map(of_block).reduce(Counts::default, Counts::plus);
+    counts.scaled(blocks, some.len())
 }
 
-/// Operations of a version for processors on a slab, at a batch of energies.
-fn of_cpu(version: &Cpu, problem: &Frame, batch: &Batch, slab: SlabView) -> Result<Counts> {
-    let (order, plan) = (problem.order(), batch.plan());
+/// Operations of a version for processors on a slab, at some batches of energies.
+fn of_cpu(version: &Cpu, problem: &Frame, batches: &[&Batch], slab: SlabView) -> Result<Counts> {
+    let order = problem.order();
     let Needs { relaid, plan: follows } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));
     let relaid = relaid.transpose()?;
     let aqsm_local = aqsm_local(slab, order, Layout::Swapped);
-    let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
-    Ok(version.count(&Task {
-        bands: vectors::bands(problem.bands(), batch),
-        relaid: relaid.as_ref(),
-        slab: vectors::slab(slab, &aqsm_local),
-        plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
-    }))
+    let of_batch = |batch: &&Batch| {
+        let plan = batch.plan();
+        let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
+        version.count(&Task {
+            bands: vectors::bands(problem.bands(), batch),
+            relaid: relaid.as_ref(),
+            slab: vectors::slab(slab, &aqsm_local),
+            plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
+        })
+    };
+    Ok(batches.iter().map(of_batch).fold(Counts::default(), Counts::plus))
 }
 
 /// All bands with evenly spaced G′ and G of a slab; none where it is small enough.

@@ -180,7 +180,7 @@ impl<'a> Laid<'a> {
             vcoul_loc: self.slab.vcoul_loc().as_ptr(),
             occ: occ.as_ptr(),
             partials: partials.as_mut_ptr(),
-            count: cells.parts().len() as u32,
+            count: cells.count(),
             nbands: extents.nbands as u32,
             rows: extents.nbands.next_multiple_of(BANDS as usize) as u32,
             nw: extents.nw as u32,

@@ -61,7 +61,8 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Gives a macro the arguments of the paper's kernels or of planned ones, after what is in brackets.
+/// Gives a macro the arguments of the paper's kernels, of planned ones or of those of sorted pairs, after what
+/// is in brackets.
 macro_rules! list {
     (paper: $then:ident $with:tt $($more:tt)*) => {
         $crate::arguments::$then! { $with {

@@ -11,7 +11,8 @@
 //!    [`crate::kernel::Kernel::exceeded`] finds nothing: no array holds 2³² elements or more, padding
 //!    included, no collapsed loop has 2³² iterations or more, and no grid 2³² threads.
 //! 3. **Energies.** `iw` plus the energies of the entry is at most `nw`; a kernel of
-//!    [`crate::kernel::Energies::Together`] has `iw = 0` and the entry of `nw` energies.
+//!    [`crate::kernel::Energies::Together`] has `iw = 0` and the entry of `nw` energies. One of
+//!    [`crate::kernel::Energies::UpTo`] sums all `nw`, no more than that, with its only entry.
 //! 4. **Grid.** The grid has [`crate::tiling::Grid::blocks`] blocks of [`crate::tiling::Grid::threads`]
 //!    threads, both one-dimensional, as [`crate::kernel::Kernel::grid`] says for the extents; a block
 //!    is 16 whole warps at most. All threads of a block are launched, and what a body does for all of
@@ -24,9 +25,9 @@
 //!    pairs are those for what the kernel takes the poles to be ([`crate::kernel::Kernel::poles`]), every
 //!    regular pole is such a one, `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`,
 //!    and `odd_blocks` is that of the grid.
-//! 7. **Pairs.** A kernel of [`crate::layout::Layout::Cells`] is given parts of its pairs, whose `ig` and
-//!    `igp` are in range and whose poles are within the bounds of their part, where it has any; in the
-//!    emulator any number of blocks may share them.
+//! 7. **Pairs.** A kernel of [`crate::layout::Layout::Cells`] is given parts of its pairs, none of them
+//!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their part, where it
+//!    has any.
 //! 8. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
 //!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
 //!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.

@@ -45,9 +45,9 @@ impl Counts {
         }
     }
 
-    /// As many for `all` where these are for `some` of them, at least one.
+    /// As many for `all` where these are for `some` of them; none for none.
     pub fn scaled(self, all: usize, some: usize) -> Counts {
-        let times = |count: u64| count * all as u64 / some as u64;
+        let times = |count: u64| count * all as u64 / some.max(1) as u64;
         Counts {
             add: times(self.add),
             mul: times(self.mul),

@@ -5,13 +5,13 @@ use gpp_kernels::pairs::{Part, Pole};
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::{Cells, SlabView};
+use crate::problem::Cells;
 
 /// The sorted pairs of a slab, in memory that those of the next one take over.
 #[derive(Default)]
 pub struct CellBuffers {
-    /// Those of the slab in place.
-    cells: Option<Cells>,
+    /// How many parts the slab in place has.
+    count: Option<u32>,
     poles: Option<Buffer<[u64; 4]>>,
     parts: Option<Buffer<[u64; 3]>>,
 }
@@ -31,29 +31,25 @@ impl CellBuffers {
 
     /// Forgets whose they are.
     pub fn forget(&mut self) {
-        self.cells = None;
+        self.count = None;
     }
 
-    /// Enqueues those of a slab, where they are not in place.
+    /// Enqueues those of the slab in place.
     ///
     /// # Errors
     /// Those of [`Uploads::fill`].
-    pub fn want(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
-        if self.cells.is_some() {
-            return Ok(());
-        }
-        let cells = to.problem.cells(slab);
+    pub fn fill(&mut self, to: &mut Uploads, cells: &Cells) -> Result<()> {
         let (poles, parts) = cells.words();
         // The next slab may have some more.
         to.fill("sorted pairs", &mut self.poles, poles, poles.len() / 64)?;
         to.fill("parts of sorted pairs", &mut self.parts, parts, parts.len() / 8)?;
-        self.cells = Some(cells);
+        self.count = Some(parts.len() as u32);
         Ok(())
     }
 
-    /// Those in place, on the host; none where none were wanted.
-    pub fn cells(&self) -> Option<&Cells> {
-        self.cells.as_ref()
+    /// How many parts are in place; none where none were wanted.
+    pub fn count(&self) -> Option<u32> {
+        self.count
     }
 
     /// Those in place.
@@ -61,7 +57,7 @@ impl CellBuffers {
     /// # Panics
     /// Where they were not wanted.
     pub fn pointers(&self) -> CellPointers {
-        let count = self.cells().expect("they were wanted").parts().len() as u32;
+        let count = self.count.expect("they were wanted");
         CellPointers {
             poles: pointer(&self.poles).cast(),
             parts: pointer(&self.parts).cast(),

@@ -18,7 +18,7 @@ use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, aqsm_local, energies};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, SlabView};
+use crate::problem::{Batch, Cells, SlabView};
 
 /// The arrays of the bands in one layout.
 pub struct BandBuffers {
@@ -184,7 +184,8 @@ impl PlacedSlab {
         Ok(())
     }
 
-    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch.
+    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch: pairs as its layout has them,
+    /// others make room.
     ///
     /// # Errors
     /// As [`PlacedSlab::place`].
@@ -194,6 +195,7 @@ impl PlacedSlab {
         found: &mut FoundPoles,
         (slab, batch): (SlabView, &Batch),
         kernel: &Kernel,
+        cells: Option<&Cells>,
     ) -> Result<()> {
         let layout = kernel.layout as usize;
         if to.one_layout {
@@ -207,7 +209,15 @@ impl PlacedSlab {
             to.fill("aqsm_local", room, &values, 0)?;
             *there = true;
         }
-        self.want_pairs(to, slab, kernel.layout)?;
+        if kernel.layout == Layout::Cells {
+            (self.wtilde, self.eps) = Default::default();
+            if to.one_layout {
+                self.odd = Default::default();
+            }
+            return cells.map_or(Ok(()), |cells| self.cells.fill(to, cells));
+        }
+        self.cells.clear();
+        self.want_pairs(to, slab)?;
         match kernel.layout {
             Layout::Planned => {
                 self.odd[kernel.poles as usize].want(to, found, (slab, batch), kernel.poles)
@@ -216,17 +226,14 @@ impl PlacedSlab {
         }
     }
 
-    /// Enqueues the pairs as kernels of a layout read them, where they are not in place.
-    fn want_pairs(&mut self, to: &mut Uploads, slab: SlabView, layout: Layout) -> Result<()> {
-        if layout == Layout::Cells {
-            if to.one_layout {
-                (self.wtilde, self.eps) = Default::default();
-            }
-            return self.cells.want(to, slab);
-        }
-        if to.one_layout {
-            self.cells.clear();
-        }
+    /// Whether `slab` lacks what kernels of a layout read in place of `wtilde` and `eps`: to be given to
+    /// [`PlacedSlab::want`].
+    pub fn lacks_cells(&self, slab: SlabView, layout: Layout) -> bool {
+        layout == Layout::Cells && !(self.holds(&slab.igp()) && self.cells.count().is_some())
+    }
+
+    /// Enqueues `wtilde` and `eps` where they are not in place.
+    fn want_pairs(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
         for (name, (room, there), values) in
             [("wtilde", &mut self.wtilde, slab.wtilde()), ("eps", &mut self.eps, slab.eps())]
         {

@@ -92,6 +92,8 @@ impl<'a> OnGpu<'a> {
     ) -> Result<(usize, u64)> {
         let at = self.lane_for(slab);
         let lane = &mut self.lanes[at];
+        let lacks = kernel.is_some_and(|(kernel, _)| lane.slab.lacks_cells(slab, kernel.layout));
+        let cells = lacks.then(|| self.problem.cells(slab));
         lane.uploads[0].record(&lane.stream)?;
         let mut to = Uploads {
             context: &self.gpu.context,
@@ -104,7 +106,8 @@ impl<'a> OnGpu<'a> {
         lane.slab.place(&mut to, &self.bands, slab)?;
         if let Some((kernel, batch)) = kernel {
             self.bands.want(&mut to, kernel.layout, batch)?;
-            lane.slab.want(&mut to, &mut self.odd, (slab, batch), kernel)?;
+            let place = (slab, batch);
+            lane.slab.want(&mut to, &mut self.odd, place, kernel, cells.as_ref())?;
         }
         let bytes = to.bytes;
         lane.uploads[1].record(&lane.stream)?;
@@ -142,9 +145,9 @@ impl<'a> OnGpu<'a> {
             None => (&mut lanes[at], None),
         };
         let odd = lane.slab.odd(plan.kernel(gpu).poles).poles();
-        let cells = lane.slab.cells().cells();
+        let parts = lane.slab.cells().count();
         let Launch { kernel, entry, grid } =
-            Launch::of(gpu, self.problem, batch, slab, odd, cells)?;
+            Launch::of(gpu, self.problem, batch, slab, odd, parts)?;
 
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);

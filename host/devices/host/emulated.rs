@@ -42,7 +42,8 @@ impl<'a> Bands<'a> {
         made.want(problem, batch, slab, layout, follows);
         let odd = follows.map(|poles| made.odd(poles));
         let cells = made.cells.as_ref().filter(|_| layout == Layout::Cells);
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd, cells)?;
+        let parts = cells.map(Cells::count);
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd, parts)?;
         let aqsm_local = made.aqsm_local(slab, layout);
         let laid = Laid { bands, batch, slab, of_bands, wx: &wx, aqsm_local };
         let host = match entry.body {

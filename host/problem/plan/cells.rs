@@ -74,6 +74,11 @@ impl Cells {
         &self.parts
     }
 
+    /// How many parts: fewer than there are pairs, or bounds.
+    pub fn count(&self) -> u32 {
+        self.parts.len() as u32
+    }
+
     /// Both as they are copied to a device.
     pub fn words(&self) -> (&[[u64; 4]], &[[u64; 3]]) {
         const _: () = assert!(size_of::<Pole>() == 32 && size_of::<Part>() == 24);

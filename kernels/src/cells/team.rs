@@ -202,15 +202,25 @@ mod host {
     use crate::real::Real;
     use crate::sums::VALUES;
 
-    /// A block whose threads take turns.
+    /// A block whose threads take turns, forwards and backwards: what one reads of another within a turn is
+    /// not always there.
     pub struct Emulated<R> {
         shared: Vec<Cell<R>>,
+        backwards: Cell<bool>,
     }
 
     impl<R: Real> Emulated<R> {
-        /// With nothing shared yet.
+        /// With nothing shared yet: numbers that no comparison passes.
         pub fn empty() -> Emulated<R> {
-            Emulated { shared: vec![Cell::new(R::zero()); NUMBERS as usize] }
+            let nothing = Cell::new(R::of(f64::NAN));
+            Emulated { shared: vec![nothing; NUMBERS as usize], backwards: Cell::new(false) }
+        }
+
+        fn in_turn(&self, count: u32, each: impl FnMut(u32)) {
+            match self.backwards.replace(!self.backwards.get()) {
+                false => (0..count).for_each(each),
+                true => (0..count).rev().for_each(each),
+            }
         }
     }
 
@@ -226,11 +236,11 @@ mod host {
         }
 
         fn all(&self, each: impl FnMut(u32)) {
-            (0..BANDS).for_each(each);
+            self.in_turn(BANDS, each);
         }
 
         fn warps(&self, each: impl FnMut(u32)) {
-            (0..BANDS / WARP).for_each(each);
+            self.in_turn(BANDS / WARP, each);
         }
 
         fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
@@ -268,10 +278,12 @@ mod host {
         }
 
         fn pair(&self, at: u32) -> [R; 2] {
+            assert!(at.is_multiple_of(2), "pairs are aligned");
             [self.get(at), self.get(at + 1)]
         }
 
         fn set_pair(&self, at: u32, [one, other]: [R; 2]) {
+            assert!(at.is_multiple_of(2), "pairs are aligned");
             self.set(at, one);
             self.set(at + 1, other);
         }
