@@ -3,10 +3,12 @@
 mod common;
 
 use common::repository;
+use gpp::analysis::sigma::Sigma;
 use gpp::figures::archive::Archive;
 use gpp::figures::{Difference, fill, fill_all};
 use gpp::record;
 use gpp::record::run::Run;
+use gpp::render::chart::sigma::svg;
 
 fn archive() -> Archive {
     Archive::open(&repository("")).unwrap()
@@ -58,6 +60,9 @@ fn many_energies_take_what_is_archived() {
     let most = seconds(&run(501), "sigma:cells").unwrap();
     let said = format!("501 on two cores in {most:.0} s where two take {two:.1} s");
     assert!(readme.contains(&said), "{said}");
+    let drawn = svg(&Sigma::of(&run(501), None).unwrap());
+    let picture = std::fs::read_to_string(repository("docs/images/sigma.svg")).unwrap();
+    assert!(drawn == picture, "docs/images/sigma.svg is not of {folder}/run-501.json");
 }
 
 #[test]
