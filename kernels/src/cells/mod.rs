@@ -23,10 +23,9 @@ mod one_by_one;
 mod place;
 mod read;
 pub mod series;
+mod share;
 mod sums;
 mod team;
-
-use num_complex::Complex;
 
 use crate::arguments::CellsArguments;
 use crate::formula::TermFn;
@@ -34,16 +33,23 @@ use crate::grid::split;
 use crate::pairs::Part;
 use crate::real::Real;
 use crate::sums::VALUES;
-use at_energies::at_energies;
+use at_energies::at_energy;
 use moments::sum_moments;
 use one_by_one::one_by_one;
 pub use place::{BANDS, HOLDS, NUMBERS};
-use series::MOMENTS;
+use share::{each_of_energy, each_of_warp};
 use sums::each_of;
 pub use team::*;
 
 /// Blocks of a launch at most: each has its share of the parts, and the sums depend on how many share.
-pub const BLOCKS: u32 = 640;
+pub const BLOCKS: u32 = 1056;
+
+/// The unit of a block in a round, of parts that get ever smaller: who has the largest of a round has the
+/// smallest of the next.
+#[inline(always)]
+fn unit(block: u32, blocks: u32, round: u32) -> u32 {
+    round * blocks + if round % 2 == 0 { block } else { blocks - 1 - block }
+}
 
 /// What a block does, all of its threads together: its share of the parts, whose sums it stores.
 ///
@@ -58,26 +64,37 @@ pub unsafe fn block<R: Real, T: Team<R>>(
     blocks: u32,
     term: impl TermFn<R> + Copy,
 ) {
-    let values = a.nw * VALUES as u32;
-    team.all(|thread| each_of(thread, values, |at| team.set(place::SUMS + at, R::zero())));
-    let mut own = team.own([Complex::new(R::zero(), R::zero()); MOMENTS]);
+    team.all(|thread| {
+        each_of(thread, VALUES as u32 * HOLDS, |at| team.set(place::SUMS + at, R::zero()));
+    });
     let units = a.units();
-    let mut unit = block;
-    while unit < units {
+    let mut round = 0;
+    loop {
+        let unit = unit(block, blocks, round);
+        if unit >= units {
+            break;
+        }
+        let (chunk, part) = split(unit, a.count);
         // SAFETY: the launch contract; the part is one of all, the bands are within the rows.
         unsafe {
-            let (chunk, part) = split(unit, a.count);
             let (part, first) = (Part::read(a.parts, part), chunk * BANDS);
-            sum_moments(a, team, &mut own, &part, first);
-            at_energies(a, team, &part, first);
-            one_by_one(a, team, &part, first, term);
+            sum_moments(a, team, &part, first);
+            team.warps(|warp| {
+                each_of_warp(warp, |shares| {
+                    team.lanes(|lane| at_energy(a, team, &part, first, shares + lane));
+                    one_by_one(a, team, &part, first, shares, term);
+                });
+            });
         }
-        unit += blocks;
+        round += 1;
     }
     team.all(|thread| {
-        each_of(thread, values, |at| {
+        each_of(thread, VALUES as u32 * a.nw, |at| {
+            let (iw, value) = (at / VALUES as u32, at % VALUES as u32);
+            let mut sum = R::zero();
+            each_of_energy(iw, a, |share| sum = sum + team.get(place::sums(share) + value));
             // SAFETY: the launch contract: room for the values of all blocks, this one's own.
-            unsafe { team.keep(place::SUMS + at, a.partials.add((at * blocks + block) as usize)) }
+            unsafe { *a.partials.add((at * blocks + block) as usize) = sum.value() }
         });
     });
 }

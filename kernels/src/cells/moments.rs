@@ -9,10 +9,11 @@ use crate::arguments::CellsArguments;
 use crate::pairs::{Part, Pole};
 use crate::real::Real;
 
-/// The moments of a thread's band.
-pub type Moments<R> = [Complex<R>; MOMENTS];
+/// Pairs whose matrix elements are under way together.
+const AHEAD: u32 = 4;
+const _: () = assert!(STAGED.is_multiple_of(AHEAD), "all of them are taken");
 
-/// Sums the moments of a part for each band from `first` on, and has them at hand.
+/// Sums the moments of a part for each band from `first` on, which the block then shares.
 ///
 /// # Safety
 /// As [`block`](super::block).
@@ -20,16 +21,18 @@ pub type Moments<R> = [Complex<R>; MOMENTS];
 pub unsafe fn sum_moments<R: Real, T: Team<R>>(
     a: &CellsArguments,
     team: &T,
-    own: &mut T::Own<Moments<R>>,
     part: &Part,
     first: u32,
 ) {
     let (mid, half) = part.middle();
     let scale = 1.0 / half;
-    // SAFETY: at most the last pair of the part, `igp` in range.
-    let fetch = |at: u32| unsafe {
-        let pole = Pole::read(a.poles, at.min(part.end - 1));
-        (pole, *a.vcoul_loc.add(pole.igp as usize))
+    let zero = Complex::new(R::zero(), R::zero());
+    // SAFETY: at most the last pair of the part.
+    let pole = |at: u32| unsafe { Pole::read(a.poles, at.min(part.end - 1)) };
+    let fetch = |at: u32| {
+        let pole = pole(at);
+        // SAFETY: `igp` in range.
+        (pole, unsafe { *a.vcoul_loc.add(pole.igp as usize) })
     };
     let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole, f64)| {
         let there = if at < part.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
@@ -45,45 +48,47 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
         }
     };
     team.all(|thread| {
-        if thread < STAGED {
-            put(0, thread, part.begin + thread, fetch(part.begin + thread));
+        for k in 0..MOMENTS {
+            team.set_pair(place::moment(thread, k), [R::zero(); 2]);
         }
+        put(0, thread, part.begin + thread, fetch(part.begin + thread));
     });
     let (mut begin, mut buffer) = (part.begin, 0);
     while begin < part.end {
         let next = begin + STAGED;
         team.all(|thread| {
-            let ahead = thread < STAGED && next < part.end;
+            let ahead = next < part.end;
             let fetched = fetch(if ahead { next + thread } else { begin });
-            // Of these pairs, then to all: fewer additions in a row.
-            let mut moments = [Complex::new(R::zero(), R::zero()); MOMENTS];
-            let mut at = 0;
-            while at < STAGED {
-                // Four at a time: their reads are under way together.
-                let factors: [(Complex<R>, u32); 4] = core::array::from_fn(|i| {
-                    let staged = at + i as u32;
-                    let from = (begin + staged).min(part.end - 1);
+            let elements = |at: u32| -> [[Complex<R>; 2]; AHEAD as usize] {
+                core::array::from_fn(|i| {
                     // SAFETY: a pair of the part, a band within the rows.
-                    let m =
-                        unsafe { a.matngmatmgp::<R>(&Pole::read(a.poles, from), first + thread) };
-                    (m, staged)
-                });
-                for (m, staged) in factors {
-                    let [re, im] = team.pair(place::weight(buffer, staged));
+                    unsafe { a.elements(&pole(at + i as u32), first + thread) }
+                })
+            };
+            // Of these pairs, then to all: fewer additions in a row.
+            let mut moments = [zero; MOMENTS];
+            let mut under_way = elements(begin);
+            let (mut at, staged) = (0, STAGED.min(part.end - begin));
+            while at < staged {
+                let factors = under_way.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                under_way = elements(begin + at + AHEAD);
+                for (i, m) in factors.into_iter().enumerate() {
+                    let pair = at + i as u32;
+                    let [re, im] = team.pair(place::weight(buffer, pair));
                     let u = m * Complex::new(re, im);
                     moments[0] = moments[0] + u;
                     for half in 0..MOMENTS / 2 {
                         let k = 2 * half;
-                        let [odd, even] = team.pair(place::polynomials(buffer, staged, k));
+                        let [odd, even] = team.pair(place::polynomials(buffer, pair, k));
                         moments[k + 1] = moments[k + 1] + u * odd;
                         moments[k + 2] = moments[k + 2] + u * even;
                     }
                 }
-                at += 4;
+                at += AHEAD;
             }
-            let all = T::of(own, thread);
-            for k in 0..MOMENTS {
-                all[k] = all[k] + moments[k];
+            for (k, moment) in moments.iter().enumerate() {
+                let [re, im] = team.pair(place::moment(thread, k));
+                team.set_pair(place::moment(thread, k), [re + moment.re, im + moment.im]);
             }
             if ahead {
                 put(buffer ^ 1, thread, next + thread, fetched);
@@ -91,11 +96,4 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
         });
         (begin, buffer) = (next, buffer ^ 1);
     }
-    team.all(|thread| {
-        let moments = T::of(own, thread);
-        for (k, moment) in moments.iter_mut().enumerate() {
-            team.set_pair(place::moment(thread, k), [moment.re, moment.im]);
-            *moment = Complex::new(R::zero(), R::zero());
-        }
-    });
 }

@@ -2,8 +2,8 @@
 
 use num_complex::Complex;
 
-use super::place::BANDS;
 use super::series::way;
+use super::share::Share;
 use super::sums::add;
 use super::team::Team;
 use crate::arguments::CellsArguments;
@@ -13,7 +13,7 @@ use crate::pairs::{Part, Pole};
 use crate::real::Real;
 use crate::sums::VALUES;
 
-/// Adds, pair by pair, what moments do not give.
+/// Adds, pair by pair, what moments do not give the shares of a warp from `shares` on.
 ///
 /// # Safety
 /// As [`block`](super::block).
@@ -23,45 +23,47 @@ pub unsafe fn one_by_one<R: Real, T: Team<R>>(
     team: &T,
     part: &Part,
     first: u32,
+    shares: u32,
     term: impl TermFn<R> + Copy,
 ) {
-    let limits = a.limits();
-    let bands = BANDS.min(a.nbands - first.min(a.nbands));
-    team.warps(|warp| {
-        // The energies of a warp are those that its threads add to above.
-        let mut word = warp;
-        while word * WARP < a.nw {
-            for n in first..first + bands {
-                // SAFETY: in range.
-                let occ = unsafe { a.occ(n) };
-                let mut left = team.ballot(|lane| {
-                    let iw = word * WARP + lane;
-                    // SAFETY: a band and an energy in range.
-                    iw < a.nw
-                        && way(unsafe { a.wx::<R>(iw, n) }, part, occ != 0.0, &limits).is_none()
-                });
-                while left != 0 {
-                    let iw = word * WARP + left.trailing_zeros();
-                    left &= left - 1;
-                    // SAFETY: as above, and pairs of the part.
-                    let sums = team.sum(|lane| unsafe {
-                        let w = a.wx::<R>(iw, n);
-                        let mut sums = [R::zero(); VALUES];
-                        let mut at = part.begin + lane;
-                        while at < part.end {
-                            let pole = Pole::read(a.poles, at);
-                            let found = term(&pair(&pole), w, &limits);
-                            add_term(a, &pole, n, occ, found, &mut sums);
-                            at += WARP;
-                        }
-                        sums
-                    });
-                    team.first(|| add(team, iw, sums));
-                }
+    let (limits, bands) = (a.limits(), a.bands(first));
+    // The bands of a share are as many as of any other, or one fewer.
+    let mut from = 0;
+    while from < bands {
+        let band = |lane: u32| {
+            let Share { iw, begin, .. } = Share::of(shares + lane, a);
+            (iw, from + begin)
+        };
+        let mut left = team.ballot(|lane| {
+            let (iw, b) = band(lane);
+            iw < a.nw && b < bands && {
+                // SAFETY: a band and an energy in range.
+                let (w, occ) = unsafe { (a.wx::<R>(iw, first + b), a.occ(first + b)) };
+                way(w, part, occ != 0.0, &limits).is_none()
             }
-            word += BANDS / WARP;
+        });
+        while left != 0 {
+            let share = left.trailing_zeros();
+            left &= left - 1;
+            let (iw, b) = band(share);
+            let n = first + b;
+            // SAFETY: as above, and pairs of the part.
+            let sums = team.sum(|lane| unsafe {
+                let (w, occ) = (a.wx::<R>(iw, n), a.occ(n));
+                let mut sums = [R::zero(); VALUES];
+                let mut at = part.begin + lane;
+                while at < part.end {
+                    let pole = Pole::read(a.poles, at);
+                    let found = term(&pair(&pole), w, &limits);
+                    add_term(a, &pole, n, occ, found, &mut sums);
+                    at += WARP;
+                }
+                sums
+            });
+            team.first(|| add(team, shares + share, sums));
         }
-    });
+        from += Share::of(shares, a).step;
+    }
 }
 
 /// The factors of a pair.
@@ -86,8 +88,9 @@ unsafe fn add_term<R: Real>(
     sums: &mut [R; VALUES],
 ) {
     // SAFETY: in range.
-    let (m, vcoul) =
-        unsafe { (a.matngmatmgp::<R>(pole, n), R::of(*a.vcoul_loc.add(pole.igp as usize))) };
+    let ([aqsm, aqsn], vcoul) =
+        unsafe { (a.elements::<R>(pole, n), R::of(*a.vcoul_loc.add(pole.igp as usize))) };
+    let m = aqsm.conj() * aqsn;
     let asx = ssx * (vcoul * R::of(occ)) * m;
     let ach = sch * (vcoul * R::of(0.5)) * m;
     let [asx_re, asx_im, ach_re, ach_im] = sums;

@@ -1,17 +1,16 @@
 //! The size of a block, and where things stand in its shared memory, in numbers.
 
 use super::series::MOMENTS;
-use crate::intrinsics::WARP;
 use crate::sums::VALUES;
 
 /// Bands of a block, one for each of its threads.
-pub const BANDS: u32 = 128;
+pub const BANDS: u32 = 64;
 
 /// Energies of a launch at most.
-pub const HOLDS: u32 = BANDS;
+pub const HOLDS: u32 = 128;
 
-/// Pairs whose factors a block has at hand at a time.
-pub const STAGED: u32 = WARP;
+/// Pairs whose factors a block has at hand at a time, one for each of its threads to make.
+pub const STAGED: u32 = BANDS;
 
 /// Polynomials of a pair: all but the first, which is one.
 const OF_PAIR: u32 = MOMENTS as u32 - 1;
@@ -19,7 +18,7 @@ const _: () = assert!(OF_PAIR.is_multiple_of(2), "they are read two at a time");
 
 /// `(2, BANDS, MOMENTS)`.
 pub const MOMENT: u32 = 0;
-/// `(VALUES, HOLDS)`.
+/// `(VALUES, HOLDS)`: see [`share`](super::share).
 pub const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
 /// Two buffers of `(OF_PAIR, STAGED)`.
 pub const POLYNOMIALS: u32 = SUMS + VALUES as u32 * HOLDS;
@@ -34,10 +33,10 @@ pub const fn moment(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)
 }
 
-/// The sums of an energy.
+/// The sums of a share.
 #[inline(always)]
-pub const fn sums(iw: u32) -> u32 {
-    SUMS + VALUES as u32 * iw
+pub const fn sums(share: u32) -> u32 {
+    SUMS + VALUES as u32 * share
 }
 
 /// The polynomials `k + 1` and `k + 2` of a staged pair.

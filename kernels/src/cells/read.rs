@@ -40,12 +40,18 @@ impl CellsArguments {
         unsafe { *self.occ.add(n as usize) }
     }
 
-    /// `M` of a pair and a band.
+    /// Bands of a block from `first` on.
+    #[inline(always)]
+    pub(super) fn bands(&self, first: u32) -> u32 {
+        BANDS.min(self.nbands - first.min(self.nbands))
+    }
+
+    /// `aqsm_local` and `aqsn` of a pair and a band.
     ///
     /// # Safety
     /// As [`CellsArguments::wx`], `n < rows`.
     #[inline(always)]
-    pub(super) unsafe fn matngmatmgp<R: Real>(&self, pole: &Pole, n: u32) -> Complex<R> {
+    pub(super) unsafe fn elements<R: Real>(&self, pole: &Pole, n: u32) -> [Complex<R>; 2] {
         // SAFETY: in range.
         let (aqsm, aqsn) = unsafe {
             (
@@ -53,6 +59,6 @@ impl CellsArguments {
                 load(self.aqsn, pole.ig * self.rows + n),
             )
         };
-        R::complex(aqsm).conj() * R::complex(aqsn)
+        [R::complex(aqsm), R::complex(aqsn)]
     }
 }

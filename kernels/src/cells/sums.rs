@@ -1,4 +1,4 @@
-//! The sums of the energies, in shared memory.
+//! The sums of the shares, in shared memory.
 
 use super::place::{self, BANDS};
 use super::team::Team;
@@ -15,10 +15,10 @@ pub fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
     }
 }
 
-/// Adds to the sums of an energy.
+/// Adds to the sums of a share.
 #[inline(always)]
-pub fn add<R: Real, T: Team<R>>(team: &T, iw: u32, values: [R; VALUES]) {
-    let at = place::sums(iw);
+pub fn add<R: Real, T: Team<R>>(team: &T, share: u32, values: [R; VALUES]) {
+    let at = place::sums(share);
     let ([a, b], [c, d]) = (team.pair(at), team.pair(at + 2));
     team.set_pair(at, [a + values[0], b + values[1]]);
     team.set_pair(at + 2, [c + values[2], d + values[3]]);

@@ -5,20 +5,15 @@ use crate::sums::VALUES;
 
 /// The threads of a block and the numbers that they share.
 pub trait Team<R: Real> {
-    /// What each thread has of its own.
-    type Own<S: Copy>;
-
-    /// Of each thread the same.
-    fn own<S: Copy>(&self, value: S) -> Self::Own<S>;
-
-    /// A thread's own.
-    fn of<S: Copy>(own: &mut Self::Own<S>, thread: u32) -> &mut S;
-
     /// Has each thread do something; what it shares is seen by all that follows.
     fn all(&self, each: impl FnMut(u32));
 
     /// Has each warp do something; what it shares is seen by all that follows.
     fn warps(&self, each: impl FnMut(u32));
+
+    /// Has each thread of a warp do something; what it shares is seen by its warp; called within
+    /// [`Team::warps`].
+    fn lanes(&self, each: impl FnMut(u32));
 
     /// Of the threads of a warp a bit each; called within [`Team::warps`].
     fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
@@ -32,12 +27,6 @@ pub trait Team<R: Real> {
 
     /// A shared number.
     fn get(&self, at: u32) -> R;
-
-    /// Stores a shared number.
-    ///
-    /// # Safety
-    /// `to` is the caller's to write.
-    unsafe fn keep(&self, at: u32, to: *mut f64);
 
     /// Shares a number.
     fn set(&self, at: u32, value: R);
@@ -62,7 +51,7 @@ mod gpu {
     use super::Team;
     use crate::intrinsics::{
         WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
-        store_shared_pair, vote,
+        store_shared_pair, vote, warp_barrier,
     };
     use crate::sums::VALUES;
 
@@ -98,18 +87,6 @@ mod gpu {
     }
 
     impl Team<f64> for Block {
-        type Own<S: Copy> = S;
-
-        #[inline(always)]
-        fn own<S: Copy>(&self, value: S) -> S {
-            value
-        }
-
-        #[inline(always)]
-        fn of<S: Copy>(own: &mut S, _: u32) -> &mut S {
-            own
-        }
-
         #[inline(always)]
         fn all(&self, mut each: impl FnMut(u32)) {
             each(lane());
@@ -122,6 +99,13 @@ mod gpu {
             each(lane() / WARP);
             // SAFETY: all threads are here, by `Block::calling`.
             unsafe { barrier() }
+        }
+
+        #[inline(always)]
+        fn lanes(&self, mut each: impl FnMut(u32)) {
+            each(lane() % WARP);
+            // SAFETY: the whole warp is here, by `Block::calling`.
+            unsafe { warp_barrier() }
         }
 
         #[inline(always)]
@@ -155,12 +139,6 @@ mod gpu {
             debug_assert!(at < NUMBERS);
             // SAFETY: within the variable.
             unsafe { load_shared(self.address(at)) }
-        }
-
-        #[inline(always)]
-        unsafe fn keep(&self, at: u32, to: *mut f64) {
-            // SAFETY: this function's own contract.
-            unsafe { *to = self.get(at) }
         }
 
         #[inline(always)]
@@ -225,22 +203,16 @@ mod host {
     }
 
     impl<R: Real> Team<R> for Emulated<R> {
-        type Own<S: Copy> = Vec<S>;
-
-        fn own<S: Copy>(&self, value: S) -> Vec<S> {
-            vec![value; BANDS as usize]
-        }
-
-        fn of<S: Copy>(own: &mut Vec<S>, thread: u32) -> &mut S {
-            &mut own[thread as usize]
-        }
-
         fn all(&self, each: impl FnMut(u32)) {
             self.in_turn(BANDS, each);
         }
 
         fn warps(&self, each: impl FnMut(u32)) {
             self.in_turn(BANDS / WARP, each);
+        }
+
+        fn lanes(&self, each: impl FnMut(u32)) {
+            self.in_turn(WARP, each);
         }
 
         fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
@@ -266,11 +238,6 @@ mod host {
 
         fn get(&self, at: u32) -> R {
             self.shared[at as usize].get()
-        }
-
-        unsafe fn keep(&self, at: u32, to: *mut f64) {
-            // SAFETY: this function's own contract.
-            unsafe { *to = self.get(at).value() }
         }
 
         fn set(&self, at: u32, value: R) {

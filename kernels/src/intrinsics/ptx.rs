@@ -42,6 +42,16 @@ pub unsafe fn barrier() {
     unsafe { nvptx::_syncthreads() }
 }
 
+/// Waits for all lanes of the warp; what they stored to shared memory before is seen after.
+///
+/// # Safety
+/// All lanes of the warp come here.
+#[inline(always)]
+pub unsafe fn warp_barrier() {
+    // SAFETY: this function's own contract.
+    unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags)) }
+}
+
 /// The value that the lane `width` further up holds.
 ///
 /// # Safety
