@@ -21,6 +21,7 @@ fn context() -> Context {
     Context {
         system: "si214".into(),
         terms: 24_541_840_000,
+        nw: 2,
         source: "recorded".into(),
         operations: Vec::new(),
         batches: Default::default(),

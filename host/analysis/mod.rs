@@ -1,6 +1,7 @@
 //! Statements about records.
 
 pub mod bounds;
+pub mod by_energies;
 pub mod changes;
 pub mod explain;
 pub mod levels;

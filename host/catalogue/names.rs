@@ -13,8 +13,9 @@ pub const ON_PROCESSOR: &str = "cpu,paper";
 /// The fastest version on a back end, of a problem of many energies or of few.
 pub const fn fastest(back_end: BackEnd, many: bool) -> &'static str {
     match back_end {
-        BackEnd::Cpu if many => "sigma:best",
-        _ => "best",
+        _ if !many => "best",
+        BackEnd::Gpu => "sigma-gpu:best",
+        BackEnd::Cpu => "sigma:best",
     }
 }
 

@@ -72,7 +72,13 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
 fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
     match &args.dir {
         Some(folder) => folder.clone(),
-        None => PathBuf::from(DEFAULT_FOLDER).join(source.name()),
+        None => {
+            let at = match source {
+                Source::OnGrid(_, grid) => format!("-nw{}", grid.nw()),
+                _ => String::new(),
+            };
+            PathBuf::from(DEFAULT_FOLDER).join(source.name() + &at)
+        }
     }
 }
 

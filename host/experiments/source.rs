@@ -50,6 +50,15 @@ impl Source {
         }
     }
 
+    /// Its energies, where they are known before it is read.
+    pub fn nw(&self) -> Option<usize> {
+        match self {
+            Source::System(system, _) => Some(system.nend + 1 - system.nstart),
+            Source::OnGrid(_, grid) => Some(grid.nw()),
+            Source::File(_) => None,
+        }
+    }
+
     /// The input file.
     pub fn file(&self) -> Option<&Path> {
         match self {

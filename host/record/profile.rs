@@ -17,6 +17,8 @@ pub struct Profile {
     pub system: String,
     /// Terms of the sum: (n, igp, ig, iw).
     pub terms: u64,
+    /// Energies; null in older records.
+    pub nw: Option<u32>,
     /// The device's name.
     pub device: String,
     /// Where the counters come from.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::chart;
+use crate::analysis::by_energies::ByEnergies;
 use crate::analysis::peaks::of_own_ceiling;
 use crate::analysis::roofline::{FIGURES, Point, Timing, points};
 use crate::error::{ChartError, Error, Result};
@@ -17,8 +18,8 @@ use crate::record::profile::Profile;
 /// # Errors
 /// [`Error::Write`], also for a chart that cannot be drawn.
 pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
-    let failed = |path: &Path, reason: String| Error::Write { path: path.into(), reason };
-    std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Error::Write { path: folder.into(), reason: e.to_string() })?;
     replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
 
     for figure in FIGURES {
@@ -26,13 +27,32 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
         if shown.is_empty() {
             continue;
         }
-        let path = folder.join(figure.name);
-        let title = figure.title(&shown);
-        let svg = chart::svg(&title, &shown, ceilings).map_err(|e| failed(&path, e.to_string()))?;
-        replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
-        png(&path.with_extension("png"), |to| chart::png(to, &title, &shown, ceilings))?;
+        draw(&folder.join(figure.name), &figure.title(&shown), &shown, ceilings)?;
     }
     Ok(())
+}
+
+/// Writes a chart of each version that has several numbers of energies, as SVG and PNG, and their points as
+/// CSV.
+///
+/// # Errors
+/// [`Error::Write`], also for a chart that cannot be drawn.
+pub fn by_energies(folder: &Path, versions: &[ByEnergies], ceilings: &Ceilings) -> Result<()> {
+    for version in versions {
+        let shown: Vec<&Profile> = version.profiles.iter().collect();
+        let path = folder.join(version.name());
+        draw(&path, &version.title(), &shown, ceilings)?;
+        replace(&path.with_extension("csv"), |file| csv(file, &version.profiles, ceilings))?;
+    }
+    Ok(())
+}
+
+/// A chart as SVG and PNG.
+fn draw(path: &Path, title: &str, shown: &[&Profile], ceilings: &Ceilings) -> Result<()> {
+    let failed = |reason: String| Error::Write { path: path.into(), reason };
+    let svg = chart::svg(title, shown, ceilings).map_err(|e| failed(e.to_string()))?;
+    replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
+    png(&path.with_extension("png"), |to| chart::png(to, title, shown, ceilings))
 }
 
 /// Has `draw` make a picture, which appears whole or not at all.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::table::{fit, or_dash, table, terminal};
+use crate::analysis::by_energies::ByEnergies;
 use crate::analysis::levels::Level;
 use crate::analysis::peaks::of_own_ceiling;
 use crate::analysis::roofline::{Timing, points};
@@ -74,6 +75,14 @@ fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
         table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
     }
     fit(table, &[4], width)
+}
+
+/// A version at several numbers of energies.
+///
+/// # Errors
+/// Those of `to`.
+pub fn by_energies(to: &mut dyn Write, of: &ByEnergies, ceilings: &Ceilings) -> io::Result<()> {
+    writeln!(to, "{}\n{}", of.version, profiles(&of.profiles, Some(ceilings), terminal()))
 }
 
 /// Profiles and the folder that they were stored in; shares of their own ceilings where these are known.

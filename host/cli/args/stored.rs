@@ -25,7 +25,8 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "LEVEL", conflicts_with = "from")]
     pub simd: Option<String>,
 
-    /// Folder for the records, by default gpp-profile/ and the system's name
+    /// Folder for the records, by default gpp-profile/ and the system's name, with -nwN at other energies
+    /// than its own
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
@@ -64,6 +65,11 @@ pub struct RooflineArgs {
     /// Folder with the records of one system; by default the one in gpp-profile/
     #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER, value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
+
+    /// Records of the same system at another number of energies; may be given several times, for a chart
+    /// of each version that there are several of
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub with: Vec<PathBuf>,
 
     /// Folder for the charts; by default that of the records
     #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]

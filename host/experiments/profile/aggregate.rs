@@ -22,6 +22,8 @@ pub struct Context {
     pub system: String,
     /// Its terms.
     pub terms: u64,
+    /// Its energies.
+    pub nw: u32,
     /// Where the counters come from.
     pub source: String,
     /// Profiles whose FP64 operations for each term are taken, where none are counted.
@@ -45,7 +47,7 @@ impl Context {
         };
         let batches = versions::ALL.iter().filter_map(counted).collect();
         let (system, terms) = (problem.name().into(), problem.terms());
-        Context { system, terms, source, operations, batches }
+        Context { system, terms, nw: problem.nw() as u32, source, operations, batches }
     }
 
     /// Batches of a version.
@@ -157,6 +159,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         version: id.into(),
         system: context.system.clone(),
         terms: context.terms,
+        nw: Some(context.nw),
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
         source: context.source.clone(),
         kernels_by: None,

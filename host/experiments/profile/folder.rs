@@ -119,20 +119,28 @@ fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
     }
 }
 
-/// Fails where a folder already holds profiles of another system.
+/// Fails where a folder already holds profiles of another system, or of another number of energies.
 ///
 /// # Errors
-/// [`Error::Data`] that names both systems.
-pub fn require_room(folder: &Path, system: &str) -> Result<()> {
+/// [`Error::Data`] that names both.
+pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()> {
     if !has_profiles(folder) {
         return Ok(());
     }
-    match one_system(folder, &load(folder)?)? {
-        other if other != system => {
-            let what = format!("holds profiles of {other}; name another with --dir for {system}");
-            Err(wrong(folder, what))
-        }
-        _ => Ok(()),
+    let holds = |other: String, own: String| {
+        let what = format!("holds profiles of {other}; name another with --dir for {own}");
+        Err(wrong(folder, what))
+    };
+    let profiles = load(folder)?;
+    let other = one_system(folder, &profiles)?;
+    if other != system {
+        return holds(other, system.into());
+    }
+    let energies = |nw: usize| format!("{system} at {nw} energies");
+    let others = profiles.iter().filter_map(|profile| profile.nw.map(|nw| nw as usize));
+    match nw.and_then(|nw| Some((others.into_iter().find(|other| *other != nw)?, nw))) {
+        Some((other, own)) => holds(energies(other), energies(own)),
+        None => Ok(()),
     }
 }
 

@@ -49,7 +49,7 @@ impl Live<'_> {
             _ => return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }),
         };
         if source.file().is_none() {
-            require_room(self.folder, &source.name())?;
+            require_room(self.folder, &source.name(), source.nw())?;
         }
         let gpu = Gpu::open(index)?;
         let capability = gpu.info().compute_capability.as_ref();

@@ -102,7 +102,7 @@ pub fn profile(
         }
     };
     let Counted { problem, mut profiles, architecture, files } = counted;
-    folder::require_room(folder, problem.name())?;
+    folder::require_room(folder, problem.name(), Some(problem.nw()))?;
 
     if let Some(architecture) = options.architecture.as_ref().or(architecture.as_ref()) {
         let kernels = profiles.iter().filter_map(|profile| profile.launches.first());

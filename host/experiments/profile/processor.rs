@@ -56,11 +56,11 @@ pub fn profile(
         })
         .collect::<Result<_>>()?;
     if source.file().is_none() {
-        folder::require_room(folder, &source.name())?;
+        folder::require_room(folder, &source.name(), source.nw())?;
     }
     let ceilings = of_processor(host, &Effort::FULL)?;
     let problem = source.load(progress)?;
-    folder::require_room(folder, problem.name())?;
+    folder::require_room(folder, problem.name(), Some(problem.nw()))?;
     let repetition = Repetition::exactly(1, 5);
     let timed = run::Options::new(versions, repetition);
     let device: &dyn Device = host;
@@ -93,6 +93,7 @@ fn of(problem: &Problem, cpu: &Cpu, counted: PerTerm, seconds: f64, device: &str
         version: cpu.id().into(),
         system: problem.name().into(),
         terms: problem.terms(),
+        nw: Some(problem.nw() as u32),
         device: device.into(),
         source: SOURCE.into(),
         kernels_by: None,

@@ -31,11 +31,6 @@ const COLORS: [[u8; 3]; 14] = [
 const MARK: f64 = 6.0;
 const REACH: f64 = 13.0;
 
-/// The colour of a version.
-pub fn color(version: &str) -> [u8; 3] {
-    COLORS[order::place(version).unwrap_or(0) % COLORS.len()]
-}
-
 /// Corners of a level's shape around its middle, and whether it is an outline.
 pub fn mark(level: Level, (x, y): Place) -> (Vec<Place>, bool) {
     let (corners, turn, size) = match level {
@@ -52,10 +47,12 @@ fn polygon((x, y): Place, corners: u32, turn: f64, size: f64) -> Vec<Place> {
     (0..corners).map(|at| (x + size * angle(at).cos(), y + size * angle(at).sin())).collect()
 }
 
-/// The dots of some points; each has its own part of the chart, also where dots lie on each other.
+/// The dots of some points, in their versions' colours, those of other names in one each; each has its own part of the chart, also where dots lie on each other.
 pub fn dots(points: Vec<Point>, axes: &Axes, processor: bool) -> Vec<Dot> {
     let places: Vec<Place> =
         points.iter().map(|point| axes.place(point.intensity, point.flops_per_s)).collect();
+    let mut names: Vec<String> = points.iter().map(|point| point.version.clone()).collect();
+    names.dedup();
     let dot = |(index, point): (usize, Point)| {
         let at = places[index];
         let (mark, hollow) = mark(point.level, at);
@@ -66,7 +63,8 @@ pub fn dots(points: Vec<Point>, axes: &Axes, processor: bool) -> Vec<Dot> {
             point.intensity,
             rate(point.flops_per_s, 2, "FLOP/s")
         );
-        let color = color(&point.version);
+        let among = || names.iter().position(|name| *name == point.version).unwrap_or(0);
+        let color = COLORS[order::place(&point.version).unwrap_or_else(among) % COLORS.len()];
         Dot { point, told, at, mark, hollow, hit: hit(index, &places), color }
     };
     points.into_iter().enumerate().map(dot).collect()

@@ -48,7 +48,7 @@ pub const BLOCKS: u32 = 1056;
 /// smallest of the next.
 #[inline(always)]
 fn unit(block: u32, blocks: u32, round: u32) -> u32 {
-    round * blocks + if round % 2 == 0 { block } else { blocks - 1 - block }
+    round * blocks + if round.is_multiple_of(2) { block } else { blocks - 1 - block }
 }
 
 /// What a block does, all of its threads together: its share of the parts, whose sums it stores.
