@@ -209,6 +209,24 @@ fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Refe
     Ok(found)
 }
 
+/// Launches on a GPU before those of the versions: of the one that they are compared with.
+///
+/// # Panics
+/// Never: it is a version for GPUs.
+pub fn launches_to_compare_with(problem: &Frame, versions: &[Kernel]) -> usize {
+    if reference::is_known(problem) {
+        return 0;
+    }
+    let Some(judge) = judge(BackEnd::Gpu, versions) else { return 0 };
+    let gpu = judge.gpu().expect("those for GPUs are");
+    let batches = match reference::chosen(problem.nw()) {
+        Some(energies) => problem.batches_at(&energies),
+        None => problem.batches_for(judge).to_vec(),
+    };
+    // Of each batch those of the kernel, and a second stage.
+    batches.iter().map(|batch| batch.plan().kernel(gpu).launches(batch.nw()).len() + 1).sum()
+}
+
 /// The version whose sums those of a problem without a reference are compared with, other than all that run:
 /// one made for the back end that has the terms as the definition writes them.
 fn judge(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {

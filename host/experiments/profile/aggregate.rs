@@ -35,12 +35,6 @@ pub struct Context {
 impl Context {
     /// Launches on a problem; operations that are not counted are those of `operations`.
     pub fn new(problem: &Problem, source: String, operations: Vec<Profile>) -> Context {
-        let source = match operations.first() {
-            Some(other) => {
-                format!("{source}; FP64 operations for each term as of {}", other.system)
-            }
-            None => source,
-        };
         let counted = |gpu: &&'static Gpu| {
             let count = problem.batches_for(Kernel::Gpu(gpu)).len();
             (count > 1).then_some((gpu.id(), count))
@@ -143,6 +137,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         .filter_map(|reason| Some((reason.to_string(), average(&metrics::stall(reason))?)))
         .collect();
     let all: f64 = waits.values().sum();
+    let mut source = context.source.clone();
     let [dadd, dmul, dfma] = if context.operations.is_empty() {
         [sum(metrics::DADD)?, sum(metrics::DMUL)?, sum(metrics::DFMA)?]
     } else {
@@ -151,6 +146,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
             .iter()
             .find(|profile| profile.version == id)
             .ok_or_else(|| ProfileError::NoOperations(id.into()))?;
+        source += &format!("; FP64 operations for each term as of {}", other.system);
         let scale = context.terms as f64 / other.terms as f64;
         [other.dadd, other.dmul, other.dfma].map(|count| count * scale)
     };
@@ -161,7 +157,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         terms: context.terms,
         nw: Some(context.nw),
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
-        source: context.source.clone(),
+        source,
         kernels_by: None,
         time_s: None,
         duration_s: duration,

@@ -48,6 +48,8 @@ pub struct Target {
     pub problem: Vec<OsString>,
     /// Device.
     pub device: String,
+    /// Launches of versions that come before and are not wanted.
+    pub skip: usize,
 }
 
 impl Ncu {
@@ -122,6 +124,7 @@ impl Ncu {
         let mut command = Command::new(&self.program);
         command
             .args(["--clock-control", "none", "--kernel-name", &kernels])
+            .args(["--launch-skip", &target.skip.to_string()])
             .args(arguments)
             .arg(program)
             .args(["--version", &target.versions, "--device", &target.device])
