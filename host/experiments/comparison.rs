@@ -244,7 +244,6 @@ fn counters(ncu: &Ncu, gpu: &Gpu, source: &Source, problem: &Problem) -> Option<
         versions: "best".into(),
         problem: source.arguments(),
         device: gpu.info().id.clone(),
-        skip: 0,
     };
     let origin = format!("hardware counters, ncu {}", ncu.version);
     let context = Context::new(problem, origin, Vec::new());

@@ -29,13 +29,15 @@ pub struct Options {
     pub repetition: Repetition,
     /// The same of those that are emulated.
     pub emulated: Repetition,
+    /// Whether sums are compared with others.
+    pub compares: bool,
 }
 
 impl Options {
     /// These versions in the shapes tuned for the device.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
         let (versions, overrides) = (versions.to_vec(), Overrides::default());
-        Options { versions, overrides, repetition, emulated: repetition }
+        Options { versions, overrides, repetition, emulated: repetition, compares: true }
     }
 
     /// Fails where the flags of a shape change nothing.
@@ -134,7 +136,8 @@ pub fn run(
     let deferred = || (!setting.is_plain()).then(Deferred::new);
     let mut run = Run::new(device.info(), problem, repetition);
     run.parting = setting.parting();
-    let is_judged = setting.checkpoint.is_none() && !reference::is_known(problem);
+    let is_judged =
+        options.compares && setting.checkpoint.is_none() && !reference::is_known(problem);
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
         let _deferred = deferred();
@@ -146,7 +149,7 @@ pub fn run(
         return Ok(run);
     }
     each(&run);
-    let reference = reference::of(slabs, progress)?;
+    let known = if options.compares { reference::of(slabs, progress)? } else { None };
     let _deferred = deferred();
     let mut engine = setting.engine(&versions)?;
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
@@ -156,7 +159,7 @@ pub fn run(
     let steps = if all == 1 { versions.iter().map(parts).sum() } else { all };
     let bar = progress.fine_bar("running", steps as u64);
     let scale = if all == 1 { steps as f64 } else { 1.0 };
-    let reference = reference.or(judged);
+    let reference = known.or(judged);
     let mut ran = 0;
     for (at, &version) in versions.iter().enumerate() {
         let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
@@ -207,24 +210,6 @@ fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Refe
     };
     bar.finish_and_clear();
     Ok(found)
-}
-
-/// Launches on a GPU before those of the versions: of the one that they are compared with.
-///
-/// # Panics
-/// Never: it is a version for GPUs.
-pub fn launches_to_compare_with(problem: &Frame, versions: &[Kernel]) -> usize {
-    if reference::is_known(problem) {
-        return 0;
-    }
-    let Some(judge) = judge(BackEnd::Gpu, versions) else { return 0 };
-    let gpu = judge.gpu().expect("those for GPUs are");
-    let batches = match reference::chosen(problem.nw()) {
-        Some(energies) => problem.batches_at(&energies),
-        None => problem.batches_for(judge).to_vec(),
-    };
-    // Of each batch those of the kernel, and a second stage.
-    batches.iter().map(|batch| batch.plan().kernel(gpu).launches(batch.nw()).len() + 1).sum()
 }
 
 /// The version whose sums those of a problem without a reference are compared with, other than all that run:

@@ -70,6 +70,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub overrides: Overrides,
 
+    /// Launch the versions and compare nothing, for a profiler: what it runs is verified beside it
+    #[arg(long, hide = true)]
+    pub unverified: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -79,6 +79,7 @@ impl SigmaArgs {
             },
             slabs: self.slabs.clone(),
             overrides: Overrides::default(),
+            unverified: false,
             output: self.output.clone(),
         }
     }

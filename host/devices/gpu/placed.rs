@@ -1,5 +1,5 @@
 //! What is on a GPU of a problem: the arrays of the bands once, those of a slab until the next one takes
-//! their place, and of both each layout when a kernel first wants it.
+//! their place, and of both each layout when a kernel first wants it; that of sorted pairs alone.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -83,7 +83,8 @@ impl PlacedBands {
             return Ok(());
         }
         let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
-        if to.one_layout {
+        let has_cells = self.by_layout[Layout::Cells as usize].is_some();
+        if to.one_layout || layout == Layout::Cells || has_cells {
             self.by_layout = [const { None }; 4];
             self.energies = Default::default();
             if matches!(arrays.aqsn(), Cow::Owned(_)) {
@@ -198,7 +199,8 @@ impl PlacedSlab {
         cells: Option<&Cells>,
     ) -> Result<()> {
         let layout = kernel.layout as usize;
-        if to.one_layout {
+        let has_cells = self.aqsm_local[Layout::Cells as usize].0.is_some();
+        if to.one_layout || kernel.layout == Layout::Cells || has_cells {
             for (_, other) in (0..).zip(&mut self.aqsm_local).filter(|(at, _)| *at != layout) {
                 *other = (None, false);
             }
@@ -210,10 +212,7 @@ impl PlacedSlab {
             *there = true;
         }
         if kernel.layout == Layout::Cells {
-            (self.wtilde, self.eps) = Default::default();
-            if to.one_layout {
-                self.odd = Default::default();
-            }
+            (self.wtilde, self.eps, self.odd) = Default::default();
             return cells.map_or(Ok(()), |cells| self.cells.fill(to, cells));
         }
         self.cells.clear();

@@ -6,14 +6,13 @@ use super::aggregate::{Context, aggregate};
 use super::folder::{CEILINGS, RUN, require_room};
 use super::ncu::{Ncu, Target};
 use super::{Counted, Options, lines};
-use crate::catalogue::Kernel;
 use crate::devices::Device;
 use crate::devices::choice::Choice;
 use crate::devices::gpu::{self, Gpu};
 use crate::error::{Error, Result};
 use crate::experiments::ceilings::ceilings;
 use crate::experiments::measure::timed::settle;
-use crate::experiments::run::{self, launches_to_compare_with, run};
+use crate::experiments::run::{self, run};
 use crate::experiments::setting::Setting;
 use crate::experiments::source::Source;
 use crate::process::progress::Progress;
@@ -69,9 +68,7 @@ impl Live<'_> {
 
         let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
         let (problem_arguments, device) = (source.arguments(), self.device.to_string());
-        let kernels: Vec<Kernel> = versions.iter().map(|version| version.kernel).collect();
-        let skip = launches_to_compare_with(&problem, &kernels);
-        let target = Target { versions: ids.join(","), problem: problem_arguments, device, skip };
+        let target = Target { versions: ids.join(","), problem: problem_arguments, device };
         let bar = progress.bar("profiling (minutes)", 2);
         let (csv, launches) = ncu.counters(&target, operations.is_empty())?;
         bar.inc(1);

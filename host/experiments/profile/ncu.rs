@@ -48,8 +48,6 @@ pub struct Target {
     pub problem: Vec<OsString>,
     /// Device.
     pub device: String,
-    /// Launches of versions that come before and are not wanted.
-    pub skip: usize,
 }
 
 impl Ncu {
@@ -124,12 +122,11 @@ impl Ncu {
         let mut command = Command::new(&self.program);
         command
             .args(["--clock-control", "none", "--kernel-name", &kernels])
-            .args(["--launch-skip", &target.skip.to_string()])
             .args(arguments)
             .arg(program)
             .args(["--version", &target.versions, "--device", &target.device])
             .args(&target.problem)
-            .args(["--repeat", "1", "--warmup", "0", "--quiet"]);
+            .args(["--repeat", "1", "--warmup", "0", "--quiet", "--unverified"]);
         Ok(command)
     }
 }
