@@ -5,8 +5,11 @@ mod common;
 
 use std::path::PathBuf;
 
+use gpp::analysis::by_energies::ByEnergies;
 use gpp::analysis::roofline::{FIGURES, Timing, points};
 use gpp::experiments::profile::folder;
+use gpp::figures::archive::Archive;
+use gpp::figures::energies;
 use gpp::record;
 use gpp::record::SCHEMA;
 use gpp::record::ceilings::Ceilings;
@@ -95,7 +98,8 @@ fn dots(svg: &str) -> Vec<&str> {
     svg.split("<g class=\"dot\"").skip(1).map(|dot| dot.split("</g>").next().unwrap()).collect()
 }
 
-fn check(svg: &str, what: &str, expected: usize) {
+/// Checks a chart of so many dots, each of which has an area of its own of so many pixels².
+fn check(svg: &str, what: &str, expected: usize, least: f64) {
     let dots = dots(svg);
     assert_eq!(dots.len(), expected, "{what}");
     let mut taken: Vec<Box> = Vec::new();
@@ -119,7 +123,7 @@ fn check(svg: &str, what: &str, expected: usize) {
             .map(|i| (hit[i], hit[(i + 1) % hit.len()]))
             .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
             .sum();
-        assert!(hit.len() > 2 && area / 2.0 > 4.0, "{what}: {told} has {} pixels²", area / 2.0);
+        assert!(hit.len() > 2 && area / 2.0 > least, "{what}: {told} has {} pixels²", area / 2.0);
     }
     let marks = taken.len();
     for text in texts(svg) {
@@ -150,12 +154,34 @@ fn names_are_over_nothing_in_any_chart_of_the_archive() {
                 let svg = chart::svg(&figure.title(&shown), &shown, &ceilings).unwrap();
                 let timing = Timing::of(shown.iter().copied());
                 let expected = shown.iter().map(|profile| points(profile, timing).len()).sum();
-                check(&svg, &what, expected);
+                check(&svg, &what, expected, 4.0);
                 drawn += 1;
             }
         }
     }
     assert!(drawn > 20, "{drawn}");
+}
+
+#[test]
+fn names_are_over_nothing_with_energies_as_the_knob() {
+    let archive = Archive::open(&common::repository("")).unwrap();
+    let profiled = energies::profiled(&archive).unwrap();
+    let numbers: Vec<&u32> = profiled.keys().collect();
+    let versions = energies::versions(&profiled);
+    let ids: Vec<&str> = versions.iter().map(|of| of.version.as_str()).collect();
+    assert_eq!(ids, ["v13", "sigma:blocks"]);
+    let pictures = energies::pictures(&archive).unwrap();
+    for (ByEnergies { version, profiles, .. }, (name, svg)) in versions.iter().zip(&pictures) {
+        assert_eq!(*name, format!("roofline-energies-{}", version.replace(':', "-")));
+        let timing = Timing::of(profiles);
+        let expected = profiles.iter().map(|profile| points(profile, timing).len()).sum();
+        // Where the work is the same, all numbers are in one place.
+        check(svg, name, expected, 0.5);
+        for nw in &numbers {
+            assert!(svg.contains(&format!("data-version=\"nw {nw}\"")), "{name}: {nw}");
+        }
+    }
+    assert_eq!(pictures.len(), versions.len());
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use common::repository;
 use gpp::analysis::sigma::Sigma;
 use gpp::figures::archive::Archive;
-use gpp::figures::{Difference, fill, fill_all};
+use gpp::figures::{Difference, energies, fill, fill_all};
 use gpp::record;
 use gpp::record::run::Run;
 use gpp::render::chart::sigma::svg;
@@ -58,11 +58,79 @@ fn many_energies_take_what_is_archived() {
     }
     let readme = std::fs::read_to_string(repository("README.md")).unwrap();
     let most = seconds(&run(501), "sigma:cells").unwrap();
-    let said = format!("501 on two cores in {most:.0} s where two take {two:.1} s");
+    let said = format!("`sigma:cells` takes {most:.0} s for 501 where two take {two:.1} s");
     assert!(readme.contains(&said), "{said}");
     let drawn = svg(&Sigma::of(&run(501), None).unwrap());
     let picture = std::fs::read_to_string(repository("docs/images/sigma.svg")).unwrap();
     assert!(drawn == picture, "docs/images/sigma.svg is not of {folder}/run-501.json");
+}
+
+/// The cells of a table by their first words.
+fn table(name: &str) -> Vec<Vec<String>> {
+    let (text, _) = filled(&format!("<!-- figures: {name} -->\n<!-- /figures -->\n"));
+    let rows = text.lines().filter(|line| line.starts_with("| ")).skip(2);
+    let cells = |row: &str| row.trim_matches('|').split(" | ").map(|c| c.trim().into()).collect();
+    rows.map(cells).collect()
+}
+
+/// What a GPU takes for many energies, and what the text says of it beside its table.
+#[test]
+fn many_energies_on_a_gpu_take_what_is_archived() {
+    let runs = energies::runs(&archive()).unwrap();
+    let rows = table("energies");
+    assert_eq!(rows.len(), runs.len());
+    let seconds = |nw: usize, id: &str| runs[&nw].passed_result(id).map(|of| of.times.median);
+    let unit = seconds(2, "v13").unwrap();
+    for (row, &nw) in rows.iter().zip(runs.keys()) {
+        let result = runs[&nw].passed_result("sigma:blocks").unwrap();
+        let blocks = result.times.median;
+        let ms = |seconds: f64| format!("{:.1}", seconds * 1e3);
+        assert_eq!(row[0], nw.to_string());
+        assert_eq!(row[1], seconds(nw, "v13").map_or("–".into(), ms));
+        assert_eq!(row[2..4], [ms(blocks), format!("{:.2}", blocks / unit)]);
+        assert_eq!(row[4], format!("{:.2}", nw as f64 / blocks / (2.0 / unit)));
+        assert_eq!(row[5], format!("{:.0}", result.energy_j.unwrap()));
+        assert_eq!(row[6], format!("{:.1e}", result.verification.max_rel_error.unwrap()));
+        let ends = runs[&nw].system.energies_ev.as_ref().unwrap();
+        assert!(nw <= 6 || (ends[0], ends[nw - 1]) == (-10.0, 10.0), "{nw}");
+    }
+    assert_eq!(rows[1][7], "golden sums");
+
+    let text = std::fs::read_to_string(repository("docs/many-energies.md")).unwrap();
+    assert!(
+        text.contains("up to six energies cost as much as one, and from four energies on it is")
+    );
+    let [one, six] = [1, 6].map(|nw| seconds(nw, "sigma:blocks").unwrap());
+    assert!((six / one - 1.0).abs() < 0.05, "{one} {six}");
+    for &nw in runs.keys() {
+        let Some(v13) = seconds(nw, "v13") else { continue };
+        assert_eq!(seconds(nw, "sigma:blocks").unwrap() < v13, nw >= 4, "{nw}");
+    }
+}
+
+#[test]
+fn rooflines_of_many_energies_are_of_their_profiles() {
+    let profiled = energies::profiled(&archive()).unwrap();
+    let rows = table("energies-roofline");
+    assert_eq!(rows.len(), 2 * profiled.len());
+    for (at, (version, (nw, records))) in ["v13", "sigma:blocks"]
+        .into_iter()
+        .flat_map(|version| profiled.iter().map(move |of| (version, of)))
+        .enumerate()
+    {
+        let profile = records.profiles.iter().find(|of| of.version == version).unwrap();
+        let peak = 100.0 * profile.rate() / records.ceilings.fp64;
+        let row = &rows[at];
+        assert_eq!(row[..2], [version.to_string(), nw.to_string()]);
+        assert_eq!(row[2], format!("{:.1}", profile.rate() / 1e12));
+        assert_eq!(row[3], format!("{peak:.0} %"));
+        assert_eq!(row[4], format!("{:.0} %", 100.0 * profile.fma_ratio()));
+        assert_eq!(row[5], format!("{:.1}", profile.flops() / profile.bytes.hbm));
+        assert_eq!(row[7], format!("{:.1}", profile.flops() / profile.bytes.l1.unwrap()));
+    }
+    let rate = |row: &Vec<String>| row[2].parse::<f64>().unwrap();
+    let (v13, blocks) = rows.split_at(profiled.len());
+    assert!(v13.iter().zip(blocks).all(|(v13, blocks)| rate(blocks) < rate(v13)), "{rows:?}");
 }
 
 #[test]
@@ -122,6 +190,30 @@ fn a_record_that_is_nowhere_is_named() {
     };
     assert!(open(r#"{ "folder": "new" }"#).contains("si214 is not there"));
     assert!(open(r#"{ "folder": "new", "elsewhere": { "si1": "old" } }"#).contains("no record"));
+}
+
+/// What only a table wants is missed by that table.
+#[test]
+fn energies_that_are_nowhere_are_named_where_they_are_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("data/runs");
+    std::fs::create_dir_all(&runs).unwrap();
+    let held = archive();
+    let mut elsewhere: serde_json::Map<String, serde_json::Value> = held
+        .systems()
+        .map(|(name, _)| (name.into(), held.path(name).parent().unwrap().to_str().into()))
+        .collect();
+    elsewhere.insert("energies".into(), "gone".into());
+    let map = serde_json::json!({ "folder": "new", "elsewhere": elsewhere });
+    std::fs::write(runs.join("figures.json"), map.to_string()).unwrap();
+    let archive = Archive::open(dir.path()).unwrap();
+    for name in ["energies", "energies-roofline"] {
+        let text = format!("<!-- figures: {name} -->\n<!-- /figures -->");
+        let (same, differences) = fill(&archive, &text);
+        assert_eq!(same, text);
+        let said = differences[0].to_string();
+        assert!(said.contains("gone/energies: No such file"), "{said}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use common::repository;
 use gpp::devices::gpu;
 use gpp::figures::archive::{Archive, System};
+use gpp::figures::energies;
 use gpp::record::ceilings::Ceilings;
 use gpp::record::clock::Clock;
 use gpp::record::comparison::Comparison;
@@ -218,8 +219,14 @@ fn of_other_code(kernels: &[Of]) -> Vec<String> {
 fn records_in_use_are_of_the_kernels_as_they_are() {
     let archive = Archive::open(&repository("")).unwrap();
     let (mut unhashed, mut other) = (BTreeSet::new(), Vec::new());
-    for (name, system) in archive.systems() {
-        let kernels = kernels(&system.run, &system.profiles);
+    let systems =
+        archive.systems().map(|(name, system)| (name, system.run.clone(), system.profiles.clone()));
+    let of_energies = energies::runs(&archive).unwrap().into_values();
+    let of_energies = of_energies.map(|run| ("energies", run, Vec::new()));
+    let profiled = energies::profiled(&archive).unwrap().into_values();
+    let profiled = profiled.map(|records| ("energies", records.run().unwrap(), records.profiles));
+    for (name, run, profiles) in systems.chain(of_energies).chain(profiled) {
+        let kernels = kernels(&run, &profiles);
         assert!(!kernels.is_empty(), "{name}");
         if kernels.iter().any(|(_, _, symbol, hash)| symbol.is_none() || hash.is_none()) {
             unhashed.insert(archive.folder(name).to_string());
@@ -230,6 +237,26 @@ fn records_in_use_are_of_the_kernels_as_they_are() {
     assert!(other.is_empty(), "older than their kernels:\n{}", other.join("\n"));
     let listed: BTreeSet<String> = archive.unhashed().iter().cloned().collect();
     assert_eq!(unhashed, listed, "`unhashed` of data/runs/figures.json");
+}
+
+#[test]
+fn energies_are_those_that_the_names_tell() {
+    let archive = Archive::open(&repository("")).unwrap();
+    let folder = archive.path("energies");
+    let runs = energies::runs(&archive).unwrap();
+    for (nw, run) in &runs {
+        let named: Run = record::read(&folder.join(format!("run-{nw}.json"))).unwrap();
+        assert!(named == *run && run.passed(), "run-{nw}.json");
+        let few = run.results.iter().map(|result| result.version.as_str()).collect::<Vec<_>>();
+        assert_eq!(few, ["v13", "sigma:blocks"][usize::from(*nw > 64)..], "run-{nw}.json");
+    }
+    let files = json(&folder).into_iter().filter(|path| path.parent() == Some(&folder));
+    assert_eq!(files.count(), runs.len());
+    for (nw, records) in energies::profiled(&archive).unwrap() {
+        assert_eq!(records.folder, folder.join(format!("nw{nw}")));
+        assert!(records.profiles.iter().all(|profile| profile.nw == Some(nw)));
+        assert_eq!(records.run().unwrap().system.nw(), nw as usize);
+    }
 }
 
 #[test]

@@ -5,6 +5,9 @@ mod common;
 
 use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums};
+use gpp::record;
+use gpp::record::run::Run;
+use gpp::reference::golden::At;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference, Source, golden, serial};
 use num_complex::Complex64;
@@ -189,6 +192,46 @@ fn every_system_has_golden_sums() {
         let golden = golden.unwrap_or_else(|| panic!("{} has none", system.name));
         assert_eq!(golden.asx.len(), system.nend + 1 - system.nstart);
         assert!(golden.named(1).all(|(_, z)| z.norm().is_finite() && z.norm() > 0.0));
+    }
+}
+
+#[test]
+fn golden_sums_are_found_at_the_energies_that_they_are_of() {
+    let asked = |above: &[f64]| At { state_ev: 6.208, above_state_ev: above.to_vec() };
+    let found = |at: &At| golden::find_among("si214", 214, at).map(|(places, _)| places);
+    assert_eq!(found(&asked(&[-10.0, -9.0, -5.0, 10.0])), Some(vec![0, 2, 3]));
+    assert_eq!(found(&asked(&[-9.0])), None);
+    assert_eq!(found(&At { state_ev: 6.2, ..asked(&[0.0]) }), None);
+    // The system's own first energy is one of them: evaluated twice, with as many others.
+    let (_, sums) = golden::find_among("si214", 214, &asked(&[0.0])).unwrap();
+    let own = golden::find("si214", 214).unwrap();
+    assert!((sums.asx[0] - own.asx[0]).norm() <= 1e-14 * own.asx[0].norm());
+}
+
+/// Archived sums at hundreds of energies, on a GPU and on a processor.
+#[test]
+fn archived_sums_of_many_energies_are_the_golden_ones() {
+    for (folder, version) in
+        [("h200-2026-11-22-3/energies", "sigma:blocks"), ("cpu-2026-11-22-2", "sigma:cells")]
+    {
+        let path = common::repository(&format!("data/runs/{folder}/run-501.json"));
+        let run: Run = record::read(&path).unwrap();
+        let result = run.passed_result(version).unwrap();
+        let at = At {
+            state_ev: run.system.state_ev.unwrap(),
+            above_state_ev: run.system.energies_ev.clone().unwrap(),
+        };
+        let (places, sums) = golden::find_among("si214", 214, &at).unwrap();
+        assert_eq!(places, [0, 125, 250, 375, 500]);
+        for (at, place) in places.into_iter().enumerate() {
+            for (found, golden) in
+                [(&result.sums.asx, sums.asx[at]), (&result.sums.ach, sums.ach[at])]
+            {
+                let error = (found[place] - golden).norm() / golden.norm();
+                // As a term is right to some 1e-14, and they do not cancel by more than a hundred.
+                assert!(error <= 1e-12, "{version} at {place}: {error:e}");
+            }
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let systems =
         args.system.iter().map(|name| systems::find(name)).collect::<crate::Result<Vec<_>>>()?;
-    let sums = golden::golden(&systems, args.seed, progress)?;
+    let sums = golden::golden(&systems, args.seed, args.energies.grid().as_ref(), progress)?;
     print(|to| writeln!(to, "{}", text(&sums)))?;
     Ok(ExitCode::SUCCESS)
 }

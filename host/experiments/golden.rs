@@ -2,20 +2,30 @@
 
 use super::source::Source;
 use crate::error::{Error, Result};
+use crate::problem::grid::Grid;
 use crate::problem::systems::{DEFAULT_SEED, System};
 use crate::problem::{Problem, Sums};
 use crate::process::progress::Progress;
-use crate::reference::{self, golden::Golden};
+use crate::reference::{
+    self,
+    golden::{At, Golden},
+};
 
-/// Evaluates the sums of these systems.
+/// Evaluates the sums of these systems, at other energies than their own where some are given.
 ///
 /// # Errors
 /// Those of [`Source::load`].
-pub fn golden(systems: &[&'static System], seed: u64, progress: Progress) -> Result<Vec<Golden>> {
+pub fn golden(
+    systems: &[&'static System],
+    seed: u64,
+    grid: Option<&Grid>,
+    progress: Progress,
+) -> Result<Vec<Golden>> {
     let of = |&system: &&'static System| {
-        let problem = Source::System(system, seed).load(progress)?;
+        let problem = Source::System(system, seed).at(grid.cloned()).load(progress)?;
         let sums = reference::evaluate(&problem, progress)?.sums;
-        Ok(Golden { system: system.name.clone(), seed, sums })
+        let at = grid.map(|_| At::of(problem.header()));
+        Ok(Golden { system: system.name.clone(), seed, at, sums })
     };
     systems.iter().map(of).collect()
 }

@@ -23,7 +23,7 @@ const MAP: &str = "figures.json";
 const SYSTEMS: [&str; 3] = ["si214", "si214-complex", "si510"];
 
 /// Records besides the systems'.
-const OTHERS: [&str; 4] = ["compare", "compare-si510", "scaling", "clock"];
+const OTHERS: [&str; 5] = ["compare", "compare-si510", "scaling", "clock", "energies"];
 
 /// The folder in use, and records that another one holds.
 #[derive(Deserialize)]
@@ -96,9 +96,9 @@ impl Archive {
         self.systems.iter().map(|(&name, system)| (name, system))
     }
 
-    /// The folder of a system's records.
-    pub fn path(&self, system: &str) -> PathBuf {
-        self.runs.join(self.folder(system)).join(system)
+    /// The folder of a system's records, or of those of a record that is a folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.runs.join(self.folder(name)).join(name)
     }
 
     /// What is archived of a system.

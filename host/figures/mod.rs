@@ -5,6 +5,7 @@
 //! archive follow its map; pictures are drawn from the same records.
 
 pub mod archive;
+pub mod energies;
 pub mod quantities;
 pub mod tables;
 pub mod terminal;
@@ -19,8 +20,13 @@ use crate::error::{Error, FigureError, Result};
 use crate::render::chart;
 
 /// The texts that quote the archive.
-pub const FILES: [&str; 4] =
-    ["README.md", "data/runs/README.md", "docs/decisions.md", "docs/past-the-paper.md"];
+pub const FILES: [&str; 5] = [
+    "README.md",
+    "data/runs/README.md",
+    "docs/decisions.md",
+    "docs/many-energies.md",
+    "docs/past-the-paper.md",
+];
 
 /// A place whose text is not what the archive says.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,14 +180,16 @@ pub fn fill_all(root: &Path, files: &[String]) -> Result<Vec<Filled>> {
 /// The pictures of the texts, each with its file.
 fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, FigureError> {
     let system = archive.system("si214")?;
-    let mut pictures = vec![("docs/images/terminal.svg".to_string(), terminal::svg(&system.run))];
+    let mut pictures = vec![("terminal".to_string(), terminal::svg(&system.run))];
     for figure in FIGURES.iter().filter(|figure| figure.paper.is_none()) {
         let shown = figure.of(&system.profiles);
         if shown.is_empty() {
             continue;
         }
         let svg = chart::svg(&figure.title(&shown), &shown, &system.ceilings)?;
-        pictures.push((format!("docs/images/{}.svg", figure.name), svg));
+        pictures.push((figure.name.to_string(), svg));
     }
-    Ok(pictures)
+    pictures.extend(energies::pictures(archive)?);
+    let in_docs = |(name, svg)| (format!("docs/images/{name}.svg"), svg);
+    Ok(pictures.into_iter().map(in_docs).collect())
 }

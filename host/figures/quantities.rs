@@ -4,6 +4,7 @@
 //! system where it is not si214, `.2` the decimals where they are not the usual ones.
 
 use super::archive::{Archive, System};
+use super::energies;
 use crate::analysis::outcomes::held_back;
 use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
@@ -50,6 +51,8 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
             ("intensity", stall(archive.system(system)?, reason, version)?)
         }
         ["scaling", line] => ("%", scaling(archive, system, line)?),
+        ["energies", what, nw] => energies::quantity(archive, what, "sigma:blocks", nw)?,
+        ["energies", what, version, nw] => energies::quantity(archive, what, version, nw)?,
         [what, version] => (what, of(what, version)?),
         _ => return Err(FigureError::Unknown("figure")),
     };

@@ -1,15 +1,23 @@
 //! Tables by name, as Markdown.
 
 use super::archive::{Archive, System};
+use super::energies;
 use super::quantities::{self, of_version, text};
+use crate::analysis::levels::Level;
+use crate::analysis::roofline::{Timing, points};
 use crate::analysis::table1;
 use crate::catalogue::{self, order};
 use crate::error::FigureError;
+use crate::experiments::profile::folder::Records;
+use crate::record::run::{Measurement, Run};
+use crate::reference::Source;
+use crate::reference::verify::{RelativeTo, Verification};
 use crate::render::table::or_dash;
 
 type Found<T> = std::result::Result<T, FigureError>;
 
-/// A table: `versions`, `profiles @SYSTEM V,V-,…` (`v8-` is v8 and all after it) or `clock`.
+/// A table: `versions`, `profiles @SYSTEM V,V-,…` (`v8-` is v8 and all after it), `clock`, `energies` or
+/// `energies-roofline`.
 ///
 /// # Errors
 /// What it lacks.
@@ -21,6 +29,8 @@ pub fn table(archive: &Archive, name: &str) -> Found<String> {
             profiles(archive, &system[1..], chosen)
         }
         ["clock"] => clock(archive),
+        ["energies"] => by_number(archive),
+        ["energies-roofline"] => on_the_roofline(archive),
         _ => Err(FigureError::Unknown("table")),
     }
 }
@@ -135,5 +145,106 @@ fn clock(archive: &Archive) -> Found<String> {
     });
     let headings =
         ["version", "time [ms]", "SM clock [MHz]", "power [W]", "energy [J]", "held back by"];
+    Ok(markdown(&headings, rows))
+}
+
+/// Of many energies: the version that has moments, and the one that it is set against.
+const MOMENTS: &str = "sigma:blocks";
+const TERMS: &str = "v13";
+
+/// What both take, by the number of energies.
+fn by_number(archive: &Archive) -> Found<String> {
+    let runs = energies::runs(archive)?;
+    let time = |result: &Measurement| result.times.median;
+    let at_two = runs.get(&2).and_then(|run| run.passed_result(TERMS));
+    let none = || FigureError::missing("energies", format!("{TERMS} that passed at two"));
+    let unit = time(at_two.ok_or_else(none)?);
+    let ms = |result: &Measurement| text("time", time(result) * 1e3, None);
+    let row = |(nw, run): (&usize, &Run)| {
+        let [terms, moments] = [TERMS, MOMENTS].map(|version| run.passed_result(version));
+        let over = moments.map(|result| time(result) / unit);
+        let error = moments.and_then(|result| result.verification.max_rel_error);
+        let joules = moments.and_then(|result| result.energy_j);
+        vec![
+            nw.to_string(),
+            or_dash(terms.map(ms)),
+            or_dash(moments.map(ms)),
+            or_dash(over.map(|over| text("ratio", over, None))),
+            or_dash(over.map(|over| text("ratio", *nw as f64 / 2.0 / over, None))),
+            or_dash(joules.map(|joules| text("joules", joules, None))),
+            or_dash(error.map(|error| text("error", error, None))),
+            or_dash(moments.and_then(|result| compared_with(&result.verification))),
+        ]
+    };
+    let headings = [
+        "energies",
+        &format!("{TERMS} [ms]"),
+        &format!("{MOMENTS} [ms]"),
+        &format!("over {TERMS} at two"),
+        &format!("terms a second over {TERMS}'s at two"),
+        "energy [J]",
+        "largest error",
+        "compared with",
+    ];
+    Ok(markdown(&headings, runs.iter().map(row)))
+}
+
+/// A reference in few words.
+fn compared_with(verification: &Verification) -> Option<String> {
+    let source = match verification.reference? {
+        Source::File => "the file's sums",
+        Source::Golden => "golden sums",
+        Source::Serial => "all terms on the host",
+        Source::Device => "the definition on the device",
+    };
+    let relative = match verification.relative_to {
+        RelativeTo::Sum => "",
+        RelativeTo::Terms => ", over Σ\\|terms\\|",
+    };
+    let energies =
+        verification.energies.as_ref().map(|some| format!(", at {} energies", some.len()));
+    Some(format!("{source}{relative}{}", energies.unwrap_or_default()))
+}
+
+/// Where versions are on the roofline, by the number of energies.
+fn on_the_roofline(archive: &Archive) -> Found<String> {
+    let profiled = energies::profiled(archive)?;
+    let mut rows = Vec::new();
+    for version in energies::versions(&profiled) {
+        let timing = Timing::of(&version.profiles);
+        for profile in &version.profiles {
+            let none = || FigureError::missing(&version.version, "ceilings beside its profile");
+            let at = profile.nw.and_then(|nw| profiled.get_key_value(&nw));
+            let (nw, Records { ceilings, .. }) = at.ok_or_else(none)?;
+            let rate = profile.flops() / timing.seconds(profile);
+            let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+            let points = points(profile, timing);
+            let intensity = |level| {
+                let point = points.iter().find(|point| point.level == level);
+                or_dash(point.map(|point| text("intensity", point.intensity, None)))
+            };
+            let [hbm, l2, l1] = [Level::Hbm, Level::L2, Level::L1].map(intensity);
+            rows.push(vec![
+                version.version.clone(),
+                nw.to_string(),
+                text("tflops", rate / 1e12, None),
+                percent(rate / ceilings.fp64),
+                percent(profile.fma_ratio()),
+                hbm,
+                l2,
+                l1,
+            ]);
+        }
+    }
+    let headings = [
+        "version",
+        "energies",
+        "TFLOP/s",
+        "of the measured FP64 peak",
+        "FMA share",
+        "FLOP/byte HBM",
+        "L2",
+        "L1",
+    ];
     Ok(markdown(&headings, rows))
 }

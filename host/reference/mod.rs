@@ -153,6 +153,13 @@ fn golden_of(problem: &Frame) -> Option<&'static Sums> {
     if has_own { golden::find(&system.name, *seed) } else { None }
 }
 
+/// The energies of a problem (0-based) that there are golden sums at, and these, where it is a built-in system
+/// at others than its own.
+fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
+    let Origin::System(system, seed) = problem.origin() else { return None };
+    golden::find_among(&system.name, *seed, &golden::At::of(problem.header()))
+}
+
 /// Whether there are golden sums of a problem.
 pub fn is_golden(problem: &Frame) -> bool {
     golden_of(problem).is_some()
@@ -160,10 +167,14 @@ pub fn is_golden(problem: &Frame) -> bool {
 
 /// Whether a problem has a reference, or one can be evaluated.
 pub fn is_known(problem: &Frame) -> bool {
-    problem.stored().is_some() || is_golden(problem) || problem.terms() <= MAX_SERIAL_TERMS
+    problem.stored().is_some()
+        || is_golden(problem)
+        || problem.terms() <= MAX_SERIAL_TERMS
+        || golden_among(problem).is_some()
 }
 
-/// The reference of a problem: stored with it, golden, or evaluated now where that is not too much.
+/// The reference of a problem: stored with it, golden, or evaluated now where that is not too much; of too many
+/// energies golden sums at some.
 ///
 /// # Errors
 /// Those of [`evaluate`].
@@ -177,7 +188,10 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
         return Ok(Some(Reference::new(sums.clone(), Source::Golden, progress)));
     }
     if problem.terms() > MAX_SERIAL_TERMS {
-        return Ok(None);
+        let found = golden_among(problem);
+        return Ok(found.map(|(energies, sums)| {
+            Reference::at(&energies, problem, &sums, Source::Golden, progress)
+        }));
     }
     let evaluation = evaluate(slabs, progress)?;
     let sums = problem.start().plus(&evaluation.sums);

@@ -2,6 +2,7 @@
 
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::Value;
 
 use crate::common::fixture_path;
 use crate::{gpp, json, text};
@@ -129,9 +130,16 @@ fn yardsticks_have_few_energies() {
 }
 
 #[test]
-fn golden_sums_are_of_a_systems_own_energies() {
-    for (flag, value) in [("--nw", "4"), ("--energies", "0:1:2")] {
-        let arguments = ["golden", "--system", "tiny", flag, value];
-        gpp().args(arguments).assert().code(2).stderr(contains(format!("'{flag}'")));
-    }
+fn golden_sums_at_other_energies_say_at_which() {
+    let golden = |arguments: &[&str]| -> Value {
+        let run = gpp().args(["golden", "--system", "tiny"]).args(arguments).assert().success();
+        serde_json::from_slice(&run.get_output().stdout).unwrap()
+    };
+    let own = golden(&[]);
+    assert!(own[0]["at"].is_null());
+    let four = golden(&["--nw", "4"]);
+    assert_eq!(four[0]["asx"].as_array().unwrap().len(), 4);
+    assert_eq!(four[0]["asx"][0], own[0]["asx"][0]);
+    let at = golden(&["--energies", "0:1:2"]);
+    assert_eq!(at[0]["at"]["above_state_ev"], serde_json::json!([0.0, 1.0]));
 }

@@ -233,3 +233,42 @@ fn a_processor_is_profiled_without_a_profiler() {
         assert!(chart.contains(part), "{part}");
     }
 }
+
+#[test]
+fn the_number_of_energies_is_the_knob_of_a_roofline() {
+    let dir = tempfile::tempdir().unwrap();
+    let in_dir = |arguments: &[&str]| {
+        let mut command = gpp();
+        command.current_dir(dir.path()).args(arguments).assert()
+    };
+    let profile = |nw: &str, more: &[&str]| {
+        let measured = ["profile", "-d", "cpu", "-v", "sigma:cells", "-s", "tiny", "--nw", nw];
+        in_dir(&[&measured[..], more].concat())
+    };
+    let [one, three] = ["1", "3"].map(|nw| {
+        let folder = format!("gpp-profile/tiny-nw{nw}");
+        profile(nw, &[]).success().stdout(contains(format!("1 profiles in {folder}")));
+        folder
+    });
+    in_dir(&["roofline", "--dir", &one, "--with", &three])
+        .success()
+        .stdout(contains("nw 1").and(contains("nw 3")));
+    let chart = dir.path().join(&one).join("roofline-energies-sigma-cells");
+    let svg = fs::read_to_string(chart.with_extension("svg")).unwrap();
+    for part in ["sigma:cells, 1, 3 energies", "data-version=\"nw 1\"", "data-version=\"nw 3\""] {
+        assert!(svg.contains(part), "{part}");
+    }
+    let csv = fs::read_to_string(chart.with_extension("csv")).unwrap();
+    assert!(csv.contains("\nnw 1,") && csv.contains("\nnw 3,"), "{csv}");
+    assert!(chart.with_extension("png").exists());
+
+    let refused = |with: &str, why: &str| {
+        in_dir(&["roofline", "--dir", &one, "--with", with]).code(2).stderr(contains(why));
+    };
+    refused(&one, &format!("has no version of {one} at another number of energies"));
+    let other = fs::canonicalize(archived("si214")).unwrap();
+    refused(other.to_str().unwrap(), "is of si214 on NVIDIA H200, --dir of tiny on ");
+    profile("3", &["--dir", &one])
+        .code(2)
+        .stderr(contains("holds profiles of tiny at 1 energies").and(contains("tiny at 3")));
+}

@@ -62,6 +62,9 @@ pub struct GoldenArgs {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
+    #[command(flatten)]
+    pub energies: EnergyArgs,
+
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,

@@ -13,9 +13,9 @@
 //! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
 //! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
 //!
-//! A block has 128 bands, a thread each, and goes through *parts*, cells that are not too large: it sums
-//! moments, then each thread takes energies and adds what the moments of all its bands give there, then each
-//! warp what has to be summed one by one. The sums of its energies stay in shared memory to its end.
+//! A block has 64 bands, a thread each, and goes through *parts*, cells that are not too large: it sums
+//! moments, then its threads share energies and bands out anew ([`share`]) and add what moments give there,
+//! and their warps what has to be summed one by one. The sums of the shares stay in shared memory to its end.
 
 mod at_energies;
 mod moments;
