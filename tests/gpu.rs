@@ -15,8 +15,7 @@ use gpp::devices::gpu::Gpu;
 use gpp::devices::launch::entry;
 use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
-use gpp::kernels::kernel;
-use gpp::kernels::versions::ALL;
+use gpp::kernels::{kernel, versions::ALL};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::memory::Of;
 use gpp::problem::{Extents, Grid, Problem, Source, Sums, file, synthesis, systems};
@@ -121,15 +120,16 @@ fn shape_on_gpu(at: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each version twice, as the run loop does it: the next one is prepared before the last run.
+/// Each version twice, the next one prepared before the last run as in the run loop; and all of them back.
 fn loaded_ahead() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
     let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
     let mut engine = Engine::whole(&gpu, &problem)?;
-    for (at, version) in ALL.iter().enumerate() {
+    let both_ways: Vec<_> = ALL.iter().chain(ALL.iter().rev()).collect();
+    for (at, version) in both_ways.iter().enumerate() {
         engine.run(Kernel::Gpu(version))?;
-        if let Some(next) = ALL.get(at + 1) {
+        if let Some(next) = both_ways.get(at + 1) {
             let kernel = problem.batches_for(Kernel::Gpu(next))[0].plan().kernel(next);
             gpu.prepare(kernel, entry(kernel, problem.nw()));
         }

@@ -18,11 +18,11 @@ impl ByEnergies {
     /// The versions that there are profiles of at more than one number of energies, in their order; of a
     /// number that is there twice, the first. Profiles that do not tell their number are left out.
     pub fn of(profiles: &[Profile]) -> Vec<ByEnergies> {
-        let mut versions: BTreeMap<usize, BTreeMap<u32, &Profile>> = BTreeMap::new();
+        let mut versions: BTreeMap<(usize, &str), BTreeMap<u32, &Profile>> = BTreeMap::new();
         for profile in profiles {
             let Some(nw) = profile.nw else { continue };
             let place = order::place(&profile.version).unwrap_or(usize::MAX);
-            versions.entry(place).or_default().entry(nw).or_insert(profile);
+            versions.entry((place, &profile.version)).or_default().entry(nw).or_insert(profile);
         }
         versions.retain(|_, by_number| by_number.len() > 1);
         let of_version = |by_number: BTreeMap<u32, &Profile>| ByEnergies {

@@ -32,8 +32,8 @@ pub fn failure(result: &Measurement) -> Option<String> {
     match verification.outcome {
         Outcome::Passed => None,
         Outcome::NotVerified => Some(format!(
-            "{version}: not verified: no reference is stored for this input and it has too many \
-             terms to evaluate one now"
+            "{version}: not verified: there was nothing to compare with, no stored reference and too many \
+             terms to evaluate one, or none was asked for"
         )),
         Outcome::Nondeterministic => {
             Some(format!("{version}: nondeterministic: repeated runs gave different bits"))

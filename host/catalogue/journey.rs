@@ -159,7 +159,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: &[Best {
             back_end: BackEnd::Gpu,
             version: "sigma:blocks",
-            condition: "on an H200, si214, of four energies or more and real poles",
+            condition: "on an H200, si214, of five energies or more and real poles",
         }],
     },
     Journey {

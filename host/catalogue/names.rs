@@ -10,7 +10,7 @@ pub const MAIN: &str = "paper,past";
 /// Those that show what a processor can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
-/// The fastest version on a back end, of a problem of many energies or of few.
+/// The fastest version on a back end, of a problem of many energies and real poles or of another.
 pub const fn fastest(back_end: BackEnd, many: bool) -> &'static str {
     match back_end {
         _ if !many => "best",

@@ -74,9 +74,13 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
         Some(folder) => folder.clone(),
         None => {
             let at = match source {
-                Source::OnGrid(_, grid) => format!("-nw{}", grid.nw()),
-                _ => String::new(),
+                Source::OnGrid(_, grid) => grid.argument(),
+                _ => None,
             };
+            // `-nw6`, `-energies-10_10_501`: a colon is no part of a file's name everywhere.
+            let at = at.map_or(String::new(), |[flag, value]| {
+                format!("-{}{}", flag.trim_start_matches('-'), value.replace(':', "_"))
+            });
             PathBuf::from(DEFAULT_FOLDER).join(source.name() + &at)
         }
     }

@@ -1,5 +1,6 @@
 //! `gpp roofline`: charts from stored profiles; nothing runs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::RooflineArgs;
@@ -30,25 +31,42 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
 /// The versions that the folders hold at several numbers of energies.
 fn by_energies(args: &RooflineArgs, records: &Records) -> Result<Vec<ByEnergies>> {
     let mut all: Vec<Profile> = records.profiles.clone();
+    let wrong =
+        |folder: &Path, what: String| Error::Data { origin: folder.display().to_string(), what };
+    let tells = |folder: &Path, profiles: &[Profile]| match profiles.iter().all(|p| p.nw.is_some())
+    {
+        true => Ok(()),
+        false => {
+            Err(wrong(folder, "does not tell its number of energies: `gpp profile` does".into()))
+        }
+    };
+    if !args.with.is_empty() {
+        tells(&records.folder, &all)?;
+    }
     for folder in &args.with {
         let Records { system, profiles, ceilings, .. } = Records::load(folder)?;
-        let wrong = |what: String| Error::Data { origin: folder.display().to_string(), what };
         let [own, other] = [&records.ceilings.device, &ceilings.device];
         if (&records.system, own) != (&system, other) {
             let of = format!("is of {system} on {other}, --dir of {} on {own}", records.system);
-            return Err(wrong(of));
+            return Err(wrong(folder, of));
         }
-        if profiles.iter().any(|profile| profile.nw.is_none()) {
-            return Err(wrong("does not tell its number of energies: `gpp profile` does".into()));
+        tells(folder, &profiles)?;
+        let twice = profiles.iter().find(|own| {
+            all.iter().any(|other| (&other.version, other.nw) == (&own.version, own.nw))
+        });
+        if let Some(Profile { version, nw: Some(nw), .. }) = twice {
+            return Err(wrong(
+                folder,
+                format!("has {version} at {nw} energies, which another has"),
+            ));
         }
         all.extend(profiles);
     }
     let versions = ByEnergies::of(&all);
     match args.with.first() {
-        Some(folder) if versions.is_empty() => Err(Error::Data {
-            origin: folder.display().to_string(),
-            what: format!("has no version of {} at another number of energies", args.dir.display()),
-        }),
+        Some(folder) if versions.is_empty() => {
+            Err(wrong(folder, format!("has no version of {}", args.dir.display())))
+        }
         _ => Ok(versions),
     }
 }

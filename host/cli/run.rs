@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use gpp_kernels::plan::Poles;
+
 use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
@@ -14,29 +16,34 @@ use crate::error::Error;
 use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
 use crate::experiments::setting::{self, Setting, require_one_kind, slab_of};
+use crate::problem::Frame;
+use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::process::output;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
 use crate::ranks::Ranks;
 use crate::record::run::{Measurement, Run};
+use crate::reference::verify::Outcome;
 use crate::render::results;
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let show =
         |output: &OutputArgs, run: &Run| -> anyhow::Result<()> { output.show(run, results::run) };
-    let default = |back_end| default_names(args, back_end);
+    let default = |back_end, many| default_names(args, back_end, many);
     let run = measured(args, default, ranks, show)?;
-    Ok(if args.unverified { ExitCode::SUCCESS } else { exit_code(&run.results) })
+    let as_asked = |result: &Measurement| result.verification.outcome == Outcome::NotVerified;
+    let succeeded = args.unverified && run.results.iter().all(as_asked);
+    Ok(if succeeded { ExitCode::SUCCESS } else { exit_code(&run.results) })
 }
 
-/// Runs what the arguments say, `default` where they name no version, and has `show` show what there is of it
+/// Runs what the arguments say, `default` where they name no version, of few energies or of many, and has `show` show what there is of it
 /// at the end, on an error and on an interrupt, one version at least.
 ///
 /// # Errors
 /// Those of the arguments, the run and `show`.
 pub fn measured(
     args: &RunArgs,
-    default: impl Fn(BackEnd) -> &'static str,
+    default: impl Fn(BackEnd, bool) -> &'static str,
     ranks: &dyn Ranks,
     show: impl Fn(&OutputArgs, &Run) -> anyhow::Result<()> + Send + Sync + 'static,
 ) -> anyhow::Result<Run> {
@@ -44,8 +51,8 @@ pub fn measured(
     let progress = output.progress();
     let place = &args.measure.place;
     let given = args.versions.given()?;
-    let options = |back_end: BackEnd| -> crate::Result<Options> {
-        let versions = versions(given.unwrap_or(default(back_end)), back_end)?;
+    let options = |back_end: BackEnd, many: bool| -> crate::Result<Options> {
+        let versions = versions(given.unwrap_or(default(back_end, many)), back_end)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated(0);
         let overrides = args.overrides;
@@ -55,7 +62,7 @@ pub fn measured(
         Ok(options)
     };
     // Whatever can fail at once fails before the problem is made and the device opened.
-    let named = options(BackEnd::Gpu)?.versions;
+    let named = options(BackEnd::Gpu, false)?.versions;
     let named = given.map_or(Vec::new(), |_| named);
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     if let Some(path) = &output.json {
@@ -72,9 +79,9 @@ pub fn measured(
     let devices = super::devices(place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
     let back_end = devices[0].back_end();
-    let mut options = options(back_end)?;
-    super::require_vectors(place, &options.versions)?;
-    options.require_effect_on(devices[0])?;
+    let of_few = options(back_end, false)?;
+    super::require_vectors(place, &of_few.versions)?;
+    of_few.require_effect_on(devices[0])?;
     limits.require_effect_on(back_end)?;
 
     let crew = Crew { devices: &devices, ranks };
@@ -83,6 +90,7 @@ pub fn measured(
     let places = setting::places(crew).unwrap_or_default();
     results::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
+    let mut options = options(back_end, are_many(loaded.frame()))?;
     let kernels = options.kernels(devices[0], loaded.frame())?;
     if let (Some(path), None) = (checkpoint, limits.slab) {
         limits.slab = slab_of(path, ranks)?;
@@ -127,6 +135,11 @@ pub fn measured(
     run
 }
 
+/// Whether a problem is one for the versions of many energies.
+fn are_many(problem: &Frame) -> bool {
+    problem.nw() > MINI_APPS_ENERGIES && problem.poles() == Poles::Real
+}
+
 /// Whether the program was asked to stop, and did.
 fn is_stop(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
@@ -149,12 +162,12 @@ fn require_one_calculation(args: &RunArgs, path: &Path) -> crate::Result<()> {
 }
 
 /// What runs where no version is named. Who names nothing at all is shown what there is.
-fn default_names(args: &RunArgs, back_end: BackEnd) -> &'static str {
+fn default_names(args: &RunArgs, back_end: BackEnd, many: bool) -> &'static str {
     let names_nothing = args.measure.place.device == AUTO && !args.problem.is_named();
     match back_end {
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if names_nothing => ON_PROCESSOR,
-        BackEnd::Cpu => fastest(back_end, args.problem.energies.are_many()),
+        BackEnd::Cpu => fastest(back_end, many),
     }
 }
 

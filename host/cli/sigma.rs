@@ -26,9 +26,7 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         None => {
             args.version()
                 .map_or(Ok(()), |name| single("--version", name, BackEnd::Gpu).map(drop))?;
-            let many = args.problem.energies.are_many();
-            let default = |back_end| fastest(back_end, many);
-            let run = measured(&args.run(), default, ranks, move |output, run| {
+            let run = measured(&args.run(), fastest, ranks, move |output, run| {
                 let sigma = of(run, None, &run.system.name)?;
                 let shown = output.show(run, |to, _| render::text(to, &sigma, terminal()));
                 // What cannot be printed does not keep files from being written.

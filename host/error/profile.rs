@@ -86,7 +86,7 @@ pub enum ProfileError {
     NoLaunch(String),
 
     /// Operations are to come from profiles that lack a version.
-    #[error("no profile of {0} to take its operations from")]
+    #[error("no profile of {0}, at as many energies, to take its operations from")]
     NoOperations(String),
 
     /// The counters are of another problem.

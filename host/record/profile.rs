@@ -99,6 +99,11 @@ impl Record for Profile {
 }
 
 impl Profile {
+    /// Whether it is of so many energies, as far as it tells.
+    pub fn is_at(&self, nw: u32) -> bool {
+        self.nw.is_none_or(|own| own == nw)
+    }
+
     /// FP64 operations, a fused one counting two.
     pub fn flops(&self) -> f64 {
         self.dadd + self.dmul + 2.0 * self.dfma

@@ -154,10 +154,13 @@ fn golden_of(problem: &Frame) -> Option<&'static Sums> {
 }
 
 /// The energies of a problem (0-based) that there are golden sums at, and these, where it is a built-in system
-/// at others than its own.
+/// at others than its own and the ones that it would be compared at are among them.
 fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
-    golden::find_among(&system.name, *seed, &golden::At::of(problem.header()))
+    let needed = chosen(problem.nw())?;
+    let at = golden::At::of(problem.header());
+    let found = golden::find_among(&system.name, *seed, &at);
+    found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
 }
 
 /// Whether there are golden sums of a problem.

@@ -129,6 +129,17 @@ fn yardsticks_have_few_energies() {
         .stderr(contains("gfortran").or(contains("many: needs at most 3 energies")));
 }
 
+/// There are golden sums at some of these energies, and too many terms for the rest.
+#[test]
+fn a_file_needs_sums_at_all_of_its_energies() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("some.dat");
+    let arguments = ["generate", "--system", "si214", "--nw", "5", "--output"];
+    let refused = gpp().args(arguments).arg(&file).assert().code(2);
+    refused.stderr(contains("too many terms to evaluate them now"));
+    assert!(!file.exists());
+}
+
 #[test]
 fn golden_sums_at_other_energies_say_at_which() {
     let golden = |arguments: &[&str]| -> Value {
@@ -140,6 +151,7 @@ fn golden_sums_at_other_energies_say_at_which() {
     let four = golden(&["--nw", "4"]);
     assert_eq!(four[0]["asx"].as_array().unwrap().len(), 4);
     assert_eq!(four[0]["asx"][0], own[0]["asx"][0]);
+    assert_eq!(four[0]["at"]["above_state_ev"].as_array().unwrap().len(), 4);
     let at = golden(&["--energies", "0:1:2"]);
     assert_eq!(at[0]["at"]["above_state_ev"], serde_json::json!([0.0, 1.0]));
 }

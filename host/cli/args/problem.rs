@@ -8,7 +8,6 @@ use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
 use crate::error::Result;
 use crate::experiments::source::Source;
-use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::grid::{Even, Grid};
 use crate::problem::header::MOST_ENERGIES;
 use crate::problem::systems::DEFAULT_SEED;
@@ -38,11 +37,6 @@ impl EnergyArgs {
     /// The energies asked for.
     pub fn grid(&self) -> Option<Grid> {
         self.energies.map(Grid::Even).or(self.nw.map(Grid::Count))
-    }
-
-    /// Whether more are asked for than the paper's problems have.
-    pub fn are_many(&self) -> bool {
-        self.grid().is_some_and(|grid| grid.nw() > MINI_APPS_ENERGIES)
     }
 }
 

@@ -25,8 +25,8 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "LEVEL", conflicts_with = "from")]
     pub simd: Option<String>,
 
-    /// Folder for the records, by default gpp-profile/ and the system's name, with -nwN at other energies
-    /// than its own
+    /// Folder for the records, by default gpp-profile/ and the system's name, with -nwN or -energiesFROM_TO_COUNT
+    /// at others than its own energies
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 

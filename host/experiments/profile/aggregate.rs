@@ -144,7 +144,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         let other = context
             .operations
             .iter()
-            .find(|profile| profile.version == id)
+            .find(|profile| profile.version == id && profile.is_at(context.nw))
             .ok_or_else(|| ProfileError::NoOperations(id.into()))?;
         source += &format!("; FP64 operations for each term as of {}", other.system);
         let scale = context.terms as f64 / other.terms as f64;

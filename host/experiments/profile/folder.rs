@@ -159,7 +159,7 @@ fn folder(dir: &Path) -> Result<PathBuf> {
         several => {
             let names: Vec<String> =
                 several.iter().map(|folder| format!("--dir {}", folder.display())).collect();
-            Err(wrong(dir, format!("holds several systems: {}", names.join(" or "))))
+            Err(wrong(dir, format!("holds several folders of profiles: {}", names.join(" or "))))
         }
     }
 }

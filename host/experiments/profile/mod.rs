@@ -90,7 +90,7 @@ pub fn profile(
     progress: Progress,
     each: impl FnMut(&Run),
 ) -> Result<Profiled> {
-    let operations = operations(options)?;
+    let operations = operations(options, source.nw())?;
     let counted = match &options.counters {
         Counters::Recorded(csv) => recorded::read(source, options, csv, operations, progress)?,
         Counters::Live { ncu, device, lines } => {
@@ -129,11 +129,15 @@ pub fn profile(
     Ok(Profiled::Profiles(profiles))
 }
 
-/// The profiles to take operations from; one for each version.
-fn operations(options: &Options) -> Result<Vec<Profile>> {
+/// The profiles to take operations from; one for each version, at as many energies as the problem has where
+/// both are known.
+fn operations(options: &Options, nw: Option<usize>) -> Result<Vec<Profile>> {
     let Some(folder) = &options.operations else { return Ok(Vec::new()) };
     let operations = folder::load(folder)?;
-    let has = |version: &&Listed| operations.iter().any(|other| other.version == version.id());
+    let fits = |other: &Profile| nw.is_none_or(|nw| other.is_at(nw as u32));
+    let has = |version: &&Listed| {
+        operations.iter().any(|other| other.version == version.id() && fits(other))
+    };
     match options.versions.iter().find(|version| !has(version)) {
         Some(missing) => Err(Error::Data {
             origin: folder.display().to_string(),

@@ -47,7 +47,8 @@ fn polygon((x, y): Place, corners: u32, turn: f64, size: f64) -> Vec<Place> {
     (0..corners).map(|at| (x + size * angle(at).cos(), y + size * angle(at).sin())).collect()
 }
 
-/// The dots of some points, in their versions' colours, those of other names in one each; each has its own part of the chart, also where dots lie on each other.
+/// The dots of some points, in their versions' colours, those of other names in one each; each has its own
+/// part of the chart, also where dots lie on each other.
 pub fn dots(points: Vec<Point>, axes: &Axes, processor: bool) -> Vec<Dot> {
     let places: Vec<Place> =
         points.iter().map(|point| axes.place(point.intensity, point.flops_per_s)).collect();

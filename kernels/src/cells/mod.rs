@@ -44,8 +44,8 @@ pub use team::*;
 /// Blocks of a launch at most: each has its share of the parts, and the sums depend on how many share.
 pub const BLOCKS: u32 = 1056;
 
-/// The unit of a block in a round, of parts that get ever smaller: who has the largest of a round has the
-/// smallest of the next.
+/// The unit of a block in a round. For each chunk of bands parts get ever smaller, so who has the largest of a
+/// round has the smallest of the next.
 #[inline(always)]
 fn unit(block: u32, blocks: u32, round: u32) -> u32 {
     round * blocks + if round.is_multiple_of(2) { block } else { blocks - 1 - block }
