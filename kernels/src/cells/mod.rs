@@ -14,7 +14,7 @@
 //! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
 //!
 //! A block has 64 bands, a thread each, and goes through *parts*, cells that are not too large: it sums
-//! moments, then its threads share energies and bands out anew ([`share`]) and add what moments give there,
+//! moments, then its threads share energies and bands out anew (`share.rs`) and add what moments give there,
 //! and their warps what has to be summed one by one. The sums of the shares stay in shared memory to its end.
 
 mod at_energies;

@@ -18,7 +18,7 @@ const _: () = assert!(OF_PAIR.is_multiple_of(2), "they are read two at a time");
 
 /// `(2, BANDS, MOMENTS)`.
 pub const MOMENT: u32 = 0;
-/// `(VALUES, HOLDS)`: see [`share`](super::share).
+/// `(VALUES, HOLDS)`, of a share each.
 pub const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
 /// Two buffers of `(OF_PAIR, STAGED)`.
 pub const POLYNOMIALS: u32 = SUMS + VALUES as u32 * HOLDS;
