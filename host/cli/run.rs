@@ -36,8 +36,8 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     Ok(if succeeded { ExitCode::SUCCESS } else { exit_code(&run.results) })
 }
 
-/// Runs what the arguments say, `default` where they name no version, of few energies or of many, and has `show` show what there is of it
-/// at the end, on an error and on an interrupt, one version at least.
+/// Runs what the arguments say, where they name no version `default`, for few energies or for many, and has
+/// `show` show what there is of it at the end, on an error and on an interrupt, one version at least.
 ///
 /// # Errors
 /// Those of the arguments, the run and `show`.

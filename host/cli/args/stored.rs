@@ -25,8 +25,8 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "LEVEL", conflicts_with = "from")]
     pub simd: Option<String>,
 
-    /// Folder for the records, by default gpp-profile/ and the system's name, with -nwN or -energiesFROM_TO_COUNT
-    /// at others than its own energies
+    /// Folder for the records, by default gpp-profile/ and the system's name, at others than its own
+    /// energies with -nwN or -energiesFROM_TO_COUNT
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 

@@ -81,7 +81,9 @@ impl Ncu {
         )?;
         let text = run(&mut command)?;
         let launches = counters::parse(&text)?;
-        Ok((text, launches))
+        // What it says of its processes names folders of the machine.
+        let kept = text.lines().filter(|line| !line.starts_with("==PROF=="));
+        Ok((kept.map(|line| line.to_owned() + "\n").collect(), launches))
     }
 
     /// Warp samples of every source line.
