@@ -6,7 +6,7 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
-use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, fixture, hard_path, make};
+use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make};
 use gpp::Error;
 use gpp::catalogue::tuned::with;
 use gpp::catalogue::{BackEnd, Kernel, best};
@@ -16,9 +16,8 @@ use gpp::devices::launch::entry;
 use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::{kernel, versions::ALL};
-use gpp::problem::grid::OnGrid;
 use gpp::problem::memory::Of;
-use gpp::problem::{Extents, Grid, Problem, Source, Sums, file, synthesis, systems};
+use gpp::problem::{Extents, Problem, Source, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -83,12 +82,6 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
         .collect()
 });
-
-/// A problem at so many energies, not at equal distances.
-fn at_energies(made: Make, count: usize) -> Problem {
-    let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
-    OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap()
-}
 
 fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
@@ -199,7 +192,7 @@ fn streams_on_gpu() -> Result<(), Failed> {
 /// A device that holds the bands and two slabs: slabs stream through it, in one layout at a time, run after run
 /// with the same bits as those in place, which need no more uploads than another batch of energies does.
 fn streams(problem: &Problem) -> Result<(), Failed> {
-    const IGP: usize = 48;
+    const IGP: usize = 64;
     let slab = Extents { ngpown: IGP, ..problem.extents() };
     let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
     let all = Gpu::open(0)?;
@@ -228,7 +221,9 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
             if uploaded(&streamed) < problem.extents().bytes_of(Of::Slab) / 2 {
                 return Err(failed(format!("only {} bytes uploaded", uploaded(&streamed))));
             }
-            let sums = [&first.sums, &again.sums, &streamed.sums];
+            placed.forget();
+            let anew = placed.run(Kernel::Gpu(version))?;
+            let sums = [&first.sums, &again.sums, &streamed.sums, &anew.sums];
             if !sums.iter().all(|sums| same_bits(sums, &first.sums)) {
                 return Err(failed(format!("{sums:?}")));
             }

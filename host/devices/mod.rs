@@ -181,6 +181,14 @@ pub struct Upload {
     pub seconds: f64,
 }
 
+impl Upload {
+    /// This and another one, one after the other.
+    #[must_use]
+    pub fn and(self, other: Upload) -> Upload {
+        Upload { bytes: self.bytes + other.bytes, seconds: self.seconds + other.seconds }
+    }
+}
+
 impl SlabSums {
     /// Of all energies, from those of its batches in their order; none without any.
     ///
@@ -191,11 +199,26 @@ impl SlabSums {
             assert_eq!(all.groups, next.groups, "groups of a slab");
             all.values.extend(next.values);
             all.seconds += next.seconds;
-            all.upload.bytes += next.upload.bytes;
-            all.upload.seconds += next.upload.seconds;
+            all.upload = all.upload.and(next.upload);
             all
         };
         batches.into_iter().reduce(join)
+    }
+
+    /// Of a range of `igp`, from those of its parts in their order; none without any.
+    pub fn side_by_side(parts: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
+        let join = |one: SlabSums, next: SlabSums| {
+            let count = one.values.len().checked_div(one.groups).unwrap_or(0);
+            let of_value = |value| [one.of_value(value), next.of_value(value)].concat();
+            SlabSums {
+                values: (0..count).flat_map(of_value).collect(),
+                groups: one.groups + next.groups,
+                seconds: one.seconds + next.seconds,
+                blocks: one.blocks,
+                upload: one.upload.and(next.upload),
+            }
+        };
+        parts.into_iter().reduce(join)
     }
 
     /// One of the values, of each group.

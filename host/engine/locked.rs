@@ -23,15 +23,17 @@ impl<'a> Locks<'a> {
         self.forgotten = true;
     }
 
-    /// Page-locks, once, what stays in memory of the slabs, where a calculation that begins uploads it again.
-    pub fn take(&mut self, slabs: Slabs<'a>, workers: &[Box<dyn Worker + 'a>]) {
+    /// Page-locks, once, what stays in memory of the slabs, where a calculation that begins uploads it again;
+    /// whether it does.
+    pub fn take(&mut self, slabs: Slabs<'a>, workers: &[Box<dyn Worker + 'a>]) -> bool {
         let forgotten = std::mem::take(&mut self.forgotten);
-        let streams = || forgotten || workers.iter().any(|worker| worker.streams());
-        if std::mem::replace(&mut self.ran, true) && self.held.is_none() && streams() {
+        let again = forgotten || workers.iter().any(|worker| worker.streams());
+        if std::mem::replace(&mut self.ran, true) && self.held.is_none() && again {
             let held = slabs.held();
             let arrays = held.iter().flat_map(|slab| [slab.wtilde(), slab.eps()]);
             let lock = |array| workers.iter().find_map(|worker| worker.lock(cast_slice(array)));
             self.held = Some(arrays.filter_map(lock).collect());
         }
+        again
     }
 }

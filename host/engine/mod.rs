@@ -16,6 +16,7 @@ pub mod checkpoint;
 mod deal;
 mod groups;
 mod locked;
+pub mod pieces;
 mod reports;
 mod running;
 pub mod total;
@@ -37,6 +38,7 @@ use crate::ranks::{Alone, Ranks};
 use checkpoint::{Checkpoint, Finished};
 use deal::{Deal, share_of};
 use locked::Locks;
+use pieces::Cut;
 use reports::Report;
 use running::Running;
 
@@ -136,8 +138,8 @@ impl<'a> Engine<'a> {
         }
         let deal = Deal::new(slabs.count(), workers.len());
         let (skipped, finished, checkpoint) = (BTreeSet::new(), Finished::new(), None);
-        let (locks, ranks) = (Locks::default(), &Alone);
-        Ok(Engine { slabs, workers, locks, deal, ranks, skipped, finished, checkpoint })
+        let locks = Locks::default();
+        Ok(Engine { slabs, workers, locks, deal, ranks: &Alone, skipped, finished, checkpoint })
     }
 
     /// The same as one of several processes, each with a part of the slabs.
@@ -218,11 +220,13 @@ impl<'a> Engine<'a> {
     fn run_batches(&mut self, kernel: Kernel, of: &[Batch], done: Done) -> Result<Calculation> {
         groups::require_whole(self.slabs, kernel, of)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
+        let again = self.locks.take(self.slabs, &self.workers);
+        let cut = Cut::of(&numbers, &self.workers, of[0].plan().igp_of_group(kernel));
+        let cut = cut.filter(|_| again);
         numbers.retain(|at| !self.skipped.contains(at));
-        self.locks.take(self.slabs, &self.workers);
         self.ranks.barrier();
         let begin = Instant::now();
-        let own = self.sum((kernel, of), &numbers, done, begin)?;
+        let own = self.sum((kernel, of), (&numbers, cut), done, begin)?;
         let all = reports::gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
@@ -254,22 +258,23 @@ impl<'a> Engine<'a> {
     fn sum(
         &mut self,
         (kernel, batches): (Kernel, &[Batch]),
-        numbers: &[usize],
+        (numbers, cut): (&[usize], Option<Cut>),
         done: Done,
         begin: Instant,
     ) -> Result<Report> {
         let Engine { slabs, workers, deal, checkpoint, .. } = self;
         deal.begin(numbers);
-        let lengths = numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len());
+        let all = numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len()).sum();
         let run = Running {
             slabs: *slabs,
             deal,
+            cut,
             kernel,
             batches,
             done,
             checkpoint: checkpoint.as_ref(),
             begin,
-            all: lengths.sum(),
+            all,
             summed: AtomicUsize::new(0),
         };
         let of_workers: Vec<(Numbered, Share)> = match &mut workers[..] {
@@ -289,8 +294,7 @@ impl<'a> Engine<'a> {
         };
         let (numbered, shares): (Vec<Numbered>, Vec<Share>) = of_workers.into_iter().unzip();
         let summed: Numbered = numbered.into_iter().flatten().collect();
-        let is_whole = summed.len() == numbers.len();
-        let stopped = if is_whole { None } else { interrupt::asked() };
+        let stopped = if summed.len() == numbers.len() { None } else { interrupt::asked() };
         Ok(Report { slabs: summed, shares, stopped })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::checkpoint::Checkpoint;
 use super::deal::Deal;
+use super::pieces::{Cut, Piece, Pieces};
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
 use crate::devices::{Done, SlabSums, Worker};
@@ -18,6 +19,8 @@ use crate::process::interrupt;
 pub struct Running<'a, 'r> {
     pub slabs: Slabs<'a>,
     pub deal: &'r Deal,
+    /// Slabs that are cut, if any are.
+    pub cut: Option<Cut>,
     pub kernel: Kernel,
     /// The energies in the batches of the kernel.
     pub batches: &'r [Batch],
@@ -69,14 +72,18 @@ impl Running<'_, '_> {
 
     fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {
         let (mut sums, mut begun) = (Vec::new(), VecDeque::<Begun>::new());
+        // Of a slab that is cut what is to be begun, and what is summed.
+        let (mut rest, mut pieces) = (VecDeque::new(), Pieces::default());
         let mut order: Vec<usize> = (0..self.batches.len()).collect();
         loop {
             // The batches of a slab follow each other. Beside its last one the next slab begins, with the same
             // batch: what devices hold of energies is of one batch at a time.
             while begun.len() < worker.depth() && begun.back().is_none_or(Begun::is_on_last) {
-                let next = if interrupt::asked().is_some() { None } else { self.deal.next(who) };
-                let Some(at) = next else { break };
-                begun.push_back(self.begin_slab(at, &order, worker, share)?);
+                if rest.is_empty() && interrupt::asked().is_none() {
+                    rest.extend(self.deal.next(who).into_iter().flat_map(|at| self.pieces(at)));
+                }
+                let Some(piece) = rest.pop_front() else { break };
+                begun.push_back(self.begin_piece(piece, &order, worker, share)?);
                 order.reverse();
             }
             let Some(mut first) = begun.pop_front() else { return Ok(sums) };
@@ -85,7 +92,9 @@ impl Running<'_, '_> {
                 begun.push_back(first);
                 continue;
             }
-            let (at, length, of_slab) = first.joined();
+            let (piece, of_piece) = first.joined();
+            let (at, length) = (piece.slab, piece.whole.len());
+            let Some(of_slab) = pieces.add(piece, of_piece) else { continue };
             share.add(length, &of_slab);
             if let Some(checkpoint) = self.checkpoint {
                 checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
@@ -98,31 +107,38 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Begins a slab with the first of its batches, which come in this order.
-    fn begin_slab(
+    /// What a slab is begun as.
+    fn pieces(&self, at: usize) -> Vec<Piece> {
+        let whole = Piece::whole(at, self.slabs.range(at).expect("the deal is of these slabs"));
+        match &self.cut {
+            Some(cut) => cut.pieces(whole),
+            None => vec![whole],
+        }
+    }
+
+    /// Begins a piece with the first of its batches, which come in this order.
+    fn begin_piece(
         &self,
-        at: usize,
+        piece: Piece,
         order: &[usize],
         worker: &mut dyn Worker,
         share: &mut Share,
     ) -> Result<Begun<'_>> {
-        let igp = self.slabs.range(at).expect("the deal is of these slabs");
-        let length = igp.len();
         let making = Instant::now();
-        let part = self.slabs.part(igp)?;
+        let part = self.slabs.part(piece.igp.clone())?;
         if let Part::Made(_) = part {
             share.source_s += making.elapsed().as_secs_f64();
         }
         let left = order.iter().rev().copied().collect();
-        let mut begun = Begun { at, length, part: Some(part), left, at_batch: 0, sums: Vec::new() };
+        let mut begun = Begun { piece, part: Some(part), left, at_batch: 0, sums: Vec::new() };
         self.begin_next(&mut begun, worker)?;
         Ok(begun)
     }
 
-    /// Begins the next batch of a slab, if there is one.
+    /// Begins the next batch of what is under way, if there is one.
     fn begin_next(&self, slab: &mut Begun<'_>, worker: &mut dyn Worker) -> Result<bool> {
         let (finished, all) = (slab.sums.len() as f64, self.batches.len() as f64);
-        let length = slab.length as f64;
+        let length = slab.piece.igp.len() as f64;
         let of_batch = |part: f64| {
             let before = self.summed.load(Ordering::Relaxed) as f64;
             (self.done)((before + (finished + part) / all * length) / self.all as f64);
@@ -140,12 +156,10 @@ impl Running<'_, '_> {
     }
 }
 
-/// A slab that is under way.
+/// What is under way.
 struct Begun<'a> {
-    /// Its number.
-    at: usize,
-    /// Its igp.
-    length: usize,
+    /// Of which slab, and what of it.
+    piece: Piece,
     /// Its data, as long as batches are to be begun.
     part: Option<Part<'a>>,
     /// These, the last one first.
@@ -167,10 +181,10 @@ impl Begun<'_> {
         self.sums.push((self.at_batch, sums));
     }
 
-    /// Its number, its igp, and the sums of all batches.
-    fn joined(mut self) -> (usize, usize, SlabSums) {
+    /// What it was, and the sums of all batches.
+    fn joined(mut self) -> (Piece, SlabSums) {
         self.sums.sort_by_key(|(batch, _)| *batch);
         let sums = SlabSums::joined(self.sums.into_iter().map(|(_, sums)| sums));
-        (self.at, self.length, sums.expect("a problem has an energy"))
+        (self.piece, sums.expect("a problem has an energy"))
     }
 }

@@ -11,11 +11,12 @@ use super::measure::{judged, same_bits};
 use super::profile::aggregate::{Context, aggregate};
 use super::profile::ncu::{Ncu, Target};
 use super::source::Source;
-use crate::catalogue::{self, BackEnd, Listed, best};
+use crate::catalogue::{self, BackEnd, Kernel, Listed, best};
 use crate::devices::Device;
 use crate::devices::gauge::{Gauge, Watch};
-use crate::devices::gpu::Gpu;
 use crate::devices::gpu::yardstick::{OnBoth, Side, Yardstick};
+use crate::devices::gpu::{self, Gpu};
+use crate::devices::launch::entry;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::{Problem, Sums};
@@ -106,6 +107,8 @@ pub fn compare(
                 rust_ms: rust.ms,
                 cuda_ms: cuda.ms,
                 ratio: rust.ms / cuda.ms,
+                kernel: Some(rust.kernel.into()),
+                kernel_hash: gpu::hash(rust.kernel),
                 rust_error: rust.error,
                 cuda_error: cuda.error,
                 rust: Some(rust.runs),
@@ -130,6 +133,8 @@ pub fn compare(
             version: fastest.id().into(),
             system: system.into(),
             poles,
+            kernel: Some(ours.kernel.into()),
+            kernel_hash: gpu::hash(ours.kernel),
             best_ms: ours.ms,
             cuda_v8_ms: cuda.ms,
             cuda_v8_over_best: cuda.ms / ours.ms,
@@ -154,6 +159,8 @@ const STEADY: f64 = 0.5;
 struct Timed {
     ms: f64,
     error: Option<f64>,
+    /// Symbol of our kernel.
+    kernel: &'static str,
     runs: Competitor,
 }
 
@@ -184,7 +191,10 @@ impl<'a> Race<'a> {
     /// Runs the competitors in turn and verifies the last sums of each. A device at its power limit
     /// takes some tenths of a second to find the clock for another kernel, so each turn is [`STEADY`]
     /// seconds of runs and then the timed one.
-    fn run<const N: usize>(&mut self, competitors: [(Side, &Kernels); N]) -> Result<[Timed; N]> {
+    fn run<const N: usize>(
+        &mut self,
+        competitors: [(Side, &'static Kernels); N],
+    ) -> Result<[Timed; N]> {
         let mut samples = [const { Vec::new() }; N];
         let mut spans = [const { Vec::new() }; N];
         let mut sums: [Option<Sums>; N] = [const { None }; N];
@@ -228,7 +238,10 @@ impl<'a> Race<'a> {
             // Runs are not in a row here: their energy is not known.
             let Seen { state, held_back, .. } = seen(&looks, &spans[at], limit);
             let held_back = held_back.map(|marks| marks.into_iter().filter(|held| *held).count());
+            let batches = self.problem.batches_for(Kernel::Gpu(competitors[at].1));
+            let kernel = batches[0].plan().kernel(competitors[at].1);
             timed.push(Timed {
+                kernel: entry(kernel, batches[0].nw()).symbol,
                 ms: times.median * 1e3,
                 error: verification.max_rel_error,
                 runs: Competitor { spread: times.spread(), times, state, held_back },

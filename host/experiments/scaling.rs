@@ -128,6 +128,8 @@ fn point(
         ngpown,
         ncouls,
         nw,
+        kernel: measured.kernel.clone(),
+        kernel_hash: measured.kernel_hash.clone(),
         terms: problem.terms(),
         time_ms: seconds * 1e3,
         sigma_ms: measured.times.sigma().map(|sigma| sigma * 1e3),

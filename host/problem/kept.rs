@@ -22,11 +22,11 @@ impl<'a> Kept<'a> {
         Kept { source, igp, slabs: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Where a slab of this range is kept, if that is one of the slabs.
-    fn place(&self, igp: &Range<usize>) -> Option<&OnceLock<Slab>> {
+    /// The slab that this range is, or is a part of, and where it is kept; none where it is of several.
+    fn place(&self, igp: &Range<usize>) -> Option<(Range<usize>, &OnceLock<Slab>)> {
         let at = igp.start / self.igp.max(1);
         let range = slabs::range(self.source.extents().ngpown, self.igp, at)?;
-        (range == *igp).then(|| &self.slabs[at])
+        (igp.end <= range.end).then(|| (range, &self.slabs[at]))
     }
 }
 
@@ -56,14 +56,15 @@ impl Source for Kept<'_> {
     }
 
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
-        let Some(place) = self.place(&igp) else { return self.source.slab(bands, igp) };
-        if let Some(slab) = place.get() {
-            return Ok(Part::Held(slab.view()));
-        }
-        match self.source.slab(bands, igp)? {
-            Part::Made(slab) => Ok(Part::Held(place.get_or_init(|| slab).view())),
-            held @ Part::Held(_) => Ok(held),
-        }
+        let Some((whole, place)) = self.place(&igp) else { return self.source.slab(bands, igp) };
+        let slab = match place.get() {
+            Some(slab) => slab.view(),
+            None => match self.source.slab(bands, whole)? {
+                Part::Made(slab) => place.get_or_init(|| slab).view(),
+                Part::Held(view) => view,
+            },
+        };
+        Ok(Part::Held(slab.part(igp)))
     }
 
     fn held(&self) -> Vec<SlabView<'_>> {

@@ -86,6 +86,12 @@ pub struct Parity {
     pub cuda_ms: f64,
     /// Ours over the yardstick's.
     pub ratio: f64,
+    /// Our kernel's symbol and the hash of its code, 16 hexadecimal digits; null in older records.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// See `kernel`.
+    #[serde(default)]
+    pub kernel_hash: Option<String>,
     /// Largest relative error of ours.
     pub rust_error: Option<f64>,
     /// Largest relative error of the yardstick's.
@@ -121,6 +127,12 @@ pub struct Best {
     pub system: String,
     /// The poles of the system.
     pub poles: Poles,
+    /// The best version's kernel and the hash of its code; null in older records.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// See `kernel`.
+    #[serde(default)]
+    pub kernel_hash: Option<String>,
     /// Median time of the best version.
     pub best_ms: f64,
     /// Median time of the yardstick's v8.

@@ -73,6 +73,12 @@ pub struct Point {
     pub ncouls: usize,
     /// Energies.
     pub nw: usize,
+    /// The kernel's symbol and the hash of its code; null on a processor and in older records.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// See `kernel`.
+    #[serde(default)]
+    pub kernel_hash: Option<String>,
     /// Terms of the sum.
     pub terms: u64,
     /// Median time in milliseconds.

@@ -48,6 +48,12 @@ pub struct Trial {
     /// Tile, warps and the cap of registers.
     #[serde(flatten)]
     pub shape: TileShape,
+    /// The kernel's symbol and the hash of its code; null on a processor and in older records.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// See `kernel`.
+    #[serde(default)]
+    pub kernel_hash: Option<String>,
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
@@ -66,6 +72,8 @@ impl Trial {
     pub fn of(shape: TileShape, measured: &Measurement) -> Trial {
         Trial {
             shape,
+            kernel: measured.kernel.clone(),
+            kernel_hash: measured.kernel_hash.clone(),
             times: measured.times.clone(),
             registers: measured.registers,
             local_bytes: measured.local_bytes,

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::error::DataError;
-use gpp::problem::{Bands, Header, Matrices, Origin, Problem, Slab};
+use gpp::problem::grid::OnGrid;
+use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab, Source};
 use gpp::process::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -174,6 +175,12 @@ pub fn make(make: Make) -> Problem {
     };
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
     Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
+}
+
+/// A problem at so many energies, not at equal distances.
+pub fn at_energies(made: Make, count: usize) -> Problem {
+    let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
+    OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap()
 }
 
 /// The same problem with other poles, energies `wx(nw, nbands)` or occupations.

@@ -1,5 +1,6 @@
 //! How long a calculation takes by the model.
 
+use crate::engine::pieces::unhidden;
 use crate::problem::memory::{Extents, Of};
 use crate::record::scale::{Constants, Data, Over, Scale};
 use crate::record::system::SystemInfo;
@@ -103,12 +104,13 @@ impl Task<'_> {
         }
     }
 
-    /// Seconds from the begin to the last sum: kernels and uploads run at the same time, but that the first
-    /// slab's upload comes before all kernels and the last one's kernels after all uploads.
+    /// Seconds from the begin to the last sum: kernels and uploads run at the same time, but that a part of
+    /// the first slab's upload comes before all kernels and the last one's kernels after all uploads.
     pub fn seconds(&self, constants: &Constants) -> f64 {
         let (slabs, _) = self.busiest();
         let (kernels, uploads) = (self.kernels(constants), self.uploads(constants));
-        let both = (uploads / slabs + kernels).max(uploads + kernels / slabs);
+        let first = unhidden(self.igp / self.kind.group);
+        let both = (first * uploads / slabs + kernels).max(uploads + kernels / slabs);
         let [doublings, bytes] = self.gather();
         // Of data in place nothing is hidden.
         let both = if uploads > 0.0 { both } else { kernels };
