@@ -3,13 +3,11 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::repository;
-use gpp::devices::gpu;
-use gpp::figures::archive::{Archive, System};
+use gpp::figures::archive::Archive;
 use gpp::figures::energies;
 use gpp::record::ceilings::Ceilings;
 use gpp::record::clock::Clock;
@@ -43,7 +41,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 7];
+    let mut kinds = [0; 8];
     for path in json(&repository("data/runs")) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
         let kind = match name.split(['-', '.']).next().unwrap() {
@@ -70,6 +68,11 @@ fn every_archived_record_is_read_and_written() {
             "scaling" => {
                 assert!(both_ways::<Scaling>(&path).passed());
                 4
+            }
+            "tune" => {
+                let tuning: Tuning = both_ways(&path);
+                assert!(tuning.passed() && tuning.tried == tuning.shapes);
+                7
             }
             "clock" => {
                 assert!(!both_ways::<Clock>(&path).versions.is_empty());
@@ -184,61 +187,6 @@ fn a_race_is_read_as_it_was_written_and_rated_by_the_fastest_build_that_passed()
     assert!(shown.contains("8.00×") && shown.contains("INCORRECT"), "{shown}");
 }
 
-/// A kernel that a record is of: the record, the kernel's compiler, symbol and hash.
-type Of<'a> = (String, Option<&'a str>, Option<&'a str>, Option<&'a str>);
-
-fn kernels<'a>(run: &'a Run, profiles: &'a [Profile]) -> Vec<Of<'a>> {
-    let by = run.head.provenance.as_ref().and_then(|provenance| provenance.kernels_by.as_deref());
-    let results = run.results.iter().map(|result| {
-        let what = format!("run.json, {}", result.version);
-        (what, by, result.kernel.as_deref(), result.kernel_hash.as_deref())
-    });
-    let profiles = profiles.iter().map(|profile| {
-        let what = format!("profile of {}", profile.version);
-        let symbol = profile.launches.first().map(String::as_str);
-        (what, profile.kernels_by.as_deref(), symbol, profile.kernel_hash.as_deref())
-    });
-    results.chain(profiles).collect()
-}
-
-/// Records by this compiler whose kernel has other code today.
-fn of_other_code(kernels: &[Of]) -> Vec<String> {
-    let here = kernels.iter().filter(|(_, by, ..)| by.is_some() && *by == gpu::KERNELS_BY);
-    let other = here.filter_map(|(what, _, symbol, hash)| {
-        let today = gpu::hash((*symbol)?);
-        let recorded = (*hash)?;
-        (today.as_deref() != Some(recorded)).then(|| {
-            let today = today.unwrap_or("no such kernel".into());
-            format!("{what}: {symbol:?} was {recorded}, is {today}")
-        })
-    });
-    other.collect()
-}
-
-#[test]
-fn records_in_use_are_of_the_kernels_as_they_are() {
-    let archive = Archive::open(&repository("")).unwrap();
-    let (mut unhashed, mut other) = (BTreeSet::new(), Vec::new());
-    let systems =
-        archive.systems().map(|(name, system)| (name, system.run.clone(), system.profiles.clone()));
-    let of_energies = energies::runs(&archive).unwrap().into_values();
-    let of_energies = of_energies.map(|run| ("energies", run, Vec::new()));
-    let profiled = energies::profiled(&archive).unwrap().into_values();
-    let profiled = profiled.map(|records| ("energies", records.run().unwrap(), records.profiles));
-    for (name, run, profiles) in systems.chain(of_energies).chain(profiled) {
-        let kernels = kernels(&run, &profiles);
-        assert!(!kernels.is_empty(), "{name}");
-        if kernels.iter().any(|(_, _, symbol, hash)| symbol.is_none() || hash.is_none()) {
-            unhashed.insert(archive.folder(name).to_string());
-        }
-        let of_system = |one: String| format!("{}/{name}, {one}", archive.folder(name));
-        other.extend(of_other_code(&kernels).into_iter().map(of_system));
-    }
-    assert!(other.is_empty(), "older than their kernels:\n{}", other.join("\n"));
-    let listed: BTreeSet<String> = archive.unhashed().iter().cloned().collect();
-    assert_eq!(unhashed, listed, "`unhashed` of data/runs/figures.json");
-}
-
 #[test]
 fn energies_are_those_that_the_names_tell() {
     let archive = Archive::open(&repository("")).unwrap();
@@ -257,32 +205,4 @@ fn energies_are_those_that_the_names_tell() {
         assert!(records.profiles.iter().all(|profile| profile.nw == Some(nw)));
         assert_eq!(records.run().unwrap().system.nw(), nw as usize);
     }
-}
-
-#[test]
-fn a_record_of_other_code_is_found() {
-    let Some(by) = gpu::KERNELS_BY else { return };
-    let archive = Archive::open(&repository("")).unwrap();
-    let System { run, profiles, .. } = archive.system("si214").unwrap();
-    let (mut run, mut profiles) = (run.clone(), profiles.clone());
-    run.head.provenance.as_mut().unwrap().kernels_by = Some(by.into());
-    for result in &mut run.results {
-        result.kernel_hash = result.kernel.as_deref().and_then(gpu::hash);
-        assert!(result.kernel_hash.is_some(), "{}", result.version);
-    }
-    for profile in &mut profiles {
-        profile.kernels_by = Some(by.into());
-        profile.kernel_hash = gpu::hash(&profile.launches[0]);
-        assert!(profile.kernel_hash.is_some(), "{}", profile.version);
-    }
-    assert_eq!(of_other_code(&kernels(&run, &profiles)), Vec::<String>::new());
-
-    run.results[3].kernel_hash = run.results[4].kernel_hash.clone();
-    profiles[5].launches[0] = "gpp_gone".into();
-    let found = of_other_code(&kernels(&run, &profiles));
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].starts_with("run.json, v3: ") && found[1].ends_with("is no such kernel"));
-    // Of another compiler's kernels nothing is known here.
-    run.head.provenance.as_mut().unwrap().kernels_by = Some("rustc 1.0.0, LLVM 3.6.0".into());
-    assert_eq!(of_other_code(&kernels(&run, &profiles)).len(), 1);
 }

@@ -23,7 +23,7 @@ const MAP: &str = "figures.json";
 const SYSTEMS: [&str; 3] = ["si214", "si214-complex", "si510"];
 
 /// Records besides the systems'.
-const OTHERS: [&str; 6] = ["compare", "compare-si510", "scaling", "tuning", "clock", "energies"];
+const OTHERS: [&str; 5] = ["compare", "compare-si510", "scaling", "tuning", "energies"];
 
 /// The folder in use, and records that another one holds.
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
 use crate::catalogue::published;
 use crate::error::FigureError;
-use crate::record::clock::{Clock, Sustained};
+use crate::record::clock::Sustained;
 use crate::record::comparison::{Best, Comparison, Parity};
 use crate::record::run::Measurement;
 use crate::record::scaling::Scaling;
@@ -141,21 +141,10 @@ fn paper_time(version: &str) -> Found<f64> {
     Ok(row.ok_or_else(|| FigureError::missing("the paper", version))?.si214_time_s * 1e3)
 }
 
-/// The clock's record.
-///
-/// # Errors
-/// What is wrong with its file.
-pub fn clock(archive: &Archive) -> Found<Clock> {
-    archive.record("clock", "clock.json")
-}
-
-/// What a run of a version showed that went on long enough: the system's own, or one of the clock's record.
+/// What a run of a version showed that went on long enough.
 fn sustained(archive: &Archive, system: &str, version: &str) -> Found<Sustained> {
-    if let Some(own) = archive.system(system)?.result(version).ok().and_then(seen) {
-        return Ok(own);
-    }
-    let found = clock(archive)?.versions.into_iter().find(|row| row.version == version);
-    found.ok_or_else(|| FigureError::missing("the clock's record", version))
+    let none = || FigureError::missing(version, "clock, power and energy of its run");
+    seen(archive.system(system)?.result(version)?).ok_or_else(none)
 }
 
 /// What was seen of the GPU during a version's timed runs.
