@@ -6,6 +6,7 @@ use std::slice::Iter;
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
+use crate::compensated::CHAIN;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
 use crate::problem::Plan;
 
@@ -16,6 +17,21 @@ pub struct Table<'a> {
     pub wx: &'a [f64],
     /// Occupations.
     pub occ: &'a [f64],
+    /// Spans of the plain bands, and of the empty ones that are not far.
+    pub spans: &'a [Vec<Span>; 2],
+}
+
+/// The least and the largest energy of neighbouring bands.
+pub type Span = [f64; 2];
+
+/// Bands of a span.
+pub const SPAN: usize = CHAIN / 2;
+
+/// The spans of bands with these energies, `(nw, bands)`, in their order.
+pub fn spans<const NW: usize>(wx: &[f64]) -> Vec<Span> {
+    let wider = |[least, largest]: Span, &w: &f64| [least.min(w), largest.max(w)];
+    let none = [f64::INFINITY, f64::NEG_INFINITY];
+    wx.chunks(SPAN * NW).map(|span| span.iter().fold(none, wider)).collect()
 }
 
 /// Neighbouring `ig` of one `igp`, and their bands.

@@ -12,7 +12,7 @@ use num_complex::Complex64;
 use crate::compensated::Compensated;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, tree};
 use crate::odd::add_odd;
-use crate::place::{Place, Table};
+use crate::place::{Place, Table, spans};
 use crate::prefetch::prefetch;
 use crate::problem::{Odd, Plan, Task};
 use crate::version::{Body, FEW};
@@ -63,7 +63,9 @@ fn of_energies<F: Fraction, L: Lanes, const NW: usize>(
     let relaid = task.relaid.expect("looked at before");
     let ncouls = task.bands.ncouls;
     let (wx, occ) = ordered::<NW>(task, &plan);
-    let table = Table { wx: &wx, occ: &occ };
+    let empty = plan.occupied * NW..plan.far_begin * NW;
+    let spans = [spans::<NW>(&wx[..plan.plain * NW]), spans::<NW>(&wx[empty])];
+    let table = Table { wx: &wx, occ: &occ, spans: &spans };
     let aqsm: Vec<Cow<[Complex64]>> = piece.igp.clone().map(|igp| aqsm(task, &plan, igp)).collect();
 
     // What each number of a vector has summed of each value of each igp.

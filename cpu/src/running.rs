@@ -48,20 +48,59 @@ fn two_sum<L: Lanes>(a: L, b: L) -> (L, L) {
     (sum, a.sub(sum.sub(own)).add(b.sub(own)))
 }
 
-/// Goes through the bands of `begin..end` of a place and settles the sums now and then. A function with
-/// a closure would be compiled without the level's instructions.
-macro_rules! over_bands {
-    ($place:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
-        let (mut begin, end) = ($begin, $end);
-        while begin < end {
-            let stop = end.min(begin + $crate::compensated::CHAIN);
-            for row in $place.rows::<NW>(begin, stop) {
-                let $band = $place.band(row);
-                $body
-            }
-            $($sum.settle($place.token);)+
-            begin = stop;
+/// Goes through the bands of `begin..end` of a place. A function with a closure would be compiled without the
+/// level's instructions.
+macro_rules! each_band {
+    ($place:ident, $begin:expr, $end:expr, $band:ident => $body:block) => {
+        for row in $place.rows::<NW>($begin, $end) {
+            let $band = $place.band(row);
+            $body
         }
     };
 }
+pub(crate) use each_band;
+
+/// Goes through the bands of `begin..end` in chains and settles the sums after each.
+macro_rules! over_chains {
+    ($place:ident, $begin:expr, $end:expr, [$($sum:ident),+], $chain:ident => $body:block) => {
+        let (mut begin, end) = ($begin, $end);
+        while begin < end {
+            let $chain = begin..end.min(begin + $crate::compensated::CHAIN);
+            begin = $chain.end;
+            $body
+            $($sum.settle($place.token);)+
+        }
+    };
+}
+pub(crate) use over_chains;
+
+/// The same, band after band.
+macro_rules! over_bands {
+    ($place:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
+        $crate::running::over_chains!($place, $begin, $end, [$($sum),+], chain => {
+            $crate::running::each_band!($place, chain.start, chain.end, $band => $body);
+        });
+    };
+}
 pub(crate) use over_bands;
+
+/// The same by spans: `$clear` for the bands of those that `$is_clear` holds of, `$body` for the others.
+macro_rules! over_spans {
+    (
+        $place:ident, $spans:expr, $begin:expr, $end:expr, [$($sum:ident),+],
+        $span:ident => $is_clear:expr, $band:ident => $clear:block, $body:block
+    ) => {
+        let mut spans = $spans.iter();
+        $crate::running::over_chains!($place, $begin, $end, [$($sum),+], chain => {
+            for begin in chain.clone().step_by($crate::place::SPAN) {
+                let stop = chain.end.min(begin + $crate::place::SPAN);
+                if spans.next().is_some_and(|$span| $is_clear) {
+                    $crate::running::each_band!($place, begin, stop, $band => $clear);
+                } else {
+                    $crate::running::each_band!($place, begin, stop, $band => $body);
+                }
+            }
+        });
+    };
+}
+pub(crate) use over_spans;

@@ -6,10 +6,10 @@
 use gpp_kernels::plan::Poles;
 
 use crate::lanes::{ComplexLanes, Lanes, array};
-use crate::place::Place;
+use crate::place::{Place, Span};
 use crate::planned::{Fraction, PairSums};
 use crate::quotients::reciprocals;
-use crate::running::{Running, over_bands};
+use crate::running::{Running, over_bands, over_spans};
 
 /// Real poles. `PAIRED` takes one reciprocal for two energies, and far bands apart.
 pub struct RealPoles<const PAIRED: bool>;
@@ -33,9 +33,17 @@ impl<L: Lanes> Pole<L> {
         (d, s, z, near)
     }
 
-    /// Adds a band that nothing cuts off: `w ≥ 0`, so `z` is not zero.
+    /// Whether no pole is near an energy of a span: differences keep their order when they are rounded.
     #[inline(always)]
-    fn plain<const PAIRED: bool, const NW: usize>(
+    fn is_clear(&self, place: &Place<L>, [least, largest]: Span) -> bool {
+        let below = self.largest.lt(place.splat(least).sub(self.wtilde));
+        let above = place.splat(largest).sub(self.wtilde).lt(self.largest.neg());
+        L::all(L::or(below, above))
+    }
+
+    /// Adds a band that nothing cuts off: `w ≥ 0`, so `z` is not zero. Near a `CLEAR` one is no pole.
+    #[inline(always)]
+    fn plain<const PAIRED: bool, const CLEAR: bool, const NW: usize>(
         &self,
         place: &Place<L>,
         m: ComplexLanes<L>,
@@ -44,7 +52,7 @@ impl<L: Lanes> Pole<L> {
         y: &mut Running<L, NW>,
     ) {
         let all = array!(NW, e => self.denominators(place, w[e]));
-        let z = array!(NW, e => all[e].2);
+        let z = array!(NW, e => if CLEAR { all[e].0.mul(all[e].1) } else { all[e].2 });
         let one = if L::REGISTERS < 32 {
             // What a pair of denominators keeps alive would be spilled, which costs more than it saves.
             reciprocals::<L, false, NW>(z)
@@ -54,8 +62,8 @@ impl<L: Lanes> Pole<L> {
         for e in 0..NW {
             let (_, s, _, near) = all[e];
             y.part[e] = y.part[e].add_scaled(m, one[e]);
-            let quotient = L::select(near, place.splat(0.0), s).mul(one[e]);
-            q.part[e] = q.part[e].add_scaled(m, quotient);
+            let s = if CLEAR { s } else { L::select(near, place.splat(0.0), s) };
+            q.part[e] = q.part[e].add_scaled(m, s.mul(one[e]));
         }
     }
 
@@ -83,6 +91,16 @@ impl<L: Lanes> Pole<L> {
         let d = w.sub(self.wtilde);
         let near = d.abs().le(self.largest);
         *q = q.add_scaled(m, L::select(near, place.splat(0.0), d.reciprocal()));
+    }
+
+    /// Adds an empty band near which no pole is.
+    #[inline(always)]
+    fn clear<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut Running<L, NW>) {
+        let d = array!(NW, e => w[e].sub(self.wtilde));
+        let one = reciprocals::<L, true, NW>(d);
+        for e in 0..NW {
+            q.part[e] = q.part[e].add_scaled(m, one[e]);
+        }
     }
 
     /// Adds a far band to sums of `M/(x² − h²)` and `M·x/(x² − h²)`, with `x` between two energies, less
@@ -131,8 +149,12 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
         let pole = Pole { wtilde: place.wtilde.re, largest: place.largest2().sqrt() };
         let (mut q, mut y) =
             (Running::<L, NW>::zero(place.token), Running::<L, NW>::zero(place.token));
-        over_bands!(place, 0, plan.plain, [q, y], band => {
-            pole.plain::<PAIRED, NW>(place, band.m, band.w, &mut q, &mut y);
+        let [of_plain, of_empty] = place.table.spans;
+        over_spans!(place, of_plain, 0, plan.plain, [q, y],
+        span => PAIRED && pole.is_clear(place, *span), band => {
+            pole.plain::<PAIRED, true, NW>(place, band.m, band.w, &mut q, &mut y);
+        }, {
+            pole.plain::<PAIRED, false, NW>(place, band.m, band.w, &mut q, &mut y);
         });
         over_bands!(place, plan.plain, plan.occupied, [q, y], band => {
             let occ = place.splat(band.occ);
@@ -145,7 +167,10 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
         let omega2 = weight.scale(pole.wtilde.neg());
         let asx = array!(NW, e => omega2.mul(y.sum(e)));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
-        over_bands!(place, plan.occupied, far_begin, [q], band => {
+        over_spans!(place, of_empty, plan.occupied, far_begin, [q],
+        span => PAIRED && pole.is_clear(place, *span), band => {
+            pole.clear(band.m, band.w, &mut q);
+        }, {
             for (e, sum) in q.part.iter_mut().enumerate() {
                 pole.empty(place, band.m, band.w[e], sum);
             }

@@ -85,6 +85,8 @@ pub trait Lanes: Copy {
     fn and(one: Self::Mask, other: Self::Mask) -> Self::Mask;
     /// One or the other.
     fn or(one: Self::Mask, other: Self::Mask) -> Self::Mask;
+    /// Whether it holds for every number.
+    fn all(mask: Self::Mask) -> bool;
     /// Neither.
     fn not(one: Self::Mask) -> Self::Mask;
     /// `one` where the mask holds, `other` elsewhere.

@@ -122,6 +122,11 @@ impl<R: Real + Into<f64>> Lanes for Single<R> {
     }
 
     #[inline(always)]
+    fn all(mask: bool) -> bool {
+        mask
+    }
+
+    #[inline(always)]
     fn not(one: bool) -> bool {
         !one
     }

@@ -159,6 +159,11 @@ impl<S: Simd> Lanes for Vector<S> {
     }
 
     #[inline(always)]
+    fn all(mask: S::mask64s) -> bool {
+        mask.all_true()
+    }
+
+    #[inline(always)]
     fn not(one: S::mask64s) -> S::mask64s {
         !one
     }

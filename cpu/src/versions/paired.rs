@@ -3,7 +3,8 @@
 //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
 //! a division, or an approximation and four fused operations. It takes denominators that are not zero:
 //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands
-//! (v13 on GPUs).
+//! (v13 on GPUs). Of real poles nor are others tested where no pole of a vector is near any energy of 32
+//! neighbouring bands.
 
 use gpp_kernels::kernel::Version;
 
@@ -16,7 +17,7 @@ use crate::version::{Cpu, Kernel};
 /// What it is.
 pub static VERSION: Version = Version {
     id: "cpu:paired",
-    change: "one reciprocal for two denominators, far bands without a test",
+    change: "one reciprocal for two denominators, no test where no pole is near",
     source: "docs/processor.md",
 };
 
