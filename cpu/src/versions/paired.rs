@@ -3,8 +3,8 @@
 //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
 //! a division, or an approximation and four fused operations. It takes denominators that are not zero:
 //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands
-//! (v13 on GPUs). Of real poles nor are others tested where no pole of a vector is near any energy of 32
-//! neighbouring bands.
+//! (v13 on GPUs). For real poles other bands are not tested either, 32 neighbours at a time, where no pole of
+//! a vector is near any of their energies.
 
 use gpp_kernels::kernel::Version;
 
