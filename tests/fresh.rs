@@ -8,12 +8,12 @@ use common::repository;
 use gpp::devices::gpu;
 use gpp::figures::archive::{Archive, System};
 use gpp::figures::energies;
-use gpp::record::Head;
 use gpp::record::comparison::Comparison;
 use gpp::record::profile::Profile;
 use gpp::record::run::Run;
 use gpp::record::scaling::Scaling;
 use gpp::record::tuning::Tuning;
+use gpp::record::{self, Head};
 
 /// A kernel that a record is of.
 struct Of {
@@ -138,6 +138,32 @@ fn records_in_use_are_of_the_kernels_as_they_are() {
     assert!(other.is_empty(), "older than their kernels:\n{}", other.join("\n"));
     let listed: BTreeSet<String> = archive.unhashed().iter().cloned().collect();
     assert_eq!(unhashed, listed, "`unhashed` of data/runs/figures.json");
+}
+
+/// Runs and profiles that lie beside those in use: of other journeys, and of versions that a system's own lack.
+#[test]
+fn so_are_the_records_beside_them() {
+    let archive = Archive::open(&repository("")).unwrap();
+    let mut looked_at = BTreeSet::new();
+    for folder in ["si214", "si510", "compare"].map(|name| archive.folder(name)) {
+        for path in common::json(&archive.runs.join(folder)) {
+            let what = path.display().to_string();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let kernels = match name.split('-').next() {
+                Some("run") => of_run(&what, &record::read(&path).unwrap()),
+                Some("profile") => of_profiles(&what, &[record::read(&path).unwrap()]),
+                _ => continue,
+            };
+            assert!(kernels.iter().all(|of| of.hash.is_some()), "{what} has no hash");
+            assert_eq!(of_other_code(&kernels), Vec::<String>::new());
+            looked_at.extend(kernels.into_iter().filter_map(|of| of.symbol));
+        }
+    }
+    // Every version's kernels are among them.
+    for version in gpp::kernels::versions::ALL {
+        let stem = format!("gpp_{}", version.id().to_lowercase().replace(':', "_"));
+        assert!(looked_at.iter().any(|symbol| symbol.starts_with(&stem)), "{stem}");
+    }
 }
 
 #[test]

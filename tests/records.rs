@@ -4,9 +4,9 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::repository;
+use common::{json, repository};
 use gpp::figures::archive::Archive;
 use gpp::figures::energies;
 use gpp::record::ceilings::Ceilings;
@@ -22,14 +22,6 @@ use gpp::record::times::Times;
 use gpp::record::tuning::Tuning;
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
-
-/// JSON files below a folder.
-fn json(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    let files = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
-    files.chain(folders.iter().flat_map(|folder| json(folder))).collect()
-}
 
 /// Reads a record, writes it and reads it again.
 fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {

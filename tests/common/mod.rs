@@ -228,3 +228,11 @@ pub fn assorted() -> Vec<Make> {
     }
     all
 }
+
+/// JSON files below a folder.
+pub fn json(folder: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
+    files.chain(folders.iter().flat_map(|folder| json(folder))).collect()
+}
