@@ -98,8 +98,8 @@ impl<L: Lanes> Pole<L> {
     fn clear<const NW: usize>(&self, m: ComplexLanes<L>, w: [L; NW], q: &mut Running<L, NW>) {
         let d = array!(NW, e => w[e].sub(self.wtilde));
         let one = reciprocals::<L, true, NW>(d);
-        for e in 0..NW {
-            q.part[e] = q.part[e].add_scaled(m, one[e]);
+        for (e, sum) in q.part.iter_mut().enumerate() {
+            *sum = sum.add_scaled(m, one[e]);
         }
     }
 
