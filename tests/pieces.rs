@@ -18,6 +18,7 @@ use gpp::problem::{Batch, SlabView};
 /// A worker that takes the next piece while one is under way, and notes what it is given.
 struct Ahead<'a> {
     worker: Box<dyn Worker + 'a>,
+    streams: bool,
     begun: Arc<Mutex<Vec<Range<usize>>>>,
     summed: VecDeque<SlabSums>,
 }
@@ -25,6 +26,10 @@ struct Ahead<'a> {
 impl Worker for Ahead<'_> {
     fn depth(&self) -> usize {
         2
+    }
+
+    fn streams(&self) -> bool {
+        self.streams
     }
 
     fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
@@ -53,44 +58,56 @@ impl Worker for Ahead<'_> {
     }
 }
 
+/// The lengths of what is begun, in the order of igp, each once whatever the batches of energies.
+fn lengths(begun: &Mutex<Vec<Range<usize>>>) -> Vec<usize> {
+    let mut begun = std::mem::take(&mut *begun.lock().unwrap());
+    begun.sort_by_key(|igp| igp.start);
+    begun.dedup();
+    begun.into_iter().map(|igp| igp.len()).collect()
+}
+
 #[test]
 fn first_slabs_that_are_uploaded_again_are_cut() {
-    let made = Make { nbands: 9, ngpown: 85, ncouls: 20, nw: 2, kind: Kind::Real, seed: 12 };
+    let made = Make { nbands: 9, ngpown: 150, ncouls: 20, nw: 2, kind: Kind::Real, seed: 12 };
     let problem = &at_energies(made, 5);
     let device = Host::new();
     let begun = Arc::<Mutex<Vec<_>>>::default();
-    for (version, cut) in [("cpu:paired", true), ("v9", false), ("v3", false)] {
+    // Groups of one igp, of 16, and none.
+    let cases: [(&str, [&[usize]; 3]); 3] = [
+        ("cpu:paired", [&[64, 64, 22], &[16, 48, 64, 22], &[16, 48, 16, 48, 22]]),
+        ("v9", [&[64, 64, 22], &[16, 48, 64, 22], &[16, 48, 16, 48, 22]]),
+        ("v3", [&[64, 64, 22], &[64, 64, 22], &[64, 64, 22]]),
+    ];
+    for (version, [whole, by_one, by_two]) in cases {
         let version = catalogue::find(version).unwrap();
-        let batches = problem.batches_for(version.kernel).len();
-        assert!(batches > 1);
-        let worker = || -> Box<dyn Worker> {
-            let worker = device.worker(problem).unwrap();
-            Box::new(Ahead { worker, begun: begun.clone(), summed: VecDeque::new() })
-        };
-        for workers in [1, 2] {
-            let all = (0..workers).map(|_| worker()).collect();
-            let mut engine = Engine::new(problem, 16, all).unwrap();
-            let whole = engine.run(version.kernel).unwrap();
-            for forgets in [true, false] {
-                if forgets {
-                    engine.forget();
-                }
-                begun.lock().unwrap().clear();
-                let again = engine.run(version.kernel).unwrap();
-                assert!(same_bits(&again.sums, &whole.sums), "{}", version.id());
-                let slabs =
-                    |of: &Calculation| of.shares.iter().map(|share| share.slabs).sum::<usize>();
-                assert_eq!([slabs(&again), slabs(&whole)], [6, 6]);
-                let mut begun = begun.lock().unwrap().clone();
-                begun.sort_by_key(|igp| igp.start);
-                begun.dedup();
-                let lengths: Vec<usize> = begun.into_iter().map(|igp| igp.len()).collect();
-                let expected: &[usize] = match workers {
-                    1 if cut && forgets => &[4, 12, 16, 16, 16, 16, 5],
-                    2 if cut && forgets => &[4, 12, 4, 12, 16, 16, 16, 5],
-                    _ => &[16, 16, 16, 16, 16, 5],
+        assert!(problem.batches_for(version.kernel).len() > 1);
+        for (workers, cut) in [(1, by_one), (2, by_two)] {
+            for streams in [false, true] {
+                let worker = |_| -> Box<dyn Worker> {
+                    let worker = device.worker(problem).unwrap();
+                    Box::new(Ahead {
+                        worker,
+                        streams,
+                        begun: begun.clone(),
+                        summed: VecDeque::new(),
+                    })
                 };
-                assert_eq!(lengths, expected, "{} by {workers}", version.id());
+                let mut engine =
+                    Engine::new(problem, 64, (0..workers).map(worker).collect()).unwrap();
+                let first = engine.run(version.kernel).unwrap();
+                assert!(first.sums.named(1).all(|(_, z)| z.re.is_finite() && z.im.is_finite()));
+                assert_eq!(lengths(&begun), if streams { cut } else { whole });
+                for forgets in [true, false] {
+                    if forgets {
+                        engine.forget();
+                    }
+                    let again = engine.run(version.kernel).unwrap();
+                    assert!(same_bits(&again.sums, &first.sums), "{}", version.id());
+                    let slabs = |of: &Calculation| of.shares.iter().map(|s| s.slabs).sum::<usize>();
+                    assert_eq!([slabs(&again), slabs(&first)], [3, 3]);
+                    let expected = if streams || forgets { cut } else { whole };
+                    assert_eq!(lengths(&begun), expected, "{} by {workers}", version.id());
+                }
             }
         }
     }

@@ -205,7 +205,8 @@ impl SlabSums {
         batches.into_iter().reduce(join)
     }
 
-    /// Of a range of `igp`, from those of its parts in their order; none without any.
+    /// Of a range of `igp`, from those of its parts in their order; blocks are those of the largest launch. None
+    /// without any.
     pub fn side_by_side(parts: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         let join = |one: SlabSums, next: SlabSums| {
             let count = one.values.len().checked_div(one.groups).unwrap_or(0);
@@ -214,7 +215,7 @@ impl SlabSums {
                 values: (0..count).flat_map(of_value).collect(),
                 groups: one.groups + next.groups,
                 seconds: one.seconds + next.seconds,
-                blocks: one.blocks,
+                blocks: one.blocks.max(next.blocks),
                 upload: one.upload.and(next.upload),
             }
         };

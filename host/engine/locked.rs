@@ -23,8 +23,8 @@ impl<'a> Locks<'a> {
         self.forgotten = true;
     }
 
-    /// Page-locks, once, what stays in memory of the slabs, where a calculation that begins uploads it again;
-    /// whether it does.
+    /// Page-locks, once, what stays in memory of the slabs, where the calculation that begins uploads it again.
+    /// Returns whether it does.
     pub fn take(&mut self, slabs: Slabs<'a>, workers: &[Box<dyn Worker + 'a>]) -> bool {
         let forgotten = std::mem::take(&mut self.forgotten);
         let again = forgotten || workers.iter().any(|worker| worker.streams());

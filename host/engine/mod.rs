@@ -65,7 +65,7 @@ pub struct Calculation {
     /// Seconds. Of one slab that was in place, by the device's clock; of several, from the begin to the last
     /// sum, whatever had to be made, read and uploaded meanwhile.
     pub seconds: f64,
-    /// Blocks of a launch, for the first slab, of kernels for GPUs.
+    /// Blocks of a launch, the largest one of the first slab, of kernels for GPUs.
     pub blocks: Option<u32>,
     /// What each worker did, those of rank 0 first.
     pub shares: Vec<Share>,
@@ -220,10 +220,10 @@ impl<'a> Engine<'a> {
     fn run_batches(&mut self, kernel: Kernel, of: &[Batch], done: Done) -> Result<Calculation> {
         groups::require_whole(self.slabs, kernel, of)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
+        numbers.retain(|at| !self.skipped.contains(at));
         let again = self.locks.take(self.slabs, &self.workers);
         let cut = Cut::of(&numbers, &self.workers, of[0].plan().igp_of_group(kernel));
         let cut = cut.filter(|_| again);
-        numbers.retain(|at| !self.skipped.contains(at));
         self.ranks.barrier();
         let begin = Instant::now();
         let own = self.sum((kernel, of), (&numbers, cut), done, begin)?;

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use crate::devices::{SlabSums, Worker};
 
-/// The first part of a slab that is cut is so much of it, in whole groups: its kernels take as long as the
-/// upload of the rest where an upload takes a third of the time of its kernels. On an H200 it is a quarter.
+/// The first part of a slab that is cut is one of so many, in whole groups: its kernels take as long as the upload
+/// of the rest where an upload takes a third as long as its kernels. On an H200 that of si510 takes a quarter.
 const FIRST: usize = 4;
 
 /// The part of a slab's upload that is hidden by nothing where it is a worker's first one, for slabs of so
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(pieces.add(other[0].clone(), sums(4..5)), None);
         let whole = pieces.add(one[0].clone(), sums(0..1)).unwrap();
         let upload = Upload { bytes: 4, seconds: 1.0 };
-        assert_eq!(whole, SlabSums { blocks: Some(1), upload, ..sums(0..4) });
+        assert_eq!(whole, SlabSums { blocks: Some(3), upload, ..sums(0..4) });
         assert!(pieces.add(other[1].clone(), sums(5..8)).is_some());
         let alone = Piece::whole(2, 16..24);
         assert_eq!(pieces.add(alone, sums(0..4)), Some(sums(0..4)));

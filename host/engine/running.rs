@@ -93,13 +93,14 @@ impl Running<'_, '_> {
                 continue;
             }
             let (piece, of_piece) = first.joined();
-            let (at, length) = (piece.slab, piece.whole.len());
-            let Some(of_slab) = pieces.add(piece, of_piece) else { continue };
-            share.add(length, &of_slab);
-            if let Some(checkpoint) = self.checkpoint {
-                checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
+            let (at, all, length) = (piece.slab, piece.whole.len(), piece.igp.len());
+            if let Some(of_slab) = pieces.add(piece, of_piece) {
+                share.add(all, &of_slab);
+                if let Some(checkpoint) = self.checkpoint {
+                    checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
+                }
+                sums.push((at, of_slab));
             }
-            sums.push((at, of_slab));
             let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;
             if self.slabs.count() > 1 {
                 (self.done)(summed as f64 / self.all as f64);

@@ -6,15 +6,15 @@ use gpp_kernels::intrinsics::WARP;
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::Device;
 use crate::devices::launch::entry;
-use crate::engine::pieces::unhidden;
 use crate::error::Result;
 use crate::problem::Frame;
 
 /// What a slab costs beside its terms, in terms: 0.13 ms of v13's on an H200. On a processor it is less.
 const SLAB: f64 = 1.5e8;
 
-/// What a slab's upload takes of what its kernels do. A part of the first one's is hidden by nothing.
-const UPLOAD: f64 = 0.25;
+/// What is waited for the first slab's upload, of what its kernels do: a quarter of it or, where uploads take as
+/// long as kernels, most.
+const FILL: f64 = 0.2;
 
 /// How a launch fills a device: with as many blocks at a time as there are places, again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Share {
         let time = |size: usize| {
             let of_busiest = groups.div_ceil(size).div_ceil(workers) as f64;
             let filled = waves.map_or(size as f64, |waves| waves.filled(size));
-            of_busiest * (SLAB + filled * terms) + unhidden(size) * UPLOAD * size as f64 * terms
+            of_busiest * (SLAB + filled * terms) + FILL * size as f64 * terms
         };
         let sizes = (1..=most.clamp(1, groups.max(1))).rev();
         sizes.min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(1)
@@ -128,7 +128,7 @@ mod tests {
         let slabs = |groups: usize, terms: f64, workers| {
             groups.div_ceil(share(groups, terms / groups as f64, workers).unbounded())
         };
-        assert!((12..=60).contains(&slabs(208, 3.3e11, 4)));
+        assert!((20..=60).contains(&slabs(208, 3.3e11, 4)));
         assert!((8..=20).contains(&slabs(87, 2.45e10, 4)));
         assert_eq!((slabs(9, 3e7, 1), slabs(9, 3e7, 3)), (1, 3));
     }

@@ -11,7 +11,8 @@ use crate::planned::{Fraction, PairSums};
 use crate::quotients::reciprocals;
 use crate::running::{Running, over_bands, over_spans};
 
-/// Real poles. `PAIRED` takes one reciprocal for two energies, and far bands apart.
+/// Real poles. `PAIRED` takes one reciprocal for two energies, far bands apart, and leaves the test for the second
+/// branch out where no pole is near.
 pub struct RealPoles<const PAIRED: bool>;
 
 /// What the loops need of the poles.
@@ -150,12 +151,16 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
         let (mut q, mut y) =
             (Running::<L, NW>::zero(place.token), Running::<L, NW>::zero(place.token));
         let [of_plain, of_empty] = place.table.spans;
-        over_spans!(place, of_plain, 0, plan.plain, [q, y],
-        span => PAIRED && pole.is_clear(place, *span), band => {
-            pole.plain::<PAIRED, true, NW>(place, band.m, band.w, &mut q, &mut y);
-        }, {
-            pole.plain::<PAIRED, false, NW>(place, band.m, band.w, &mut q, &mut y);
-        });
+        over_spans!(
+            place, of_plain, 0, plan.plain, [q, y],
+            span => PAIRED && pole.is_clear(place, *span),
+            band => {
+                pole.plain::<PAIRED, true, NW>(place, band.m, band.w, &mut q, &mut y);
+            },
+            {
+                pole.plain::<PAIRED, false, NW>(place, band.m, band.w, &mut q, &mut y);
+            }
+        );
         over_bands!(place, plan.plain, plan.occupied, [q, y], band => {
             let occ = place.splat(band.occ);
             for e in 0..NW {
@@ -167,14 +172,18 @@ impl<const PAIRED: bool> Fraction for RealPoles<PAIRED> {
         let omega2 = weight.scale(pole.wtilde.neg());
         let asx = array!(NW, e => omega2.mul(y.sum(e)));
         let far_begin = if PAIRED { plan.far_begin } else { plan.order.len() };
-        over_spans!(place, of_empty, plan.occupied, far_begin, [q],
-        span => PAIRED && pole.is_clear(place, *span), band => {
-            pole.clear(band.m, band.w, &mut q);
-        }, {
-            for (e, sum) in q.part.iter_mut().enumerate() {
-                pole.empty(place, band.m, band.w[e], sum);
+        over_spans!(
+            place, of_empty, plan.occupied, far_begin, [q],
+            span => PAIRED && pole.is_clear(place, *span),
+            band => {
+                pole.clear(band.m, band.w, &mut q);
+            },
+            {
+                for (e, sum) in q.part.iter_mut().enumerate() {
+                    pole.empty(place, band.m, band.w[e], sum);
+                }
             }
-        });
+        );
         let (half, square) = (place.splat(plan.half), place.splat(plan.half * plan.half));
         let mut far = Running::<L, NW>::zero(place.token);
         over_bands!(place, far_begin, plan.order.len(), [far], band => {
