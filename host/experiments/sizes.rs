@@ -12,8 +12,8 @@ use crate::problem::Frame;
 /// What a slab costs beside its terms, in terms: 0.13 ms of v13's on an H200. On a processor it is less.
 const SLAB: f64 = 1.5e8;
 
-/// What is waited for the first slab's upload, of what its kernels do: a quarter of it or, where uploads take as
-/// long as kernels, most.
+/// What is waited for the first slab's upload, over the time of its kernels: less where uploads are short (si510),
+/// more where they take nearly as long as kernels (si214).
 const FILL: f64 = 0.2;
 
 /// How a launch fills a device: with as many blocks at a time as there are places, again and again.
