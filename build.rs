@@ -26,6 +26,9 @@ const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
     `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
     `rustup component add rust-src` elsewhere, or name a rustc in GPP_KERNEL_RUSTC";
 
+/// The crate that becomes PTX.
+const KERNELS: compiler::Package = compiler::Package { folder: "kernels", name: "gpp-kernels" };
+
 /// What the program is made of.
 const SOURCES: [&str; 9] =
     ["Cargo.toml", "Cargo.lock", "build.rs", "build", "kernels", "cpu", "host", "data", "benches"];
@@ -51,7 +54,7 @@ fn main() {
 
     // In the folder of the profile, so that builds with other features find them built.
     let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let text = match compiler::first_that_builds(&compiler::all(), &root, &kernels) {
+    let text = match compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels) {
         Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             ptx::finished(&ptx)

@@ -13,6 +13,13 @@ const TARGET_CPU: &str = "sm_70";
 /// `2`: the back end fuses a·b + c, which Rust never does by itself.
 const FMA_LEVEL: &str = "-nvptx-fma-level=2";
 
+/// A crate of kernels: its folder in the repository, and its name.
+#[derive(Clone, Copy)]
+pub struct Package {
+    pub folder: &'static str,
+    pub name: &'static str,
+}
+
 /// What a compiler made of the kernels.
 pub struct Built {
     /// The compiler: see [`Compiler::version`].
@@ -21,16 +28,17 @@ pub struct Built {
     pub ptx: String,
 }
 
-/// The kernels of `root` by the first compiler that builds them, or what came of trying each.
+/// A package of `root` by the first compiler that builds them, or what came of trying each.
 pub fn first_that_builds(
     compilers: &[Compiler],
     root: &Path,
+    package: Package,
     target_dir: &Path,
 ) -> Result<Built, String> {
     let mut tried = String::new();
     for compiler in compilers {
-        let build =
-            || Ok(Built { version: compiler.version()?, ptx: compiler.compile(root, target_dir)? });
+        let ptx = || compiler.compile(root, package, target_dir);
+        let build = || Ok(Built { version: compiler.version()?, ptx: ptx()? });
         match build() {
             Ok(built) => return Ok(built),
             Err::<_, String>(why) => tried += &format!("; {}: {why}", compiler.rustc.display()),
@@ -96,8 +104,13 @@ impl Compiler {
             .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
-    /// Builds the kernels crate in a folder of `target_dir` and returns the PTX.
-    pub fn compile(&self, root: &Path, target_dir: &Path) -> Result<String, String> {
+    /// Builds a crate of kernels in a folder of `target_dir` and returns the PTX.
+    pub fn compile(
+        &self,
+        root: &Path,
+        package: Package,
+        target_dir: &Path,
+    ) -> Result<String, String> {
         let sysroot = PathBuf::from(self.print("sysroot")?.trim());
         let rustlib = sysroot.join("lib/rustlib");
         let has_target = fs::read_dir(rustlib.join(TARGET).join("lib"))
@@ -129,11 +142,11 @@ impl Compiler {
         (self.version()?, has_target, &flags).hash(&mut key);
         let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
         cargo
-            .current_dir(root.join("kernels"))
+            .current_dir(root.join(package.folder))
             .env("RUSTC", &self.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-            .args(["rustc", "--package", "gpp-kernels", "--lib", "--crate-type", "cdylib"])
+            .args(["rustc", "--package", package.name, "--lib", "--crate-type", "cdylib"])
             .args(["--profile", "kernels", "--locked", "--target", TARGET])
             .arg("--target-dir")
             .arg(target_dir);

@@ -13,7 +13,7 @@ mod record;
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
-pub use chart::ChartError;
+pub use chart::{ChartError, MOST_DECADES};
 pub use checkpoint::{CheckpointError, Difference, Refusal};
 pub use data::{DataError, Energy, Pole};
 pub use driver::{Code, DriverError};
@@ -26,13 +26,13 @@ pub use record::RecordError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name that nothing has.
-    #[error("unknown {what} `{given}`: did you mean `{nearest}`? known: {known}")]
+    #[error("unknown {what} `{given}`{}known: {known}", meant(nearest))]
     UnknownName {
         /// What was named: a version, a system, a device.
         what: &'static str,
         /// The name given.
         given: String,
-        /// The known name nearest to it.
+        /// The known name that is like it; empty where none is.
         nearest: String,
         /// All known names.
         known: String,
@@ -61,7 +61,12 @@ pub enum Error {
     },
 
     /// Too little memory on the host or on a device.
-    #[error("not enough {place} memory for {what}: {} needed, {} free", mib(*needed), mib(*free))]
+    #[error(
+        "not enough {place} memory for {what}: {} needed, {} free{}",
+        mib(*needed),
+        mib(*free),
+        limit.as_ref().map_or(String::new(), |limit| format!("; {limit}"))
+    )]
     Memory {
         /// "host" or "device".
         place: &'static str,
@@ -71,6 +76,8 @@ pub enum Error {
         needed: u64,
         /// Bytes free.
         free: u64,
+        /// Whose limit leaves no more, where it is not the memory itself.
+        limit: Option<String>,
     },
 
     /// The device asked for is not there.
@@ -172,13 +179,17 @@ impl Error {
         }
     }
 
-    /// An unknown name, with the nearest of the known ones.
+    /// An unknown name, with the known one that is like it, if any is. An empty one is [`Error::Data`].
     pub fn unknown<'a>(
         what: &'static str,
         given: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Error {
         let known: Vec<&str> = known.into_iter().collect();
+        if given.trim().is_empty() {
+            let needs = format!("the name is empty; known: {}", known.join(", "));
+            return Error::Data { origin: what.into(), what: needs };
+        }
         let lower = given.to_lowercase();
         // `8` means `v8`, whatever letters are near to it.
         let likeness = |name: &&&str| {
@@ -192,6 +203,10 @@ impl Error {
                 let (a, b) = (likeness(a), likeness(b));
                 a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
             })
+            .filter(|name| {
+                let (ends, like, _) = likeness(name);
+                ends || like >= LIKE
+            })
             .copied()
             .unwrap_or_default();
         Error::UnknownName {
@@ -203,6 +218,13 @@ impl Error {
     }
 }
 
+/// How like a name has to be to what was given, by Jaro and Winkler, to be what was meant.
+const LIKE: f64 = 0.75;
+
+fn meant(nearest: &str) -> String {
+    if nearest.is_empty() { "; ".into() } else { format!(": did you mean `{nearest}`? ") }
+}
+
 fn signal_name(signal: i32) -> String {
     #[cfg(unix)]
     if let Some(name) = signal_hook::low_level::signal_name(signal) {
@@ -211,7 +233,8 @@ fn signal_name(signal: i32) -> String {
     format!("signal {signal}")
 }
 
-fn mib(bytes: u64) -> String {
+/// Bytes as messages have them.
+pub(crate) fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }
 
@@ -230,5 +253,9 @@ mod tests {
         assert_eq!(nearest("V3", &["v0", "v3", "v13", "all"]), "v3");
         assert_eq!(nearest("al", &["v0", "v3", "v13", "all"]), "all");
         assert_eq!(nearest("si215", &["tiny", "si214", "si510"]), "si214");
+        let none = Error::unknown("system", "nope", ["tiny-complex", "demo", "si214"]);
+        assert_eq!(none.to_string(), "unknown system `nope`; known: tiny-complex, demo, si214");
+        let empty = Error::unknown("system", "", ["demo", "si214"]);
+        assert_eq!(empty.to_string(), "system: the name is empty; known: demo, si214");
     }
 }

@@ -5,10 +5,13 @@ mod common;
 
 use common::repository;
 use gpp::analysis::changes::{changed, changed_before};
+use gpp::analysis::found::found;
 use gpp::analysis::speed_ups::over_baseline;
+use gpp::analysis::table1::sections;
 use gpp::analysis::{outcomes, parity, scaling, tuning};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
+use gpp::figures::archive::Archive;
 use gpp::kernels::plan;
 use gpp::record::comparison::{ByPoles, Comparison};
 use gpp::record::run::{Run, TileShape};
@@ -63,7 +66,9 @@ fn the_fastest_shape_has_passed_and_all_were_tried() {
         shape: TileShape { tile, warps: 8, max_registers: Some(96) },
         kernel: None,
         kernel_hash: None,
+        source_hash: None,
         times: Times::of(vec![seconds]),
+        state: None,
         registers: None,
         local_bytes: None,
         warps_per_sm: None,
@@ -128,4 +133,45 @@ fn speed_ups_are_over_the_first_of_the_journey_that_passed() {
     assert!(outcomes::failure(&results[0]).unwrap().contains("gave different bits"));
     assert_eq!(outcomes::failure(&results[1]), None);
     assert_eq!(over_baseline(&results[9..]).0, "v9");
+}
+
+#[test]
+fn what_was_found_follows_the_run() {
+    let archive = Archive::open(&repository("")).unwrap();
+    let run = &archive.system("si214").unwrap().run;
+    let said = |run: &Run| found(run, &sections(run, None)[0], None);
+    let comparison: Comparison = archive.record("compare", "compare.json").unwrap();
+    let all = found(run, &sections(run, None)[0], Some(&comparison));
+    assert_eq!(all.len(), 4, "{all:?}");
+    let time = |id: &str| run.passed_result(id).unwrap().times.median;
+    let passed = run.results.iter().filter(|result| result.passed());
+    let fastest = passed.min_by(|a, b| a.times.median.total_cmp(&b.times.median)).unwrap();
+    let begin =
+        format!("{} is the fastest version: {:.1} ms", fastest.version, 1e3 * fastest.times.median);
+    assert!(all[0].starts_with(&begin), "{}", all[0]);
+    let over = format!("{:.1} times as fast as v0", time("v0") / fastest.times.median);
+    assert!(all[0].contains(&over), "{}", all[0]);
+    assert!(all[1].ends_with("v8 on the V100."), "{}", all[1]);
+    assert!(all[2].contains("cap lowers the clock"), "{}", all[2]);
+
+    // Another run, another finding.
+    let mut other = run.clone();
+    let result = other.results.iter_mut().find(|result| result.version == "v5").unwrap();
+    result.times = Times::of([1.0, 0.99, 1.01, 0.995, 1.005].map(|part| 1e-3 * part).to_vec());
+    let changed = said(&other);
+    assert!(changed[0].starts_with("v5 is the fastest version: 1.0 ms"), "{}", changed[0]);
+    assert!(changed[1].contains("Of its versions v5 is the fastest here"), "{}", changed[1]);
+    // v5 is faster than v4 here now, as there; v6 is slower than v5, as there.
+    assert!(!changed[1].contains("v5 and v6 go"), "{}", changed[1]);
+    for result in &mut other.results {
+        if let Some(state) = &mut result.state {
+            state.held_back.clear();
+        }
+    }
+    assert!(said(&other)[2].starts_with("No version loses clock"), "{:?}", said(&other));
+    // What did not pass is no finding.
+    for result in &mut other.results {
+        result.verification.outcome = Outcome::Incorrect;
+    }
+    assert!(said(&other).is_empty());
 }

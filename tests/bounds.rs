@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::repository;
-use gpp::analysis::bounds::{Band, POWER, uses, verdict};
+use gpp::analysis::bounds::{Band, Power, uses, verdict};
 use gpp::analysis::changes::changed;
 use gpp::analysis::levels::{LEVELS, Level};
 use gpp::analysis::peaks::of_own_ceiling;
@@ -63,6 +63,8 @@ fn measured(held_back: &[(&str, f64)]) -> Measurement {
         power_limit_w: Some(700.0),
         temperature_c: None,
         held_back,
+        highest_mhz: None,
+        mean_w: None,
     });
     measured
 }
@@ -70,16 +72,16 @@ fn measured(held_back: &[(&str, f64)]) -> Measurement {
 #[test]
 fn all_limits_by_one_clock() {
     let (profile, ceilings) = made();
-    let found = uses(&profile, &ceilings, None);
+    let found = uses(&profile, &ceilings);
     let expected = [
-        ("issue slots", 0.55),
-        ("FP64 pipe", 0.5),
+        ("instruction issue", 0.55),
+        ("the FP64 pipe", 0.5),
         ("shared memory’s bandwidth", 0.4),
-        ("MUFU pipe", 0.35),
+        ("the MUFU pipe", 0.35),
         ("L1 bandwidth", 0.3),
-        ("ALU pipe", 0.25),
+        ("the ALU pipe", 0.25),
         ("L2 bandwidth", 0.2),
-        ("load/store pipe", 0.15),
+        ("the load/store pipe", 0.15),
         ("HBM bandwidth", 0.1),
     ];
     assert_eq!(found.len(), expected.len());
@@ -88,54 +90,50 @@ fn all_limits_by_one_clock() {
         // By the profiler's second, not by the two of the runs.
         assert!((found.share - share).abs() <= 1e-12, "{limit}: {}", found.share);
     }
-    let with_power = uses(&profile, &ceilings, Some(&measured(&[("SW_POWER_CAP", 0.52)])));
-    assert_eq!((with_power[1].limit, with_power[1].share), (POWER, 0.52));
-    assert_eq!(with_power.len(), expected.len() + 1);
 }
 
 #[test]
 fn bands_and_the_stall_that_leads() {
     let (mut profile, ceilings) = made();
     for (busy, band, said) in [
-        (80.0, Band::Bound, "bound by the FP64 pipe, 80 % used, then the issue slots 55 %"),
-        (79.9, Band::Near, "near the FP64 pipe, 80 % used, then the issue slots 55 %"),
-        (60.0, Band::Near, "near the FP64 pipe, 60 % used"),
-        (
-            59.9,
-            Band::Latency,
-            "bound by latency: most used are the FP64 pipe 60 % and the issue slots",
-        ),
+        (80.0, Band::Bound, "The FP64 pipe is full, at 80 %."),
+        (79.9, Band::Near, "The FP64 pipe is busiest, at 80 %."),
+        (60.0, Band::Near, "The FP64 pipe is busiest, at 60 %."),
+        (59.9, Band::Latency, "No unit is near full; the FP64 pipe is busiest, at 60 %."),
     ] {
         profile.fp64_pipe_percent = Some(busy);
-        let found = verdict(&profile, &ceilings, None);
-        assert_eq!((found.band, found.most.limit), (band, "FP64 pipe"), "{busy}");
+        let found = verdict(&profile, &ceilings, None, None);
+        assert_eq!((found.band, found.most.unwrap().limit), (band, "the FP64 pipe"), "{busy}");
         // Eligible warps wait for nothing.
         assert_eq!(found.stall, Some(("barrier".into(), 0.3)));
         assert_eq!(found.power, None);
-        let text = found.to_string();
-        assert!(text.starts_with(said) && text.ends_with("wait most for barrier (30 %)"), "{text}");
+        let waits = " Warps spend 30 % of their time waiting for other warps of the block.";
+        assert_eq!(found.to_string(), format!("{said}{waits}"));
     }
     assert_eq!(Band::of(f64::NAN), Band::Latency);
 }
 
+/// By the clock that it cost, not by how often it was seen.
 #[test]
-fn power_bounds_by_how_often_it_holds_the_clock_back() {
+fn power_is_told_by_the_clock_that_it_cost() {
     let (profile, ceilings) = made();
-    for (held_back, band, most) in [
-        (&[("SW_POWER_CAP", 1.0)][..], Band::Bound, POWER),
-        (&[("hw_power_brake_slowdown", 0.7), ("SW_THERMAL_SLOWDOWN", 1.0)], Band::Near, POWER),
-        (&[("SW_POWER_CAP", 0.3)], Band::Latency, "issue slots"),
-        (&[], Band::Latency, "issue slots"),
-    ] {
-        let found = verdict(&profile, &ceilings, Some(&measured(held_back)));
-        assert_eq!((found.band, found.most.limit), (band, most), "{held_back:?}");
-        assert!(found.next.is_some_and(|next| next.limit != POWER));
-        let told = found.to_string().contains("held the clock back");
-        assert_eq!(told, !held_back.is_empty());
+    for held_back in [&[("SW_POWER_CAP", 1.0)][..], &[("hw_power_brake_slowdown", 0.1)]] {
+        let measured = measured(held_back);
+        let power = Power::of(&measured, 1980.0).unwrap();
+        assert!((power.lost - (1.0 - 1545.0 / 1980.0)).abs() < 1e-12);
+        let found = verdict(&profile, &ceilings, Some(&measured), Some(1980.0));
+        // It leaves the rank of the units alone.
+        assert_eq!(found.most.unwrap().limit, "instruction issue");
+        let text = found.to_string();
+        assert!(text.ends_with(" The 700 W cap lowers the clock by 22 %."), "{text}");
+        // A clock that is hardly lower is not told.
+        let near = verdict(&profile, &ceilings, Some(&measured), Some(1550.0));
+        assert_eq!(near.power, None);
     }
-    let found = verdict(&profile, &ceilings, Some(&measured(&[("SW_POWER_CAP", 1.0)]))).to_string();
-    assert!(found.starts_with("bound by the power limit, then the issue slots 55 %"), "{found}");
-    assert!(found.ends_with("at 100 % of the looks, to 1545 MHz at 704 of 700 W"), "{found}");
+    for held_back in [&[("SW_THERMAL_SLOWDOWN", 1.0)][..], &[("SW_POWER_CAP", 0.0)], &[]] {
+        assert_eq!(Power::of(&measured(held_back), 1980.0), None);
+    }
+    assert_eq!(Power::of(&measured(&[("SW_POWER_CAP", 1.0)]), f64::NAN), None);
 }
 
 #[test]
@@ -147,7 +145,7 @@ fn older_profiles_l2_is_another_quantity() {
         assert_eq!(Level::L2AndFabric.bytes(old), old.bytes.l2);
         let dots = points(old, Timing::Runs);
         assert!(dots.iter().all(|dot| ![Level::L2, Level::Shared].contains(&dot.level)));
-        assert!(uses(old, &ceilings, None).iter().all(|used| used.limit != "L2 bandwidth"));
+        assert!(uses(old, &ceilings).iter().all(|used| used.limit != "L2 bandwidth"));
         assert!(!changed(old, &profile).contains("L2"), "two quantities are compared");
     }
     let of = |id: &str| archived.iter().find(|profile| profile.version == id).unwrap();

@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{Kind, Make, make};
+use common::{Kind, Make, make, repository};
 use gpp::catalogue::{self, Kernel};
 use gpp::experiments::counting;
 use gpp::kernels::versions::ALL;
-use gpp::problem::{Matrices, Origin, Problem};
+use gpp::problem::grid::{Grid, OnGrid};
+use gpp::problem::{Matrices, Origin, Problem, Source};
 use num_complex::Complex64;
 
 /// One term of one branch, counted: its operations and comparisons in the source of v0 and v3.
@@ -72,4 +73,56 @@ fn counts_of_a_sample_are_those_of_the_whole() {
     // Nearly all terms take the first branch, and what a thread does once for its bands is spread
     // over as many.
     assert!((sampled.flops() / whole.flops() - 1.0).abs() < 0.02, "{sampled:?} {whole:?}");
+}
+
+/// The first run of all needs those of the processor's journey on this system. GPP_UPDATE_SNAPSHOTS writes
+/// them.
+#[test]
+fn kept_counts_are_those_that_are_counted() {
+    let path = repository("data/counts.json");
+    let counted: counting::Kept = ["demo"]
+        .map(|name| {
+            let system = gpp::problem::systems::find(name).unwrap();
+            let problem = gpp::problem::synthesis::synthesise(system, 214, common::QUIET).unwrap();
+            let own = catalogue::journey("cpu").unwrap().versions();
+            let count = |kernel| counting::count(kernel, &problem).unwrap().flops();
+            let of =
+                own.into_iter().map(|version| (version.id().to_string(), count(version.kernel)));
+            (name.to_string(), of.collect())
+        })
+        .into();
+    if std::env::var_os("GPP_UPDATE_SNAPSHOTS").is_some() {
+        gpp::record::write(&path, &counted).unwrap();
+    }
+    let kept: counting::Kept =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let ids = |counts: &counting::Kept| -> Vec<String> {
+        let of = |(system, of): (&String, &std::collections::BTreeMap<String, f64>)| {
+            of.keys().map(|id| format!("{id} of {system}")).collect::<Vec<_>>()
+        };
+        counts.iter().flat_map(of).collect()
+    };
+    assert_eq!(ids(&kept), ids(&counted), "GPP_UPDATE_SNAPSHOTS=1 writes {}", path.display());
+    for (system, versions) in &counted {
+        for (id, counted) in versions {
+            let kept = kept[system][id];
+            assert!(
+                (kept - counted).abs() <= 1e-12 * counted,
+                "{id} of {system}: {kept}, {counted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn counts_are_kept_of_a_systems_own_energies_and_seed() {
+    let system = gpp::problem::systems::find("demo").unwrap();
+    let cpu = catalogue::find("cpu:paired").unwrap().kernel;
+    let of = |seed| gpp::problem::synthesis::synthesise(system, seed, common::QUIET).unwrap();
+    let problem = of(214);
+    assert!(counting::kept(cpu, &problem).is_some_and(|count| count > 1.0));
+    assert_eq!(counting::kept(Kernel::Gpu(ALL[8]), &problem), None);
+    assert_eq!(counting::kept(cpu, &of(215)), None);
+    let more = OnGrid::new(Box::new(problem), Grid::Count(3)).load().unwrap();
+    assert_eq!(counting::kept(cpu, &more), None);
 }

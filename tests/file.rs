@@ -261,7 +261,7 @@ proptest! {
         memory_within_bounds(&bytes);
     }
 
-    /// The same where it hurts: the first records and the markers.
+    /// Changes where they hurt: in the first records and the markers.
     #[test]
     fn random_changes_of_headers_and_markers(
         name in proptest::sample::select(&FIXTURES[..]),

@@ -1,10 +1,12 @@
-//! Records in use are of the kernels as they are: each tells a hash of the code that ran.
+//! Records in use are of the kernels as they are: each tells a hash of the code that ran, which this compiler's
+//! kernels are compared with, and one of its source and what that uses, for any compiler.
 
 mod common;
 
 use std::collections::BTreeSet;
 
 use common::repository;
+use gpp::catalogue::sources;
 use gpp::devices::gpu;
 use gpp::figures::archive::{Archive, System};
 use gpp::figures::energies;
@@ -23,27 +25,38 @@ struct Of {
     by: Option<String>,
     symbol: Option<String>,
     hash: Option<String>,
+    /// The version, and the hash of its source.
+    version: String,
+    source: Option<String>,
 }
 
-/// The kernels of a record, each with what it is of, its symbol and its hash.
+/// A kernel's symbol and the hashes of its code and of its source.
+type Hashes<'a> = [&'a Option<String>; 3];
+
+/// The kernels of a record, each with what it is of and its version.
 fn kernels<'a>(
     record: &str,
     head: &Head,
-    all: impl IntoIterator<Item = (String, &'a Option<String>, &'a Option<String>)>,
+    all: impl IntoIterator<Item = (String, &'a str, Hashes<'a>)>,
 ) -> Vec<Of> {
     let by = head.provenance.as_ref().and_then(|provenance| provenance.kernels_by.clone());
-    let of = |(what, symbol, hash): (String, &Option<String>, &Option<String>)| Of {
+    let of = |(what, version, [symbol, hash, source]): (String, &str, Hashes)| Of {
         what: format!("{record}, {what}"),
         by: by.clone(),
         symbol: symbol.clone(),
         hash: hash.clone(),
+        version: version.into(),
+        source: source.clone(),
     };
     all.into_iter().map(of).collect()
 }
 
 fn of_run(name: &str, run: &Run) -> Vec<Of> {
     let results = run.results.iter();
-    let all = results.map(|one| (one.version.clone(), &one.kernel, &one.kernel_hash));
+    let all = results.map(|one| {
+        let hashes = [&one.kernel, &one.kernel_hash, &one.source_hash];
+        (one.version.clone(), one.version.as_str(), hashes)
+    });
     kernels(name, &run.head, all)
 }
 
@@ -53,6 +66,8 @@ fn of_profiles(name: &str, profiles: &[Profile]) -> Vec<Of> {
         by: profile.kernels_by.clone(),
         symbol: profile.launches.first().cloned(),
         hash: profile.kernel_hash.clone(),
+        version: profile.version.clone(),
+        source: profile.source_hash.clone(),
     };
     profiles.iter().map(of).collect()
 }
@@ -83,59 +98,85 @@ fn of_others(archive: &Archive) -> Vec<(&'static str, Vec<Of>)> {
     let comparisons = ["compare", "compare-si510"].map(|name| {
         let record: Comparison = archive.record(name, &format!("{name}.json")).unwrap();
         let parity = record.parity.iter().map(|row| {
-            (format!("{} on {}", row.version, row.system), &row.kernel, &row.kernel_hash)
+            let hashes = [&row.kernel, &row.kernel_hash, &row.source_hash];
+            (format!("{} on {}", row.version, row.system), row.version.as_str(), hashes)
         });
-        let best = record.best.iter();
-        let best =
-            best.map(|row| (format!("best on {}", row.system), &row.kernel, &row.kernel_hash));
+        let best = record.best.iter().map(|row| {
+            let hashes = [&row.kernel, &row.kernel_hash, &row.source_hash];
+            (format!("best on {}", row.system), row.version.as_str(), hashes)
+        });
         (name, kernels(name, &record.head, parity.chain(best)))
     });
     let scalings = ["scaling-real", "scaling-complex"].map(|file| {
         let record: Scaling = archive.record("scaling", &format!("{file}.json")).unwrap();
-        let points = record.points.iter();
-        let all = points.map(|point| {
+        let all = record.points.iter().map(|point| {
             let what = format!("{} at {} terms", point.line.name(), point.terms);
-            (what, &point.kernel, &point.kernel_hash)
+            let hashes = [&point.kernel, &point.kernel_hash, &point.source_hash];
+            (what, record.version.as_str(), hashes)
         });
         ("scaling", kernels(file, &record.head, all))
     });
     let tunings = ["tune-real", "tune-complex"].map(|file| {
         let record: Tuning = archive.record("tuning", &format!("{file}.json")).unwrap();
-        let trials = record.results.iter();
-        let all =
-            trials.map(|trial| (format!("{:?}", trial.shape), &trial.kernel, &trial.kernel_hash));
+        let all = record.results.iter().map(|trial| {
+            let hashes = [&trial.kernel, &trial.kernel_hash, &trial.source_hash];
+            (format!("{:?}", trial.shape), record.version.as_str(), hashes)
+        });
         ("tuning", kernels(file, &record.head, all))
     });
     comparisons.into_iter().chain(scalings).chain(tunings).collect()
 }
 
-/// Records by this compiler whose kernel has other code today.
-fn of_other_code(kernels: &[Of]) -> Vec<String> {
-    let here = kernels.iter().filter(|of| of.by.is_some() && of.by.as_deref() == gpu::KERNELS_BY);
-    let other = here.filter_map(|Of { what, symbol, hash, .. }| {
-        let (symbol, recorded) = (symbol.as_deref()?, hash.as_deref()?);
-        let today = gpu::hash(symbol);
-        (today.as_deref() != Some(recorded)).then(|| {
-            let today = today.unwrap_or("no such kernel".into());
-            format!("{what}: {symbol} was {recorded}, is {today}")
-        })
-    });
-    other.collect()
+/// What comparing records with the kernels as they are came to.
+#[derive(Debug, Default, PartialEq)]
+struct Compared {
+    /// Records whose kernel has other code today, or whose version has another source.
+    other: Vec<String>,
+    /// Records that tell nothing by which this build could compare them.
+    not: Vec<String>,
 }
+
+/// Compares records with the kernels of this build: by their code where this is their compiler, else by their
+/// sources.
+fn compared<'a>(kernels: impl IntoIterator<Item = &'a Of>) -> Compared {
+    let mut found = Compared::default();
+    for Of { what, by, symbol, hash, version, source } in kernels {
+        let is_by_this = by.is_some() && by.as_deref() == gpu::KERNELS_BY;
+        let code = symbol.as_deref().zip(hash.as_deref()).filter(|_| is_by_this);
+        let (of, recorded, today) = match (code, source) {
+            (Some((symbol, hash)), _) => (symbol, hash, gpu::hash(symbol)),
+            (None, Some(source)) => (version.as_str(), source.as_str(), sources::hash(version)),
+            (None, None) => {
+                found.not.push(format!("{what}, by {}", by.as_deref().unwrap_or("no compiler")));
+                continue;
+            }
+        };
+        if today.as_deref() != Some(recorded) {
+            let today = today.unwrap_or("no such kernel".into());
+            found.other.push(format!("{what}: {of} was {recorded}, is {today}"));
+        }
+    }
+    found
+}
+
+/// What a build has to be to compare records without hashes of their sources.
+const BY: Option<&str> = gpu::KERNELS_BY;
 
 #[test]
 fn records_in_use_are_of_the_kernels_as_they_are() {
     let archive = Archive::open(&repository("")).unwrap();
-    let (mut unhashed, mut other) = (BTreeSet::new(), Vec::new());
+    let mut unhashed = BTreeSet::new();
     for (name, kernels) in of_systems(&archive).into_iter().chain(of_others(&archive)) {
         assert!(!kernels.is_empty(), "{name}");
-        if kernels.iter().any(|of| of.symbol.is_none() || of.hash.is_none()) {
-            unhashed.insert(archive.folder(name).to_string());
+        let folder = archive.folder(name);
+        if kernels.iter().any(|of| of.hash.is_none() && of.source.is_none()) {
+            unhashed.insert(folder.to_string());
+            continue;
         }
-        let of_folder = |one: String| format!("{}/{one}", archive.folder(name));
-        other.extend(of_other_code(&kernels).into_iter().map(of_folder));
+        let Compared { other, not } = compared(&kernels);
+        assert!(other.is_empty(), "{folder}: older than their kernels:\n{}", other.join("\n"));
+        assert!(not.is_empty(), "{folder}: nothing that {BY:?} could compare:\n{}", not.join("\n"));
     }
-    assert!(other.is_empty(), "older than their kernels:\n{}", other.join("\n"));
     let listed: BTreeSet<String> = archive.unhashed().iter().cloned().collect();
     assert_eq!(unhashed, listed, "`unhashed` of data/runs/figures.json");
 }
@@ -156,7 +197,7 @@ fn so_are_the_records_beside_them() {
             };
             let is_told = |of: &Of| of.symbol.is_some() && of.hash.is_some();
             assert!(!kernels.is_empty() && kernels.iter().all(is_told), "{what} has no hash");
-            assert_eq!(of_other_code(&kernels), Vec::<String>::new());
+            assert_eq!(compared(&kernels), Compared::default());
             looked_at.extend(kernels.into_iter().filter_map(|of| of.symbol));
         }
     }
@@ -170,7 +211,7 @@ fn so_are_the_records_beside_them() {
 
 #[test]
 fn a_record_of_other_code_is_found() {
-    let Some(by) = gpu::KERNELS_BY else { return };
+    let by = gpu::KERNELS_BY.expect("a build with kernels: see `gpp info`");
     let archive = Archive::open(&repository("")).unwrap();
     let System { run, profiles, .. } = archive.system("si214").unwrap();
     let (mut run, mut profiles) = (run.clone(), profiles.clone());
@@ -184,16 +225,25 @@ fn a_record_of_other_code_is_found() {
         profile.kernel_hash = gpu::hash(&profile.launches[0]);
         assert!(profile.kernel_hash.is_some(), "{}", profile.version);
     }
-    let all =
-        |run: &Run, profiles: &[Profile]| both(of_run("run", run), of_profiles("of", profiles));
-    assert_eq!(of_other_code(&all(&run, &profiles)), Vec::<String>::new());
+    let of = |run: &Run, profiles: &[Profile]| {
+        compared(&both(of_run("run", run), of_profiles("of", profiles)))
+    };
+    assert_eq!(of(&run, &profiles), Compared::default());
 
     run.results[3].kernel_hash = run.results[4].kernel_hash.clone();
     profiles[5].launches[0] = "gpp_gone".into();
-    let found = of_other_code(&all(&run, &profiles));
+    let found = of(&run, &profiles).other;
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].starts_with("run, v3: ") && found[1].ends_with("is no such kernel"));
-    // Of another compiler's kernels nothing is known here.
+    // Of another compiler's kernels the sources are compared, and without these nothing.
     run.head.provenance.as_mut().unwrap().kernels_by = Some("rustc 1.0.0, LLVM 3.6.0".into());
-    assert_eq!(of_other_code(&all(&run, &profiles)).len(), 1);
+    run.results.iter_mut().for_each(|result| result.source_hash = None);
+    assert_eq!(of(&run, &[]).not.len(), run.results.len());
+    for result in &mut run.results {
+        result.source_hash = sources::hash(&result.version);
+    }
+    assert_eq!(of(&run, &[]), Compared::default());
+    run.results[2].source_hash = sources::hash("v13");
+    let found = of(&run, &[]).other;
+    assert!(found.len() == 1 && found[0].starts_with("run, v2: v2 was "), "{found:?}");
 }

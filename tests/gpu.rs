@@ -123,7 +123,8 @@ fn loaded_ahead() -> Result<(), Failed> {
     for (at, version) in both_ways.iter().enumerate() {
         engine.run(Kernel::Gpu(version))?;
         if let Some(next) = both_ways.get(at + 1) {
-            let kernel = problem.batches_for(Kernel::Gpu(next))[0].plan().kernel(next);
+            let batch = problem.batches_for(Kernel::Gpu(next)).first();
+            let kernel = batch.plan().kernel(next);
             gpu.prepare(kernel, entry(kernel, problem.nw()));
         }
         let sums = engine.run(Kernel::Gpu(version))?.sums;
@@ -153,7 +154,7 @@ fn summed(
 /// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::Gpu) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
-    problem.batches_for(kernel)[0].plan().igp_of_group(kernel)
+    problem.batches_for(kernel).first().plan().igp_of_group(kernel)
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
@@ -210,7 +211,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         let first = placed.run(Kernel::Gpu(version))?;
         let again = placed.run(Kernel::Gpu(version))?;
         let uploaded = |of: &Calculation| of.shares.iter().map(|share| share.uploaded).sum::<u64>();
-        let is_one = problem.batches_for(Kernel::Gpu(version)).len() == 1;
+        let is_one = problem.batches_for(Kernel::Gpu(version)).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         if uploaded(&again) > of_batches {
             return Err(failed(format!("{} bytes uploaded again", uploaded(&again))));

@@ -6,14 +6,16 @@ mod common;
 use std::fs;
 
 use common::families::{FAMILIES, family};
-use common::{HARD, QUIET, hard_path, repository};
+use common::{HARD, Kind, Make, QUIET, fixture, hard_path, make, repository};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
-use gpp::problem::{Problem, file};
+use gpp::problem::grid::OnGrid;
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Grid, Header, Matrices, Origin, Problem, Slabs, Sums, file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
-use gpp::reference::{self, Reference, Source};
+use gpp::reference::{self, Reference, Source, Terms, serial};
 use num_complex::Complex64;
 
 /// What is wrong with any version on a problem, by its reference.
@@ -154,4 +156,114 @@ fn families_pass() {
         }
     }
     assert!(failed.is_empty(), "{} of {checked}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// All terms are below the smallest normal number, and what rounding takes of them does not become smaller with
+/// them.
+#[test]
+fn subnormal_terms_pass_and_others_than_these_do_not() {
+    let problem = fixture("subnormal-terms");
+    let reference = reference::of(&problem, QUIET).unwrap().unwrap();
+    assert_passes(&problem, &reference);
+    let right = serial::evaluate((&problem).into(), QUIET).unwrap();
+    let sums = problem.start().plus(&right.sums);
+    let as_others = verify(&problem, &sums, Some(&reference)).unwrap();
+    assert_eq!(as_others.outcome, Outcome::Passed);
+    for (e, [asx, ach]) in right.scale.magnitudes.into_iter().enumerate() {
+        // Four terms, of factors up to some ten.
+        assert!(asx.max(ach) < 1e-305, "{asx:e} {ach:e}");
+        for wrong in [1e-314, 1e-300, f64::NAN] {
+            let mut sums = reference.sums.clone();
+            sums.ach[e].re += wrong;
+            let outcome = verify(&problem, &sums, Some(&reference)).unwrap().outcome;
+            assert_eq!(outcome, Outcome::Incorrect, "{wrong:e} at {e}");
+        }
+    }
+}
+
+/// Every band but for the last few digits the other one's opposite.
+fn cancelling(made: Make) -> Problem {
+    let problem = make(Make { nbands: 2, ..made });
+    let (header, aqsn) = (problem.header().clone(), problem.aqsn());
+    let header = Header { wfnkq_ekq: vec![1.0; 2], nvband: 2, efermi: 1.0, ..header };
+    let (one, aqsm) = (&aqsn[..made.ncouls], problem.aqsm_local());
+    let opposite = one.iter().map(|z| -z * (1.0 + 1e-12));
+    let matrices = Matrices {
+        wtilde: problem.wtilde().to_vec(),
+        eps: problem.eps().to_vec(),
+        aqsn: one.iter().copied().chain(opposite).collect(),
+        aqsm_local: [&aqsm[..made.ngpown]; 2].concat(),
+    };
+    Problem::new("bands that cancel", Origin::Made, header, matrices).unwrap()
+}
+
+/// Another version's sums are no larger than the rounding of their terms: what differs is held against these.
+#[test]
+fn sums_that_cancel_pass_beside_a_versions_own() {
+    let made = Make { nbands: 2, ngpown: 7, ncouls: 300, nw: 3, kind: Kind::Real, seed: 3 };
+    let problem = cancelling(made);
+    let whole = reference::evaluate(&problem, QUIET).unwrap();
+    let part = |all: &[Complex64]| vec![all[0], all[2]];
+    let of_two = Sums { asx: part(&whole.sums.asx), ach: part(&whole.sums.ach) };
+    let of_device = || Reference::at(&[0, 2], &problem, &of_two, Source::Device, QUIET);
+    assert_passes(&problem, &of_device());
+    let found = verify(&problem, &problem.start().plus(&whole.sums), Some(&of_device())).unwrap();
+    assert_eq!((found.outcome, found.relative_to), (Outcome::Passed, RelativeTo::Sum));
+    for (e, is_compared) in [(0, true), (1, false), (2, true)] {
+        let [asx, ach] = whole.scale.magnitudes[e];
+        assert!(whole.sums.asx[e].norm() < 1e-11 * asx && whole.sums.ach[e].norm() < 1e-11 * ach);
+        let off = |part: f64| {
+            let mut sums = problem.start().plus(&whole.sums);
+            sums.ach[e].im += part * ach;
+            verify(&problem, &sums, Some(&of_device())).unwrap()
+        };
+        let (small, large) = (off(1e-15), off(1e-12));
+        assert_eq!(small.outcome, Outcome::Passed, "{e}");
+        assert_eq!(large.outcome == Outcome::Incorrect, is_compared, "{e}");
+        if is_compared {
+            assert_eq!([small.relative_to, large.relative_to], [RelativeTo::Terms; 2]);
+        }
+    }
+}
+
+/// Of more terms than are worth the time those of some igp are added: never more than all.
+#[test]
+fn sizes_of_some_terms_are_less_than_those_of_all() {
+    let problem =
+        make(Make { nbands: 5, ngpown: 23, ncouls: 37, nw: 3, kind: Kind::Mixed, seed: 4 });
+    let of = |terms: Terms| {
+        let precise = reference::precise::evaluate(terms.clone()).unwrap();
+        let serial = serial::evaluate(terms, QUIET).unwrap();
+        for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
+            // 1-norms of factors, multiplied: up to twice that of their product.
+            assert!((0..2).all(|part| (0.99..2.01).contains(&(other[part] / one[part]))));
+        }
+        precise.scale.magnitudes
+    };
+    let all = Terms::from(&problem);
+    let whole = of(all.clone());
+    for most in [1, 555, 1000, 4000, 12_000] {
+        let some = all.clone().at_most(most);
+        assert!(some.igp() == 1 || some.count() <= most, "{} of {most}", some.count());
+        for slabs in [Slabs::from(&problem), Slabs::from(&problem).of_size(3)] {
+            let some = of(Terms::from(slabs).at_most(most));
+            let parts = some.as_flattened().iter().zip(whole.as_flattened());
+            assert!(parts.into_iter().all(|(some, all)| 0.0 < *some && some < all), "{most}");
+        }
+    }
+}
+
+/// Many energies are compared at some: as many as take seconds, the ends among them.
+#[test]
+fn of_many_energies_some_are_evaluated() {
+    let energies = |system: &str, count: usize| {
+        let system = gpp::problem::systems::find(system).unwrap();
+        let made = OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), Grid::Count(count));
+        reference::evaluated(&gpp::problem::Source::load(&made).unwrap())
+            .map(|terms| terms.energies().to_vec())
+    };
+    assert_eq!(energies("tiny", 501), Some((0..501).collect()));
+    let some = energies("demo", 501).unwrap();
+    assert_eq!((some.len(), some[0], some[some.len() - 1]), (13, 0, 500));
+    assert!(some.is_sorted_by(|a, b| b - a == 41 || b - a == 42), "{some:?}");
 }

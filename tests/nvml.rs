@@ -21,7 +21,7 @@ fn what_nvml_shows() {
     }
 }
 
-/// The same by a process that finds this library.
+/// What NVML shows to a process that finds this library.
 fn shown(folder: &Path, uuid: &str, how: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "what_nvml_shows", "--nocapture"])

@@ -80,7 +80,7 @@ fn first_slabs_that_are_uploaded_again_are_cut() {
     ];
     for (version, [whole, by_one, by_two]) in cases {
         let version = catalogue::find(version).unwrap();
-        assert!(problem.batches_for(version.kernel).len() > 1);
+        assert!(problem.batches_for(version.kernel).count() > 1);
         for (workers, cut) in [(1, by_one), (2, by_two)] {
             for streams in [false, true] {
                 let worker = |_| -> Box<dyn Worker> {

@@ -11,7 +11,6 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::counting;
 use gpp::experiments::measure::same_bits;
-use gpp::kernels::plan::Poles;
 use gpp::problem::{Problem, Sums, file};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
@@ -112,7 +111,7 @@ fn counts_are_the_same_however_often_and_rise_with_terms() {
         let larger = counting::count(listed.kernel, &large).unwrap();
         let [first, larger] = [&first, &larger].map(|counts| counts.flops());
         // What moments give is taken for each cell, however few pairs it has.
-        let ratio = if cpu.sorts(Poles::Real) { 0.3..1.0 } else { 0.8..1.25 };
+        let ratio = if cpu.sorts { 0.3..1.0 } else { 0.8..1.25 };
         assert!(first > 1.0 && ratio.contains(&(larger / first)), "{}", listed.id());
     }
 }

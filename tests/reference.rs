@@ -208,6 +208,32 @@ fn golden_sums_are_found_at_the_energies_that_they_are_of() {
     assert!((sums.asx[0] - own.asx[0]).norm() <= 1e-14 * own.asx[0].norm());
 }
 
+/// At the state's energy, spacing and cutoff of the system only.
+#[test]
+fn golden_sums_are_of_a_systems_own_header() {
+    let system = gpp::problem::systems::find("tiny").unwrap();
+    let own = gpp::problem::synthesis::synthesise(system, 214, QUIET).unwrap();
+    assert!(reference::is_golden(&own));
+    let changes: [fn(&mut Header); 4] = [
+        |header| header.e_lk += 0.5,
+        |header| header.sig_dw = 0.5,
+        |header| header.sexcut = 2.0,
+        |header| header.wfnkq_ekq[3] += 0.5,
+    ];
+    for change in changes {
+        let mut header = own.header().clone();
+        change(&mut header);
+        let matrices = Matrices {
+            wtilde: own.wtilde().to_vec(),
+            eps: own.eps().to_vec(),
+            aqsn: own.aqsn().to_vec(),
+            aqsm_local: own.aqsm_local().to_vec(),
+        };
+        let other = Problem::new("tiny", own.origin().clone(), header, matrices).unwrap();
+        assert!(!reference::is_golden(&other));
+    }
+}
+
 /// Archived sums at hundreds of energies, on a GPU and on a processor.
 #[test]
 fn archived_sums_of_many_energies_are_the_golden_ones() {

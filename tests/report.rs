@@ -17,9 +17,10 @@ use gpp::record::profile::Profile;
 use gpp::record::run::Run;
 use gpp::record::{self, SCHEMA};
 use gpp::reference::verify::Outcome;
+use gpp::render::chart::Roofline;
 use gpp::render::columns::columns;
 use gpp::render::html::{self, Page};
-use gpp::render::{chart, table1 as shown};
+use gpp::render::table1 as shown;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -53,6 +54,10 @@ fn ceilings() -> Ceilings {
     Ceilings {
         schema: SCHEMA,
         device: "made by hand".into(),
+        provenance: None,
+        kernel_hashes: None,
+        source_hash: None,
+        state: None,
         kernels_by: None,
         fp64_by_level: None,
         fp64_sustained: Some(27e12),
@@ -157,7 +162,8 @@ fn roofline_as_svg() -> Result<(), Failed> {
     let profiles = profiles();
     let shown = FIGURES[1].of(&profiles);
     assert_eq!(shown.len(), 2);
-    let svg = chart::svg("v0 and v1", &shown, &ceilings())?;
+    let (title, ceilings, levels) = ("v0 and v1", &ceilings(), FIGURES[1].levels());
+    let svg = Roofline { title, profiles: &shown, ceilings, levels }.svg()?;
     // A later version whose id sorts between two earlier ones is not among them.
     assert_eq!(FIGURES[2].of(&profiles).len(), 3);
     // Three levels of two versions, each with what a pointer shows.
@@ -169,7 +175,8 @@ fn roofline_as_png() -> Result<(), Failed> {
     let profiles = profiles();
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("roofline.png");
-    chart::png(&path, "all", &FIGURES[0].of(&profiles), &ceilings())?;
+    let (shown, levels) = (FIGURES[0].of(&profiles), FIGURES[0].levels());
+    Roofline { title: "all", profiles: &shown, ceilings: &ceilings(), levels }.png(&path)?;
     let bytes = std::fs::read(path)?;
     assert_eq!(&bytes[1..4], b"PNG");
     assert!(bytes.len() > 10_000);
@@ -208,7 +215,7 @@ fn page_is_self_contained() -> Result<(), Failed> {
             "{version} is missing"
         );
     }
-    for text in ["bound by", "wtilde / wdiff", "gpp profile --system"] {
+    for text in ["What was found", "fewer cycles, ", "wtilde / wdiff", "gpp profile --system"] {
         assert!(page.contains(text), "{text} is missing");
     }
     Ok(())
@@ -219,7 +226,7 @@ fn commands() -> Result<(), Failed> {
     let gpp = || assert_cmd::Command::cargo_bin("gpp").unwrap();
     let archive = archive();
     gpp()
-        .args(["roofline", "--dir"])
+        .args(["roofline", "--from"])
         .arg(&archive)
         .arg("--output")
         .arg(dir.path())
@@ -229,9 +236,9 @@ fn commands() -> Result<(), Failed> {
         assert!(dir.path().join(file).metadata()?.len() > 500, "{file}");
     }
     let page = dir.path().join("page.html");
-    gpp().args(["report", "--dir"]).arg(&archive).arg("--output").arg(&page).assert().success();
+    gpp().args(["report", "--from"]).arg(&archive).arg("--output").arg(&page).assert().success();
     assert!(page.exists());
-    for format in ["terminal", "markdown", "csv", "json"] {
+    for format in ["text", "terminal", "markdown", "csv", "json"] {
         let run = archive.join("run.json");
         let mut command = gpp();
         command.args(["table", "--format", format, "--from"]).arg(run);

@@ -1,10 +1,12 @@
 //! The GPU during runs: a scripted gauge in place of NVML, and what is made of the looks.
+//!
+//! Long because the scripted board and all that is seen of it belong together.
 
 mod common;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Kind, Make, QUIET, make};
@@ -14,14 +16,15 @@ use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
+use gpp::experiments::measure::regimes::{MOST, timed};
 use gpp::experiments::measure::seen::seen;
-use gpp::experiments::measure::timed::{MOST, QUIETLY, settle};
+use gpp::experiments::measure::timed::{QUIETLY, settle};
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::problem::Frame;
 use gpp::record::run::Measurement;
 use gpp::record::state::Span;
-use gpp::record::times::{Repetition, Times, Verdict};
+use gpp::record::times::{Regimes, Repetition, Times, Verdict};
 use gpp::reference;
 
 /// A gauge that always shows the same and counts how often it is read.
@@ -108,7 +111,7 @@ fn all_runs_throttled_have_numbers_and_marks() {
         &[measured(Some(fixed(throttled())), Repetition::exactly(0, 6))],
         None,
     );
-    for part in ["power cap 100 %", "1500", "95 % interval"] {
+    for part in ["clock lost", " 0 %", "1500", "95 % interval"] {
         assert!(shown.contains(part), "no {part} in\n{shown}");
     }
 }
@@ -135,7 +138,7 @@ fn runs_settle_and_go_on_but_not_for_ever() {
     let asked = Repetition { repeat: MOST + 3, ..longer };
     assert_eq!(measured(gauge.clone(), asked).times.samples.len(), MOST + 3);
     let device = |gauge| Gauged { host: gpp::devices::host::Host::new(), gauge };
-    assert_eq!(settle(&device(gauge.clone()), None), Duration::from_millis(500));
+    assert_eq!(settle(&device(gauge.clone()), None), Duration::from_secs(1));
     // As ncu and compute-sanitizer have it run.
     assert_eq!(settle(&device(gauge), Some(0)), Duration::ZERO);
     assert_eq!(settle(&device(None), None), Duration::ZERO);
@@ -220,6 +223,94 @@ fn a_watch_looks_until_it_ends() {
     let after = gauge.read.load(Ordering::Relaxed);
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(gauge.read.load(Ordering::Relaxed), after, "a dropped watch looks on");
+}
+
+/// A board that lowers its clock once it has worked for a while, until it rests.
+struct Capped {
+    begin: Mutex<(Instant, Instant)>,
+    /// How long it holds its highest clock; `None` for ever.
+    delay: Option<Duration>,
+    watts: f64,
+}
+
+impl Capped {
+    fn new(delay: Option<u64>, watts: f64) -> Arc<Capped> {
+        let begin = Mutex::new((Instant::now(), Instant::now()));
+        Arc::new(Capped { begin, delay: delay.map(Duration::from_millis), watts })
+    }
+
+    fn mhz(&self) -> f64 {
+        let (begin, _) = *self.begin.lock().unwrap();
+        if self.delay.is_some_and(|delay| begin.elapsed() > delay) { 1485.0 } else { 1980.0 }
+    }
+
+    /// A run of 5 ms at the highest clock.
+    fn run(&self) -> (f64, Range<Instant>) {
+        let start = Instant::now();
+        let (begin, end) = *self.begin.lock().unwrap();
+        let rested = start - end > Duration::from_millis(45);
+        self.begin.lock().unwrap().0 = if rested { start } else { begin };
+        let seconds = 0.005 * 1980.0 / self.mhz();
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        let end = Instant::now();
+        self.begin.lock().unwrap().1 = end;
+        (seconds, start..end)
+    }
+}
+
+impl Gauge for Capped {
+    fn read(&self) -> Reading {
+        Reading {
+            sm_mhz: Some(self.mhz()),
+            power_w: Some(self.watts),
+            held_back: Some(vec![]),
+            ..Reading::default()
+        }
+    }
+
+    fn power_limit_w(&self) -> Option<f64> {
+        Some(700.0)
+    }
+}
+
+/// Runs of the board, in rows of 100 ms.
+fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::experiments::measure::regimes::Timed {
+    let settle = Duration::from_millis(100);
+    let repetition = Repetition { settle, regimes, ..Repetition::exactly(1, 5) };
+    timed(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
+}
+
+#[test]
+fn a_capped_board_is_timed_before_and_at_its_cap() {
+    let board = Capped::new(Some(150), 700.0);
+    let found = in_regimes(&board, Regimes::Both);
+    let before = found.before_cap.unwrap();
+    assert_eq!((before.times.median, before.sm_mhz), (0.005, 1980.0));
+    assert!(before.times.samples.len() >= 5);
+    let (at_cap, state) = (Times::of(found.samples), found.seen.state.unwrap());
+    assert_eq!(at_cap.median, 0.005 * 1980.0 / 1485.0);
+    assert_eq!(state.sm_mhz.unwrap().median, 1485.0);
+    assert_eq!((state.highest_mhz, state.clock_lost()), (Some(1980.0), Some(0.25)));
+    let alone = in_regimes(&Capped::new(Some(150), 700.0), Regimes::BeforeCap);
+    assert_eq!(Times::of(alone.samples).median, 0.005);
+}
+
+#[test]
+fn a_board_below_its_cap_is_timed_once() {
+    let found = in_regimes(&Capped::new(None, 300.0), Regimes::Both);
+    assert_eq!(found.before_cap.unwrap().times.samples, found.samples);
+    assert_eq!(found.seen.state.unwrap().clock_lost(), Some(0.0));
+}
+
+/// No run ends before the clock falls: there is none before the cap.
+#[test]
+fn runs_longer_than_the_delay_of_the_cap_have_none_before_it() {
+    let found = in_regimes(&Capped::new(Some(0), 700.0), Regimes::Both);
+    // All that was ever seen of this board is the lower clock.
+    assert_eq!(found.before_cap.unwrap().sm_mhz, 1485.0);
+    let found = in_regimes(&Capped::new(Some(8), 700.0), Regimes::Both);
+    let none = found.before_cap.is_none_or(|before| before.times.samples.len() < 20);
+    assert!(none && Times::of(found.samples).median > 0.006);
 }
 
 #[test]

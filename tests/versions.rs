@@ -102,8 +102,8 @@ fn plan_of_a_system() {
     let quiet = QUIET;
     for (name, poles) in [("tiny", Poles::Real), ("tiny-complex", Poles::Any)] {
         let problem = synthesis::synthesise(systems::find(name).unwrap(), 3, quiet).unwrap();
-        let batches = problem.batches(3);
-        let (plan, slab) = (batches[0].plan(), problem.slab());
+        let batch = problem.batches(3).first();
+        let (plan, slab) = (batch.plan(), problem.slab());
         assert_eq!((plan.poles(), plan.plain(), plan.occupied()), (poles, 11, 11), "{name}");
         assert_eq!((plan.far_begin(), plan.table().half()), (14, 0.5), "{name}");
         assert!(plan.keeps_order());
@@ -118,8 +118,8 @@ fn plan_of_a_system() {
         assert!(plan.odd(slab, poles).pairs().len() <= plan.odd(slab, Poles::Any).pairs().len());
     }
     let mixed = make(Make { nbands: 9, ngpown: 3, ncouls: 40, nw: 3, kind: Kind::Mixed, seed: 2 });
-    let batches = mixed.batches(3);
-    let (plan, slab) = (batches[0].plan(), mixed.slab());
+    let batch = mixed.batches(3).first();
+    let (plan, slab) = (batch.plan(), mixed.slab());
     assert!(!plan.keeps_order() && plan.plain() < plan.occupied() && plan.occupied() < 9);
     assert!(!plan.odd(slab, Poles::Any).pairs().is_empty());
     assert_eq!(plan.table().wx().len(), 27);
@@ -130,14 +130,14 @@ fn energies_whose_difference_is_no_constant() {
     for name in ["tiny", "tiny-complex"] {
         let system = systems::find(name).unwrap();
         let problem = synthesis::synthesise(system, 3, QUIET).unwrap();
-        let halved = problem.batches(3)[0].plan().far_begin();
+        let halved = problem.batches(3).first().plan().far_begin();
         let problem = changed(problem, |_, wx, _| {
             for band in wx.chunks_mut(2).skip(1).step_by(3) {
                 band[1] += 1e-9;
             }
         })
         .unwrap();
-        let far_begin = problem.batches(3)[0].plan().far_begin();
+        let far_begin = problem.batches(3).first().plan().far_begin();
         assert!(halved < far_begin && far_begin < 21, "{name}");
         check(&problem);
     }
@@ -161,10 +161,10 @@ fn a_pole_hit_exactly_is_zero_in_every_version() {
 
 #[test]
 fn too_little_host_memory_says_how_much() {
-    let error = gpp::problem::memory::require("a system", u64::MAX / 2).unwrap_err();
+    let error = gpp::process::memory::require("a system", u64::MAX / 2).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
-    gpp::problem::memory::require("nothing", 1).unwrap();
+    gpp::process::memory::require("nothing", 1).unwrap();
 }

@@ -108,8 +108,8 @@ fn from_line(numbers: &[f64]) -> &[f64] {
     &numbers[numbers.as_ptr().align_offset(LINE * size_of::<f64>())..]
 }
 
-/// Seconds of the fastest of some runs, after one that is not timed, in which all threads of the pool
-/// do the same at the same time, each with what it made for itself.
+/// Seconds of the fastest of some runs, after one that is not timed. All threads of the pool run at once,
+/// each on data of its own.
 fn fastest<T>(
     pool: &Pool,
     runs: usize,
@@ -225,6 +225,7 @@ fn sum<L: Lanes>(vectors: &[L]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool;
 
     #[test]
     fn chains_do_their_steps_at_every_level() {
@@ -252,7 +253,8 @@ mod tests {
     fn ceilings_are_numbers() {
         let effort = Effort { runs: 2, steps: 1000, memory: 1 << 14, cached: 1 << 14 };
         for threads in [1, 2] {
-            let found = measure(&Pool::with(threads).unwrap(), Level::best(), &effort);
+            let found =
+                measure(&Pool::with(threads, &pool::cores()).unwrap(), Level::best(), &effort);
             let fp64: Vec<Level> = found.fp64.iter().map(|(level, _)| *level).collect();
             assert_eq!(fp64, Level::available());
             assert_eq!(found.fp64_at(fp64[0]), found.fp64[0].1);

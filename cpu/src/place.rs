@@ -79,7 +79,7 @@ pub type Rows<'a, const NW: usize> = Zip<
 >;
 
 impl<L: Lanes> Place<'_, L> {
-    /// The same number in each.
+    /// A vector with this number in each lane.
     #[inline(always)]
     pub fn splat(&self, value: f64) -> L {
         L::splat(self.token, value)

@@ -74,7 +74,7 @@ macro_rules! over_chains {
 }
 pub(crate) use over_chains;
 
-/// The same, band after band.
+/// `over_chains`, band after band.
 macro_rules! over_bands {
     ($place:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
         $crate::running::over_chains!($place, $begin, $end, [$($sum),+], chain => {
@@ -84,7 +84,7 @@ macro_rules! over_bands {
 }
 pub(crate) use over_bands;
 
-/// The same by spans: `$clear` for the bands of those that `$is_clear` holds of, `$body` for the others.
+/// `over_bands` by spans: `$clear` for the bands of those that `$is_clear` holds of, `$body` for the others.
 macro_rules! over_spans {
     (
         $place:ident, $spans:expr, $begin:expr, $end:expr, [$($sum:ident),+],

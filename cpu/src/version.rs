@@ -92,7 +92,7 @@ pub struct Cpu {
     pub threads: Threads,
     /// What it reads.
     pub needs: Needs,
-    /// Whether it sums problems of real poles by [`cells`](crate::cells).
+    /// Whether it sums by [`cells`](crate::cells), whatever the poles are.
     pub sorts: bool,
     /// Energies that a calculation by its kernels sums at most.
     pub holds: usize,
@@ -126,14 +126,9 @@ impl Cpu {
         self.kernel(poles).poles
     }
 
-    /// Whether it sums problems of these poles by [`cells`](crate::cells).
-    pub fn sorts(&self, poles: Poles) -> bool {
-        self.sorts && poles == Poles::Real
-    }
-
-    /// Energies that a calculation of problems of these poles sums at most.
-    pub fn holds(&self, poles: Poles) -> usize {
-        if self.sorts(poles) { MANY } else { self.holds }
+    /// Energies that a calculation sums at most.
+    pub fn holds(&self) -> usize {
+        if self.sorts { MANY } else { self.holds }
     }
 
     /// The vectors that it computes with where a processor is used at this level.

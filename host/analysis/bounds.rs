@@ -1,42 +1,42 @@
-//! What bounds a version: how much of each limit of the device it uses.
+//! What bounds a version: how much of each unit of the device it uses, and what the clock lost.
 //!
-//! Shares are of one run, the profiler's: pipes by its cycles, bandwidths by its duration. That of the
-//! power limit alone is of the timed runs, since it is how often the clock was held back in these.
+//! Shares are of the profiler's run: pipes by its cycles, bandwidths by its duration. The clock is that of the
+//! timed runs.
 
 use std::fmt;
 
 use super::levels::{LEVELS, Level};
+use super::stalls::meaning;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
-use crate::record::run::Measurement;
-use crate::record::state::State;
+use crate::record::run::{Measurement, Run};
 
-/// A limit used to this share or more is what bounds a version.
+/// A unit used to this share or more bounds a version.
 pub const BOUND: f64 = 0.8;
 
 /// From this share on a version is near a limit; below, latency bounds it.
 pub const NEAR: f64 = 0.6;
 
-/// The limit that [`Power`] is about.
-pub const POWER: &str = "power limit";
+/// Losses of clock below this share are not told.
+const TOLD: f64 = 0.01;
 
-/// A limit of the device and the share of it that is used.
+/// A unit of the device and the share of it that is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
-    /// The limit.
+    /// The unit.
     pub limit: &'static str,
-    /// From 0 to 1; of the power limit the share of the looks at which it held the clock back.
+    /// From 0 to 1.
     pub share: f64,
 }
 
-/// How much of the limit that is used most is used.
+/// How much of the busiest unit is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// [`BOUND`] or more: the limit bounds the version.
+    /// [`BOUND`] or more: the unit bounds the version.
     Bound,
     /// [`NEAR`] or more.
     Near,
-    /// Less: warps wait, and no limit is near.
+    /// Less: warps wait, and no unit is near full.
     Latency,
 }
 
@@ -53,52 +53,53 @@ impl Band {
     }
 }
 
-/// What the board's power did to the clock in the timed runs.
+/// What the board's power cap did to the clock in the timed runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// Share of the looks at which power held the clock back.
-    pub held_back: f64,
-    /// Median power in watts.
-    pub watts: Option<f64>,
+    /// Share of the highest clock that was lost, from 0 to 1.
+    pub lost: f64,
+    /// Median clock of the multiprocessors in MHz.
+    pub mhz: f64,
     /// The board's limit in watts.
     pub limit_w: Option<f64>,
-    /// Median clock of the multiprocessors in MHz.
-    pub mhz: Option<f64>,
 }
 
 impl Power {
-    /// Of what was seen of a GPU.
-    pub fn of(state: &State) -> Power {
-        let by_power =
-            state.held_back.iter().filter(|(reason, _)| reason.to_lowercase().contains("power"));
-        Power {
-            held_back: by_power.map(|(_, share)| *share).fold(0.0, f64::max),
-            watts: state.power_w.map(|seen| seen.median),
-            limit_w: state.power_limit_w,
-            mhz: state.sm_mhz.map(|seen| seen.median),
-        }
+    /// Of a version whose clock was seen, by the highest at which that was, else the device's, in MHz; `None`
+    /// where power did not hold the clock back.
+    pub fn of(measured: &Measurement, highest_mhz: f64) -> Option<Power> {
+        let state = measured.state.as_ref()?;
+        let by_power = |reason: &String| reason.to_lowercase().contains("power");
+        state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
+        let mhz = state.sm_mhz?.median;
+        let lost = 1.0 - mhz / state.highest_mhz.unwrap_or(highest_mhz);
+        let limit_w = state.power_limit_w;
+        lost.is_finite().then_some(Power { lost: lost.max(0.0), mhz, limit_w })
     }
 }
 
-/// What bounds a version; shown as a sentence.
+/// The highest clock of a run's device, in MHz: as it says of itself, else the highest that was seen.
+pub fn highest_mhz(run: &Run) -> Option<f64> {
+    let seen = run.results.iter().filter_map(|result| Some(result.state.as_ref()?.sm_mhz?.max));
+    run.head.device.clock_mhz.map(f64::from).or_else(|| seen.reduce(f64::max))
+}
+
+/// What bounds a version; shown as one to three sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// How much of `most` is used.
     pub band: Band,
-    /// The limit that is used most.
-    pub most: Use,
-    /// The one after it, the power limit left out.
-    pub next: Option<Use>,
+    /// The unit that is used most, where one was counted.
+    pub most: Option<Use>,
     /// The reason that warps wait for most and its share; eligible warps wait for nothing.
     pub stall: Option<(String, f64)>,
-    /// What power did to the clock, where it was looked at.
+    /// What the power cap did to the clock.
     pub power: Option<Power>,
 }
 
-/// Shares of the limits that a version uses, the largest first: the bandwidths, relative to the
-/// ceilings, the pipes and issue slots that were counted, on a processor the FP64 peak, and the power
-/// limit by the measurement of the same version, where it tells of the clock.
-pub fn uses(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> Vec<Use> {
+/// Shares of the units that a version uses, the largest first: the bandwidths, relative to the ceilings, the
+/// pipes and issue slots that were counted, on a processor the FP64 peak.
+pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<Use> {
     let processor = ceilings.of_processor();
     let moved = |level: Level| {
         let rate = level.bytes(profile)? / profile.duration_s;
@@ -108,16 +109,14 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measuremen
         Some((limit, profile.pipes_percent.get(name)? / 100.0))
     };
     let fp64 = match profile.fp64_pipe_percent {
-        Some(busy) => Some(("FP64 pipe", busy / 100.0)),
-        None => processor.then(|| ("FP64 peak", profile.rate() / ceilings.fp64)),
+        Some(busy) => Some(("the FP64 pipe", busy / 100.0)),
+        None => processor.then(|| ("the FP64 peak", profile.rate() / ceilings.fp64)),
     };
-    let power = measured.and_then(|of| of.state.as_ref()).map(Power::of);
     let mut uses: Vec<Use> = LEVELS
         .into_iter()
         .filter_map(moved)
         .chain(PIPES.into_iter().filter_map(pipe))
         .chain(fp64)
-        .chain(power.map(|power| (POWER, power.held_back)))
         .map(|(limit, share)| Use { limit, share })
         // Of a record without a duration or a ceiling, say.
         .filter(|of| of.share.is_finite())
@@ -126,12 +125,12 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measuremen
     uses
 }
 
-/// Names in a profile's `pipes_percent`, and of the limits.
+/// Names in a profile's `pipes_percent`, and of the units.
 const PIPES: [(&str, &str); 4] = [
-    ("issue slots", "issue slots"),
-    ("ALU", "ALU pipe"),
-    ("MUFU", "MUFU pipe"),
-    ("load/store", "load/store pipe"),
+    ("issue slots", "instruction issue"),
+    ("ALU", "the ALU pipe"),
+    ("MUFU", "the MUFU pipe"),
+    ("load/store", "the load/store pipe"),
 ];
 
 /// The name of a level's bandwidth as a limit.
@@ -146,67 +145,59 @@ fn bandwidth(level: Level, processor: bool) -> &'static str {
     }
 }
 
-/// What bounds a version, by all limits that are known; `measured` is of the same version on the same
-/// system and device.
-pub fn verdict(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> Verdict {
-    let uses = uses(profile, ceilings, measured);
-    let unknown = Use { limit: bandwidth(Level::Hbm, ceilings.of_processor()), share: 0.0 };
-    let most = uses.first().copied().unwrap_or(unknown);
+/// What bounds a version, by all units that are known; `measured` is of the version on the same system and
+/// device, `highest_mhz` that device's clock.
+pub fn verdict(
+    profile: &Profile,
+    ceilings: &Ceilings,
+    measured: Option<&Measurement>,
+    highest_mhz: Option<f64>,
+) -> Verdict {
+    let most = uses(profile, ceilings).first().copied();
+    let power = measured.zip(highest_mhz).and_then(|(of, highest)| Power::of(of, highest));
     Verdict {
-        band: Band::of(most.share),
+        band: Band::of(most.map_or(0.0, |most| most.share)),
         most,
-        next: uses.iter().skip(1).copied().find(|other| other.limit != POWER),
         stall: profile.main_stall().map(|(why, share)| (why.into(), share)),
-        power: measured.and_then(|of| of.state.as_ref()).map(Power::of),
+        power: power.filter(|power| power.lost >= TOLD),
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Verdict { band, most, next, .. } = self;
-        let used = |of: &Use| format!("{} {}", of.limit, percent(of.share));
-        let by_power = most.limit == POWER;
-        let next = next.as_ref().map(used);
-        match (band, &next) {
-            (Band::Latency, Some(next)) if by_power => {
-                write!(f, "bound by latency: most used is the {next}")?;
-            }
-            (Band::Latency, Some(next)) => {
-                write!(f, "bound by latency: most used are the {} and the {next}", used(most))?;
-            }
-            (Band::Latency, None) => write!(f, "bound by latency")?,
-            (band, next) => {
-                let word = if *band == Band::Bound { "bound by" } else { "near" };
-                write!(f, "{word} the {}", most.limit)?;
-                if !by_power {
-                    write!(f, ", {} used", percent(most.share))?;
-                }
-                if let Some(next) = next {
-                    write!(f, ", then the {next}")?;
+        let Verdict { band, most, stall, power } = self;
+        if let Some(Use { limit, share }) = most {
+            let share = percent(*share);
+            match band {
+                Band::Bound => write!(f, "{} is full, at {share}.", capital(limit))?,
+                Band::Near => write!(f, "{} is busiest, at {share}.", capital(limit))?,
+                Band::Latency => {
+                    write!(f, "No unit is near full; {limit} is busiest, at {share}.")?
                 }
             }
         }
-        if let Some((why, share)) = &self.stall {
-            write!(f, "; warps wait most for {} ({})", why.replace('_', " "), percent(*share))?;
+        if let Some((why, share)) = stall {
+            write!(
+                f,
+                " Warps spend {} of their time waiting for {}.",
+                percent(*share),
+                meaning(why)
+            )?;
         }
-        match &self.power {
-            Some(power) if power.held_back > 0.0 => write!(f, "; {power}"),
-            _ => Ok(()),
+        match power {
+            Some(Power { lost, limit_w: Some(limit), .. }) => {
+                write!(f, " The {limit:.0} W cap lowers the clock by {}.", percent(*lost))
+            }
+            Some(power) => write!(f, " Power lowers the clock by {}.", percent(power.lost)),
+            None => Ok(()),
         }
     }
 }
 
-impl fmt::Display for Power {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "power held the clock back at {} of the looks", percent(self.held_back))?;
-        if let Some(mhz) = self.mhz {
-            write!(f, ", to {mhz:.0} MHz")?;
-        }
-        match (self.watts, self.limit_w) {
-            (Some(watts), Some(limit)) => write!(f, " at {watts:.0} of {limit:.0} W"),
-            _ => Ok(()),
-        }
-    }
+/// A text that begins a sentence.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn percent(share: f64) -> String {

@@ -15,8 +15,8 @@ pub struct ByEnergies {
 }
 
 impl ByEnergies {
-    /// The versions that there are profiles of at more than one number of energies, in their order; of a
-    /// number that is there twice, the first. Profiles that do not tell their number are left out.
+    /// The versions with profiles at more than one number of energies, in their order. Of two profiles at one
+    /// number the first counts. Profiles that do not tell their number are left out.
     pub fn of(profiles: &[Profile]) -> Vec<ByEnergies> {
         let mut versions: BTreeMap<(usize, &str), BTreeMap<u32, &Profile>> = BTreeMap::new();
         for profile in profiles {

@@ -8,8 +8,8 @@ use crate::record::profile::Profile;
 /// Changes below this share are not told.
 const TOLD: f64 = 0.02;
 
-/// What changed from the nearest version before that has a profile, in a sentence that names it where
-/// it is not the one that the version builds on; `None` for the first.
+/// What changed from the nearest earlier version with a profile, in a sentence. It names that version where
+/// the profiled one does not build on it directly. `None` for the first.
 pub fn changed_before(profile: &Profile, profiles: &[Profile]) -> Option<String> {
     let id = order::nearest_before(&profile.version, profiles.iter().map(|p| p.version.as_str()))?;
     let before = profiles.iter().find(|other| other.version == id)?;

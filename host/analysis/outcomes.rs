@@ -1,6 +1,7 @@
 //! How runs came out, in words.
 
 use crate::record::run::Measurement;
+use crate::record::state::State;
 use crate::reference::Source;
 use crate::reference::verify::{Outcome, RelativeTo};
 
@@ -60,34 +61,40 @@ pub fn failure(result: &Measurement) -> Option<String> {
 pub struct MiniApp<'a> {
     /// Whether it holds.
     pub holds: bool,
+    /// Whether the versions passed.
+    pub passed: bool,
     /// Of these versions.
     pub versions: Vec<&'a str>,
     /// The criterion over the largest sum.
     pub relative: f64,
 }
 
-/// What the reference mini-app would say of these results: of those that it accepts, and of the others.
+/// Which of these results the reference mini-app would accept, and which not: first those that passed.
 pub fn mini_app(results: &[Measurement]) -> Vec<MiniApp<'_>> {
-    let said = |holds: bool| {
-        let judged = |r: &&Measurement| r.verification.reference_app_accepts == Some(holds);
+    let said = |(holds, passed): (bool, bool)| {
+        let judged = |r: &&Measurement| {
+            r.passed() == passed && r.verification.reference_app_accepts == Some(holds)
+        };
         let of: Vec<&Measurement> = results.iter().filter(judged).collect();
         let first = of.first()?;
         let all = first.sums.asx.iter().chain(&first.sums.ach);
         let largest = all.map(|z| z.norm()).fold(0.0, f64::max);
         let versions = of.iter().map(|result| result.version.as_str()).collect();
-        Some(MiniApp { holds, versions, relative: 1e-12 / largest })
+        Some(MiniApp { holds, passed, versions, relative: 1e-12 / largest })
     };
-    [true, false].into_iter().filter_map(said).collect()
+    [(true, true), (false, true), (true, false), (false, false)]
+        .into_iter()
+        .filter_map(said)
+        .collect()
 }
 
-/// What held the clock back most often, and in which share of the looks; `nothing` where nothing did, `None` where
-/// nobody tells.
-pub fn held_back(result: &Measurement) -> Option<String> {
-    result.held_back.as_ref()?;
-    let reasons = &result.state.as_ref()?.held_back;
-    let most = reasons.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let said = |(reason, share): (&String, &f64)| format!("{reason} {:.0} %", 100.0 * share);
-    Some(most.map_or("nothing".into(), said))
+/// What the limit of power took of the clock, in percent, and what else held it back: `None` where nobody tells.
+pub fn clock_lost(state: &State) -> Option<String> {
+    let percent = 100.0 * state.clock_lost()?;
+    let decimals = usize::from(percent > 0.0 && percent < 2.0);
+    let others = state.held_back.keys().filter(|reason| !reason.to_lowercase().contains("power"));
+    let others: String = others.map(|reason| format!(", {reason}")).collect();
+    Some(format!("{percent:.decimals$} %{others}"))
 }
 
 /// A warning of times that stand apart.

@@ -111,6 +111,16 @@ impl Figure {
         }
     }
 
+    /// Whether it is of a journey and all that goes on from it.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.shown, Shown::Story(_))
+    }
+
+    /// The levels that it shows: all in the paper's own figures, HBM alone where there are many versions.
+    pub fn levels(&self) -> &'static [Level] {
+        if self.paper.is_some() { &LEVELS } else { &[Level::Hbm] }
+    }
+
     /// The profiles that it shows.
     pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
         let versions = self.versions();

@@ -15,6 +15,9 @@ pub struct Sigma<'a> {
     pub rows: Vec<Row>,
 }
 
+/// The unit of SX, CH and Σ: that in which the problem has `vcoul`, rydbergs in BerkeleyGW.
+pub const UNIT: &str = "units of vcoul";
+
 /// An energy and its sums, as records keep them: starting sums included.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -29,10 +32,22 @@ pub struct Row {
 }
 
 impl Row {
-    /// The parts of both sums, each with its name.
-    pub fn parts(&self) -> [(&'static str, f64); 4] {
-        let Row { sx, ch, .. } = self;
-        [("Re SX", sx.re), ("Im SX", sx.im), ("Re CH", ch.re), ("Im CH", ch.im)]
+    /// Σ: both sums together. Bare exchange is no part of it.
+    pub fn total(&self) -> Complex64 {
+        self.sx + self.ch
+    }
+
+    /// The parts of both sums and of Σ, each with its name.
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let (Row { sx, ch, .. }, total) = (self, self.total());
+        [
+            ("Re SX", sx.re),
+            ("Im SX", sx.im),
+            ("Re CH", ch.re),
+            ("Im CH", ch.im),
+            ("Re Σ", total.re),
+            ("Im Σ", total.im),
+        ]
     }
 
     /// Whether every part is a number.

@@ -26,9 +26,11 @@ pub fn baseline(first: Option<&str>) -> &'static str {
 /// What versions are compared by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum By {
-    /// The median time.
+    /// The median time, of a GPU sustained.
     #[default]
     Time,
+    /// The median time before the limit of power lowered the clock.
+    BeforeCap,
     /// Cycles of a multiprocessor: what is left of the time where all ran at one clock.
     Cycles,
     /// Energy of a calculation.
@@ -40,6 +42,7 @@ impl By {
     pub fn name(self) -> &'static str {
         match self {
             By::Time => "time",
+            By::BeforeCap => "time before the cap",
             By::Cycles => "cycles",
             By::Energy => "energy",
         }
@@ -49,6 +52,7 @@ impl By {
     pub fn of(self, result: &Measurement) -> Option<f64> {
         match self {
             By::Time => Some(result.times.median),
+            By::BeforeCap => Some(result.before_cap.as_ref()?.times.median),
             By::Cycles => result.cycles,
             By::Energy => result.energy_j,
         }
@@ -58,15 +62,18 @@ impl By {
     pub fn over(self, baseline: &str) -> String {
         match self {
             By::Time => format!("over {baseline}"),
+            By::BeforeCap => format!("over {baseline} before the cap"),
             _ => format!("over {baseline} in {}", self.name()),
         }
     }
 }
 
-/// The baseline and its time over that of each result, where the baseline ran and passed.
+/// The baseline and its time over that of each result, where the baseline ran and passed, and another version
+/// beside it.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
     let id = baseline(results.first().map(|result| result.version.as_str()));
-    let ran = results.iter().find(|result| result.version == id && result.passed());
+    let is_alone = results.iter().all(|result| result.version == id);
+    let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);
     (id, results.iter().map(over).collect())
 }

@@ -4,12 +4,16 @@
 //! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
 //! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
 
+pub mod choice;
 pub mod journey;
 pub mod names;
+pub mod nest;
 pub mod order;
 pub mod published;
 pub mod sources;
 pub mod tuned;
+
+use std::ops::Range;
 
 use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Version};
@@ -17,6 +21,7 @@ use gpp_kernels::plan::Poles;
 
 use crate::error::{Error, Result};
 
+pub use choice::{Task, best_for};
 pub use journey::{BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey, journey_of};
 
 /// How a version is realised.
@@ -54,7 +59,7 @@ impl Kernel {
     pub fn holds(self, poles: Poles) -> usize {
         match self {
             Kernel::Gpu(gpu) => gpu.kernel(poles).holds(),
-            Kernel::Cpu(cpu) => cpu.holds(poles),
+            Kernel::Cpu(cpu) => cpu.holds(),
         }
     }
 
@@ -66,7 +71,15 @@ impl Kernel {
         }
     }
 
-    /// The same.
+    /// The kernels for processors, where it is made for them.
+    pub fn cpu(self) -> Option<&'static Cpu> {
+        match self {
+            Kernel::Gpu(_) => None,
+            Kernel::Cpu(cpu) => Some(cpu),
+        }
+    }
+
+    /// The kernels for GPUs, which it has to have.
     ///
     /// # Errors
     /// [`Error::Data`] where it is made for processors.
@@ -128,4 +141,29 @@ pub fn find(id: &str) -> Option<Listed> {
 /// Every version that is made for GPUs.
 pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
     versions().filter_map(|listed| listed.gpu())
+}
+
+/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last
+/// ones.
+pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
+    // Two energies of a band can share a reciprocal.
+    let size = if nw <= holds { nw } else { (holds / 2 * 2).max(1) };
+    (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_pairs_where_a_kernel_does_not_hold_all() {
+        let of = |nw, holds| batches(nw, holds).map(|at| (at.start, at.end)).collect::<Vec<_>>();
+        assert_eq!(of(1, 3), [(0, 1)]);
+        assert_eq!(of(3, 3), [(0, 3)]);
+        assert_eq!(of(4, 3), [(0, 2), (2, 4)]);
+        assert_eq!(of(7, 3), [(0, 2), (2, 4), (4, 6), (6, 7)]);
+        assert_eq!(of(501, 512), [(0, 501)]);
+        assert_eq!(of(1025, 512), [(0, 512), (512, 1024), (1024, 1025)]);
+        assert_eq!(of(3, 1), [(0, 1), (1, 2), (2, 3)]);
+    }
 }

@@ -1,5 +1,6 @@
 //! The versions named on the command line.
 
+use super::choice::{Task, best_for};
 use super::journey::{BackEnd, JOURNEYS, best, journey};
 use super::{Listed, find, order, versions as all};
 use crate::error::{Error, Result};
@@ -10,14 +11,8 @@ pub const MAIN: &str = "paper,past";
 /// Those that show what a processor can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
-/// The fastest version on a back end, of a problem of many energies and real poles or of another.
-pub const fn fastest(back_end: BackEnd, many: bool) -> &'static str {
-    match back_end {
-        _ if !many => "best",
-        BackEnd::Gpu => "sigma-gpu:best",
-        BackEnd::Cpu => "sigma:best",
-    }
-}
+/// The fastest version.
+pub const BEST: &str = "best";
 
 /// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
 /// with commas between them name, each once, in the order named; the best are those on this back end,
@@ -27,12 +22,21 @@ pub const fn fastest(back_end: BackEnd, many: bool) -> &'static str {
 /// [`Error::UnknownName`] for a version that is none, [`Error::Data`] for a range that is none and
 /// for the best version of a journey that states none.
 pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
+    versions_for(names, back_end, None)
+}
+
+/// The same for a problem: `best` is the fastest for it, but as the end of a range.
+///
+/// # Errors
+/// As [`versions`].
+pub fn versions_for(names: &str, back_end: BackEnd, task: Option<&Task>) -> Result<Vec<Listed>> {
     let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
-        let versions = match journey(name) {
-            Some(whole) => whole.versions(),
-            None if name == "all" => all_on(back_end),
-            None => from_to(name, back_end)?,
+        let versions = match (journey(name), task) {
+            (Some(whole), _) => whole.versions(),
+            (None, Some(task)) if name == BEST => vec![best_for(back_end, task)],
+            (None, _) if name == "all" => all_on(back_end),
+            (None, _) => from_to(name, back_end)?,
         };
         for version in versions {
             if named.iter().all(|other| other.id() != version.id()) {
@@ -115,7 +119,7 @@ fn within(first: &str, last: &str, back_end: BackEnd) -> Result<Listed> {
 }
 
 fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
-    if name == "best" {
+    if name == BEST {
         return Ok(best(back_end));
     }
     if let Some(told) = name.strip_suffix(":best").and_then(journey) {
@@ -126,11 +130,13 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
             what: format!("{} states no best version", told.id),
         });
     }
-    find(name).ok_or_else(|| {
-        let journeys = JOURNEYS.iter().map(|told| told.id);
-        let known = order::all().into_iter().chain(journeys).chain(["best", "all"]);
-        Error::unknown("version", name, known)
-    })
+    find(name).ok_or_else(|| Error::unknown("version", name, known()))
+}
+
+/// What names versions: ids, journeys, `best` and `all`.
+pub fn known() -> Vec<&'static str> {
+    let journeys = JOURNEYS.iter().map(|told| told.id);
+    order::all().into_iter().chain(journeys).chain(["best", "all"]).collect()
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ pub struct Source {
     pub path: &'static str,
     /// Its text.
     pub text: &'static str,
+    /// What tells its code and that of all sources it uses from others', by any compiler: 16 hexadecimal digits.
+    pub hash: &'static str,
 }
 
-const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+const FILES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// All sources of the kernels, for GPUs and for processors, sorted by path.
 pub fn all() -> impl Iterator<Item = Source> {
-    FILES.iter().map(|&(path, text)| Source { path, text })
+    FILES.iter().map(|&(path, text, hash)| Source { path, text, hash })
 }
 
 /// The file of a version: the one that states its id.
@@ -23,6 +25,16 @@ pub fn of(version: &str) -> Option<Source> {
     find(version)?;
     let stated = format!("id: \"{version}\"");
     all().find(|file| file.path.contains("/versions/") && file.text.contains(&stated))
+}
+
+/// [`Source::hash`] of a version's file.
+pub fn hash(version: &str) -> Option<String> {
+    of(version).map(|source| source.hash.into())
+}
+
+/// [`Source::hash`] of the file at a path in the repository.
+pub fn hash_at(path: &str) -> Option<String> {
+    all().find(|source| source.path == path).map(|source| source.hash.into())
 }
 
 impl Source {

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::experiments::comparison::{self, Options, both_have};
 use crate::experiments::race;
 use crate::experiments::source::Source;
-use crate::process::output;
+use crate::process::files::Files;
 use crate::process::terminal::note;
 use crate::record::comparison::Comparison;
 use crate::record::race::Race;
@@ -71,10 +71,8 @@ fn sources(args: &CompareArgs, systems: [&str; 2]) -> Result<Vec<Source>> {
         }
     }
     sources.iter().try_for_each(Source::require_few)?;
-    if let Some(path) = &args.output.json {
-        let inputs: Vec<_> = sources.iter().filter_map(Source::file).collect();
-        output::check(path, &inputs)?;
-    }
+    let inputs = sources.iter().filter_map(Source::file);
+    Files::new().reads("--input", inputs).writes_or_prints("--json", &args.output.json).check()?;
     Ok(sources)
 }
 
@@ -89,7 +87,13 @@ fn on_gpu(args: &CompareArgs, index: usize) -> anyhow::Result<ExitCode> {
     let names = args.version.as_deref().unwrap_or("all");
     let versions = both_have(versions(names, BackEnd::Gpu)?, names)?;
     let sources = sources(args, [PAPER_SYSTEM, "si214-complex"])?;
-    let gpu = Gpu::open(index)?;
+    let gpu = Gpu::open(index).map_err(|error| match error {
+        Error::NoGpu { why } => {
+            let why = format!("{why}; --device cpu compares with Fortran on this processor");
+            Error::NoGpu { why }
+        }
+        other => other,
+    })?;
     let (nvcc, ncu) = (program(args.nvcc.as_ref(), "nvcc"), program(args.ncu.as_ref(), "ncu"));
     let options = Options { versions, sources, seed: seed(args), repeat: args.repeat, nvcc, ncu };
 

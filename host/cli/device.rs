@@ -1,5 +1,8 @@
 //! The devices named on the command line.
 
+use bytemuck::cast_slice;
+use gpp_cpu::pool::mask;
+
 use super::args::DeviceArgs;
 use crate::catalogue::{BackEnd, Listed};
 use crate::devices::Device;
@@ -10,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::process::progress::Progress;
 use crate::ranks::{Alone, Ranks};
 
-/// Opens the device to run these versions, for commands that take one: where it is left open which, the
-/// processor for versions that are all made for it, and where there is no GPU.
+/// Opens the device that is to run these versions. With none named, that is the processor where all versions
+/// are made for it or there is no GPU.
 pub fn device(
     args: &DeviceArgs,
     versions: &[Listed],
@@ -26,8 +29,25 @@ pub fn device(
     Ok(devices.swap_remove(0))
 }
 
+/// Opens the GPU that is asked for, or the first one.
+///
+/// # Errors
+/// [`Error::NoGpu`]; [`Error::Data`] for several devices.
+pub fn gpu(args: &DeviceArgs) -> Result<Box<dyn Device>> {
+    let on_gpu = DeviceArgs { device: "gpu".into(), ..args.clone() };
+    let place = if args.choice()? == Choice::Auto { &on_gpu } else { args };
+    device(place, &[], Progress { shown: false })
+}
+
+/// What is opened for a process.
+enum Opened {
+    Host(Box<Host>),
+    Gpus(Vec<Gpu>),
+}
+
 /// Opens the devices to run these versions, one at least. Of a GPU's memory no more than `most` bytes are
-/// taken for arrays. Processes of one host take its GPUs in turn, and share its cores.
+/// taken for arrays, by all processes that have it together. Processes of one host take its GPUs in turn, and
+/// share its cores.
 pub fn devices(
     args: &DeviceArgs,
     most: Option<u64>,
@@ -35,45 +55,71 @@ pub fn devices(
     progress: Progress,
     ranks: &dyn Ranks,
 ) -> Result<Vec<Box<dyn Device>>> {
+    let gpus = match opened(args, most, versions, progress, ranks)? {
+        Opened::Host(host) => {
+            ranks.having(&[]);
+            return Ok(vec![host]);
+        }
+        Opened::Gpus(gpus) => gpus,
+    };
+    let uuids: Vec<String> =
+        gpus.iter().map(|gpu| gpu.info().uuid.clone().unwrap_or_default()).collect();
+    let shared = gpus.into_iter().zip(ranks.having(&uuids));
+    shared.map(|(gpu, processes)| Ok(Box::new(gpu.shared(processes)?) as _)).collect()
+}
+
+fn opened(
+    args: &DeviceArgs,
+    most: Option<u64>,
+    versions: &[Listed],
+    progress: Progress,
+    ranks: &dyn Ranks,
+) -> Result<Opened> {
     let (choice, level) = (args.choice()?, args.level()?);
-    let host = || -> Vec<Box<dyn Device>> {
+    let mask: Vec<u64> = mask().into_iter().map(|id| id as u64).collect();
+    let masks: Vec<Vec<usize>> = ranks.beside(cast_slice(&mask)).iter().map(|m| ids(m)).collect();
+    let host = || {
         let host = level.map_or_else(Host::new, Host::at);
-        let (at, of) = ranks.local();
-        vec![Box::new(host.sharing(at, of))]
+        let (at, _) = ranks.local();
+        Ok(Opened::Host(host.sharing(&masks, at).into()))
     };
     let is_for_processors = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match choice {
-        Choice::Cpu => Ok(host()),
-        Choice::Auto if !versions.is_empty() && versions.iter().all(is_for_processors) => {
-            Ok(host())
-        }
+        Choice::Cpu => host(),
+        Choice::Auto if !versions.is_empty() && versions.iter().all(is_for_processors) => host(),
         Choice::Auto => match of_rank(ranks, most) {
-            Err(Error::NoGpu { why }) => {
+            Err(Error::NoGpu { .. }) => {
                 if ranks.is_root() {
-                    progress.say(format_args!("note: running on the CPU, no GPU to use: {why}"));
+                    progress.say("note: no GPU found: running on the CPU (`gpp info` says why)");
                 }
-                Ok(host())
+                host()
             }
-            opened => Ok(vec![opened?]),
+            gpu => Ok(Opened::Gpus(vec![gpu?])),
         },
         Choice::Gpus(_) | Choice::AllGpus => {
             versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
             let indices: Vec<usize> = match choice {
-                _ if args.device == "gpu" => return Ok(vec![of_rank(ranks, most)?]),
+                _ if args.device == "gpu" => return Ok(Opened::Gpus(vec![of_rank(ranks, most)?])),
                 Choice::Gpus(indices) => indices,
                 _ => (0..Gpu::count()?).collect(),
             };
-            let gpu = |index| Ok(Box::new(Gpu::limited(index, most)?) as Box<dyn Device>);
-            indices.into_iter().map(gpu).collect()
+            let gpus = indices.into_iter().map(|index| Gpu::limited(index, most));
+            gpus.collect::<Result<_>>().map(Opened::Gpus)
         }
     }
 }
 
+/// Numbers of processors, from the bytes that another process gave.
+fn ids(bytes: &[u8]) -> Vec<usize> {
+    let of = |id: &[u8; 8]| u64::from_ne_bytes(*id) as usize;
+    bytes.as_chunks().0.iter().map(of).collect()
+}
+
 /// The GPU of a process: all on a host count those that they see, and start again where there are more
 /// processes than GPUs.
-fn of_rank(ranks: &dyn Ranks, most: Option<u64>) -> Result<Box<dyn Device>> {
+fn of_rank(ranks: &dyn Ranks, most: Option<u64>) -> Result<Gpu> {
     let (at, _) = ranks.local();
-    Ok(Box::new(Gpu::limited(at % Gpu::count()?, most)?))
+    Gpu::limited(at % Gpu::count()?, most)
 }
 
 /// Fails where the vectors of a level are asked for and no version uses them.

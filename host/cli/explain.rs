@@ -1,13 +1,15 @@
 //! `gpp explain`: why versions take the time that they take, against those that they build on.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{
-    AUTO, CardArgs, CardFormat, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, PAPER_SYSTEM, SMALL_SYSTEM,
+    AUTO, CardArgs, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, Format, PAPER_SYSTEM, SMALL_SYSTEM,
 };
 use super::run::exit_code;
 use crate::analysis::explain::{Card, Evidence, card};
+use crate::analysis::steps::{Change, Step, steps};
 use crate::catalogue::{BackEnd, Listed, find, order};
 use crate::error::{Error, Result};
 use crate::experiments::profile::folder::{RUN, Records};
@@ -15,13 +17,16 @@ use crate::experiments::run::{self, Options};
 use crate::experiments::setting::Setting;
 use crate::experiments::source::Source;
 use crate::problem::systems::DEFAULT_SEED;
-use crate::process::output::print;
+use crate::process::files::Files;
+use crate::process::output::{document, is_stdout, print};
 use crate::process::progress::Progress;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
 use crate::record::times::Repetition;
 use crate::render::explain as render;
+use crate::render::steps as by_step;
+use crate::render::table::terminal;
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let versions = args.named()?;
@@ -33,16 +38,49 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         Gathered::NotVerified(code) => return Ok(code),
     };
     let cards = ids.iter().map(|id| records.card(id, records.nearest_before(id)));
-    show(&cards.collect::<Result<Vec<_>>>()?, args.cards.format, render::Parts::Explained)
+    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, render::Parts::Explained)
 }
 
-/// Prints cards.
-pub fn show(cards: &[Card], format: CardFormat, parts: render::Parts) -> anyhow::Result<ExitCode> {
-    match format {
-        CardFormat::Text => print(|to| render::text(to, cards, parts))?,
-        CardFormat::Markdown => print(|to| write!(to, "{}", render::markdown(cards, parts)))?,
-        CardFormat::Json => print(|to| render::json(to, cards))?,
+/// Prints cards, and steps below them where there are any.
+pub fn show(
+    cards: &[Card],
+    steps: &[Step],
+    args: &CardArgs,
+    parts: render::Parts,
+) -> anyhow::Result<ExitCode> {
+    show_document(
+        args,
+        |to| {
+            render::text(to, cards, parts, terminal())?;
+            by_step::text(to, steps, terminal())
+        },
+        |to| write!(to, "{}{}", render::markdown(cards, parts), by_step::markdown(steps)),
+        |to| render::json(to, cards, steps),
+    )
+}
+
+/// Prints text or Markdown, unless JSON goes to standard output, and writes JSON where it was asked for.
+pub fn show_document(
+    args: &CardArgs,
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    markdown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
+    let printed = match args.format {
+        Format::Csv => {
+            let what = "is for tables; here text and markdown are known".into();
+            return Err(Error::Data { origin: "--format csv".into(), what }.into());
+        }
+        Format::Json => return print(json).map(|()| ExitCode::SUCCESS).map_err(Into::into),
+        _ if to_stdout => Ok(()),
+        Format::Text => print(text),
+        Format::Markdown => print(markdown),
+    };
+    if let Some(path) = &args.json {
+        document(path, json)?;
     }
+    printed?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -64,6 +102,7 @@ pub struct Found {
 
 /// The records of a folder: the one named, else the system's in gpp-profile; else those of a run.
 pub fn gather(args: &CardArgs, versions: &[Listed]) -> Result<Gathered> {
+    Files::new().writes_or_prints("--json", &args.json).check()?;
     let back_end = versions[0].kernel.back_end();
     if let Some(folder) = &args.from {
         return stored(folder);
@@ -143,6 +182,22 @@ impl Found {
     /// The nearest of them that a version builds on.
     fn nearest_before(&self, id: &str) -> Option<&str> {
         order::nearest_before(id, self.has())
+    }
+
+    /// The steps from one version to another.
+    pub fn steps(&self, first: &str, last: &str) -> Vec<Step> {
+        let times = |id: &str| {
+            let result = self.run.as_ref()?.passed_result(id)?;
+            (!result.is_emulated()).then_some(&result.times)
+        };
+        let seconds = |id: &str| {
+            let profile = self.profiles.iter().find(|profile| profile.version == id)?;
+            Some(profile.seconds())
+        };
+        steps(first, last, |before, now| match (times(before), times(now)) {
+            (Some(before), Some(now)) => Some(Change::of(before, now)),
+            _ => Some(Change::of_medians(seconds(before)?, seconds(now)?)),
+        })
     }
 
     /// The card of a version against another.

@@ -7,15 +7,15 @@ use crate::experiments::golden;
 use crate::experiments::source::Source;
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::{Grid, systems};
-use crate::process::output::{self, print};
+use crate::process::files::Files;
+use crate::process::output::print;
 use crate::process::progress::Progress;
 use crate::record::text;
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
-    output::require_name("--output", &args.output, "file")?;
-    output::check(&args.output, &[])?;
+    Files::new().writes("--output", [&args.output]).check()?;
     let source = Source::System(system, args.seed).at(args.energies.grid().map(Grid::in_file));
     let (problem, sums) = golden::with_sums(&source, progress)?;
     if problem.header().nend > MINI_APPS_ENERGIES {

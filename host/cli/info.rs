@@ -4,28 +4,28 @@ use std::process::ExitCode;
 
 use super::args::{InfoArgs, ListArgs};
 use crate::experiments::inventory;
-use crate::process::output::print;
+use crate::process::output::{print, write_text};
 use crate::process::progress::Progress;
 use crate::record::text;
 use crate::render::kernels;
+use crate::render::table::terminal;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let device = super::device(&args.place, &[], Progress { shown: true })?;
+    // It says itself why there is no GPU.
+    let device = super::device(&args.place, &[], Progress { shown: false })?;
     let info = inventory::info(device.as_ref())?;
-    if args.json {
-        print(|to| writeln!(to, "{}", text(&info)))?;
-    } else {
-        print(|to| kernels::info(to, &info))?;
+    match &args.json {
+        Some(path) => write_text(path, &text(&info))?,
+        None => print(|to| kernels::info(to, &info, terminal()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let listing = inventory::listing();
-    if args.json {
-        print(|to| writeln!(to, "{}", text(&listing)))?;
-    } else {
-        print(|to| kernels::listing(to, &listing))?;
+    match &args.json {
+        Some(path) => write_text(path, &text(&listing))?,
+        None => print(|to| kernels::listing(to, &listing, terminal()))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,10 @@
 //! What is done of an experiment is shown at its end, on an error and on an interrupt.
 
 use crate::error::Result;
-use crate::process::interrupt::Kept;
+use crate::process::kept::Kept;
 
-/// Runs an experiment that tells its record whenever a part of it is done; the last one told, or the
-/// one that it returns, is shown.
+/// Runs an experiment that hands out its record after each part. The last record, or the one that it returns,
+/// is shown.
 ///
 /// # Errors
 /// That of the experiment, else that of showing.

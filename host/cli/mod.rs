@@ -10,6 +10,7 @@ mod generate;
 mod info;
 mod keep;
 mod profile;
+mod ptx;
 mod report;
 mod roofline;
 mod run;
@@ -23,24 +24,21 @@ mod tune;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::catalogue::order;
+use crate::catalogue::names;
 use crate::error::Error;
-use crate::process::interrupt;
+use crate::process::output::require_stdout;
 use crate::process::terminal::note;
+use crate::process::{allocation, interrupt};
 use crate::ranks::{self, Alone, Ranks};
 use args::{Cli, Command};
-use device::{device, devices, require_vectors};
+use device::{device, devices, gpu, require_vectors};
 pub use run::exit_code;
 
 /// Runs the command line; the one place that turns errors into exit codes.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error),
-    };
+    let (cli, given) = args::parsed();
     if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
@@ -49,14 +47,18 @@ pub fn main() -> ExitCode {
         Err(_) if is_said_by_another() => return ExitCode::from(2),
         Err(error) => return failed(&error.into(), &Alone),
     };
-    let done = match cli.command {
-        None => run::run(&cli.run, ranks.as_ref()),
-        Some(command) => self::command(&command, ranks.as_ref()),
-    };
-    match done {
-        Ok(code) => code,
-        Err(error) => failed(&error, ranks.as_ref()),
+    let ranks = ranks.as_ref();
+    if let Some(name) = ranks.name() {
+        allocation::NAME.get_or_init(|| name);
     }
+    let done = || match cli {
+        Err(error) => Ok(usage(&error, ranks)),
+        Ok(Cli { command: None, run, .. }) => run::run(&run, ranks),
+        Ok(Cli { command: Some(command), .. }) => self::command(&command, ranks),
+    };
+    // Processes that do different things would wait for each other.
+    let done = given.require_same(ranks).map_err(Into::into).and_then(|()| done());
+    done.unwrap_or_else(|error| failed(&error, ranks))
 }
 
 fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -83,7 +85,8 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Golden(args) => generate::golden(args),
         Command::Figures(args) => figures::figures(args),
         Command::Completions(args) => shell::completions(args),
-        Command::Man => shell::man(),
+        Command::Ptx(args) => ptx::ptx(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 
@@ -93,6 +96,8 @@ const HEAD_START: Duration = Duration::from_millis(500);
 /// Says what went wrong, once. A rank of several ends the others with it, but where all were stopped.
 fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     let known = error.downcast_ref::<Error>();
+    // Our errors name their causes themselves.
+    let said = known.map_or_else(|| format!("{error:#}"), Error::to_string);
     let code = known.map_or(2, Error::exit_code);
     let is_stop = matches!(known, Some(Error::Stopped { .. }));
     if !ranks.is_root() && !is_stop {
@@ -101,10 +106,10 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     match ranks.name() {
         Some(_) if is_stop && !ranks.is_root() => {}
         Some(name) if !is_stop => {
-            note(format_args!("error: {name}: {error:#}"));
+            note(format_args!("error: {name}: {said}"));
             ranks.abort(code);
         }
-        _ => note(format_args!("error: {error:#}")),
+        _ => note(format_args!("error: {said}")),
     }
     // Launchers end those that are left when the first is gone.
     ranks.barrier();
@@ -122,27 +127,29 @@ fn is_said_by_another() -> bool {
 }
 
 /// Prints help, the program's version or what is wrong with the arguments.
-fn usage(error: &clap::Error) -> ExitCode {
-    if is_said_by_another() {
+fn usage(error: &clap::Error, ranks: &dyn Ranks) -> ExitCode {
+    if !ranks.is_root() {
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
-    let printed = match error.print() {
+    let to_stdout = if error.use_stderr() { Ok(()) } else { require_stdout() };
+    let printed = to_stdout.map_err(|error| error.to_string()).and_then(|()| match error.print() {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            note(format_args!("error: standard output: cannot write: {e}"));
-            false
+            Err(format!("standard output: cannot write: {e}"))
         }
-        _ => true,
-    };
-    // Whoever asks for the program's version gets here.
+        _ => Ok(()),
+    });
+    if let Err(what) = &printed {
+        note(format_args!("error: {what}"));
+    }
     let argument = error.get(ContextKind::InvalidArg);
     if let (ErrorKind::InvalidValue, Some(ContextValue::String(argument))) =
         (error.kind(), argument)
         && argument.starts_with("--version")
     {
         note(format_args!(
-            "--version names kernel versions: {}, best or all; -V prints the program's own",
-            order::all().join(", ")
+            "--version names kernel versions: {}; alone, or as -V, it prints the program's own",
+            names::known().join(", ")
         ));
     }
-    ExitCode::from(if printed && !error.use_stderr() { 0 } else { 2 })
+    ExitCode::from(if printed.is_ok() && !error.use_stderr() { 0 } else { 2 })
 }

@@ -21,7 +21,7 @@ use crate::record::ceilings::Ceilings;
 use crate::render::profiles::stored;
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
-    if args.from.is_none() && args.device.parse::<Choice>()? == Choice::Cpu {
+    if args.counters.is_none() && args.device.parse::<Choice>()? == Choice::Cpu {
         return on_processor(args);
     }
     if let Some(level) = &args.simd {
@@ -30,15 +30,15 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     }
     let progress = Progress { shown: !args.quiet };
     let versions = versions(args.versions.names()?, BackEnd::Gpu)?;
-    if let Some(folder) = &args.dir {
-        output::require_name("--dir", folder, "folder")?;
+    if let Some(folder) = &args.output {
+        output::require_name("--output", folder, "folder")?;
     }
     let source = args.problem.source_or(PAPER_SYSTEM)?;
     let folder = folder(args, &source);
     let options = Options {
         versions,
         all: args.versions.is_whole(),
-        counters: match &args.from {
+        counters: match &args.counters {
             Some(csv) => Counters::Recorded(csv.clone()),
             None => Counters::Live {
                 ncu: args.ncu.clone(),
@@ -48,6 +48,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         },
         operations: args.operations.clone(),
         architecture: args.architecture.clone(),
+        repeat: args.repeat,
     };
     let say = |run: &_| say_last(run, progress);
     let profiles = match profile::profile(&source, &options, &folder, progress, say)? {
@@ -70,7 +71,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
 
 /// Where the records go.
 fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
-    match &args.dir {
+    match &args.output {
         Some(folder) => folder.clone(),
         None => {
             let at = match source {
@@ -104,15 +105,15 @@ fn on_processor(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     }
     let progress = Progress { shown: !args.quiet };
     let versions = versions(args.versions.given()?.unwrap_or("cpu"), BackEnd::Cpu)?;
-    if let Some(folder) = &args.dir {
-        output::require_name("--dir", folder, "folder")?;
+    if let Some(folder) = &args.output {
+        output::require_name("--output", folder, "folder")?;
     }
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     let folder = folder(args, &source);
     let say = |run: &_| say_last(run, progress);
     let place = DeviceArgs { device: args.device.clone(), simd: args.simd.clone() };
     let host = place.level()?.map_or_else(Host::new, Host::at);
-    match processor::profile(&host, &source, &versions, &folder, progress, say)? {
+    match processor::profile(&host, &source, &versions, &folder, args.repeat, progress, say)? {
         Profiled::Profiles(profiles) if !args.quiet => {
             print(|to| stored(to, &profiles, ceilings(&folder).as_ref(), &folder))?;
         }

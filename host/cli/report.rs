@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::ReportArgs;
+use super::roofline::here;
 use crate::analysis::table1;
 use crate::error::{Error, Result};
 use crate::experiments::profile::folder::Records;
-use crate::process::output::{check, print, replace, require_name};
+use crate::process::files::Files;
+use crate::process::output::{print, replace};
 use crate::record::race::Race;
 use crate::record::run::Run;
 use crate::record::{self, Record};
 use crate::render::html::{self, Page, Processor};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    if let Some(output) = &args.output {
-        require_name("--output", output, "file")?;
-    }
-    let records = Records::load(&args.dir)?;
+    Files::new().writes("--output", &args.output).check()?;
+    let records = Records::load(&args.from)?;
     let run = records.run()?;
     let mut sections = table1::sections(&run, None);
     for section in &mut sections {
@@ -30,11 +30,14 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     };
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
 
-    let output = args.output.clone().unwrap_or_else(|| records.folder.join("report.html"));
-    let mut inputs = records.files();
-    inputs.extend(args.compare.iter().chain(&args.scale).cloned());
-    inputs.extend(processor.iter().flat_map(Owned::files));
-    check(&output, &inputs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        None => here()?.join("report.html"),
+    };
+    let files = Files::new().reads("--from", records.files());
+    let files = files.reads("--compare", &args.compare).reads("--scale", &args.scale);
+    let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
+    files.writes("--output", [&output]).check()?;
     let page = Page {
         run: &run,
         sections: &sections,

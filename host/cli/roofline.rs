@@ -7,6 +7,7 @@ use super::args::RooflineArgs;
 use crate::analysis::by_energies::ByEnergies;
 use crate::error::{Error, Result};
 use crate::experiments::profile::folder::Records;
+use crate::figures::archive;
 use crate::process::output::{print, require_name};
 use crate::record::profile::Profile;
 use crate::render::{charts, profiles};
@@ -15,10 +16,13 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     if let Some(output) = &args.output {
         require_name("--output", output, "folder")?;
     }
-    let records = Records::load(&args.dir)?;
+    let records = Records::load(&args.from)?;
     let versions = by_energies(args, &records)?;
-    let Records { folder, profiles, ceilings, .. } = records;
-    let output = args.output.as_ref().unwrap_or(&folder);
+    let Records { profiles, ceilings, .. } = records;
+    let output = match &args.output {
+        Some(output) => output,
+        None => here()?,
+    };
     charts::write(output, &profiles, &ceilings)?;
     charts::by_energies(output, &versions, &ceilings)?;
     print(|to| {
@@ -26,6 +30,19 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         writeln!(to, "rooflines in {}", output.display())
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The current folder, for what nobody names a place for.
+///
+/// # Errors
+/// [`Error::Write`] in an archive, which stays as it is.
+pub fn here() -> Result<&'static Path> {
+    let here = Path::new(".");
+    if archive::is_within(here) {
+        let reason = "these runs are archived: --output names another place".into();
+        return Err(Error::Write { path: here.into(), reason });
+    }
+    Ok(here)
 }
 
 /// The versions that the folders hold at several numbers of energies.
@@ -47,7 +64,7 @@ fn by_energies(args: &RooflineArgs, records: &Records) -> Result<Vec<ByEnergies>
         let Records { system, profiles, ceilings, .. } = Records::load(folder)?;
         let [own, other] = [&records.ceilings.device, &ceilings.device];
         if (&records.system, own) != (&system, other) {
-            let of = format!("is of {system} on {other}, --dir of {} on {own}", records.system);
+            let of = format!("is of {system} on {other}, --from of {} on {own}", records.system);
             return Err(wrong(folder, of));
         }
         tells(folder, &profiles)?;
@@ -65,7 +82,7 @@ fn by_energies(args: &RooflineArgs, records: &Records) -> Result<Vec<ByEnergies>
     let versions = ByEnergies::of(&all);
     match args.with.first() {
         Some(folder) if versions.is_empty() => {
-            Err(wrong(folder, format!("has no version of {}", args.dir.display())))
+            Err(wrong(folder, format!("has no version of {}", args.from.display())))
         }
         _ => Ok(versions),
     }

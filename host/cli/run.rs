@@ -3,22 +3,19 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use gpp_kernels::plan::Poles;
-
-use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM};
+use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM, VerifyArgs};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
-use crate::catalogue::BackEnd;
-use crate::catalogue::names::{MAIN, ON_PROCESSOR, fastest, versions};
+use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions, versions_for};
+use crate::catalogue::{BackEnd, Kernel, Task};
 use crate::devices::Device;
 use crate::engine::checkpoint;
 use crate::error::Error;
 use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
-use crate::experiments::setting::{self, Setting, require_one_kind, slab_of};
-use crate::problem::Frame;
+use crate::experiments::setting::{self, Setting, require_one_kind, require_same_tasks, slab_of};
+use crate::problem::digest::Contents;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::process::output;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
 use crate::ranks::Ranks;
@@ -27,23 +24,21 @@ use crate::reference::verify::Outcome;
 use crate::render::results;
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    args.files(ranks.is_root()).check()?;
     let show =
         |output: &OutputArgs, run: &Run| -> anyhow::Result<()> { output.show(run, results::run) };
-    let default = |back_end, many| default_names(args, back_end, many);
-    let run = measured(args, default, ranks, show)?;
-    let as_asked = |result: &Measurement| result.verification.outcome == Outcome::NotVerified;
-    let succeeded = args.unverified && run.results.iter().all(as_asked);
-    Ok(if succeeded { ExitCode::SUCCESS } else { exit_code(&run.results) })
+    let run = measured(args, |back_end, nw| default_names(args, back_end, nw), ranks, show)?;
+    Ok(exit_code_of(&run.results, args.verify))
 }
 
-/// Runs what the arguments say, where they name no version `default`, for few energies or for many, and has
-/// `show` show what there is of it at the end, on an error and on an interrupt, one version at least.
+/// Runs what the arguments say; `default` names the versions where they name none, of so many energies. `show`
+/// shows the results at the end, on an error and on an interrupt, once there is one.
 ///
 /// # Errors
 /// Those of the arguments, the run and `show`.
 pub fn measured(
     args: &RunArgs,
-    default: impl Fn(BackEnd, bool) -> &'static str,
+    default: impl Fn(BackEnd, Option<usize>) -> &'static str,
     ranks: &dyn Ranks,
     show: impl Fn(&OutputArgs, &Run) -> anyhow::Result<()> + Send + Sync + 'static,
 ) -> anyhow::Result<Run> {
@@ -51,37 +46,36 @@ pub fn measured(
     let progress = output.progress();
     let place = &args.measure.place;
     let given = args.versions.given()?;
-    let options = |back_end: BackEnd, many: bool| -> crate::Result<Options> {
-        let versions = versions(given.unwrap_or(default(back_end, many)), back_end)?;
+    // Tables and records show rates.
+    let counts = !output.quiet || output.json.is_some();
+    let options = |back_end: BackEnd, task: Option<&Task>| -> crate::Result<Options> {
+        let names = given.unwrap_or_else(|| default(back_end, task.map(|task| task.nw)));
+        let versions = versions_for(names, back_end, task)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated(0);
         let overrides = args.overrides;
-        let compares = !args.unverified;
-        let options = Options { overrides, compares, ..Options::new(&versions, repetition) };
+        let compares = !args.verify.no_verify;
+        let base = Options::new(&versions, repetition);
+        let options = Options { overrides, compares, counts, ..base };
         options.require_effect()?;
         Ok(options)
     };
     // Whatever can fail at once fails before the problem is made and the device opened.
-    let named = options(BackEnd::Gpu, false)?.versions;
+    let named = options(BackEnd::Gpu, None)?.versions;
     let named = given.map_or(Vec::new(), |_| named);
     let source = args.problem.source_or(SMALL_SYSTEM)?;
-    if let Some(path) = &output.json {
-        output::check(path, source.file().as_slice())?;
-    }
     let checkpoint = args.slabs.checkpoint.as_deref();
     if let Some(path) = checkpoint {
         require_one_calculation(args, path)?;
-        output::require_name("--checkpoint", path, "file")?;
-        output::check(path, source.file().as_slice())?;
     }
     let mut limits = args.slabs.limits();
     limits.keeps = checkpoint.is_some();
     let devices = super::devices(place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
     let back_end = devices[0].back_end();
-    let of_few = options(back_end, false)?;
-    super::require_vectors(place, &of_few.versions)?;
-    of_few.require_effect_on(devices[0])?;
+    let of_any = options(back_end, None)?;
+    super::require_vectors(place, &of_any.versions)?;
+    of_any.require_effect_on(devices[0])?;
     limits.require_effect_on(back_end)?;
 
     let crew = Crew { devices: &devices, ranks };
@@ -90,15 +84,20 @@ pub fn measured(
     let places = setting::places(crew).unwrap_or_default();
     results::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
-    let mut options = options(back_end, are_many(loaded.frame()))?;
+    let mut options = options(back_end, Some(&loaded.frame().task()))?;
     let kernels = options.kernels(devices[0], loaded.frame())?;
-    if let (Some(path), None) = (checkpoint, limits.slab) {
-        limits.slab = slab_of(path, ranks)?;
+    let contents = Contents::of(loaded.slabs(1))?;
+    let task = |&kernel: &Kernel| setting::identity(crew, loaded.frame(), &contents, kernel, 0);
+    let tasks = kernels.iter().map(task).collect();
+    require_same_tasks(ranks, &tasks)?;
+    if let Some(path) = checkpoint {
+        limits.slab = limits.slab.or(slab_of(path, ranks, &tasks[0])?);
     }
     let igp = loaded.igp(&kernels, crew, limits)?;
-    let loaded = loaded.for_slabs(igp);
+    let loaded = loaded.for_slabs(igp, ranks)?;
     let slabs = loaded.slabs(igp);
-    let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint };
+    let contents = contents.into();
+    let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint, contents };
     if !setting.is_plain() && args.measure.settle.is_some() {
         let what = "has no effect on several devices or slabs".into();
         return Err(Error::Data { origin: "--settle".into(), what }.into());
@@ -135,11 +134,6 @@ pub fn measured(
     run
 }
 
-/// Whether a problem is one for the versions of many energies.
-fn are_many(problem: &Frame) -> bool {
-    problem.nw() > MINI_APPS_ENERGIES && problem.poles() == Poles::Real
-}
-
 /// Whether the program was asked to stop, and did.
 fn is_stop(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
@@ -153,21 +147,29 @@ fn require_one_calculation(args: &RunArgs, path: &Path) -> crate::Result<()> {
     let count = named.map_or(Ok(None), |names| {
         versions(names, BackEnd::Gpu).map(|versions| Some(versions.len()))
     })?;
-    match (count, args.measure.repeat, args.measure.warmup) {
-        (Some(1), None | Some(1), None | Some(0)) => Ok(()),
-        (Some(1), ..) => needs("needs one calculation: no --repeat and no --warmup".into()),
-        (Some(count), ..) => needs(format!("needs one version, has {count}")),
-        (None, ..) => needs("needs one version: --version best".into()),
+    // Where none is named the fastest runs.
+    match (count.unwrap_or(1), args.measure.repeat, args.measure.warmup) {
+        (1, None | Some(1), None | Some(0)) => Ok(()),
+        (1, ..) => needs("needs one calculation: no --repeat and no --warmup".into()),
+        (count, ..) => needs(format!("needs one version, has {count}")),
     }
 }
 
-/// What runs where no version is named. Who names nothing at all is shown what there is.
-fn default_names(args: &RunArgs, back_end: BackEnd, many: bool) -> &'static str {
+/// What runs where no version is named. Who names nothing at all is shown what there is; who asks for energies,
+/// or has a problem of more than the mini-app's, wants their sums.
+fn default_names(args: &RunArgs, back_end: BackEnd, nw: Option<usize>) -> &'static str {
+    let are_many = nw.is_some_and(|nw| nw > MINI_APPS_ENERGIES);
     let names_nothing = args.measure.place.device == AUTO && !args.problem.is_named();
     match back_end {
+        _ if are_many
+            || args.slabs.checkpoint.is_some()
+            || args.problem.energies.grid().is_some() =>
+        {
+            BEST
+        }
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if names_nothing => ON_PROCESSOR,
-        BackEnd::Cpu => fastest(back_end, many),
+        BackEnd::Cpu => BEST,
     }
 }
 
@@ -175,6 +177,15 @@ fn default_names(args: &RunArgs, back_end: BackEnd, many: bool) -> &'static str 
 pub fn say_last(run: &Run, progress: Progress) {
     if let Some(last) = run.results.last() {
         progress.say(results::line(last));
+    }
+}
+
+/// [`exit_code`], where results that are not verified are what was asked for.
+pub fn exit_code_of(results: &[Measurement], verify: VerifyArgs) -> ExitCode {
+    let as_asked = |result: &Measurement| result.outcome() == Outcome::NotVerified;
+    match verify.no_verify && results.iter().all(as_asked) {
+        true => ExitCode::SUCCESS,
+        false => exit_code(results),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::catalogue::names::single;
 use crate::devices::Device;
 use crate::experiments::scale::{self, All, Options};
 use crate::problem::systems;
-use crate::process::output;
+use crate::process::files::Files;
 use crate::ranks::Ranks;
 use crate::record::scale::{Law, Scale};
 use crate::record::times::Repetition;
@@ -24,9 +24,7 @@ pub fn scale(args: &ScaleArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let named = single("--version", &args.version, BackEnd::Gpu)?;
     let named = if args.version == "best" { Vec::new() } else { vec![named] };
     let system = args.system.as_deref().map(systems::find).transpose()?;
-    if let Some(path) = &output.json {
-        output::check(path, &[])?;
-    }
+    Files::new().writes_or_prints("--json", &output.json).check()?;
     let limits = args.memory.limits();
     let devices = super::devices(&args.place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();

@@ -9,7 +9,7 @@ use crate::analysis::scaling::rated;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::single;
 use crate::experiments::scaling::{self, Options};
-use crate::process::output;
+use crate::process::files::Files;
 use crate::record::scaling::Scaling;
 use crate::render::scaling as render;
 
@@ -18,9 +18,7 @@ pub fn scaling(args: &ScalingArgs) -> anyhow::Result<ExitCode> {
     let progress = output.progress();
     // Whatever can fail at once fails before the device is opened.
     let named = single("--version", &args.version, BackEnd::Gpu)?;
-    if let Some(path) = &output.json {
-        output::check(path, &[])?;
-    }
+    Files::new().writes_or_prints("--json", &output.json).check()?;
     let device = super::device(&args.place, &[named], progress)?;
     if device.back_end() == BackEnd::Cpu && !args.quick {
         let emulated = named.kernel.back_end() != BackEnd::Cpu && args.version != "best";

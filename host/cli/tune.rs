@@ -6,19 +6,25 @@ use super::args::TuneArgs;
 use super::keep::keep;
 use super::run::code;
 use crate::analysis::tuning::ranked;
+use crate::devices::choice::Choice;
+use crate::error::Error;
 use crate::experiments::tuning;
-use crate::process::output;
+use crate::process::files::Files;
 use crate::record::tuning::Tuning;
 use crate::render::tuning as render;
 
 pub fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.clone();
     let progress = output.progress();
-    if let Some(path) = &output.json {
-        output::check(path, args.problem.input.as_deref().as_slice())?;
-    }
+    let files = Files::new().reads("--input", &args.problem.input);
+    files.writes_or_prints("--json", &output.json).check()?;
     super::require_vectors(&args.measure.place, &[])?;
-    let device = super::device(&args.measure.place, &[], progress)?;
+    if args.measure.place.choice()? == Choice::Cpu {
+        let what = "shapes are of GPU kernels, and a CPU only emulates these: no time that it takes \
+                    says which is best";
+        return Err(Error::Data { origin: "--device cpu".into(), what: what.into() }.into());
+    }
+    let device = super::gpu(&args.measure.place)?;
     let source = args.problem.source_for(device.info(), progress)?;
     let problem = source.load(progress)?;
 

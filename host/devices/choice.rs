@@ -31,6 +31,9 @@ impl Choice {
     }
 }
 
+/// Names of devices; numbers stand for N and M.
+pub const NAMED: [&str; 4] = ["auto", "gpu", "gpu:all", HOST];
+
 impl FromStr for Choice {
     type Err = Error;
 

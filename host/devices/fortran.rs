@@ -56,8 +56,8 @@ pub static TALK: Loops = Loops {
     relaid: true,
 };
 
-/// Flags of every build; where there are vectors of 512 bits they are asked for, since they are faster
-/// than those of 256 that gfortran prefers on some processors.
+/// Flags of every build. Vectors of 512 bits are asked for: on some processors gfortran prefers the slower
+/// 256.
 const FLAGS: &[&str] = if cfg!(target_arch = "x86_64") {
     &["-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp"]
 } else {

@@ -1,5 +1,6 @@
 //! Where the kernels run.
 
+pub mod beside;
 pub mod choice;
 pub mod fortran;
 pub mod gauge;
@@ -10,11 +11,13 @@ pub mod launch;
 use std::sync::Arc;
 
 use gpp_kernels::kernel::{Entry, Kernel};
+use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
 use crate::error::Result;
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::{Batch, Extents, Frame, SlabView};
+use beside::Beside;
 use gauge::Gauge;
 use host::Host;
 
@@ -44,6 +47,12 @@ pub trait Device: Sync {
     /// [`Error::Driver`](crate::Error::Driver).
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(None)
+    }
+
+    /// What the host's memory has to hold beside a problem's arrays while these versions run here, one after the
+    /// other, on slabs of these extents.
+    fn beside(&self, _: &Frame, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
+        Beside::default()
     }
 
     /// What shows its clocks, power and temperature, where anything does.
@@ -89,9 +98,9 @@ pub trait Worker: Send {
         false
     }
 
-    /// Page-locks memory for as long as the result is kept: slabs that lie there are uploaded without a
-    /// copy. None where that is of no use, and where the system refuses it.
-    fn lock<'m>(&self, _memory: &'m [u8]) -> Option<Locked<'m>> {
+    /// Page-locks memory for as long as the result lives, which owns it: slabs that lie there are uploaded
+    /// without a copy. None where that is of no use, and where the system refuses it.
+    fn lock(&self, _memory: Arc<Vec<Complex64>>) -> Option<Locked> {
         None
     }
 
@@ -104,9 +113,9 @@ pub trait Worker: Send {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
     /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed
-    /// first where it is not. When this returns nothing of it is read any more but what is
-    /// [locked](Worker::lock), of which whoever drops the lock waits for the end. `done` is told of how far it
-    /// is, where that is known.
+    /// first where it is not. After this returns, the device reads only what is [locked](Worker::lock): whoever
+    /// drops the lock waits until that has ended. `done` is told how far the sum is, where the device knows.
+    /// Where this fails the slab is not under way, and those begun before still are.
     ///
     /// # Errors
     /// As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;
@@ -122,7 +131,23 @@ pub trait Worker: Send {
         done: Done,
     ) -> Result<()>;
 
-    /// The sums of the slab that was begun first.
+    /// Has all in place that [`Worker::begin`] would put there, kernels included, so that it does nothing but
+    /// launch.
+    ///
+    /// # Errors
+    /// Those of [`Worker::begin`].
+    fn ready(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) -> Result<()> {
+        Ok(())
+    }
+
+    /// Makes what the host makes of a slab for a batch that is to be begun next, while another is under way.
+    fn look_ahead(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) {}
+
+    /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such
+    /// as sorted pairs; of what finds no room it is made each time. Without it there are few.
+    fn keep(&mut self, _bytes: u64) {}
+
+    /// The sums of the slab that was begun first, which is no longer under way, also where this fails.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -150,8 +175,8 @@ pub trait Worker: Send {
     }
 }
 
-/// Holds memory page-locked, and borrowed.
-pub type Locked<'m> = Box<dyn Send + 'm>;
+/// Holds memory page-locked, and owns it.
+pub type Locked = Box<dyn Send>;
 
 /// Told of the part of a calculation that is done, from any thread and in any order.
 pub type Done<'a> = &'a (dyn Fn(f64) + Sync);

@@ -38,8 +38,8 @@ impl Deal {
         self.state().waits.fill(false);
     }
 
-    /// The slab that a worker is to take: its own, or one that is at home nowhere, or the last of the worker
-    /// that has most of its own left, unless that is its last one.
+    /// The slab that a worker takes next: one of its own; else one that nobody has; else the last one of the
+    /// worker with most left, unless it has only one.
     pub fn next(&self, worker: usize) -> Option<usize> {
         let mut state = self.state();
         let at = state
@@ -76,8 +76,7 @@ impl State {
 
 /// The slabs of one of several processes: neighbours, as many as the others have or one more.
 pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
-    let bound = |rank: usize| rank * slabs / ranks.size();
-    (bound(ranks.rank())..bound(ranks.rank() + 1)).collect()
+    ranks.share(slabs).collect()
 }
 
 #[cfg(test)]

@@ -4,22 +4,26 @@
 //! What they sum is kept for each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) and added
 //! here in the order of `igp`: see [`total`]. So slabs of whole groups, of any size and on any number of
 //! workers and ranks, give the same bits. Kernels for processors have groups of one `igp`, the paper's grids
-//! one group, the slab: the same slabs give the same bits.
+//! and sorted pairs one group, the slab: the same slabs give the same bits.
 //!
 //! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
-//! after slab: what a batch sums does not depend on the others.
+//! after slab, each made while the one before runs. What a batch sums does not depend on the others, but where
+//! pairs are sorted: cells are for all energies.
 //!
-//! A problem that is one slab stays where it was put first; a run is then nothing but its launches and what
-//! the next batch of energies needs.
+//! A problem that is one slab stays where it was put first; a run is then its launches, and uploads of energies.
 
 pub mod checkpoint;
-mod deal;
+pub mod deal;
 mod groups;
+pub mod identity;
 mod locked;
 pub mod pieces;
+mod ready;
 mod reports;
 mod running;
+mod share;
 pub mod total;
+mod under_way;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -27,12 +31,10 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use crate::catalogue::Kernel;
 use crate::devices::{Device, Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Frame, Problem, Slabs, Sums};
+use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
 use crate::process::interrupt;
 use crate::ranks::{Alone, Ranks};
 use checkpoint::{Checkpoint, Finished};
@@ -41,20 +43,23 @@ use locked::Locks;
 use pieces::Cut;
 use reports::Report;
 use running::Running;
+pub use share::Share;
 
 /// A problem parted into slabs, and who sums them.
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
     workers: Vec<Box<dyn Worker + 'a>>,
-    locks: Locks<'a>,
+    locks: Locks,
     deal: Deal,
     ranks: &'a dyn Ranks,
     /// Slabs that an earlier run has finished, by their numbers.
     skipped: BTreeSet<usize>,
-    /// The same with their sums, for rank 0.
+    /// The sums of the skipped slabs, on rank 0.
     finished: Finished,
     /// Where slabs are kept as they are finished.
     checkpoint: Option<Mutex<Checkpoint>>,
+    /// Bytes of the host's memory for what workers make of slabs and need again.
+    kept: u64,
 }
 
 /// One calculation.
@@ -71,35 +76,6 @@ pub struct Calculation {
     pub shares: Vec<Share>,
     /// Slabs that an earlier run had finished.
     pub resumed: usize,
-}
-
-/// What one worker did in a calculation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// Slabs.
-    pub slabs: usize,
-    /// Their `igp`.
-    pub igp: usize,
-    /// Seconds of its kernels. Those of two slabs may run at the same time.
-    pub kernels_s: f64,
-    /// Seconds of its uploads.
-    pub uploads_s: f64,
-    /// Bytes of its uploads.
-    pub uploaded: u64,
-    /// Seconds in which its slabs were made or read.
-    pub source_s: f64,
-    /// Seconds from the begin of the calculation to its last sum.
-    pub busy_s: f64,
-}
-
-impl Share {
-    fn add(&mut self, igp: usize, sums: &SlabSums) {
-        self.slabs += 1;
-        self.igp += igp;
-        self.kernels_s += sums.seconds;
-        self.uploads_s += sums.upload.seconds;
-        self.uploaded += sums.upload.bytes;
-    }
 }
 
 /// Numbers of slabs with their sums.
@@ -137,12 +113,21 @@ impl<'a> Engine<'a> {
             workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
         }
         let deal = Deal::new(slabs.count(), workers.len());
-        let (skipped, finished, checkpoint) = (BTreeSet::new(), Finished::new(), None);
-        let locks = Locks::default();
-        Ok(Engine { slabs, workers, locks, deal, ranks: &Alone, skipped, finished, checkpoint })
+        let (skipped, finished, locks, checkpoint) = Default::default();
+        Ok(Engine {
+            slabs,
+            workers,
+            locks,
+            deal,
+            ranks: &Alone,
+            skipped,
+            finished,
+            checkpoint,
+            kept: 0,
+        })
     }
 
-    /// The same as one of several processes, each with a part of the slabs.
+    /// Makes this engine one of several processes, each with a part of the slabs.
     ///
     /// # Errors
     /// As [`Worker::expect`].
@@ -156,8 +141,8 @@ impl<'a> Engine<'a> {
         Ok(self)
     }
 
-    /// The same that passes over slabs which an earlier run has finished, and keeps others as they are;
-    /// rank 0 has the sums of all that are passed over.
+    /// Skips slabs that an earlier run has finished, and writes others to the checkpoint when they are done;
+    /// rank 0 has the sums of all skipped slabs.
     #[must_use]
     pub fn keeping(
         self,
@@ -193,17 +178,16 @@ impl<'a> Engine<'a> {
         self.run_telling(kernel, &|_| ())
     }
 
-    /// The same; `done` is told of the part that is done, where the device knows it. Of several processes
+    /// One calculation that tells `done` how far it is, where the device knows. Of several processes
     /// rank 0 has the sums, the others have what they summed themselves.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
     pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
-        let batches = self.problem().batches_for(kernel);
-        self.run_batches(kernel, &batches, done)
+        self.run_batches(kernel, &self.problem().batches_for(kernel), done)
     }
 
-    /// The same at some energies (0-based) only, whose sums it has.
+    /// One calculation at some energies (0-based) only: it returns their sums.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
@@ -213,16 +197,15 @@ impl<'a> Engine<'a> {
         kernel: Kernel,
         done: Done,
     ) -> Result<Calculation> {
-        let batches = self.problem().batches_at(energies);
-        self.run_batches(kernel, &batches, done)
+        self.run_batches(kernel, &self.problem().batches_at(energies), done)
     }
 
-    fn run_batches(&mut self, kernel: Kernel, of: &[Batch], done: Done) -> Result<Calculation> {
+    fn run_batches(&mut self, kernel: Kernel, of: &Batches, done: Done) -> Result<Calculation> {
         groups::require_whole(self.slabs, kernel, of)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
         let again = self.locks.take(self.slabs, &self.workers);
-        let cut = Cut::of(&numbers, &self.workers, of[0].plan().igp_of_group(kernel));
+        let cut = Cut::of(&numbers, &self.workers, of.first().plan().igp_of_group(kernel));
         let cut = cut.filter(|_| again);
         self.ranks.barrier();
         let begin = Instant::now();
@@ -248,8 +231,7 @@ impl<'a> Engine<'a> {
             [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
-        let nw = of.iter().map(Batch::nw).sum();
-        let sums = total::of(slabs.iter().map(|(_, sums)| sums), nw);
+        let sums = total::of(slabs.iter().map(|(_, sums)| sums), of.nw());
         let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
         Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
     }
@@ -257,7 +239,7 @@ impl<'a> Engine<'a> {
     /// Sums the slabs of these numbers, each on a worker that is free.
     fn sum(
         &mut self,
-        (kernel, batches): (Kernel, &[Batch]),
+        (kernel, batches): (Kernel, &Batches),
         (numbers, cut): (&[usize], Option<Cut>),
         done: Done,
         begin: Instant,

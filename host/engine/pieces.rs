@@ -7,12 +7,11 @@ use std::ops::Range;
 
 use crate::devices::{SlabSums, Worker};
 
-/// The first part of a slab that is cut is one of so many, in whole groups: its kernels take as long as the upload
-/// of the rest where an upload takes a third as long as its kernels. On an H200 that of si510 takes a quarter.
+/// A slab is cut so that its first part is one of this many, in whole groups. Where an upload takes a third of the
+/// kernels' time, the first part's kernels hide the upload of the rest. On an H200 si510's upload takes a quarter.
 const FIRST: usize = 4;
 
-/// The part of a slab's upload that is hidden by nothing where it is a worker's first one, for slabs of so
-/// many groups.
+/// The part of the upload of a worker's first slab that no kernel hides, for slabs of so many groups.
 pub fn unhidden(groups: usize) -> f64 {
     match groups / FIRST {
         0 => 1.0,
@@ -37,7 +36,7 @@ impl Piece {
         Piece { slab, igp: whole.clone(), whole }
     }
 
-    /// The same in two parts, of groups of so many igp; in one where there are too few of these.
+    /// Cuts this piece in two at a multiple of `group` igp; one piece where there are too few groups.
     fn cut(self, group: usize) -> Vec<Piece> {
         let first = self.whole.len() / group / FIRST * group;
         if first == 0 {
@@ -57,8 +56,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Those of these slabs that workers begin with, where that has a use: several slabs, sums of groups, and
-    /// uploads that run under kernels.
+    /// The slabs that workers begin with and that are cut. Cutting helps where there are several slabs, sums
+    /// of groups, and uploads under kernels.
     pub fn of(
         slabs: &[usize],
         workers: &[Box<dyn Worker + '_>],

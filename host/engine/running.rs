@@ -2,17 +2,18 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::checkpoint::Checkpoint;
 use super::deal::Deal;
 use super::pieces::{Cut, Piece, Pieces};
+use super::under_way::UnderWay;
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
 use crate::devices::{Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Part, Slabs};
+use crate::problem::{Batch, Batches, Part, Slabs};
 use crate::process::interrupt;
 
 /// A run that workers share.
@@ -23,7 +24,7 @@ pub struct Running<'a, 'r> {
     pub cut: Option<Cut>,
     pub kernel: Kernel,
     /// The energies in the batches of the kernel.
-    pub batches: &'r [Batch],
+    pub batches: &'r Batches<'r>,
     pub done: Done<'r>,
     pub checkpoint: Option<&'r Mutex<Checkpoint>>,
     pub begin: Instant,
@@ -58,7 +59,7 @@ impl Running<'_, '_> {
         Ok((sums, share))
     }
 
-    /// The same as one of several workers: errors name its device.
+    /// `share` of one of several workers: errors name its device.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -71,24 +72,27 @@ impl Running<'_, '_> {
     }
 
     fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {
+        let mut worker = UnderWay::of(worker);
         let (mut sums, mut begun) = (Vec::new(), VecDeque::<Begun>::new());
+        let mut made = AtHand { of: self.batches, batches: Vec::new() };
         // Of a slab that is cut what is to be begun, and what is summed.
         let (mut rest, mut pieces) = (VecDeque::new(), Pieces::default());
-        let mut order: Vec<usize> = (0..self.batches.len()).collect();
+        let mut order: Vec<usize> = (0..self.batches.count()).collect();
         loop {
             // The batches of a slab follow each other. Beside its last one the next slab begins, with the same
             // batch: what devices hold of energies is of one batch at a time.
-            while begun.len() < worker.depth() && begun.back().is_none_or(Begun::is_on_last) {
+            while worker.has_room() && begun.back().is_none_or(Begun::is_on_last) {
                 if rest.is_empty() && interrupt::asked().is_none() {
                     rest.extend(self.deal.next(who).into_iter().flat_map(|at| self.pieces(at)));
                 }
                 let Some(piece) = rest.pop_front() else { break };
-                begun.push_back(self.begin_piece(piece, &order, worker, share)?);
+                begun.push_back(self.begin_piece(piece, &order, &mut made, &mut worker, share)?);
                 order.reverse();
             }
             let Some(mut first) = begun.pop_front() else { return Ok(sums) };
+            first.look_ahead(&mut made, &mut worker, self.kernel);
             first.finish(worker.finish()?);
-            if self.begin_next(&mut first, worker)? {
+            if self.begin_next(&mut first, &mut made, &mut worker)? {
                 begun.push_back(first);
                 continue;
             }
@@ -122,7 +126,8 @@ impl Running<'_, '_> {
         &self,
         piece: Piece,
         order: &[usize],
-        worker: &mut dyn Worker,
+        made: &mut AtHand,
+        worker: &mut UnderWay,
         share: &mut Share,
     ) -> Result<Begun<'_>> {
         let making = Instant::now();
@@ -132,28 +137,53 @@ impl Running<'_, '_> {
         }
         let left = order.iter().rev().copied().collect();
         let mut begun = Begun { piece, part: Some(part), left, at_batch: 0, sums: Vec::new() };
-        self.begin_next(&mut begun, worker)?;
+        self.begin_next(&mut begun, made, worker)?;
         Ok(begun)
     }
 
     /// Begins the next batch of what is under way, if there is one.
-    fn begin_next(&self, slab: &mut Begun<'_>, worker: &mut dyn Worker) -> Result<bool> {
-        let (finished, all) = (slab.sums.len() as f64, self.batches.len() as f64);
+    fn begin_next(
+        &self,
+        slab: &mut Begun<'_>,
+        made: &mut AtHand,
+        worker: &mut UnderWay,
+    ) -> Result<bool> {
+        let (finished, all) = (slab.sums.len() as f64, self.batches.count() as f64);
         let length = slab.piece.igp.len() as f64;
         let of_batch = |part: f64| {
             let before = self.summed.load(Ordering::Relaxed) as f64;
             (self.done)((before + (finished + part) / all * length) / self.all as f64);
         };
-        if finished > 0.0 && self.batches.len() > 1 {
+        if finished > 0.0 && self.batches.count() > 1 {
             of_batch(0.0);
         }
         let (Some(next), Some(part)) = (slab.left.pop(), &slab.part) else { return Ok(false) };
         slab.at_batch = next;
-        worker.begin(part.view(), &self.batches[next], self.kernel, &of_batch)?;
+        worker.begin(part.view(), &made.get(next), self.kernel, &of_batch)?;
         if slab.is_on_last() {
             slab.part = None;
         }
         Ok(true)
+    }
+}
+
+/// The batch that is under way and the next one, which is made meanwhile.
+struct AtHand<'r> {
+    of: &'r Batches<'r>,
+    batches: Vec<(usize, Arc<Batch>)>,
+}
+
+impl AtHand<'_> {
+    fn get(&mut self, at: usize) -> Arc<Batch> {
+        if let Some((_, batch)) = self.batches.iter().find(|(number, _)| *number == at) {
+            return batch.clone();
+        }
+        let batch = self.of.get(at);
+        if self.batches.len() > 1 {
+            self.batches.remove(0);
+        }
+        self.batches.push((at, batch.clone()));
+        batch
     }
 }
 
@@ -175,6 +205,13 @@ impl Begun<'_> {
     /// Whether no further batch is to be begun.
     fn is_on_last(&self) -> bool {
         self.left.is_empty()
+    }
+
+    /// Makes what the next batch needs of the host, beside what is under way.
+    fn look_ahead(&self, made: &mut AtHand, worker: &mut UnderWay, kernel: Kernel) {
+        if let (Some(next), Some(part)) = (self.left.last(), &self.part) {
+            worker.look_ahead(part.view(), &made.get(*next), kernel);
+        }
     }
 
     /// Takes the sums of the batch that is under way.

@@ -26,4 +26,16 @@ pub enum ChartError {
         /// Operations a second.
         flops_per_s: f64,
     },
+
+    /// An axis that reaches farther than anything that is measured.
+    #[error("an axis from {from:e} to {to:e}, and {MOST_DECADES} powers of ten have room")]
+    Axis {
+        /// Its begin.
+        from: f64,
+        /// Its end.
+        to: f64,
+    },
 }
+
+/// Powers of ten that an axis has room for.
+pub const MOST_DECADES: f64 = 24.0;

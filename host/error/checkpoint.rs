@@ -1,5 +1,6 @@
 //! Why a checkpoint is refused.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -68,16 +69,24 @@ pub enum Refusal {
     Remove(io::Error),
 }
 
-/// What is different in a checkpoint of something else.
-#[derive(Debug, thiserror::Error)]
-#[error("needs {field} {needed}, has {found}{remedy}")]
+/// What is different in another task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("needs {field} {needed}, has {found}{}", remedy(.flag, .found))]
 pub struct Difference {
     /// What it is called.
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     /// That of the run.
     pub needed: String,
-    /// That of the checkpoint.
+    /// That of the other.
     pub found: String,
-    /// What to do, after a semicolon; empty where there is nothing.
-    pub remedy: String,
+    /// The flags that say it; empty where none does.
+    pub flag: &'static str,
+}
+
+fn remedy(flag: &str, found: &str) -> String {
+    match flag {
+        "" => String::new(),
+        "--slab" | "--simd" | "--version" => format!("; {flag} {found} continues it"),
+        _ => format!("; see {flag}"),
+    }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use num_complex::Complex64;
 
-/// Data that no kernel can take: what it is, where it stands, what was needed and what was found. Indices
-/// are 1-based and those of the whole problem.
+/// Data that no kernel can take: its name, its place, what was needed and what was found. Indices are 1-based
+/// and those of the whole problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataError {
     /// An extent that is not positive.

@@ -49,6 +49,21 @@ pub enum FigureError {
     #[error("the change is {0:+.1} %: the text has it the other way round")]
     OtherWay(f64),
 
+    /// A number that is measured stands there without a name.
+    #[error(
+        "typed by hand: name `{0}` as a figure, or say where it is from, `<!--t:why-->{0}<!--/t-->`"
+    )]
+    Typed(String),
+
+    /// Words that records decide stand there without a figure.
+    #[error("says `{words}` without a figure of that in the sentence: {figures}")]
+    Stated {
+        /// The words.
+        words: &'static str,
+        /// The figures, one of which is needed.
+        figures: String,
+    },
+
     /// A record cannot be read.
     #[error("{0}")]
     Record(String),

@@ -86,6 +86,13 @@ pub enum Fault {
     #[error("the record ends early")]
     Early,
 
+    /// It is a file of another format.
+    #[error(
+        "is {0}, and no input file: that begins with a Fortran record, little-endian with length \
+         markers of 4 bytes; docs/file-format.md describes it"
+    )]
+    Format(&'static str),
+
     /// A length marker that is not the record's.
     #[error(
         "needs a length marker of {needed}, found {found}{}",
@@ -137,6 +144,10 @@ pub enum Fault {
         /// Bytes of the file.
         size: u64,
     },
+
+    /// An array that host memory does not hold.
+    #[error(transparent)]
+    Memory(Box<super::Error>),
 
     /// Contents that no kernel can take.
     #[error(transparent)]

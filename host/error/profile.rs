@@ -8,7 +8,7 @@ pub enum ProfileError {
     /// There is no profiler.
     #[error(
         "{} cannot be run ({why}): install Nsight Compute, name it with --ncu, or read CSV \
-         recorded elsewhere with --from",
+         recorded elsewhere with --counters",
         program.display()
     )]
     NoProfiler {
@@ -88,6 +88,12 @@ pub enum ProfileError {
     /// Operations are to come from profiles that lack a version.
     #[error("no profile of {0}, at as many energies, to take its operations from")]
     NoOperations(String),
+
+    /// Operations are to come from a profile of a kernel that has changed since.
+    #[error(
+        "a profile of {0} whose kernel has other code than this program's: count its operations anew"
+    )]
+    OtherKernel(String),
 
     /// The counters are of another problem.
     #[error("{found}: name the system that {counters} with --system or --input")]

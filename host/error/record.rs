@@ -47,6 +47,19 @@ pub enum RecordError {
         found: String,
     },
 
+    /// A number that its field cannot have.
+    #[error("{}: {field} needs {needed}, has {found:e}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The field, with those around it.
+        field: String,
+        /// The limits.
+        needed: String,
+        /// The number.
+        found: f64,
+    },
+
     /// A field is missing or is of another type.
     #[error("{}: is no record of {needed}: {reason}", path.display())]
     Field {

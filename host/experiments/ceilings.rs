@@ -1,27 +1,44 @@
 //! What a device can do: measured ceilings, and those that its clocks and widths promise.
 
+use std::time::{Duration, Instant};
+
 use gpp_cpu::ceilings::Effort;
 use gpp_cpu::pool::Threads;
+use gpp_kernels::ceilings::{FMA_SYMBOL, READ_SYMBOLS};
 
+use super::measure::seen::seen;
+use crate::catalogue::sources;
 use crate::devices::Device as _;
-use crate::devices::gpu::Gpu;
-use crate::devices::gpu::ceilings::Limits;
+use crate::devices::gauge::Watch;
+use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
+use crate::devices::gpu::{self, Gpu};
 use crate::devices::host::Host;
 use crate::error::Result;
 use crate::problem::memory;
 use crate::record::SCHEMA;
 use crate::record::ceilings::{Ceilings, Theoretical};
-use crate::record::provenance::kernels_by;
+use crate::record::provenance::{Provenance, kernels_by};
 
 /// Measures the ceilings of a GPU.
 ///
 /// # Errors
 /// [`crate::Error::Driver`].
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
+    let watch = gpu.gauge().map(Watch::begin);
     let limits = gpu.limits()?;
+    let end = Instant::now();
+    let sustained = end - Duration::from_secs_f64(SUSTAINED)..end;
+    let looks = watch.map_or(Vec::new(), Watch::end);
+    let limit = gpu.gauge().and_then(|gauge| gauge.power_limit_w());
+    let symbols = [FMA_SYMBOL].into_iter().chain(READ_SYMBOLS);
+    let hashes = symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?)));
     Ok(Ceilings {
         schema: SCHEMA,
         device: gpu.info().name.clone(),
+        provenance: Some(Provenance::now(gpu.info())),
+        kernel_hashes: Some(hashes.collect()),
+        source_hash: sources::hash_at("kernels/src/ceilings.rs"),
+        state: seen(&looks, &[sustained], limit).state,
         kernels_by: kernels_by(),
         fp64: limits.fp64,
         fp64_sustained: Some(limits.fp64_sustained),
@@ -46,6 +63,10 @@ pub fn of_processor(host: &Host, effort: &Effort) -> Result<Ceilings> {
     Ok(Ceilings {
         schema: SCHEMA,
         device: host.info().name.clone(),
+        provenance: Some(Provenance::now(host.info())),
+        kernel_hashes: None,
+        source_hash: sources::hash_at("cpu/src/ceilings.rs"),
+        state: None,
         kernels_by: None,
         fp64: found.fp64_at(level),
         fp64_sustained: None,

@@ -1,4 +1,4 @@
-//! Our kernels against the yardstick in CUDA C++, alternately, on the same arrays.
+//! Our kernels against the yardstick in CUDA C++, one after the other, on the same arrays.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use gpp_kernels::kernel::Gpu as Kernels;
 
-use super::measure::seen::{Seen, seen};
+use super::measure::regimes;
+use super::measure::seen::Seen;
+use super::measure::timed::settle;
 use super::measure::{judged, same_bits};
 use super::profile::aggregate::{Context, aggregate};
 use super::profile::ncu::{Ncu, Target};
 use super::source::Source;
-use crate::catalogue::{self, BackEnd, Kernel, Listed, best};
+use crate::catalogue::{self, BackEnd, Kernel, Listed, best, sources};
 use crate::devices::Device;
-use crate::devices::gauge::{Gauge, Watch};
+use crate::devices::gauge::Gauge;
 use crate::devices::gpu::yardstick::{OnBoth, Side, Yardstick};
 use crate::devices::gpu::{self, Gpu};
 use crate::devices::launch::entry;
@@ -25,8 +27,8 @@ use crate::process::terminal::note;
 use crate::record::Head;
 use crate::record::comparison::{Best, By, ByPoles, Comparison, Competitor, Failure, Parity};
 use crate::record::profile::Profile;
-use crate::record::provenance::Provenance;
-use crate::record::times::Times;
+use crate::record::provenance::{Provenance, Regime};
+use crate::record::times::{Repetition, Times};
 use crate::reference::{self, Reference, verify::Outcome};
 
 /// What is compared, and with what.
@@ -80,7 +82,15 @@ pub fn compare(
         .map_err(|why| progress.say(format_args!("no counters: profiler: {why}")))
         .ok();
     let repeat = Some(options.repeat);
-    let provenance = Provenance { seed: options.seed, repeat, ..Provenance::now(gpu.info()) };
+    let settle = settle(gpu, None);
+    let repetition = Repetition { settle, ..Repetition::exactly(1, options.repeat) };
+    let provenance = Provenance {
+        seed: options.seed,
+        repeat,
+        settle_s: Some(settle.as_secs_f64()),
+        regime: Regime::of(repetition),
+        ..Provenance::now(gpu.info())
+    };
     let mut found = Comparison {
         head: Head::new(gpu.info(), provenance),
         yardstick: yardstick.compiler.clone(),
@@ -94,7 +104,7 @@ pub fn compare(
     };
     for source in &options.sources {
         let problem = source.load_for_yardstick(progress)?;
-        let mut race = Race::new(gpu, &yardstick, &problem, options.repeat, progress)?;
+        let mut race = Race::new(gpu, &yardstick, &problem, repetition, progress)?;
         let system = problem.name();
         let bar = progress.bar(&format!("comparing {system}"), options.versions.len() as u64 + 1);
         for version in &options.versions {
@@ -107,8 +117,10 @@ pub fn compare(
                 rust_ms: rust.ms,
                 cuda_ms: cuda.ms,
                 ratio: rust.ms / cuda.ms,
+                ratio_before_cap: before_cap(&rust.runs, &cuda.runs),
                 kernel: Some(rust.kernel.into()),
                 kernel_hash: gpu::hash(rust.kernel),
+                source_hash: sources::hash(version.id()),
                 rust_error: rust.error,
                 cuda_error: cuda.error,
                 rust: Some(rust.runs),
@@ -135,9 +147,11 @@ pub fn compare(
             poles,
             kernel: Some(ours.kernel.into()),
             kernel_hash: gpu::hash(ours.kernel),
+            source_hash: sources::hash(fastest.id()),
             best_ms: ours.ms,
             cuda_v8_ms: cuda.ms,
             cuda_v8_over_best: cuda.ms / ours.ms,
+            over_best_before_cap: before_cap(&cuda.runs, &ours.runs),
             best_error: ours.error,
             v3_error: v3.error,
             fp64_pipe_percent: counters.as_ref().and_then(|c| c.fp64_pipe_percent),
@@ -151,9 +165,6 @@ pub fn compare(
     found.head.complete = true;
     Ok(found)
 }
-
-/// Seconds of a kernel before it is timed.
-const STEADY: f64 = 0.5;
 
 /// What one competitor did.
 struct Timed {
@@ -170,7 +181,7 @@ struct Race<'a> {
     on: OnBoth<'a>,
     problem: &'a Problem,
     reference: Option<Reference>,
-    repeat: usize,
+    repetition: Repetition,
     failures: Vec<Failure>,
 }
 
@@ -179,76 +190,70 @@ impl<'a> Race<'a> {
         gpu: &'a Gpu,
         yardstick: &'a Yardstick,
         problem: &'a Problem,
-        repeat: usize,
+        repetition: Repetition,
         progress: Progress,
     ) -> Result<Race<'a>> {
         let reference = reference::of(problem, progress)?;
         let on = gpu.both(problem, yardstick)?;
         let gauge = gpu.gauge();
-        Ok(Race { gauge, on, problem, reference, repeat, failures: Vec::new() })
+        Ok(Race { gauge, on, problem, reference, repetition, failures: Vec::new() })
     }
 
-    /// Runs the competitors in turn and verifies the last sums of each. A device at its power limit
-    /// takes some tenths of a second to find the clock for another kernel, so each turn is [`STEADY`]
-    /// seconds of runs and then the timed one.
+    /// Times the competitors one after the other, each before the cap and sustained, and verifies the last sums of
+    /// each.
     fn run<const N: usize>(
         &mut self,
         competitors: [(Side, &'static Kernels); N],
     ) -> Result<[Timed; N]> {
-        let mut samples = [const { Vec::new() }; N];
-        let mut spans = [const { Vec::new() }; N];
-        let mut sums: [Option<Sums>; N] = [const { None }; N];
-        let mut repeats = [true; N];
-        let watch = self.gauge.clone().map(Watch::begin);
-        for _ in 0..self.repeat {
-            for (at, (side, version)) in competitors.iter().enumerate() {
-                let mut warm = 0.0;
-                while warm < STEADY {
-                    warm += self.on.sum(*side, version)?.seconds;
-                }
-                let begin = Instant::now();
-                let calculated = self.on.sum(*side, version)?;
-                spans[at].push(begin..Instant::now());
-                samples[at].push(calculated.seconds);
-                let last = total::of([&calculated], self.problem.nw());
-                repeats[at] &= sums[at].as_ref().is_none_or(|before| same_bits(before, &last));
-                sums[at] = Some(last);
-            }
-        }
-        let looks = watch.map_or(Vec::new(), Watch::end);
-        let limit = self.gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
-        let mut timed = Vec::with_capacity(N);
-        for at in 0..N {
-            let sums = sums[at].take().expect("at least one is timed");
-            let sums = self.problem.start().plus(&sums);
-            let verification = judged(self.problem, &sums, self.reference.as_ref(), repeats[at])?;
-            if verification.outcome != Outcome::Passed {
-                let (side, version) = competitors[at];
-                self.failures.push(Failure {
-                    version: version.id().into(),
-                    system: self.problem.name().into(),
-                    by: match side {
-                        Side::Rust => By::Rust,
-                        Side::Cuda => By::Cuda,
-                    },
-                    outcome: verification.outcome,
-                });
-            }
-            let times = Times::of(std::mem::take(&mut samples[at]));
-            // Runs are not in a row here: their energy is not known.
-            let Seen { state, held_back, .. } = seen(&looks, &spans[at], limit);
-            let held_back = held_back.map(|marks| marks.into_iter().filter(|held| *held).count());
-            let batches = self.problem.batches_for(Kernel::Gpu(competitors[at].1));
-            let kernel = batches[0].plan().kernel(competitors[at].1);
-            timed.push(Timed {
-                kernel: entry(kernel, batches[0].nw()).symbol,
-                ms: times.median * 1e3,
-                error: verification.max_rel_error,
-                runs: Competitor { spread: times.spread(), times, state, held_back },
-            });
-        }
+        let timed = competitors.map(|(side, version)| self.timed(side, version));
+        let timed: Vec<Timed> = timed.into_iter().collect::<Result<_>>()?;
         Ok(timed.try_into().unwrap_or_else(|_| unreachable!("one of each")))
     }
+
+    fn timed(&mut self, side: Side, version: &'static Kernels) -> Result<Timed> {
+        let Race { on, problem, .. } = self;
+        let (mut last, mut repeats) = (None::<Sums>, true);
+        let regimes::Timed { samples, seen, before_cap } =
+            regimes::timed(self.gauge.clone(), self.repetition, &mut |_, _| {
+                let begin = Instant::now();
+                let calculated = on.sum(side, version)?;
+                let at = begin..Instant::now();
+                let sums = total::of([&calculated], problem.nw());
+                repeats &= last.as_ref().is_none_or(|before| same_bits(before, &sums));
+                last = Some(sums);
+                Ok((calculated.seconds, at))
+            })?;
+        let sums = problem.start().plus(&last.expect("at least one is timed"));
+        let verification = judged(*problem, &sums, self.reference.as_ref(), repeats)?;
+        if verification.outcome != Outcome::Passed {
+            self.failures.push(Failure {
+                version: version.id().into(),
+                system: self.problem.name().into(),
+                by: match side {
+                    Side::Rust => By::Rust,
+                    Side::Cuda => By::Cuda,
+                },
+                outcome: verification.outcome,
+            });
+        }
+        let times = Times::of(samples);
+        let Seen { state, held_back, .. } = seen;
+        let held_back = held_back.map(|marks| marks.into_iter().filter(|held| *held).count());
+        let batch = self.problem.batches_for(Kernel::Gpu(version)).first();
+        let kernel = batch.plan().kernel(version);
+        Ok(Timed {
+            kernel: entry(kernel, batch.nw()).symbol,
+            ms: times.median * 1e3,
+            error: verification.max_rel_error,
+            runs: Competitor { spread: times.spread(), times, before_cap, state, held_back },
+        })
+    }
+}
+
+/// The times of one side over the other's, before the cap.
+fn before_cap(over: &Competitor, under: &Competitor) -> Option<f64> {
+    let median = |side: &Competitor| Some(side.before_cap.as_ref()?.times.median);
+    Some(median(over)? / median(under)?)
 }
 
 /// The best version's counters; what fails is said and leaves them out.

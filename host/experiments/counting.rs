@@ -3,6 +3,9 @@
 //! Problems too large to count whole are sampled: every band, and evenly spaced G′ and G. What a
 //! version does once for all bands then still weighs as it should.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
 use gpp_cpu::cells;
 use gpp_cpu::problem::Task;
 use gpp_cpu::version::{Cpu, Needs};
@@ -14,21 +17,45 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
-use crate::catalogue::Kernel;
+use crate::catalogue::{Kernel, batches};
 use crate::devices::launch::Launch;
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
+use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::vectors::{self, Order};
 use crate::problem::{
-    Batch, Cells, Frame, Header, Matrices, OddPoles, Origin, Problem, SlabView, Slabs,
+    Batch, Cells, Frame, Grid, Header, Matrices, OddPoles, Origin, Problem, SlabView, Slabs,
 };
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
 const MAX_TERMS: u64 = 12_000_000;
 
-/// Batches that are counted at most where pairs are sorted: all of these are there in each.
+/// Batches that are counted at most, evenly spaced ones.
 const MAX_BATCHES: usize = 4;
+
+/// Operations of a term, by system and version: `data/counts.json`, which `tests/counts.rs` writes and compares.
+pub type Kept = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// The counts of versions for processors on demo, which would take longer than their runs.
+static KEPT: LazyLock<Kept> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../data/counts.json"))
+        .expect("data/counts.json is checked by a test")
+});
+
+/// FP64 operations of a term that are kept: of a built-in system with the usual seed and its own energies.
+pub fn kept(kernel: Kernel, problem: &Frame) -> Option<f64> {
+    let Origin::System(system, DEFAULT_SEED) = problem.origin() else { return None };
+    let Header { nstart, nend, energies, .. } = problem.header();
+    let has_own = energies.is_none() && (*nstart, *nend) == (system.nstart, system.nend);
+    kept_of(kernel, &system.name).filter(|_| has_own)
+}
+
+/// Those of a system of that name.
+pub fn kept_of(kernel: Kernel, system: &str) -> Option<f64> {
+    let is_its_own = matches!(kernel, Kernel::Cpu(_));
+    KEPT.get(system)?.get(kernel.id()).copied().filter(|_| is_its_own)
+}
 
 /// Counts the operations of a version on a problem's first slab, or on an even sample of it.
 ///
@@ -43,20 +70,26 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     let all = (slabs.frame(), first.view());
     // A sample's pairs would have others beside them once they are sorted.
     let sorts = match kernel {
-        Kernel::Cpu(cpu) => cpu.sorts(all.0.poles()),
-        Kernel::Gpu(gpu) => gpu.kernel(all.0.poles()).loops == Loops::Cells,
+        Kernel::Cpu(cpu) => cpu.sorts,
+        Kernel::Gpu(gpu) => matches!(gpu.kernel(all.0.poles()).loops, Loops::Cells(_)),
     };
-    let sample = if sorts { None } else { sampled(all.0, all.1)? };
+    let sample = if sorts { None } else { sampled(all.0, all.1, kernel)? };
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let batches = frame.batches_for(kernel);
-    let every = if sorts { batches.len().div_ceil(MAX_BATCHES) } else { 1 };
-    let some: Vec<&Batch> = batches.iter().skip(every / 2).step_by(every).collect();
+    let some: Vec<Arc<Batch>> = evenly(batches.count()).map(|at| batches.get(at)).collect();
     let counts = match kernel {
         Kernel::Gpu(gpu) => of_gpu(gpu, frame, &some, slab)?,
         Kernel::Cpu(_) if sorts => of_sorted(frame, &some, slab),
         Kernel::Cpu(cpu) => of_cpu(cpu, frame, &some, slab)?,
     };
-    Ok(per_term(counts.scaled(batches.len(), some.len()), terms(frame, slab)))
+    let energies = some.iter().map(|batch| batch.nw()).sum();
+    Ok(per_term(counts.scaled(batches.nw(), energies), terms(frame, slab)))
+}
+
+/// The numbers of the batches that are counted.
+fn evenly(count: usize) -> impl Iterator<Item = usize> {
+    let every = count.div_ceil(MAX_BATCHES);
+    (every / 2..count).step_by(every)
 }
 
 /// So many operations of so many terms.
@@ -75,9 +108,9 @@ fn per_term(counts: Counts, terms: u64) -> PerTerm {
 }
 
 /// Operations of a version for processors on sorted pairs.
-fn of_sorted(frame: &Frame, batches: &[&Batch], slab: SlabView) -> Counts {
+fn of_sorted(frame: &Frame, batches: &[Arc<Batch>], slab: SlabView) -> Counts {
     let (sorted, chunks) = (vectors::Sorted::of(frame, slab), vectors::chunks(frame));
-    let of_batch = |batch: &&Batch| cells::count(&sorted.task((frame, batch), &chunks, slab));
+    let of_batch = |batch: &Arc<Batch>| cells::count(&sorted.task((frame, batch), &chunks, slab));
     batches.iter().map(of_batch).fold(Counts::default(), Counts::plus)
 }
 
@@ -89,7 +122,12 @@ fn terms(frame: &Frame, slab: SlabView) -> u64 {
 }
 
 /// Operations of a version for GPUs on a slab, at some batches of energies.
-fn of_gpu(version: &Gpu, problem: &Frame, batches: &[&Batch], slab: SlabView) -> Result<Counts> {
+fn of_gpu(
+    version: &Gpu,
+    problem: &Frame,
+    batches: &[Arc<Batch>],
+    slab: SlabView,
+) -> Result<Counts> {
     let (bands, order) = (problem.bands(), problem.order());
     let mut counts = Counts::default();
     let Some(first) = batches.first() else { return Ok(counts) };
@@ -170,13 +208,18 @@ fn of_blocks(laid: Laid, cells: &Cells, counted: BlockBody) -> Counts {
 }
 
 /// Operations of a version for processors on a slab, at some batches of energies.
-fn of_cpu(version: &Cpu, problem: &Frame, batches: &[&Batch], slab: SlabView) -> Result<Counts> {
+fn of_cpu(
+    version: &Cpu,
+    problem: &Frame,
+    batches: &[Arc<Batch>],
+    slab: SlabView,
+) -> Result<Counts> {
     let order = problem.order();
     let Needs { relaid, plan: follows } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));
     let relaid = relaid.transpose()?;
     let aqsm_local = aqsm_local(slab, order, Layout::Swapped);
-    let of_batch = |batch: &&Batch| {
+    let of_batch = |batch: &Arc<Batch>| {
         let plan = batch.plan();
         let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
         version.count(&Task {
@@ -189,14 +232,24 @@ fn of_cpu(version: &Cpu, problem: &Frame, batches: &[&Batch], slab: SlabView) ->
     Ok(batches.iter().map(of_batch).fold(Counts::default(), Counts::plus))
 }
 
-/// All bands with evenly spaced G′ and G of a slab; none where it is small enough.
-fn sampled(problem: &Frame, slab: SlabView) -> Result<Option<Problem>> {
-    let h = problem.header();
-    let terms = terms(problem, slab);
-    if terms <= MAX_TERMS {
+/// All bands with evenly spaced G′ and G of a slab, at the energies that are counted; none where all are few.
+fn sampled(problem: &Frame, slab: SlabView, kernel: Kernel) -> Result<Option<Problem>> {
+    let nw = problem.nw();
+    let ranges: Vec<_> = batches(nw, kernel.holds(problem.poles())).collect();
+    let counted = evenly(ranges.len()).flat_map(|at| ranges[at].clone()).collect::<Vec<_>>();
+    let terms = terms(problem, slab) / nw as u64 * counted.len() as u64;
+    let is_all = counted.len() == nw;
+    if terms <= MAX_TERMS && is_all {
         return Ok(None);
     }
-    let excess = (terms as f64 / MAX_TERMS as f64).sqrt();
+    let all = problem.header();
+    let h = if is_all {
+        all.clone()
+    } else {
+        let above = all.above_state();
+        Grid::Listed(counted.iter().map(|&iw| above[iw]).collect()).of(all)
+    };
+    let excess = (terms as f64 / MAX_TERMS as f64).sqrt().max(1.0);
     // Whole blocks of every version, as far as there are: what is past an edge is no part of a term.
     let pick = |n: usize, block: usize| -> Vec<usize> {
         let picked = ((n as f64 / excess) as usize).clamp(1, n);
@@ -229,7 +282,7 @@ fn sampled(problem: &Frame, slab: SlabView) -> Result<Option<Problem>> {
         inv_igp_index: (1..=columns.len() as i32).collect(),
         indinv: (0..largest).map(|row| (row % rows.len()) as i32 + 1).collect(),
         vcoul: vec![1.0; rows.len()],
-        ..h.clone()
+        ..h
     };
     let name = format!("sample of {}", problem.name());
     Problem::new(&name, Origin::Made, header, matrices).map(Some)

@@ -1,5 +1,6 @@
 //! Sums of built-in systems: those that `data/golden.json` holds, and those that a file is written with.
 
+use super::estimate::Estimate;
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::problem::grid::Grid;
@@ -36,13 +37,17 @@ pub fn golden(
 /// Those of [`Source::load`]; [`Error::Data`] where it has too many terms to evaluate its sums.
 pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
-    let whole = reference::of(&problem, progress)?.filter(|found| found.energies.is_none());
-    let reference = whole.ok_or_else(|| Error::Data {
+    if reference::source_of(&problem) == Some(reference::Source::Serial) {
+        let mut estimate = Estimate::on_host(&problem);
+        estimate.evaluation(&(&problem).into());
+        estimate.say("", progress);
+    }
+    let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Data {
         origin: source.name(),
         what: format!(
             "no golden sums for this seed and these energies, and too many terms to evaluate them now; \
              golden sums exist for seed {DEFAULT_SEED} and a system's own energies"
         ),
     })?;
-    Ok((problem, reference.sums))
+    Ok((problem, sums))
 }

@@ -6,9 +6,9 @@ use gpp_kernels::kernel;
 
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
 use crate::devices::Device;
-use crate::devices::gpu::{self, NO_KERNELS};
+use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::systems::SYSTEMS;
 use crate::record::info::{
     Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, Processor, SCHEMA,
@@ -47,6 +47,10 @@ pub fn info(device: &dyn Device) -> Result<Info> {
         program: PROGRAM.into(),
         provenance: Provenance::now(device.info()),
         device: device.info().clone(),
+        no_gpu: match Gpu::count() {
+            Err(Error::NoGpu { why }) => Some(why),
+            _ => None,
+        },
         no_kernels: NO_KERNELS.map(str::to_string),
         processor: device.host().map(processor).transpose()?,
         kernels,

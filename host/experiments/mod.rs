@@ -6,12 +6,14 @@
 pub mod ceilings;
 pub mod comparison;
 pub mod counting;
+pub mod estimate;
 pub mod golden;
 pub mod inventory;
 pub mod measure;
 pub mod parting;
 pub mod profile;
 pub mod race;
+pub mod room;
 pub mod run;
 pub mod scale;
 pub mod scaling;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use gpp_cpu::pool::Threads;
 
+use super::estimate::Estimate;
 use super::measure::{judged, same_bits};
 use super::source::Source;
-use crate::catalogue::{Kernel, Listed};
+use crate::catalogue::{Kernel, Listed, sources};
 use crate::devices::Device;
 use crate::devices::fortran::{Placed, Yardstick};
 use crate::devices::host::Host;
@@ -83,6 +84,10 @@ pub fn race(
         }
         let mut engine = Engine::whole(host, &problem)?;
         let runs = repeat * competitors.len();
+        let mut estimate = Estimate::on(host, &problem);
+        versions.iter().for_each(|version| estimate.runs(version.kernel, 2 * repeat));
+        estimate.yardsticks(competitors.len() - versions.len(), 2 * repeat);
+        estimate.say("--repeat 1 is the least", progress);
         let bar = progress.bar(&format!("comparing {}", problem.name()), runs as u64);
         for _ in 0..*repeat {
             for competitor in &mut competitors {
@@ -163,6 +168,7 @@ impl<'a> Competitor<'a> {
         let sums = problem.start().plus(&self.last.expect("at least one run is timed"));
         let verification = judged(problem, &sums, reference, deterministic)?;
         let times = Times::of(self.samples);
+        let source_hash = (side == Side::Rust).then(|| sources::hash(&self.name)).flatten();
         Ok(Racer {
             system: problem.name().into(),
             poles: problem.poles().into(),
@@ -171,6 +177,7 @@ impl<'a> Competitor<'a> {
             name: self.name,
             flags: self.flags,
             simd: self.simd,
+            source_hash,
             threads: self.threads,
             ns_per_term: times.median * 1e9 / problem.terms() as f64,
             over_fortran: None,

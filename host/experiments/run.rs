@@ -1,9 +1,12 @@
 //! Versions on one problem and device: timed, verified, recorded.
 
+use bytesize::ByteSize;
 use gpp_kernels::kernel::Gpu;
 
-use super::measure::measure;
+use super::estimate::Estimate;
 use super::measure::timed::Telling;
+use super::measure::{counted, measure};
+use super::room::of_sorted;
 use super::setting::Setting;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
@@ -27,17 +30,26 @@ pub struct Options {
     pub overrides: Overrides,
     /// How often each version runs.
     pub repetition: Repetition,
-    /// The same of those that are emulated.
+    /// How often each emulated version runs.
     pub emulated: Repetition,
     /// Whether sums are compared with others.
     pub compares: bool,
+    /// Whether operations are counted that nobody has counted before.
+    pub counts: bool,
 }
 
 impl Options {
     /// These versions in the shapes tuned for the device.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
         let (versions, overrides) = (versions.to_vec(), Overrides::default());
-        Options { versions, overrides, repetition, emulated: repetition, compares: true }
+        Options {
+            versions,
+            overrides,
+            repetition,
+            emulated: repetition,
+            compares: true,
+            counts: true,
+        }
     }
 
     /// Fails where the flags of a shape change nothing.
@@ -62,7 +74,7 @@ impl Options {
         }
     }
 
-    /// The same with one calculation of each version, unless the user asks for more: of what takes long.
+    /// Runs each version once, unless the user asks for more: for what takes long.
     pub fn once(&mut self, repeat: Option<usize>, warmup: Option<usize>) {
         let times = Repetition::exactly(warmup.unwrap_or(0), repeat.unwrap_or(1));
         (self.repetition, self.emulated) = (times, times);
@@ -113,7 +125,7 @@ pub fn run(
     let versions = options.kernels(device, problem)?;
     let is_replaced = |gpu: &'static Gpu| {
         let batches = problem.batches_for(Kernel::Gpu(gpu));
-        batches.iter().any(|batch| batch.plan().running(gpu).id() != gpu.id())
+        batches.kinds().any(|batch| batch.plan().running(gpu).id() != gpu.id())
     };
     let mut of_gpus = versions.iter().filter_map(|kernel| kernel.gpu());
     if *overrides != Overrides::default() && of_gpus.any(is_replaced) {
@@ -133,11 +145,16 @@ pub fn run(
     let times = |kernel: &Kernel| if kernel.back_end() == back_end { repetition } else { emulated };
 
     // What is under way in several slabs ends by itself.
-    let deferred = || (!setting.is_plain()).then(Deferred::new);
-    let mut run = Run::new(device.info(), problem, repetition);
+    let deferred = || (!setting.is_plain()).then(|| Deferred::new("the slabs at hand"));
+    let all: Vec<Repetition> = versions.iter().map(times).collect();
+    let alike = all.first().copied().filter(|first| all.iter().all(|other| other == first));
+    let mut run = Run::new(device.info(), problem, alike.unwrap_or(repetition));
+    if let (None, Some(provenance)) = (alike, &mut run.head.provenance) {
+        (provenance.warmup, provenance.repeat) = (None, None);
+    }
     run.parting = setting.parting();
     let is_judged =
-        options.compares && setting.checkpoint.is_none() && !reference::is_known(problem);
+        options.compares && setting.checkpoint.is_none() && reference::source_of(slabs).is_none();
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
         let _deferred = deferred();
@@ -148,12 +165,31 @@ pub fn run(
         }
         return Ok(run);
     }
+    let mut estimate = Estimate::on(device, problem);
+    for version in &versions {
+        estimate.runs(*version, times(version).runs());
+    }
+    if options.compares {
+        estimate.verification(slabs, judge);
+    }
+    estimate.say(&estimate.faster(&versions), progress);
     each(&run);
     let known = if options.compares { reference::of(slabs, progress)? } else { None };
     let _deferred = deferred();
     let mut engine = setting.engine(&versions)?;
+    let room = engine.kept();
+    let again =
+        of_sorted(slabs, &versions, crew).filter(|needed| engine.streams() && *needed > room);
+    if let Some(needed) = again {
+        progress.say(format_args!(
+            "note: the slabs' sorted pairs take {} of the host's memory, for which {} are free: what finds no \
+             room is sorted again in each calculation",
+            ByteSize(needed).display().iec(),
+            ByteSize(room).display().iec()
+        ));
+    }
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
-    let parts = |version: &Kernel| slabs.count() * problem.batches_for(*version).len();
+    let parts = |version: &Kernel| slabs.count() * problem.batches_for(*version).count();
     let judged = judge.map(|judge| judged(&mut engine, judge, progress)).transpose()?;
     // A bar of slabs and batches tells more than one of a single run.
     let steps = if all == 1 { versions.iter().map(parts).sum() } else { all };
@@ -165,11 +201,11 @@ pub fn run(
         let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
         // Loads of kernels go beside a last run, never between timed ones or their batches.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
-            let batches = problem.batches_for(Kernel::Gpu(next));
-            let kernel = batches[0].plan().kernel(next);
-            (kernel, entry(kernel, batches[0].nw()))
+            let batch = problem.batches_for(Kernel::Gpu(next)).first();
+            let kernel = batch.plan().kernel(next);
+            (kernel, entry(kernel, batch.nw()))
         });
-        let is_one = problem.batches_for(version).len() == 1;
+        let is_one = problem.batches_for(version).count() == 1;
         let prepare = || {
             let Some((kernel, entry)) = next.filter(|_| is_one) else { return };
             for device in crew.devices {
@@ -180,7 +216,12 @@ pub fn run(
         done(0.0);
         bar.set_message(format!("{} on {}", version.id(), device.info().id));
         let reference = reference.as_ref();
-        let result = measure(version, device, &mut engine, reference, times(&version), &telling)?;
+        let mut result =
+            measure(version, device, &mut engine, reference, times(&version), &telling)?;
+        result.identity = Some(setting.identity(version)?);
+        if options.counts {
+            counted(&mut result, version, slabs)?;
+        }
         ran += times(&version).runs();
         run.push(result);
         each(&run);
@@ -194,7 +235,7 @@ pub fn run(
 fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Reference> {
     let problem = engine.problem();
     let chosen = reference::chosen(problem.nw());
-    let batches = chosen.map_or_else(|| problem.batches_for(judge).len(), |chosen| chosen.len());
+    let batches = chosen.map_or_else(|| problem.batches_for(judge).count(), |chosen| chosen.len());
     let parts = (engine.slabs().count() * batches) as u64;
     let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts);
     let done = |part: f64| bar.set(part * parts as f64);
@@ -212,8 +253,8 @@ fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Refe
     Ok(found)
 }
 
-/// The version whose sums those of a problem without a reference are compared with, other than all that run:
-/// one made for the back end that has the terms as the definition writes them.
+/// The version that judges others where a problem has no reference: none of those that run, made for the back
+/// end, with terms as the definition writes them.
 fn judge(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {
     let ids = match back_end {
         BackEnd::Gpu => ["v3", "v8", "v0"],

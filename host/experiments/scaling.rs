@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::problem::{System, synthesis};
 use crate::process::progress::Progress;
 use crate::record::Head;
-use crate::record::provenance::Provenance;
+use crate::record::provenance::{Provenance, Regime};
 use crate::record::scaling::{Line, Point, Scaling};
-use crate::record::times::Repetition;
+use crate::record::times::{Regimes, Repetition};
 use crate::reference::{self, Reference, Source};
 
 /// The middle of the lines: half of si214 in each extent.
@@ -69,11 +69,13 @@ pub fn scale(
     progress: Progress,
     mut each: impl FnMut(&Scaling),
 ) -> Result<Scaling> {
+    let repetition = repetition(device, options);
     let provenance = Provenance {
         seed: Some(options.seed),
         warmup: Some(WARMUP),
         repeat: Some(options.repeat),
-        settle_s: Some(settle(device, Some(WARMUP)).as_secs_f64()),
+        settle_s: Some(repetition.settle.as_secs_f64()),
+        regime: Regime::of(repetition),
         ..Provenance::now(device.info())
     };
     let mut scaling = Scaling {
@@ -94,6 +96,12 @@ pub fn scale(
     bar.finish_and_clear();
     scaling.head.complete = true;
     Ok(scaling)
+}
+
+/// How often a point runs, and for how long: extents are compared, not what the board makes of them.
+fn repetition(device: &dyn Device, options: &Options) -> Repetition {
+    let settle = settle(device, Some(WARMUP));
+    Repetition { warmup: WARMUP, repeat: options.repeat, settle, regimes: Regimes::BeforeCap }
 }
 
 fn point(
@@ -118,8 +126,7 @@ fn point(
     let (kernel, poles) = (options.version.kernel, problem.poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
     let reference = reference(&mut engine, judge(device.back_end()))?;
-    let repetition =
-        Repetition { warmup: WARMUP, repeat: options.repeat, settle: settle(device, Some(WARMUP)) };
+    let repetition = repetition(device, options);
     let measured = measure(version, device, &mut engine, Some(&reference), repetition, &QUIETLY)?;
     let seconds = measured.times.median;
     Ok(Point {
@@ -130,6 +137,8 @@ fn point(
         nw,
         kernel: measured.kernel.clone(),
         kernel_hash: measured.kernel_hash.clone(),
+        source_hash: measured.source_hash.clone(),
+        state: measured.state.clone(),
         terms: problem.terms(),
         time_ms: seconds * 1e3,
         sigma_ms: measured.times.sigma().map(|sigma| sigma * 1e3),

@@ -1,22 +1,26 @@
 //! Who calculates what: the devices and processes that share a problem, and its slabs.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use super::parting::{Crew, Limits};
-use crate::catalogue::Kernel;
-use crate::devices::gpu::{self, KERNELS_BY};
+use gpp_kernels::reduction;
+
+use super::room::{self, Crew, Limits};
+use crate::catalogue::{BackEnd, Kernel, sources};
 use crate::devices::launch::entry;
-use crate::devices::{Device, DeviceInfo};
+use crate::devices::{Device, DeviceInfo, gpu};
 use crate::engine::Engine;
-use crate::engine::checkpoint::{self, Checkpoint, Finished, Identity};
-use crate::error::{Error, Result};
-use crate::problem::{Batch, Frame, Origin, Problem, Slabs};
-use crate::ranks::{Alone, Ranks};
+use crate::engine::checkpoint::{self, Checkpoint, Finished};
+use crate::engine::deal::share_of;
+use crate::engine::identity::Identity;
+use crate::error::{Difference, Error, Result};
+use crate::problem::digest::{self, Contents};
+use crate::problem::{Batch, Frame, Problem, Slabs};
+use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::parting::{Parting, Place};
 use crate::record::provenance;
 
 /// Devices, processes and a problem.
-#[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// Who calculates.
     pub crew: Crew<'a>,
@@ -28,6 +32,8 @@ pub struct Setting<'a> {
     pub limits: Limits,
     /// Where finished slabs are kept.
     pub checkpoint: Option<&'a Path>,
+    /// The problem's digest, once it is known.
+    pub contents: OnceLock<Contents>,
 }
 
 impl<'a> Setting<'a> {
@@ -39,6 +45,7 @@ impl<'a> Setting<'a> {
             whole: Some(problem),
             limits: Limits::default(),
             checkpoint: None,
+            contents: OnceLock::new(),
         }
     }
 
@@ -52,6 +59,12 @@ impl<'a> Setting<'a> {
     /// # Errors
     /// Those of [`Engine::whole`] and [`Engine::new`], and of the checkpoint, which is of this version.
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
+        let mut engine = self.opened(versions)?;
+        engine.keep(room::spare(self.slabs, versions, self.crew, self.limits));
+        Ok(engine)
+    }
+
+    fn opened(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let devices = self.crew.devices;
         let engine = match (self.whole, devices) {
             (Some(problem), [only]) if self.is_plain() => return Engine::whole(*only, problem),
@@ -71,10 +84,10 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// The same that goes on from a checkpoint. Rank 0 reads it for all.
+    /// Has an engine go on from a checkpoint. Rank 0 reads it for all.
     fn resumed(&self, engine: Engine<'a>, path: &Path, version: Kernel) -> Result<Engine<'a>> {
         let ranks = self.crew.ranks;
-        let identity = self.identity(version)?;
+        let identity = Identity { columns: self.columns()?, ..self.identity(version)? };
         let finished =
             if ranks.is_root() { checkpoint::read(path, &identity)? } else { Finished::new() };
         let numbers: Vec<u64> = finished.keys().map(|&at| at as u64).collect();
@@ -88,30 +101,36 @@ impl<'a> Setting<'a> {
         Ok(engine.keeping(numbers.collect(), finished, checkpoint))
     }
 
-    /// All that the sums of a version's slabs depend on.
-    fn identity(&self, version: Kernel) -> Result<Identity> {
-        let (frame, ranks) = (self.slabs.frame(), self.crew.ranks);
-        let contents = if ranks.is_root() { contents(frame)?.into_bytes() } else { Vec::new() };
-        let contents = ranks.broadcast(contents);
-        let info = self.crew.devices[0].info();
-        let compiler = match (&info.compute_capability, provenance::kernels_by()) {
-            (Some(_), Some(by)) => by,
-            (Some(_), None) => KERNELS_BY.map_or("unknown".into(), |_| named_ptx()),
-            // The program's own code.
-            (None, _) => provenance::PROGRAM_BY.unwrap_or("unknown").into(),
+    /// All that the sums of a version depend on.
+    ///
+    /// # Errors
+    /// Those of [`Slabs::part`], where the problem's digest is not known yet.
+    pub fn identity(&self, version: Kernel) -> Result<Identity> {
+        let contents = match self.contents.get() {
+            Some(contents) => contents,
+            None => {
+                let contents = Contents::of(self.slabs)?;
+                self.contents.get_or_init(|| contents)
+            }
         };
-        let commit = provenance::COMMIT.unwrap_or("unknown");
-        Ok(Identity {
-            problem: frame.name().into(),
-            contents: String::from_utf8_lossy(&contents).into_owned(),
-            version: version.id().into(),
-            kernel: kernel(frame, version),
-            compiler: format!("{compiler}; {} at {commit}", provenance::PROGRAM),
-            back_end: back_end(info),
-            ngpown: frame.header().ngpown,
-            nw: frame.nw(),
-            slab: self.slabs.igp(),
-        })
+        Ok(identity(self.crew, self.slabs.frame(), contents, version, self.slabs.igp()))
+    }
+
+    /// A digest of all columns of the problem, each read by the rank whose it is, where that of some does not
+    /// tell it from others.
+    fn columns(&self) -> Result<Option<String>> {
+        let (slabs, ranks) = (self.slabs, self.crew.ranks);
+        if digest::is_told_by_some(slabs.frame()) {
+            return Ok(None);
+        }
+        let mut own = Vec::new();
+        for igp in share_of(slabs.count(), ranks).into_iter().filter_map(|at| slabs.range(at)) {
+            own.extend(digest::of_columns(slabs.part(igp)?.view()));
+        }
+        // Ranks have neighbouring slabs, in their order.
+        let all = ranks.gather(bytemuck::cast_slice(&own)).unwrap_or_default().concat();
+        let all = ranks.broadcast(digest::hex(&[digest::of(&all)]).into_bytes());
+        Ok(Some(String::from_utf8_lossy(&all).into_owned()))
     }
 
     /// How the problem is parted, for rank 0; none where it is not.
@@ -149,96 +168,121 @@ pub fn places(crew: Crew) -> Option<Vec<Place>> {
     Some(crew.ranks.gather(&own)?.iter().flat_map(read).collect())
 }
 
-/// The size of slabs of a checkpoint that is there. Rank 0 reads it for all.
+/// The size of slabs of a checkpoint that is there, of a task whose size of slabs is not known yet. Rank 0
+/// reads it for all.
 ///
 /// # Errors
 /// Those of [`checkpoint::slab_of`].
 ///
 /// # Panics
 /// Never: rank 0 sends eight bytes.
-pub fn slab_of(path: &Path, ranks: &dyn Ranks) -> Result<Option<usize>> {
-    let found = if ranks.is_root() { checkpoint::slab_of(path)? } else { None };
+pub fn slab_of(path: &Path, ranks: &dyn Ranks, task: &Identity) -> Result<Option<usize>> {
+    let found = if ranks.is_root() { checkpoint::slab_of(path, task)? } else { None };
     let bytes = ranks.broadcast((found.unwrap_or(0) as u64).to_ne_bytes().to_vec());
     let igp = u64::from_ne_bytes(bytes.try_into().expect("eight bytes")) as usize;
     Ok((igp > 0).then_some(igp))
 }
 
-/// Fails on all ranks where their devices are not of one kind: they would run other versions, or the same to
-/// other bits.
+/// Fails on all ranks where their devices are of several kinds: those would run other versions, or find other bits.
 ///
 /// # Errors
-/// [`Error::Data`] that names the first rank with another kind than rank 0.
+/// [`Error::Data`] that names a device of another kind than the first one of rank 0.
 pub fn require_one_kind(crew: Crew) -> Result<()> {
-    let own = back_end(crew.devices[0].info());
-    let all = crew.ranks.gather(own.as_bytes()).unwrap_or_default();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let other = all.iter().zip(0..).find(|(kind, _)| kind[..] != *own.as_bytes());
-    let said = other.map_or(String::new(), |(kind, rank)| {
-        format!("need devices of one kind: rank 0 has a {own}, rank {rank} a {}", text(kind))
-    });
-    match text(&crew.ranks.broadcast(said.into_bytes())) {
-        none if none.is_empty() => Ok(()),
-        what => Err(Error::Data { origin: "the ranks".into(), what }),
+    let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
+    if let Some(other) = own.iter().find(|other| **other != own[0]) {
+        let what = format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
+        return Err(Error::Data { origin: "the devices".into(), what });
+    }
+    require_same(crew.ranks, &own[0], |own, other| {
+        let (needed, found) = (own.clone(), other.clone());
+        (own != other).then(|| Difference {
+            field: "back end".into(),
+            needed,
+            found,
+            flag: "--device",
+        })
+    })
+}
+
+/// Fails on all ranks where these are not the tasks of all.
+///
+/// # Errors
+/// [`Error::Data`] that names the rank and what is different.
+pub fn require_same_tasks(ranks: &dyn Ranks, own: &Vec<Identity>) -> Result<()> {
+    require_same(ranks, own, |own, other| {
+        let count = |tasks: &[Identity]| tasks.len().to_string();
+        let (needed, found) = (count(own), count(other));
+        let counts = Difference { field: "versions".into(), needed, found, flag: "--version" };
+        let mut pairs = own.iter().zip(other);
+        pairs
+            .find_map(|(own, other)| own.difference(other))
+            .or_else(|| (own.len() != other.len()).then_some(counts))
+    })
+}
+
+/// All that the sums of a version depend on, in slabs of so many `igp`.
+///
+/// # Panics
+/// Where there is no device.
+pub fn identity(
+    crew: Crew,
+    frame: &Frame,
+    contents: &Contents,
+    version: Kernel,
+    igp: usize,
+) -> Identity {
+    let device = crew.devices[0];
+    let kernels = kernels(frame, version);
+    let on_gpu = device.back_end() == BackEnd::Gpu;
+    Identity {
+        problem: frame.name().into(),
+        contents: contents.data.clone(),
+        columns: None,
+        ngpown: frame.header().ngpown,
+        nw: frame.nw(),
+        energies: contents.energies.clone(),
+        version: version.id().into(),
+        kernel: if kernels.is_empty() { version.id().into() } else { named(&kernels) },
+        code: if on_gpu { code(&kernels) } else { sources::hash(version.id()).unwrap_or_default() },
+        program: provenance::program().into(),
+        back_end: back_end(device.info()),
+        vectors: match (version, device.host()) {
+            (Kernel::Cpu(cpu), Some(host)) => Some(cpu.level(host.level()).to_string()),
+            _ => None,
+        },
+        slab: igp,
     }
 }
 
-/// A digest of a problem's data: all bytes of a file; of what is made, its seed and its bands.
-fn contents(frame: &Frame) -> Result<String> {
-    let mut digest = crc32fast::Hasher::new();
-    let of = match frame.origin() {
-        Origin::File(path) => {
-            let unreadable = |e: std::io::Error| Error::Data {
-                origin: path.display().to_string(),
-                what: format!("cannot be read for its digest: {e}"),
-            };
-            let mut file = std::fs::File::open(path).map_err(unreadable)?;
-            let mut part = vec![0; 1 << 20];
-            loop {
-                match std::io::Read::read(&mut file, &mut part).map_err(unreadable)? {
-                    0 => break,
-                    read => digest.update(&part[..read]),
-                }
-            }
-            "file".into()
-        }
-        Origin::System(_, seed) => format!("seed {seed}"),
-        Origin::Made => "made".into(),
+/// The entries that a version for GPUs runs on a problem, with their kernels' caps on registers; none for
+/// one for processors.
+fn kernels(frame: &Frame, version: Kernel) -> Vec<(&'static str, Option<u32>)> {
+    let Kernel::Gpu(gpu) = version else { return Vec::new() };
+    let of_batch = |batch: Arc<Batch>| {
+        let kernel = batch.plan().kernel(gpu);
+        (entry(kernel, batch.nw()).symbol, kernel.max_registers)
     };
-    digest.update(bytemuck::cast_slice(frame.aqsn()));
-    digest.update(bytemuck::cast_slice(frame.wx()));
-    digest.update(bytemuck::cast_slice(frame.occ()));
-    Ok(format!("{of}, CRC-32 {:08x}", digest.finalize()))
+    let mut kernels: Vec<_> = frame.batches_for(version).kinds().map(of_batch).collect();
+    kernels.dedup();
+    kernels
 }
 
-/// What a version runs on a problem.
-fn kernel(frame: &Frame, version: Kernel) -> String {
-    match version {
-        Kernel::Gpu(gpu) => {
-            let of_batch = |batch: &Batch| {
-                let kernel = batch.plan().kernel(gpu);
-                let symbol = entry(kernel, batch.nw()).symbol;
-                match kernel.max_registers {
-                    Some(most) => format!("{symbol}, {most} registers"),
-                    None => symbol.into(),
-                }
-            };
-            // All batches have as many energies but for the last one.
-            let mut kernels: Vec<String> =
-                frame.batches_for(version).iter().map(of_batch).collect();
-            kernels.dedup();
-            kernels.join("; ")
-        }
-        Kernel::Cpu(cpu) => cpu.id().into(),
-    }
+fn named(kernels: &[(&str, Option<u32>)]) -> String {
+    let name = |(symbol, most): &(&str, Option<u32>)| match most {
+        Some(most) => format!("{symbol}, {most} registers"),
+        None => symbol.to_string(),
+    };
+    kernels.iter().map(name).collect::<Vec<_>>().join("; ")
 }
 
-/// The PTX that `GPP_PTX` names.
-fn named_ptx() -> String {
-    let ptx = gpu::kernels().map(|ptx| crc32fast::hash(ptx.text().as_bytes()));
-    ptx.map_or("unknown".into(), |digest| format!("PTX with CRC-32 {digest:08x}"))
+/// A digest of the code of kernels, and of the second stage.
+fn code(kernels: &[(&str, Option<u32>)]) -> String {
+    let symbols = kernels.iter().map(|(symbol, _)| *symbol).chain([reduction::SYMBOL]);
+    let hash = |symbol| gpu::hash(symbol).unwrap_or("unknown".into());
+    symbols.map(hash).collect::<Vec<_>>().join(" ")
 }
 
-/// What runs the kernels: all levels of a processor give the same bits.
+/// What runs the kernels.
 fn back_end(info: &DeviceInfo) -> String {
     match &info.compute_capability {
         Some(capability) => format!("GPU of compute capability {capability}"),

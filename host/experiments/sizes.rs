@@ -32,9 +32,9 @@ impl Waves {
     /// Those of loading its kernel.
     pub fn on(device: &dyn Device, frame: &Frame, versions: &[Kernel]) -> Result<Option<Waves>> {
         let of_groups = versions.iter().rev().find_map(|version| {
-            let batches = frame.batches_for(*version);
-            let kernel = batches[0].plan().kernel(version.gpu()?);
-            kernel.igp_of_group().map(|_| (kernel, batches[0].nw()))
+            let batch = frame.batches_for(*version).first();
+            let kernel = batch.plan().kernel(version.gpu()?);
+            kernel.igp_of_group().map(|_| (kernel, batch.nw()))
         });
         let Some((kernel, nw)) = of_groups.filter(|_| device.back_end() == BackEnd::Gpu) else {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Waves {
         Ok((places > 0).then_some(Waves { blocks, places }))
     }
 
-    /// So many groups take as long as this many that leave no place empty.
+    /// The number of groups that would fill every place in the time that these take.
     fn filled(self, groups: usize) -> f64 {
         let waves = (groups as u64 * self.blocks).div_ceil(self.places);
         (waves * self.places) as f64 / self.blocks as f64

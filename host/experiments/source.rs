@@ -30,7 +30,7 @@ impl Source {
         Ok(Source::System(systems::find(name)?, seed))
     }
 
-    /// The same at other energies, where some are asked for.
+    /// This source at other energies, where some are asked for.
     #[must_use]
     pub fn at(self, grid: Option<Grid>) -> Source {
         match grid {
@@ -105,7 +105,7 @@ impl Source {
         self.open(progress)?.load()
     }
 
-    /// The same, where a yardstick in another language has to sum it as well.
+    /// Loads it for a yardstick in another language, which takes few energies.
     ///
     /// # Errors
     /// Those of [`Source::load`] and of [`Source::require_few`], also for a file of more energies.

@@ -2,6 +2,7 @@
 
 use gpp_kernels::tiling::Shape;
 
+use super::estimate::Estimate;
 use super::measure::measure;
 use super::measure::timed::QUIETLY;
 use crate::catalogue::tuned::{shape, shapes, with};
@@ -15,7 +16,7 @@ use crate::process::progress::Progress;
 use crate::record::Head;
 use crate::record::provenance::Provenance;
 use crate::record::run::TileShape;
-use crate::record::times::Repetition;
+use crate::record::times::{Regimes, Repetition};
 use crate::record::tuning::{Trial, Tuning};
 use crate::reference;
 
@@ -39,6 +40,8 @@ pub fn tune(
     mut each: impl FnMut(&Tuning),
 ) -> Result<Tuning> {
     let tuned = best(BackEnd::Gpu).kernel.require_gpu()?;
+    // Shapes are compared by their kernels, not by what the board makes of them.
+    let repetition = Repetition { regimes: Regimes::BeforeCap, ..repetition };
     let provenance = Provenance::now(device.info()).of(problem.origin(), repetition);
     let reference = reference::of(problem, progress)?;
     let mut engine = Engine::whole(device, problem)?;
@@ -60,13 +63,16 @@ pub fn tune(
         results: Vec::new(),
         best: None,
     };
+    let mut estimate = Estimate::on(device, problem);
+    estimate.runs(Kernel::Gpu(tuned), count * repetition.runs());
+    estimate.say("", progress);
     let bar = progress.bar("tuning", count as u64);
     let trials = caps.into_iter().flat_map(|cap| kernels.iter().map(move |kernel| (cap, kernel)));
     for (at, (cap, kernel)) in trials.enumerate() {
         let version = with(tuned, kernel, cap);
-        let batches = problem.batches_for(Kernel::Gpu(version));
-        let launch = batches[0].plan().kernel(version);
-        let known = device.kernel(launch, entry(launch, batches[0].nw()))?;
+        let batch = problem.batches_for(Kernel::Gpu(version)).first();
+        let launch = batch.plan().kernel(version);
+        let known = device.kernel(launch, entry(launch, batch.nw()))?;
         bar.inc(1);
         tuning.tried = Some(at + 1);
         // Some kernels need more registers than a large block leaves.

@@ -23,7 +23,14 @@ const MAP: &str = "figures.json";
 const SYSTEMS: [&str; 3] = ["si214", "si214-complex", "si510"];
 
 /// Records besides the systems'.
-const OTHERS: [&str; 5] = ["compare", "compare-si510", "scaling", "tuning", "energies"];
+const OTHERS: [&str; 6] =
+    ["compare", "compare-si510", "scaling", "tuning", "energies", "si214-journeys"];
+
+/// Whether a folder is one of archived runs, or in one.
+pub fn is_within(folder: &Path) -> bool {
+    let folder = folder.canonicalize().unwrap_or_default();
+    folder.ancestors().any(|above| above.ends_with(RUNS) && above.join(MAP).exists())
+}
 
 /// The folder in use, and records that another one holds.
 #[derive(Deserialize)]
@@ -160,7 +167,7 @@ impl System {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| wrong(path, format!("cannot read: {e}")))
+    crate::process::input::text(path).map_err(|e| wrong(path, format!("cannot read: {e}")))
 }
 
 fn wrong(path: &Path, what: impl ToString) -> Error {

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::archive::Archive;
+use super::words;
 use crate::analysis::by_energies::ByEnergies;
+use crate::analysis::levels::Level;
 use crate::error::{Error, FigureError};
 use crate::experiments::profile::folder::Records;
 use crate::record;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
-use crate::render::chart;
+use crate::render::chart::Roofline;
 
 type Found<T> = std::result::Result<T, FigureError>;
 
@@ -57,6 +59,19 @@ pub fn quantity(
     }
 }
 
+/// The numbers of energies at which the limit of power lowers a version's clock, in words.
+///
+/// # Errors
+/// As [`runs`]; a run whose clock is not known.
+pub fn capped(archive: &Archive, version: &str) -> Found<String> {
+    let runs = runs(archive)?;
+    let of = runs.iter().filter_map(|(nw, run)| Some((nw, run.passed_result(version)?)));
+    let lost: Found<Vec<(String, bool)>> =
+        of.map(|(nw, result)| Ok((nw.to_string(), words::lost(result)? >= words::MEETS))).collect();
+    let (numbers, marks): (Vec<String>, Vec<bool>) = lost?.into_iter().unzip();
+    Ok(words::listed(&numbers, &marks))
+}
+
 /// Profiles, and the ceilings beside them, by their number of energies.
 ///
 /// # Errors
@@ -88,7 +103,9 @@ pub fn pictures(archive: &Archive) -> Found<Vec<(String, String)>> {
     let ceilings = &profiled.get(&CEILINGS_AT).ok_or_else(none)?.ceilings;
     let draw = |version: &ByEnergies| {
         let shown: Vec<&Profile> = version.profiles.iter().collect();
-        Ok((version.name(), chart::svg(&version.title(), &shown, ceilings)?))
+        let (title, levels) = (version.title(), &[Level::Hbm]);
+        let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
+        Ok((version.name(), chart.svg()?))
     };
     versions(&profiled).iter().map(draw).collect()
 }

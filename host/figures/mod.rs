@@ -7,8 +7,11 @@
 pub mod archive;
 pub mod energies;
 pub mod quantities;
+pub mod scales;
 pub mod tables;
 pub mod terminal;
+pub mod typed;
+pub mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -17,16 +20,26 @@ use archive::{Archive, RUNS, is_record};
 
 use crate::analysis::roofline::FIGURES;
 use crate::error::{Error, FigureError, Result};
-use crate::render::chart;
+use crate::render::chart::Roofline;
+use crate::render::nest;
 
 /// The texts that quote the archive.
-pub const FILES: [&str; 5] = [
+pub const FILES: [&str; 11] = [
     "README.md",
-    "data/runs/README.md",
+    OF_FOLDERS,
     "docs/decisions.md",
+    "docs/distributed.md",
+    "docs/journeys.md",
+    "docs/kernel.md",
+    "docs/limits.md",
     "docs/many-energies.md",
     "docs/past-the-paper.md",
+    "docs/processor.md",
+    "docs/usage.md",
 ];
+
+/// That of them which says what each folder holds, as it was.
+const OF_FOLDERS: &str = "data/runs/README.md";
 
 /// A place whose text is not what the archive says.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +131,9 @@ fn links(archive: &Archive, text: &str, differences: &mut Vec<Difference>) -> St
         let (path, after) = part.split_at(end.unwrap_or(part.len()));
         let moved = path.split_once('/').and_then(|(folder, inside)| {
             let record = inside.split(['/', '.']).next().unwrap_or_default();
-            (is_record(record) && folder != archive.folder(record))
+            let kind = |folder: &str| folder.split('-').next().map(str::to_string);
+            let is_of_kind = kind(folder) == kind(archive.folder(record));
+            (is_record(record) && is_of_kind && folder != archive.folder(record))
                 .then(|| format!("{}/{inside}", archive.folder(record)))
         });
         let target = moved.as_deref().unwrap_or(path);
@@ -156,7 +171,10 @@ pub fn fill_all(root: &Path, files: &[String]) -> Result<Vec<Filled>> {
     for file in named {
         let held = std::fs::read_to_string(root.join(&file))
             .map_err(|e| Error::Data { origin: file.clone(), what: format!("cannot read: {e}") })?;
-        let (text, differences) = fill(&archive, &held);
+        let (text, mut differences) = fill(&archive, &held);
+        if file != OF_FOLDERS {
+            differences.extend(typed::typed(&text));
+        }
         filled.push(Filled { file, text, differences });
     }
     if files.is_empty() {
@@ -180,13 +198,17 @@ pub fn fill_all(root: &Path, files: &[String]) -> Result<Vec<Filled>> {
 /// The pictures of the texts, each with its file.
 fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, FigureError> {
     let system = archive.system("si214")?;
-    let mut pictures = vec![("terminal".to_string(), terminal::svg(&system.run))];
+    let mut pictures = vec![
+        ("terminal".to_string(), terminal::svg(&system.run)),
+        ("kernel".to_string(), nest::picture(&system.run.system, true).into_string()),
+    ];
     for figure in FIGURES.iter().filter(|figure| figure.paper.is_none()) {
         let shown = figure.of(&system.profiles);
         if shown.is_empty() {
             continue;
         }
-        let svg = chart::svg(&figure.title(&shown), &shown, &system.ceilings)?;
+        let (title, levels, ceilings) = (figure.title(&shown), figure.levels(), &system.ceilings);
+        let svg = Roofline { title: &title, profiles: &shown, ceilings, levels }.svg()?;
         pictures.push((figure.name.to_string(), svg));
     }
     pictures.extend(energies::pictures(archive)?);

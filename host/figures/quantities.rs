@@ -1,11 +1,11 @@
 //! Figures by name.
 //!
-//! `time v13`, `less cycles v3 v4`, `best pipe @si510`: a quantity and what it is of; `@` names the
-//! system where it is not si214, `.2` the decimals where they are not the usual ones.
+//! A name is a quantity and its versions: `time v13`, `less cycles v3 v4`, `best pipe @si510`. `@` names
+//! another system than si214, `.2` another number of decimals than usual.
 
 use super::archive::{Archive, System};
-use super::energies;
-use crate::analysis::outcomes::held_back;
+use super::{energies, scales};
+use crate::analysis::outcomes::clock_lost;
 use crate::analysis::parity::Ratios;
 use crate::analysis::scaling::least;
 use crate::catalogue::published;
@@ -13,7 +13,7 @@ use crate::error::FigureError;
 use crate::record::clock::Sustained;
 use crate::record::comparison::{Best, Comparison, Parity};
 use crate::record::run::Measurement;
-use crate::record::scaling::Scaling;
+use crate::record::scaling::{Line, Scaling};
 
 type Found<T> = std::result::Result<T, FigureError>;
 
@@ -34,8 +34,18 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
             words.push(word);
         }
     }
-    if words == ["scaling", "version"] {
-        return Ok(scaling_of(archive, system)?.version);
+    match words[..] {
+        ["scaling", "version"] => return Ok(scaling_of(archive, system)?.version),
+        ["best", "version"] => return Ok(best_row(archive, system)?.version),
+        ["energies", "capped"] => return energies::capped(archive, "sigma:blocks"),
+        ["best", "fastest-cuda"] => return Ok(fastest_cuda(archive, system)?.version),
+        _ => {}
+    }
+    if let Some(found) = super::words::words(archive, system, &words) {
+        return found;
+    }
+    if let Some(found) = scales::quantity(archive, &words) {
+        return found.map(|(what, value)| text(what, value, decimals));
     }
     let of = |what: &str, version: &str| of_version(archive, system, what, version);
     let (what, value) = match words[..] {
@@ -50,7 +60,15 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
         ["stall", reason, version] => {
             ("intensity", stall(archive.system(system)?, reason, version)?)
         }
+        // Which number of energies is compared with which has to be said.
+        ["scaling", "nw"] => {
+            return Err(FigureError::missing(
+                "the scaling",
+                "line nw without two numbers of energies",
+            ));
+        }
         ["scaling", line] => ("%", scaling(archive, system, line)?),
+        ["scaling", "nw", few, more] => ("%", energies_over(archive, system, few, more)?),
         ["energies", what, nw] => energies::quantity(archive, what, "sigma:blocks", nw)?,
         ["energies", what, version, nw] => energies::quantity(archive, what, version, nw)?,
         [what, version] => (what, of(what, version)?),
@@ -63,10 +81,10 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
 pub fn text(what: &str, value: f64, decimals: Option<usize>) -> String {
     let usual = match what {
         "error" | "v3-error" => return format!("{value:.1e}"),
-        "time" | "cuda-time" if value < 1e3 => 1,
+        "time" | "before-cap" | "time-before-cap" | "cuda-time" if value < 1e3 => 1,
         "flop" | "tflops" | "intensity" => 1,
         "hbm" if value < 1e3 => 1,
-        "over-cuda" | "ratio" | "parity" => 2,
+        "over-cuda" | "over-cuda-before-cap" | "over-fastest-cuda" | "ratio" | "parity" => 2,
         "cycles" if value < 1e2 => 1,
         "mean" => 3,
         _ => 0,
@@ -102,6 +120,11 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
             Ok(1e3 * cycles / time(archived, version)?)
         }
         "mhz" => Ok(sustained(archive, system, version)?.sm_mhz),
+        "lost" => Ok(100.0 * super::words::lost(archived.result(version)?)?),
+        "before-cap" => match &archived.result(version)?.before_cap {
+            Some(before) => Ok(1e3 * before.times.median),
+            None => Err(FigureError::missing(version, "time before the cap")),
+        },
         "watts" => Ok(sustained(archive, system, version)?.power_w),
         "joules" => Ok(sustained(archive, system, version)?.energy_j),
         "parity" => Ok(parity_of(archive, system, version)?.ratio),
@@ -154,9 +177,9 @@ pub fn seen(result: &Measurement) -> Option<Sustained> {
         version: result.version.clone(),
         time_ms: result.times.median * 1e3,
         sm_mhz: state.sm_mhz?.median,
-        power_w: state.power_w?.median,
+        power_w: state.watts()?,
         energy_j: result.energy_j?,
-        throttle: held_back(result)?,
+        throttle: clock_lost(state)?,
     })
 }
 
@@ -184,12 +207,12 @@ fn parity_of(archive: &Archive, system: &str, version: &str) -> Found<Parity> {
 
 /// A figure of the best version beside the yardstick's v8.
 fn best(archive: &Archive, system: &str, what: &str) -> Found<f64> {
-    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.best);
-    let found: Option<Best> = rows.find(|row| row.system == system);
-    let of = format!("comparison of the best version on {system}");
-    let row = found.ok_or_else(|| FigureError::missing("the archive", of))?;
+    let row = best_row(archive, system)?;
     let value = match what {
         "over-cuda" => Some(row.cuda_v8_over_best),
+        "over-cuda-before-cap" => row.over_best_before_cap,
+        "over-fastest-cuda" => Some(fastest_cuda(archive, system)?.cuda_ms / row.best_ms),
+        "time-before-cap" => row.best.and_then(|runs| Some(runs.before_cap?.times.median * 1e3)),
         "time" => Some(row.best_ms),
         "cuda-time" => Some(row.cuda_v8_ms),
         "error" => row.best_error,
@@ -199,6 +222,22 @@ fn best(archive: &Archive, system: &str, what: &str) -> Found<f64> {
         _ => return Err(no_quantity(what, " of the best version")),
     };
     value.ok_or_else(|| FigureError::missing("the best version", what))
+}
+
+/// The yardstick's fastest version on a system.
+fn fastest_cuda(archive: &Archive, system: &str) -> Found<Parity> {
+    let rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.parity);
+    let fastest =
+        rows.filter(|row| row.system == system).min_by(|a, b| a.cuda_ms.total_cmp(&b.cuda_ms));
+    fastest.ok_or_else(|| FigureError::missing("the archive", format!("comparison on {system}")))
+}
+
+/// The best version beside the yardstick's v8 on a system.
+fn best_row(archive: &Archive, system: &str) -> Found<Best> {
+    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.best);
+    let of = format!("comparison of the best version on {system}");
+    let found = rows.find(|row| row.system == system);
+    found.ok_or_else(|| FigureError::missing("the archive", of))
 }
 
 /// Our times over the yardstick's on a system: geometric mean, least, most.
@@ -218,6 +257,17 @@ fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
 fn scaling_of(archive: &Archive, system: &str) -> Found<Scaling> {
     let poles = if system == "si214-complex" { "complex" } else { "real" };
     archive.record("scaling", &format!("scaling-{poles}.json"))
+}
+
+/// Terms a second at a number of energies over those at another, in percent.
+fn energies_over(archive: &Archive, system: &str, few: &str, more: &str) -> Found<f64> {
+    let found = scaling_of(archive, system)?;
+    let rate = |nw: &str| {
+        let mut points = found.points.iter().filter(|point| point.line == Line::Nw);
+        let at = points.find(|point| point.nw.to_string() == nw).map(|point| point.terms_per_s);
+        at.ok_or_else(|| FigureError::missing("the scaling", format!("{nw} energies")))
+    };
+    Ok(100.0 * rate(few)? / rate(more)?)
 }
 
 /// Least efficiency along a line of the scaling, in percent.

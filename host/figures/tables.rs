@@ -3,21 +3,23 @@
 use super::archive::{Archive, System};
 use super::energies;
 use super::quantities::{self, of_version, text};
+use crate::analysis::found;
 use crate::analysis::levels::Level;
 use crate::analysis::roofline::{Timing, points};
-use crate::analysis::table1;
-use crate::catalogue::{self, order};
-use crate::error::FigureError;
+use crate::analysis::table1::{self, Row};
+use crate::catalogue::{self, BackEnd, order};
+use crate::error::{Error, FigureError};
 use crate::experiments::profile::folder::Records;
 use crate::record::run::{Measurement, Run};
 use crate::reference::Source;
 use crate::reference::verify::{RelativeTo, Verification};
+use crate::render::nest;
 use crate::render::table::or_dash;
 
 type Found<T> = std::result::Result<T, FigureError>;
 
-/// A table: `versions`, `profiles @SYSTEM V,V-,…` (`v8-` is v8 and all after it), `clock`, `energies` or
-/// `energies-roofline`.
+/// A table: `versions`, `profiles @SYSTEM V,V-,…` (`v8-` is v8 and all after it), `journeys NAME,…`, `clock`,
+/// `kernel PICTURE`, `nest V,V-,…`, `found`, `energies` or `energies-roofline`.
 ///
 /// # Errors
 /// What it lacks.
@@ -28,53 +30,78 @@ pub fn table(archive: &Archive, name: &str) -> Found<String> {
         ["profiles", system, chosen] if system.starts_with('@') => {
             profiles(archive, &system[1..], chosen)
         }
+        ["journeys", chosen] => journeys(archive, chosen),
         ["clock"] => clock(archive),
+        ["kernel", picture] => Ok(nest::markdown(picture)),
+        ["nest", chosen] => Ok(nest::marks(&versions_of(chosen)?)),
+        ["found"] => found(archive),
         ["energies"] => by_number(archive),
         ["energies-roofline"] => on_the_roofline(archive),
         _ => Err(FigureError::Unknown("table")),
     }
 }
 
-/// Rows under headings, the first columns to the left.
+/// What the run comes down to, a paragraph each.
+fn found(archive: &Archive) -> Found<String> {
+    let run = &archive.system("si214")?.run;
+    let sections = table1::sections(run, None);
+    let section = sections.first().ok_or_else(|| FigureError::missing("the run", "versions"))?;
+    let comparison = archive.record("compare", "compare.json")?;
+    let said = found::found(run, section, Some(&comparison));
+    Ok(said.iter().map(|text| format!("- {text}\n")).collect())
+}
+
+/// Rows under headings, numbers to the right.
 fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
-    let rule = vec!["---".to_string(); headings.len()];
-    let rows: String = rows.into_iter().map(|row| line(&row)).collect();
-    line(&headings) + &line(&rule) + &rows
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let is_number = |cell: &String| cell == "–" || cell.starts_with(|c: char| c.is_ascii_digit());
+    let rule = |at: usize| if rows.iter().all(|row| is_number(&row[at])) { "---:" } else { "---" };
+    let rules: Vec<String> = (0..headings.len()).map(|at| rule(at).to_string()).collect();
+    [headings, rules].iter().chain(&rows).map(|row| line(row)).collect()
 }
 
-/// Every version of the paper and past it beside the paper's figures, with links to the sources.
+/// Every version of the paper and past it beside the paper's figures, with links to the sources; times before the
+/// limit of power lowers the clock stand first, where the record has them.
 fn versions(system: &System) -> String {
-    let mut rows = Vec::new();
     let mut rated = table1::rows(&system.run);
     rated.retain(|row| row.journey == "paper");
     let baseline = rated.first().map_or("", |row| &row.baseline);
     let over = format!("over {baseline}");
-    for row in &rated {
+    let of_first = rated.iter().find(|row| row.version == baseline);
+    let of_first = of_first.and_then(|row| row.before_cap_s);
+    let in_both = rated.iter().any(|row| row.before_cap_s.is_some());
+    let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
+    let ms = |seconds: f64| text("time", seconds * 1e3, None);
+    let cells = |row: &Row| {
         let id = &row.version;
         let change = catalogue::find(id).map(|listed| listed.version.change);
-        let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
-        rows.push(vec![
-            format!("[{id}](kernels/src/versions/{id}.rs)"),
-            change.unwrap_or("").to_string(),
-            text("time", row.time_s * 1e3, None),
+        let mut cells =
+            vec![format!("[{id}](kernels/src/versions/{id}.rs)"), change.unwrap_or("").to_string()];
+        if in_both {
+            let over = of_first.zip(row.before_cap_s).map(|(first, own)| first / own);
+            cells.extend([or_dash(row.before_cap_s.map(ms)), ratio(over)]);
+        }
+        cells.extend([
+            ms(row.time_s),
             ratio(row.over_baseline),
-            or_dash(system.cycles.get(id).map(|cycles| text("cycles", cycles / 1e6, None))),
+            or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
+            or_dash(row.energy_j.map(|joules| text("joules", joules, None))),
             or_dash(row.paper_time_s.map(|time| format!("{time:.3}"))),
             ratio(row.paper_over_baseline),
         ]);
+        cells
+    };
+    let mut headings = vec!["version", "what it changes"];
+    if in_both {
+        headings.extend(["before the cap [ms]", &over, "sustained [ms]"]);
+    } else {
+        headings.push("H200, si214 [ms]");
     }
-    let headings = [
-        "version",
-        "what it changes",
-        "H200, si214 [ms]",
-        &over,
-        "cycles [10⁶]",
-        "V100, paper [s]",
-        &over,
-    ];
-    markdown(&headings, rows)
+    let there = format!("V100 {over}");
+    headings.extend([&*over, "SM clock [MHz]", "energy [J]", "V100, paper [s]", &there]);
+    markdown(&headings, rated.iter().map(cells))
 }
 
 /// What the profiles say of the chosen versions.
@@ -129,6 +156,33 @@ fn versions_of(chosen: &str) -> Found<Vec<&'static str>> {
     Ok(found)
 }
 
+/// What the runs and the profiles of journeys say of their versions, on si214.
+fn journeys(archive: &Archive, chosen: &str) -> Found<String> {
+    let wrong = |error: Error| FigureError::Record(error.to_string());
+    let records = Records::load(&archive.path("si214-journeys")).map_err(wrong)?;
+    let run = records.run().map_err(wrong)?;
+    let listed = catalogue::names::versions(chosen, BackEnd::Gpu).map_err(wrong)?;
+    let mut rows = Vec::new();
+    for id in listed.iter().map(|listed| listed.id()) {
+        let none = || FigureError::missing("si214-journeys", id);
+        let result = run.passed_result(id).ok_or_else(none)?;
+        let profile = records.profiles.iter().find(|p| p.version == id).ok_or_else(none)?;
+        let number = |of: Option<u32>| or_dash(of.map(|of| of.to_string()));
+        rows.push(vec![
+            id.to_string(),
+            format!("{:.0}", result.times.median * 1e3),
+            format!("{:.2}", profile.flops() / 1e12),
+            format!("{:.2}", profile.flops() / result.times.median / 1e12),
+            text("intensity", profile.flops() / profile.bytes.hbm, None),
+            number(result.registers),
+            number(result.warps_per_sm),
+        ]);
+    }
+    let headings =
+        ["version", "time [ms]", "TFLOP", "TFLOP/s", "FLOP/byte", "registers", "warps on an SM"];
+    Ok(markdown(&headings, rows))
+}
+
 /// Clock, power and energy of sustained runs.
 fn clock(archive: &Archive) -> Found<String> {
     let run = &archive.system("si214")?.run;
@@ -140,7 +194,7 @@ fn clock(archive: &Archive) -> Found<String> {
         vec![row.version, time, mhz, watts, joules, row.throttle]
     });
     let headings =
-        ["version", "time [ms]", "SM clock [MHz]", "power [W]", "energy [J]", "held back by"];
+        ["version", "time [ms]", "SM clock [MHz]", "power [W]", "energy [J]", "clock lost"];
     Ok(markdown(&headings, rows))
 }
 

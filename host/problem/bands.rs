@@ -1,5 +1,7 @@
 //! What all igp of a problem have in common.
 
+use std::sync::Arc;
+
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
@@ -13,7 +15,7 @@ type Result<T> = std::result::Result<T, DataError>;
 /// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    header: Header,
+    header: Arc<Header>,
     aqsn: Vec<Complex64>,
     wx: Vec<f64>,
     occ: Vec<f64>,
@@ -27,7 +29,8 @@ impl Bands {
     /// # Errors
     /// [`DataError`] where an extent or index is out of range, the matrix has the wrong size, or a value is
     /// not finite or out of [`range`].
-    pub fn new(header: Header, mut aqsn: Vec<Complex64>) -> Result<Bands> {
+    pub fn new(header: impl Into<Arc<Header>>, mut aqsn: Vec<Complex64>) -> Result<Bands> {
+        let header = header.into();
         header.validate()?;
         let extents = header.extents();
         let place = |at: usize| (at % extents.ncouls + 1, at / extents.ncouls + 1);
@@ -40,26 +43,26 @@ impl Bands {
         Bands { header, aqsn, wx, occ, of_header }.of_header()
     }
 
-    /// The same with energies and occupations of its header.
+    /// These bands with the energies and occupations of their header.
     fn of_header(self) -> Result<Bands> {
         let (wx, occ) = (self.header.wx(), self.header.occ());
         Ok(Bands { of_header: true, ..self.with_energies(wx, occ)? })
     }
 
-    /// The same with the energies of another header, which differs in nothing else.
+    /// These bands with the energies of another header, which differs in nothing else.
     ///
     /// # Errors
     /// [`DataError`] where the header is none, or an energy is out of [`range`].
     pub(super) fn with_header(self, header: Header) -> Result<Bands> {
         header.validate()?;
-        Bands { header, ..self }.of_header()
+        Bands { header: header.into(), ..self }.of_header()
     }
 
-    /// The same with other energies `wx(nw, nbands)` and occupations `occ(nbands)` than follow from the
+    /// These bands with energies `wx(nw, nbands)` and occupations `occ(nbands)` that do not follow from the
     /// header; a file does not hold them.
     ///
     /// # Errors
-    /// [`DataError`] where a length is wrong, an energy is out of [`range`] or an occupation is none.
+    /// [`DataError`] where a length is wrong, an energy is out of [`range`] or an occupation not in 0..=1.
     pub fn with_energies(mut self, wx: Vec<f64>, occ: Vec<f64>) -> Result<Bands> {
         let extents = self.header.extents();
         WX.check(extents, wx.len())?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpp_kernels::plan::Poles;
 
@@ -10,7 +10,8 @@ use super::plan::BandOrder;
 use super::{BandPlan, Bands};
 
 /// Neighbouring energies of a problem, a calculation of their own: what it sums depends on nothing but
-/// them, whatever other batches there are.
+/// them, whatever other batches there are; but kernels that sort pairs have [cells](super::Cells) for all
+/// energies of the problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     energies: Range<usize>,
@@ -56,51 +57,110 @@ impl Batch {
     pub fn plan(&self) -> &BandPlan {
         &self.plan
     }
-}
 
-/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last
-/// ones.
-pub fn ranges(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
-    // Two energies of a band can share a reciprocal.
-    let size = if nw <= holds { nw } else { (holds / 2 * 2).max(1) };
-    (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
-}
-
-/// The batches of a problem for kernels that hold so many energies, made when they are first asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Batches(Arc<Mutex<BTreeMap<usize, Arc<[Batch]>>>>);
-
-impl Batches {
-    /// Those of a problem, always the same one.
-    pub fn of(
-        &self,
-        bands: &Bands,
-        order: &Arc<BandOrder>,
-        poles: Poles,
-        holds: usize,
-    ) -> Arc<[Batch]> {
-        let batch = |energies| Batch::new(bands, order, energies, poles);
-        let make = || ranges(bands.nw(), holds).map(batch).collect();
-        // Every change is whole, whatever a thread that panicked did before or after.
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = holds.min(bands.nw());
-        made.entry(size).or_insert_with(make).clone()
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        size_of::<Batch>() + 2 * size_of_val(self.wx())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Bytes of batches that stay from one turn to the next; others are made at each of theirs.
+pub const KEPT: usize = 16 << 20;
 
-    #[test]
-    fn batches_are_pairs_where_a_kernel_does_not_hold_all() {
-        let of = |nw, holds| ranges(nw, holds).map(|at| (at.start, at.end)).collect::<Vec<_>>();
-        assert_eq!(of(1, 3), [(0, 1)]);
-        assert_eq!(of(3, 3), [(0, 3)]);
-        assert_eq!(of(4, 3), [(0, 2), (2, 4)]);
-        assert_eq!(of(7, 3), [(0, 2), (2, 4), (4, 6), (6, 7)]);
-        assert_eq!(of(501, 512), [(0, 501)]);
-        assert_eq!(of(1025, 512), [(0, 512), (512, 1024), (1024, 1025)]);
-        assert_eq!(of(3, 1), [(0, 1), (1, 2), (2, 3)]);
+/// Batches that stay.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept(Arc<Mutex<Made>>);
+
+#[derive(Debug, Default)]
+struct Made {
+    /// By their energies.
+    batches: BTreeMap<(usize, usize), Arc<Batch>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn made(&self) -> MutexGuard<'_, Made> {
+        // Every change is whole, whatever a thread that panicked did before or after.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The one at these energies, made if it is not there.
+    pub fn of(&self, energies: Range<usize>, make: impl FnOnce() -> Batch) -> Arc<Batch> {
+        let key = (energies.start, energies.end);
+        if let Some(batch) = self.made().batches.get(&key) {
+            return batch.clone();
+        }
+        let batch = Arc::new(make());
+        let mut made = self.made();
+        if made.bytes + batch.bytes() <= KEPT {
+            made.bytes += batch.bytes();
+            if let Some(other) = made.batches.insert(key, batch.clone()) {
+                made.bytes -= other.bytes();
+            }
+        }
+        batch
+    }
+}
+
+/// Batches of a problem, each made when its turn comes.
+#[derive(Clone, Debug)]
+pub struct Batches<'a> {
+    of: Of<'a>,
+    ranges: Vec<Range<usize>>,
+}
+
+/// What the batches of a problem are made of, and those that stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Of<'a> {
+    pub bands: &'a Bands,
+    pub order: &'a Arc<BandOrder>,
+    pub poles: Poles,
+    pub kept: &'a Kept,
+}
+
+impl<'a> Batches<'a> {
+    /// Of these energies (0-based), at least one batch.
+    pub(super) fn new(of: Of<'a>, ranges: impl Iterator<Item = Range<usize>>) -> Self {
+        Batches { of, ranges: ranges.collect() }
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Energies of all.
+    pub fn nw(&self) -> usize {
+        self.ranges.iter().map(Range::len).sum()
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    pub fn get(&self, at: usize) -> Arc<Batch> {
+        let (Of { bands, order, poles, kept }, energies) = (self.of, self.ranges[at].clone());
+        kept.of(energies.clone(), || Batch::new(bands, order, energies, poles))
+    }
+
+    /// The first one.
+    ///
+    /// # Panics
+    /// Never: a problem has an energy.
+    pub fn first(&self) -> Arc<Batch> {
+        self.get(0)
+    }
+
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Arc<Batch>> {
+        (0..self.count()).map(move |at| self.get(at))
+    }
+
+    /// One of each number of energies, in their order: the first, and the last where it has fewer. Which kernels
+    /// run depends on nothing else.
+    pub fn kinds(&self) -> impl Iterator<Item = Arc<Batch>> {
+        let last = self.count() - 1;
+        let differs = self.ranges[last].len() != self.ranges[0].len();
+        [0].into_iter().chain(differs.then_some(last)).map(move |at| self.get(at))
     }
 }

@@ -6,14 +6,14 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::batch::{Batch, Batches};
+use super::batch::{Batches, Kept, Of};
 use super::plan::BandOrder;
 use super::{Bands, Cells, Extents, Header, Origin, SlabView, Source, Sums, wrong};
-use crate::catalogue::Kernel;
+use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Result};
+use crate::ranks::Ranks;
 
-/// What is there once for a problem, of whatever slabs: its bands with their plan, what it is called and
-/// where it comes from, and the sums that come with it.
+/// All of a problem but its slabs: bands with their plan, name and origin, and the sums that come with it.
 #[derive(Clone, Debug)]
 pub struct Frame {
     name: String,
@@ -21,7 +21,7 @@ pub struct Frame {
     bands: Arc<Bands>,
     poles: Poles,
     order: Arc<BandOrder>,
-    batches: Batches,
+    kept: Kept,
     start: Sums,
     stored: Option<Sums>,
 }
@@ -30,18 +30,22 @@ impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
     pub(super) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
         let order = Arc::new(BandOrder::of(&bands));
-        let (batches, start) = (Batches::default(), Sums::zero(bands.nw()));
+        let (kept, start) = (Kept::default(), Sums::zero(bands.nw()));
         let name = name.to_string();
-        Frame { name, origin, bands, poles, order, batches, start, stored: None }
+        Frame { name, origin, bands, poles, order, kept, start, stored: None }
     }
 
-    /// Of a source; its bands are made or read now.
+    /// Of a source that these processes share; its bands are made or read now. Each looks at the poles of its
+    /// own share of all igp. Collective.
     ///
     /// # Errors
     /// Those of [`Source::bands`] and [`Source::poles`].
-    pub fn of(source: &dyn Source) -> Result<Frame> {
+    pub fn of(source: &dyn Source, ranks: &dyn Ranks) -> Result<Frame> {
         let bands = source.bands()?;
-        let frame = Frame::new(source.name(), source.origin(), bands, source.poles()?);
+        let own = source.poles(ranks.share(source.extents().ngpown))?;
+        let are_real = ranks.least((own == Poles::Real).into()) == 1;
+        let poles = if are_real { Poles::Real } else { Poles::Any };
+        let frame = Frame::new(source.name(), source.origin(), bands, poles);
         frame.with_sums(source.start(), source.stored())
     }
 
@@ -81,7 +85,7 @@ impl Frame {
         &self.bands
     }
 
-    /// The same, shared.
+    /// The bands, shared.
     pub(super) fn shared_bands(&self) -> Arc<Bands> {
         self.bands.clone()
     }
@@ -97,24 +101,29 @@ impl Frame {
     }
 
     /// Its energies in the batches of kernels that hold so many, in their order.
-    pub fn batches(&self, holds: usize) -> Arc<[Batch]> {
-        self.batches.of(&self.bands, &self.order, self.poles, holds)
+    pub fn batches(&self, holds: usize) -> Batches<'_> {
+        Batches::new(self.of_batches(), batches(self.nw(), holds))
     }
 
-    /// Some of its energies (0-based), each a batch of its own.
-    pub fn batches_at(&self, energies: &[usize]) -> Vec<Batch> {
-        let batch = |&at: &usize| Batch::new(&self.bands, &self.order, at..at + 1, self.poles);
-        energies.iter().map(batch).collect()
-    }
-
-    /// The same for a version; a problem has at least one.
-    pub fn batches_for(&self, version: Kernel) -> Arc<[Batch]> {
+    /// The batches of a version, at least one.
+    pub fn batches_for(&self, version: Kernel) -> Batches<'_> {
         self.batches(version.holds(self.poles))
     }
 
-    /// The pairs of a slab sorted by their poles, which are real, for all of its energies.
+    /// Some of its energies (0-based), each a batch of its own.
+    pub fn batches_at(&self, energies: &[usize]) -> Batches<'_> {
+        Batches::new(self.of_batches(), energies.iter().map(|&at| at..at + 1))
+    }
+
+    /// What batches are made of.
+    fn of_batches(&self) -> Of<'_> {
+        let Frame { bands, order, poles, kept, .. } = self;
+        Of { bands, order, poles: *poles, kept }
+    }
+
+    /// The pairs of a slab sorted by their poles for all of its energies.
     pub fn cells(&self, slab: SlabView) -> Cells {
-        Cells::of(slab, self.wx(), self.nw(), self.limits())
+        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles)
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
@@ -160,6 +169,12 @@ impl Frame {
     /// What the sizes of its arrays depend on.
     pub fn extents(&self) -> Extents {
         self.bands.extents()
+    }
+
+    /// What the time of versions depends on.
+    pub fn task(&self) -> Task {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
+        Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles: self.poles }
     }
 
     /// Terms of the sum: (n, igp, ig, iw).

@@ -126,7 +126,7 @@ impl Grid {
         }
     }
 
-    /// The same for a file.
+    /// The grid that a file can hold: evenly spaced energies become a spacing.
     #[must_use]
     pub fn in_file(self) -> Grid {
         match self {
@@ -213,7 +213,7 @@ impl Source for OnGrid<'_> {
         }
     }
 
-    fn poles(&self) -> Result<Poles> {
-        self.source.poles()
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        self.source.poles(igp)
     }
 }

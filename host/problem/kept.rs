@@ -1,32 +1,58 @@
-//! A source whose slabs stay in memory once they are made.
+//! A source of which some slabs are in memory.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gpp_kernels::plan::Poles;
 
-use super::{Bands, Extents, Origin, Part, Slab, SlabView, Source, Sums, slabs};
+use super::{Bands, Extents, Origin, Part, Slab, SlabView, Source, Sums, range};
 use crate::error::Result;
 
-/// Another source that keeps the slabs of so many igp which it has made, for later runs.
+/// Another source with its bands and the slab of some igp in memory. It gives parts of these as they are, makes
+/// or reads all others for those who ask, and keeps none of them: what it takes does not grow.
 pub struct Kept<'a> {
     source: Box<dyn Source + 'a>,
-    igp: usize,
-    slabs: Vec<OnceLock<Slab>>,
+    bands: Arc<Bands>,
+    slab: Option<Slab>,
 }
 
 impl<'a> Kept<'a> {
-    /// With no slab made yet.
-    pub fn new(source: Box<dyn Source + 'a>, igp: usize) -> Kept<'a> {
-        let count = slabs::count(source.extents().ngpown, igp);
-        Kept { source, igp, slabs: (0..count).map(|_| OnceLock::new()).collect() }
+    /// With these igp, which are made or read now, as the bands are.
+    ///
+    /// # Errors
+    /// Those of [`Source::bands`] and [`Source::slab`].
+    pub fn new(source: Box<dyn Source + 'a>, igp: Range<usize>) -> Result<Kept<'a>> {
+        let bands = source.bands()?;
+        Kept { source, bands, slab: None }.moved(igp)
     }
 
-    /// The slab that this range is, or is a part of, and where it is kept; none where it is of several.
-    fn place(&self, igp: &Range<usize>) -> Option<(Range<usize>, &OnceLock<Slab>)> {
-        let at = igp.start / self.igp.max(1);
-        let range = slabs::range(self.source.extents().ngpown, self.igp, at)?;
-        (igp.end <= range.end).then(|| (range, &self.slabs[at]))
+    /// The same with other igp. Those of both stay where they are; no more than the rest is made or read.
+    ///
+    /// # Errors
+    /// Those of [`Source::slab`].
+    pub fn moved(self, igp: Range<usize>) -> Result<Kept<'a>> {
+        let Kept { source, bands, slab } = self;
+        let make = |igp: Range<usize>| -> Result<Slab> {
+            source.slab(&bands, igp)?.owned(source.name(), &bands)
+        };
+        let slab = match slab {
+            _ if igp.is_empty() => None,
+            Some(slab) => Some(slab.moved(&bands, igp, make)?),
+            None => Some(make(igp)?),
+        };
+        Ok(Kept { source, bands, slab })
+    }
+
+    /// The igp in memory.
+    pub fn igp(&self) -> Range<usize> {
+        self.slab.as_ref().map_or(0..0, |slab| slab.view().igp())
+    }
+
+    /// These igp, where they are in memory.
+    fn part(&self, igp: &Range<usize>) -> Option<SlabView<'_>> {
+        let own = self.igp();
+        let is_part = !igp.is_empty() && own.start <= igp.start && igp.end <= own.end;
+        self.slab.as_ref().filter(|_| is_part).map(|slab| slab.view().part(igp.clone()))
     }
 }
 
@@ -52,27 +78,21 @@ impl Source for Kept<'_> {
     }
 
     fn bands(&self) -> Result<Arc<Bands>> {
-        self.source.bands()
+        Ok(self.bands.clone())
     }
 
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
-        let Some((whole, place)) = self.place(&igp) else { return self.source.slab(bands, igp) };
-        let slab = match place.get() {
-            Some(slab) => slab.view(),
-            None => match self.source.slab(bands, whole)? {
-                Part::Made(slab) => place.get_or_init(|| slab).view(),
-                Part::Held(view) => view,
-            },
-        };
-        Ok(Part::Held(slab.part(igp)))
+        self.part(&igp).map_or_else(|| self.source.slab(bands, igp), |view| Ok(Part::Held(view)))
     }
 
-    fn held(&self) -> Vec<SlabView<'_>> {
-        let kept = self.slabs.iter().filter_map(OnceLock::get).map(Slab::view);
-        kept.chain(self.source.held()).collect()
+    fn held(&self) -> Vec<&Slab> {
+        self.slab.iter().chain(self.source.held()).collect()
     }
 
-    fn poles(&self) -> Result<Poles> {
-        self.source.poles()
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        match self.part(&igp) {
+            Some(view) => Ok(range::poles_of(view.wtilde(), view.eps())),
+            None => self.source.poles(igp),
+        }
     }
 }

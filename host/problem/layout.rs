@@ -171,9 +171,10 @@ impl<'a> Laid<'a> {
         let (BandArrays { aqsn, occ }, wx) = (self.of_bands, self.wx);
         self.check(extents, Layout::Cells);
         let Limits { limittwo, limitone, sexcut } = self.bands.limits();
+        let (poles, parts) = cells.pointers();
         let arguments = CellsArguments {
-            poles: cells.poles().as_ptr(),
-            parts: cells.parts().as_ptr(),
+            poles,
+            parts,
             aqsn: aqsn.as_ptr(),
             aqsm_local: self.aqsm_local.as_ptr(),
             wx: wx.as_ptr(),

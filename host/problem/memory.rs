@@ -2,9 +2,13 @@
 //! they belong to and how they depend on the layout. All that is said of memory follows from this list.
 
 use gpp_kernels::cells::BANDS;
+use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::layout::{Layout, Planned};
+use gpp_kernels::sums::VALUES;
 
-use crate::error::{DataError, Error, Result};
+use crate::catalogue;
+use crate::error::DataError;
+pub use crate::process::memory::{free, require};
 
 /// One array, column-major.
 #[derive(Debug)]
@@ -19,9 +23,9 @@ pub struct Array {
     pub varies: Varies,
     /// Elements along each index.
     extents: fn(Extents) -> [usize; 2],
-    /// The same in the planned layout.
+    /// Elements along each index in the planned layout.
     planned: fn(Extents) -> [usize; 2],
-    /// The same in the layout of cells.
+    /// Elements along each index in the layout of cells.
     cells: fn(Extents) -> [usize; 2],
 }
 
@@ -125,12 +129,37 @@ fn rows(e: Extents) -> usize {
 /// The planned layout's igp are a multiple of this.
 const PADDED_IGP: usize = Planned::rows(1) as usize;
 
-/// Bytes of the partial sums of a slab at most: those of the paper's grids, 65535 blocks with four numbers for
-/// each of three energies.
-const PARTIAL_SUMS: u64 = 65_535 * 12 * 8;
+/// Bytes of a sorted pair beside its pole and its `eps`.
+const SORTED: u64 = 8;
 
 /// Energies of a batch at most, of any version.
 pub const MOST_TOGETHER: usize = 512;
+
+/// Bytes of the partial sums and sums of a slab at most, of any kernel.
+fn partial_sums(slab: Extents) -> u64 {
+    let Extents { nbands, ngpown, ncouls, nw } = slab;
+    // Odd pairs are no more than one of 16, and groups no larger than these igp.
+    let igp = 0..=ngpown.min(GROUP) as u64;
+    let odd_begins: Vec<u32> = igp.map(|igp| (igp * ncouls as u64 / 16) as u32).collect();
+    let of_kernel = |kernel: &Kernel| {
+        let extents = gpp_kernels::extents::Extents {
+            nbands: nbands as u32,
+            ngpown: ngpown as u32,
+            ncouls: ncouls as u32,
+            nw: nw as u32,
+            odd_begins: &odd_begins,
+            parts: u32::MAX,
+        };
+        let grid = kernel.grid(&extents);
+        let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();
+        (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
+    };
+    let kernels = catalogue::versions().filter_map(|version| version.gpu());
+    kernels.flat_map(Gpu::all_kernels).map(of_kernel).max().unwrap_or(0)
+}
+
+/// The igp of a group at most, of any kernel.
+const GROUP: usize = 512;
 
 /// What the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,9 +240,13 @@ impl Extents {
         of.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
     }
 
-    /// Bytes that a device needs at most for the arrays of the bands, or of a slab, in one layout, with odd
-    /// poles where these are no more than one of 16 pairs, and of a slab its sums; energies are there a batch
-    /// at a time.
+    /// Bytes of the odd poles of a slab, where these are no more than one of 16 pairs.
+    pub fn odd_bytes(self) -> u64 {
+        (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
+    }
+
+    /// Bytes that a device needs at most for the arrays of the bands or of a slab in one layout. A slab's
+    /// include its sums, and odd poles up to one in 16 pairs or the indices of sorted ones. Energies are there a batch at a time.
     pub fn device_bytes(self, of: Of) -> u64 {
         let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
         let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
@@ -224,7 +257,11 @@ impl Extents {
             .flat_map(|array| of_all(array).into_iter().max());
         let odd = match of {
             Of::Bands => 0,
-            Of::Slab => self.ngpown as u64 * (self.ncouls as u64 / 2 + 64) + PARTIAL_SUMS,
+            Of::Slab => {
+                let pairs = (self.ncouls as u64).saturating_mul(self.ngpown as u64);
+                let odd = batch.odd_bytes().max(SORTED.saturating_mul(pairs));
+                odd.saturating_add(partial_sums(batch))
+            }
         };
         arrays.fold(odd, |sum, bytes| sum.saturating_add(bytes))
     }
@@ -235,28 +272,5 @@ impl Extents {
         let own =
             ARRAYS.into_iter().filter(|array| array.of == of && array.has_own(layout, keeps_order));
         own.fold(0, |sum, array| sum.saturating_add(array.bytes(self, layout)))
-    }
-}
-
-/// Bytes of host memory that are free, limits of a container included; nothing where the system does not tell.
-pub fn free() -> Option<u64> {
-    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(kind).ok()?;
-    let available = system.available_memory();
-    Some(system.cgroup_limits().map_or(available, |limits| limits.free_memory.min(available)))
-}
-
-/// Fails where less than `needed` bytes of host memory are free.
-///
-/// # Errors
-/// [`Error::Memory`].
-pub fn require(what: &str, needed: u64) -> Result<()> {
-    // Where the system does not tell, the allocation itself will.
-    match free() {
-        Some(free) if needed > free => {
-            Err(Error::Memory { place: "host", what: what.into(), needed, free })
-        }
-        _ => Ok(()),
     }
 }

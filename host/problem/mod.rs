@@ -5,6 +5,7 @@
 
 pub mod bands;
 pub mod batch;
+pub mod digest;
 pub mod file;
 pub mod frame;
 pub mod grid;
@@ -30,7 +31,7 @@ use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
 pub use bands::Bands;
-pub use batch::Batch;
+pub use batch::{Batch, Batches};
 pub use frame::Frame;
 pub use grid::Grid;
 pub use header::Header;
@@ -108,7 +109,7 @@ impl Problem {
         Ok(Problem { frame: Frame::new(name, origin, bands, poles), slab })
     }
 
-    /// The same with `asxtemp` and `achtemp` before the kernel adds to them, and `asxtempref` and
+    /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
     /// `achtempref` where there are any.
     ///
     /// # Errors
@@ -117,7 +118,7 @@ impl Problem {
         Ok(Problem { frame: self.frame.with_sums(start, stored)?, ..self })
     }
 
-    /// The same without `asxtempref` and `achtempref`.
+    /// Drops `asxtempref` and `achtempref`.
     pub fn without_stored(self) -> Problem {
         Problem { frame: self.frame.without_stored(), ..self }
     }

@@ -29,8 +29,8 @@ pub const LARGEST_FACTOR: f64 = 1e50;
 /// Smallest `eps`, `aqsn` and `aqsm_local`: squares of them, and sums over products of two, are numbers.
 const SMALLEST_FACTOR: f64 = 1e-120;
 
-/// Smallest imaginary part, relative to the real one, of a pole whose real part is an energy: its square
-/// and those of what is divided by it are finite.
+/// Smallest imaginary part, relative to the real one, of a pole whose real part is an energy. With it all
+/// squares in a term stay finite.
 const SMALLEST_IMAGINARY: f64 = 1e-40;
 
 /// Largest cutoff under which a term behind such a pole is cut off for certain.

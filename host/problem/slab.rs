@@ -1,6 +1,7 @@
 //! A range of igp: the unit of work.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use num_complex::Complex64;
 
@@ -15,8 +16,8 @@ use crate::error::DataError;
 pub struct Slab {
     igp: Range<usize>,
     ncouls: usize,
-    wtilde: Vec<Complex64>,
-    eps: Vec<Complex64>,
+    wtilde: Arc<Vec<Complex64>>,
+    eps: Arc<Vec<Complex64>>,
     aqsm_local: Vec<Complex64>,
     vcoul_loc: Vec<f64>,
 }
@@ -55,6 +56,7 @@ impl Slab {
         range::resolve_factors(&mut aqsm_local);
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
+        let (wtilde, eps) = (wtilde.into(), eps.into());
         Ok(Slab { igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
@@ -71,14 +73,68 @@ impl Slab {
         }
     }
 
+    /// The same with other igp, of which `make` gives those that this one lacks. Those of both stay in the memory
+    /// that they are in.
+    pub(super) fn moved<E>(
+        self,
+        bands: &Bands,
+        to: Range<usize>,
+        make: impl Fn(Range<usize>) -> Result<Slab, E>,
+    ) -> Result<Slab, E> {
+        let both = self.igp.start.max(to.start)..self.igp.end.min(to.end);
+        if both.is_empty() {
+            drop(self);
+            return make(to);
+        }
+        let lacking = |igp: Range<usize>| -> Result<Option<Slab>, E> {
+            if igp.is_empty() { Ok(None) } else { make(igp).map(Some) }
+        };
+        let before = lacking(to.start..both.start)?;
+        let behind = lacking(both.end..to.end)?;
+
+        // Bands are far apart in memory and much smaller than the rest.
+        let parts: Vec<SlabView> =
+            [before.as_ref().map(Slab::view), Some(self.view().part(both.clone()))]
+                .into_iter()
+                .chain([behind.as_ref().map(Slab::view)])
+                .flatten()
+                .collect();
+        let of_band = |n: usize| parts.iter().map(move |part| part.aqsm_local().column(n));
+        let aqsm_local = (0..self.nbands()).flat_map(of_band).collect::<Vec<_>>().concat();
+
+        let pair = |igp: usize| (igp - self.igp.start) * self.ncouls;
+        let own = pair(both.start)..pair(both.end);
+        let matrices = |slab: Option<Slab>| {
+            let [wtilde, eps, _] = slab.map(Slab::into_matrices).unwrap_or_default();
+            [wtilde, eps]
+        };
+        let ends = matrices(before).into_iter().zip(matrices(behind));
+        let ncouls = self.ncouls;
+        let [mut wtilde, mut eps, _] = self.into_matrices();
+        for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
+            all.truncate(own.end);
+            all.reserve_exact((before.len() + behind.len()).saturating_sub(own.start));
+            drop(all.splice(..own.start, before));
+            all.extend(behind);
+        }
+        let vcoul_loc = bands.header().vcoul_loc(to.clone());
+        let (wtilde, eps) = (wtilde.into(), eps.into());
+        Ok(Slab { igp: to, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+    }
+
     /// Bands.
     pub fn nbands(&self) -> usize {
         self.aqsm_local.len() / self.igp.len()
     }
 
-    /// `wtilde`, `eps` and `aqsm_local`.
+    /// `wtilde` and `eps`, to own where they are: the arrays that are page-locked.
+    pub fn shared(&self) -> [Arc<Vec<Complex64>>; 2] {
+        [self.wtilde.clone(), self.eps.clone()]
+    }
+
+    /// `wtilde`, `eps` and `aqsm_local`, copied where others own them as well.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
-        [self.wtilde, self.eps, self.aqsm_local]
+        [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]
     }
 }
 

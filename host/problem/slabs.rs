@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Frame, Part, Problem, SlabView, Source};
+use super::{Frame, Part, Problem, Slab, Source};
 use crate::error::Result;
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -26,12 +26,12 @@ pub struct Slabs<'a> {
 }
 
 impl<'a> Slabs<'a> {
-    /// Slabs of `igp` numbers each, at least one, of a source with this frame.
+    /// Slabs of `igp` numbers each, at least one and no more than there are, of a source with this frame.
     pub fn new(frame: &'a Frame, source: &'a dyn Source, igp: usize) -> Slabs<'a> {
-        Slabs { frame, source, igp: igp.max(1) }
+        Slabs { frame, source, igp: igp.min(frame.header().ngpown).max(1) }
     }
 
-    /// The same problem in slabs of another size.
+    /// This problem in slabs of another size.
     #[must_use]
     pub fn of_size(self, igp: usize) -> Slabs<'a> {
         Slabs::new(self.frame, self.source, igp)
@@ -71,7 +71,7 @@ impl<'a> Slabs<'a> {
     }
 
     /// What of it stays in memory as it is.
-    pub fn held(self) -> Vec<SlabView<'a>> {
+    pub fn held(self) -> Vec<&'a Slab> {
         self.source.held()
     }
 }

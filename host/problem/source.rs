@@ -7,7 +7,7 @@ use gpp_kernels::plan::Poles;
 
 use super::memory::{self, Extents, Of};
 use super::slab::check_part;
-use super::{Bands, Origin, Problem, Slab, SlabView, Sums, wrong};
+use super::{Bands, Origin, Problem, Slab, SlabView, Sums, range, wrong};
 use crate::error::Result;
 
 /// Gives the bands of a problem once, and slabs of it in any order: those of any ranges of igp hold the
@@ -39,23 +39,24 @@ pub trait Source: Sync {
     /// [`Error::File`](crate::Error::File), [`Error::Problem`](crate::Error::Problem).
     fn bands(&self) -> Result<Arc<Bands>>;
 
-    /// The `igp` (0-based) of the problem with these bands.
+    /// The `igp` (0-based) of the problem with these bands. A source keeps nothing of what it makes or reads
+    /// here: what stays in memory is what it holds already.
     ///
     /// # Errors
     /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>>;
 
-    /// The slabs that stay in memory, as they are, for as long as the source is borrowed.
-    fn held(&self) -> Vec<SlabView<'_>> {
+    /// The slabs that are in memory, as they are, and stay there for as long as the source is borrowed.
+    fn held(&self) -> Vec<&Slab> {
         Vec::new()
     }
 
-    /// What all contributing poles have in common, those whose `eps` is not zero. Takes no more memory than
-    /// a few columns.
+    /// What the contributing poles of some `igp` (0-based) have in common, those whose `eps` is not zero; of no
+    /// igp they are real. Takes no more memory than a few columns.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File).
-    fn poles(&self) -> Result<Poles>;
+    fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
     /// The whole problem in memory.
     ///
@@ -64,10 +65,8 @@ pub trait Source: Sync {
     fn load(&self) -> Result<Problem> {
         memory::require(self.name(), self.extents().bytes())?;
         let bands = self.bands()?;
-        let slab = match self.slab(&bands, 0..self.extents().ngpown)? {
-            Part::Made(slab) => slab,
-            Part::Held(view) => view.copied(&bands).map_err(|what| wrong(self.name(), what))?,
-        };
+        let all = self.slab(&bands, 0..self.extents().ngpown)?;
+        let slab = all.owned(self.name(), &bands)?;
         Problem::of(self.name(), self.origin(), bands, slab)?.with_sums(self.start(), self.stored())
     }
 }
@@ -86,6 +85,17 @@ impl Part<'_> {
         match self {
             Part::Made(slab) => slab.view(),
             Part::Held(view) => *view,
+        }
+    }
+
+    /// A slab of one's own, of the problem of this name with these bands: a copy where the source holds it.
+    ///
+    /// # Errors
+    /// Those of [`SlabView::copied`].
+    pub fn owned(self, name: &str, bands: &Bands) -> Result<Slab> {
+        match self {
+            Part::Made(slab) => Ok(slab),
+            Part::Held(view) => view.copied(bands).map_err(|what| wrong(name, what)),
         }
     }
 }
@@ -129,11 +139,15 @@ impl Source for Problem {
         Ok(Part::Held(self.slab.view().part(igp)))
     }
 
-    fn held(&self) -> Vec<SlabView<'_>> {
-        vec![self.slab.view()]
+    fn held(&self) -> Vec<&Slab> {
+        vec![&self.slab]
     }
 
-    fn poles(&self) -> Result<Poles> {
-        Ok(self.frame.poles())
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        if igp.is_empty() {
+            return Ok(Poles::Real);
+        }
+        let part = self.slab.view().part(igp);
+        Ok(range::poles_of(part.wtilde(), part.eps()))
     }
 }

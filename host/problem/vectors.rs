@@ -3,9 +3,10 @@
 use gpp_cpu::cells::{Chunks, Task};
 use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
 use gpp_cpu::relaid::Relaid;
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::{BandOrder, BandPlan, Bands, Batch, Cells, Frame, OddPoles, SlabView, memory};
+use super::{BandOrder, BandPlan, Bands, Batch, Cells, Extents, Frame, OddPoles, SlabView, memory};
 use crate::error::Result;
 
 /// The bands at some energies, in the problem's order.
@@ -83,7 +84,13 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Of a slab of a problem of real poles.
+    /// Bytes of what it is made of and in, for a slab of these extents.
+    pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
+        let aqsm = Chunks::bytes(slab.nbands, slab.ngpown);
+        Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
+    }
+
+    /// Of a slab.
     pub fn of(frame: &Frame, slab: SlabView) -> Sorted {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         Sorted { cells: frame.cells(slab), aqsm: Chunks::of(&columns, slab.len()) }
@@ -97,8 +104,7 @@ impl Sorted {
         slab: SlabView<'a>,
     ) -> Task<'a> {
         Task {
-            poles: self.cells.poles(),
-            parts: self.cells.parts(),
+            pairs: self.cells.pairs(),
             aqsn,
             aqsm: &self.aqsm,
             vcoul_loc: slab.vcoul_loc(),

@@ -1,26 +1,48 @@
 //! What happens when someone asks the program to stop: tasks registered for that moment run, and it
-//! exits with 128 and the signal's number, as shells expect. Asked again, it exits at once. While work is
-//! [`Deferred`] it is for the work to look whether it was asked ([`asked`]), and to end by itself.
+//! exits with 128 and the signal's number, as shells expect. Asked again, it removes what is half-written
+//! and exits at once. While work is [`Deferred`] it is for the work to look whether it was asked
+//! ([`asked`]), and to end by itself.
 
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+#[cfg(unix)]
+use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use crate::process::terminal::{self, note};
 
-type Task = Box<dyn FnOnce() + Send>;
+/// What is to be done when the program stops.
+pub type Task = Box<dyn FnOnce() + Send>;
+
+/// What a task is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    /// It shows what is done; that may take its time.
+    Showing,
+    /// It removes what is half-written.
+    Removing,
+}
 
 struct State {
     next: u64,
-    tasks: Vec<(u64, Task)>,
+    tasks: Vec<(u64, For, Task)>,
     stopping: Option<ThreadId>,
+    /// Works that end by themselves: after what.
+    deferred: Vec<&'static str>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { next: 0, tasks: Vec::new(), stopping: None });
+static STATE: Mutex<State> =
+    Mutex::new(State { next: 0, tasks: Vec::new(), stopping: None, deferred: Vec::new() });
+
+fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The state; a thread that comes for it while the program stops waits for the end.
 fn state() -> MutexGuard<'static, State> {
-    let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = lock();
     if state.stopping.is_some_and(|by| by != thread::current().id()) {
         drop(state);
         loop {
@@ -37,12 +59,12 @@ pub struct Guard(u64);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        state().tasks.retain(|(id, _)| *id != self.0);
+        state().tasks.retain(|(id, ..)| *id != self.0);
     }
 }
 
-/// Makes something and registers what is to be done about it on an interrupt; none comes between.
-/// The guard comes first so that it is dropped last.
+/// Makes something that is to be removed on an interrupt, by this task; none comes between. The guard
+/// comes first so that it is dropped last.
 ///
 /// # Errors
 /// Those of `make`.
@@ -52,10 +74,22 @@ pub fn guarded<T, E>(
 ) -> Result<(Guard, T), E> {
     let mut state = state();
     let made = make()?;
-    let id = state.next;
-    state.next += 1;
-    state.tasks.push((id, task(&made)));
-    Ok((Guard(id), made))
+    let guard = state.register(For::Removing, task(&made));
+    Ok((guard, made))
+}
+
+/// Registers a task that shows what is done.
+pub(super) fn showing(task: Task) -> Guard {
+    state().register(For::Showing, task)
+}
+
+impl State {
+    fn register(&mut self, what: For, task: Task) -> Guard {
+        let id = self.next;
+        self.next += 1;
+        self.tasks.push((id, what, task));
+        Guard(id)
+    }
 }
 
 /// A folder for passing files that goes when the program does.
@@ -69,13 +103,8 @@ pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
     })
 }
 
-type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
-
 /// The signal by which the program was asked to stop; 0 for none.
 static ASKED: AtomicI32 = AtomicI32::new(0);
-
-/// Works that end by themselves.
-static DEFERRED: AtomicUsize = AtomicUsize::new(0);
 
 /// The signal by which the program was asked to stop, which work that is [`Deferred`] looks for.
 pub fn asked() -> Option<i32> {
@@ -88,64 +117,16 @@ pub fn asked() -> Option<i32> {
 pub struct Deferred(());
 
 impl Deferred {
-    /// For work that ends by itself soon after.
-    #[expect(clippy::new_without_default, reason = "it is made for what its end does")]
-    pub fn new() -> Deferred {
-        DEFERRED.fetch_add(1, Ordering::SeqCst);
+    /// For work that ends by itself soon, `after` this.
+    pub fn new(after: &'static str) -> Deferred {
+        state().deferred.push(after);
         Deferred(())
     }
 }
 
 impl Drop for Deferred {
     fn drop(&mut self) {
-        DEFERRED.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// What is done so far, and how it is shown: at the end, or on an interrupt.
-pub struct Kept<T> {
-    state: Arc<Mutex<T>>,
-    show: Arc<Show<T>>,
-    guard: Guard,
-}
-
-impl<T: Send + 'static> Kept<T> {
-    /// What is kept, and how it is shown.
-    pub fn new(
-        state: T,
-        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
-    ) -> Kept<T> {
-        let state = Arc::new(Mutex::new(state));
-        let show: Arc<Show<T>> = Arc::new(show);
-        let task = |_: &()| -> Task {
-            let (state, show) = (state.clone(), show.clone());
-            Box::new(move || {
-                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Err(error) = show(&state) {
-                    note(format_args!("error: {error:#}"));
-                }
-            })
-        };
-        let made: Result<_, std::convert::Infallible> = guarded(|| Ok(()), task);
-        let Ok((guard, ())) = made;
-        Kept { state, show, guard }
-    }
-
-    /// Changes what is done so far.
-    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Shows it and what `done` says of the work; what was done before an error is shown as well.
-    ///
-    /// # Errors
-    /// That of the work, else that of showing.
-    pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
-        drop(self.guard);
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = (self.show)(&state);
-        let done = done.map_err(Into::into)?;
-        shown.map(|()| done)
+        state().deferred.pop();
     }
 }
 
@@ -159,29 +140,97 @@ impl<T: Send + 'static> Kept<T> {
 #[cfg(unix)]
 pub fn watch(speaks: bool) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
-    use std::sync::atomic::AtomicBool;
+    use std::sync::Arc;
 
-    let asked = Arc::new(AtomicBool::new(false));
+    // Whoever asks for the third time does not wait for what is removed either.
+    let at_once = Arc::new(AtomicBool::new(false));
     let ends =
         [SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().chain((!ignores(SIGHUP)).then_some(SIGHUP));
     for signal in ends.clone() {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, asked.clone())?;
+        let code = 128 + signal;
+        signal_hook::flag::register_conditional_shutdown(signal, code, at_once.clone())?;
     }
     let mut signals = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ]))?;
-    thread::spawn(move || {
-        let Some(signal) = signals.forever().find(|&signal| signal != SIGXFSZ) else { return };
-        asked.store(true, Ordering::SeqCst);
-        ASKED.store(signal, Ordering::SeqCst);
-        if DEFERRED.load(Ordering::SeqCst) > 0 {
-            if speaks {
-                note("stopping after the slabs at hand; asked again, at once");
-            }
-            return;
+    let (stop, stops) = mpsc::channel();
+    let stopper = thread::Builder::new().spawn(move || {
+        LISTENS.set(true);
+        if let Ok(code) = stops.recv() {
+            self::stop(speaks);
+            exit(code);
         }
-        stop(speaks);
-        signal_hook::low_level::exit(128 + signal);
-    });
+    })?;
+    thread::Builder::new().spawn(move || {
+        LISTENS.set(true);
+        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            let is_first = ASKED.swap(signal, Ordering::SeqCst) == 0;
+            let failed = FAILED.load(Ordering::SeqCst);
+            if !is_first && failed == 0 {
+                at_once.store(true, Ordering::SeqCst);
+                end(128 + signal);
+            }
+            let mut state = lock();
+            match state.deferred.last() {
+                Some(after) if failed == 0 => {
+                    let after = format!("stopping after {after}; asked again, at once");
+                    drop(state);
+                    if speaks {
+                        note(after);
+                    }
+                }
+                _ => {
+                    // From here on nobody registers anything, or takes anything back.
+                    state.stopping = Some(stopper.thread().id());
+                    drop(state);
+                    let _ = stop.send(if failed == 0 { 128 + signal } else { failed });
+                }
+            }
+            if failed != 0 {
+                thread::sleep(PATIENCE);
+                end(failed);
+            }
+        }
+    })?;
+    WATCHES.store(true, Ordering::SeqCst);
     Ok(())
+}
+
+/// Whether signals are listened for.
+static WATCHES: AtomicBool = AtomicBool::new(false);
+
+/// The exit code of a program that [gives up](give_up); 0 for one that does not.
+static FAILED: AtomicI32 = AtomicI32::new(0);
+
+/// How long what is done may take to be shown when the program gives up: it may wait for what is held where
+/// it failed.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+thread_local! {
+    /// Whether this is one of the threads that listen and stop.
+    static LISTENS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Ends the program with this code, after what is done is shown: for what can be told to no caller. Takes no
+/// memory.
+pub fn give_up(code: u8) -> ! {
+    let is_first = FAILED.swap(code.into(), Ordering::SeqCst) == 0;
+    if !WATCHES.load(Ordering::SeqCst) || LISTENS.get() {
+        exit(code.into());
+    }
+    #[cfg(unix)]
+    if is_first && signal_hook::low_level::raise(signal_hook::consts::SIGTERM).is_err() {
+        exit(code.into());
+    }
+    loop {
+        thread::sleep(PATIENCE);
+    }
+}
+
+/// Ends the program at once.
+fn exit(code: i32) -> ! {
+    #[cfg(unix)]
+    signal_hook::low_level::exit(code);
+    #[cfg(not(unix))]
+    std::process::exit(code);
 }
 
 /// Whether the program was started with a signal ignored, where the system tells.
@@ -196,21 +245,36 @@ fn ignores(signal: i32) -> bool {
 /// Elsewhere the system's own way of stopping a program is left as it is.
 #[cfg(not(unix))]
 pub fn watch(_: bool) -> std::io::Result<()> {
-    let _ = stop;
+    let _ = (stop, end);
     Ok(())
 }
 
+/// Runs all tasks, the last one first.
 fn stop(speaks: bool) {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    terminal::clear();
+    if speaks && FAILED.load(Ordering::SeqCst) == 0 {
+        note("interrupted");
+    }
+    // Whoever asks again finds those that are left.
+    while let Some((.., task)) = { lock().tasks.pop() } {
+        done(task);
+    }
+}
+
+/// Ends the program once what is half-written is removed.
+fn end(code: i32) -> ! {
+    let mut state = lock();
     state.stopping = Some(thread::current().id());
     let tasks = std::mem::take(&mut state.tasks);
     drop(state);
-    terminal::clear();
-    if speaks {
-        note("interrupted");
-    }
-    for (_, task) in tasks.into_iter().rev() {
-        // One that panics has said so; the program still has to end.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
-    }
+    tasks
+        .into_iter()
+        .filter(|(_, what, _)| *what == For::Removing)
+        .for_each(|(.., task)| done(task));
+    exit(code)
+}
+
+/// Runs a task; one that panics has said so, and the program still has to end.
+fn done(task: Task) {
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
 }

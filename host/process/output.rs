@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::process::interrupt;
+use crate::process::{interrupt, startup};
 
 /// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {
@@ -24,21 +24,12 @@ pub fn require_name(flag: &str, path: &Path, what: &str) -> Result<()> {
     Err(Error::Write { path: path.into(), reason: format!("{flag} needs a {what}{other}") })
 }
 
-/// Fails where `path` could not be written later, or is one of `inputs`.
+/// Fails where `path` could not be written later.
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn check(path: &Path, inputs: &[&Path]) -> Result<()> {
+pub fn check(path: &Path) -> Result<()> {
     let failed = |reason: String| Err(Error::Write { path: path.into(), reason });
-    if is_stdout(path) {
-        return Ok(());
-    }
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    if let Some(input) =
-        inputs.iter().find(|input| real(path).is_some() && real(path) == real(input))
-    {
-        return failed(format!("it is the input {}", input.display()));
-    }
     if path.is_dir() {
         return failed("it is a folder".into());
     }
@@ -80,7 +71,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
 }
 
 /// Where a path leads, through symbolic links, also to what does not exist yet.
-fn target(path: &Path) -> PathBuf {
+pub(super) fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // As many as Linux follows.
     for _ in 0..40 {
@@ -114,18 +105,42 @@ fn reason(error: &io::Error) -> String {
     if error.get_ref().is_some() { error.kind().to_string() } else { error.to_string() }
 }
 
+/// Fails where the program was started without standard output.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn require_stdout() -> Result<()> {
+    if startup::is_without_stdout() {
+        let reason = "it was closed when the program was started".into();
+        return Err(Error::Write { path: STDOUT.into(), reason });
+    }
+    Ok(())
+}
+
+/// How messages call it.
+const STDOUT: &str = "standard output";
+
 /// Has `write` fill standard output. A reader that has seen enough is no failure.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    require_stdout()?;
     let mut to = io::BufWriter::new(io::stdout().lock());
     match write(&mut to).and_then(|()| to.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::Write { path: "standard output".into(), reason: e.to_string() })
+            Err(Error::Write { path: STDOUT.into(), reason: e.to_string() })
         }
         _ => Ok(()),
     }
+}
+
+/// Has `write` fill a file, or standard output for `-`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn document(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if is_stdout(path) { print(write) } else { replace(path, |file| write(file)) }
 }
 
 /// Writes text and a line's end to a file, or to standard output for `-`.
@@ -133,9 +148,5 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 /// # Errors
 /// [`Error::Write`].
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    if is_stdout(path) {
-        print(|to| writeln!(to, "{text}"))
-    } else {
-        replace(path, |file| writeln!(file, "{text}"))
-    }
+    document(path, |to| writeln!(to, "{text}"))
 }

@@ -45,7 +45,7 @@ impl Progress {
         self.with_marks(what, steps, 1)
     }
 
-    /// The same that moves within a step as well.
+    /// A bar as [`Progress::bar`] makes, which also moves within a step.
     pub fn fine_bar(self, what: &str, steps: u64) -> FineBar {
         FineBar(self.with_marks(what, steps, MARKS as u64))
     }

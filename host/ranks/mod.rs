@@ -1,11 +1,15 @@
 //! The processes that share a run: MPI's, or this one alone.
 
+mod same;
 #[cfg(feature = "mpi")]
 mod world;
+
+use std::ops::Range;
 
 #[cfg(not(feature = "mpi"))]
 use crate::error::Error;
 use crate::error::Result;
+pub use same::require_same;
 
 /// The processes of a run, seen from one of them. What is collective here is called by all of them, in
 /// the same order.
@@ -25,6 +29,9 @@ pub trait Ranks: Sync {
     /// What each gives, in the order of the ranks, for rank 0; none for the others. Collective.
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
 
+    /// What each of those on this host gives, in the order of [`Ranks::local`]. Collective.
+    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
+
     /// What rank 0 gives, for all. Collective.
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
 
@@ -40,6 +47,20 @@ pub trait Ranks: Sync {
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, u64::from_ne_bytes);
         let least = all.into_iter().map(read).min().unwrap_or(own);
         read(self.broadcast(least.to_ne_bytes().to_vec()))
+    }
+
+    /// The part of so many things that is this one's: neighbours, as many as the others have or one more.
+    fn share(&self, of: usize) -> Range<usize> {
+        let bound = |rank: usize| rank * of / self.size();
+        bound(self.rank())..bound(self.rank() + 1)
+    }
+
+    /// How many of all have each of these: for what several processes may share. Collective.
+    fn having(&self, own: &[String]) -> Vec<usize> {
+        let all = self.gather(own.join("\n").as_bytes()).unwrap_or_default();
+        let all = self.broadcast(all.join(&b'\n'));
+        let all = String::from_utf8_lossy(&all);
+        own.iter().map(|one| all.lines().filter(|line| line == one).count()).collect()
     }
 
     /// Whether this is rank 0, which reports.
@@ -76,6 +97,10 @@ impl Ranks for Alone {
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         Some(vec![bytes.to_vec()])
+    }
+
+    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        vec![bytes.to_vec()]
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {

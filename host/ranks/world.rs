@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 /// A communicator, and what ends MPI with it.
 struct World {
     communicator: SimpleCommunicator,
-    local: (usize, usize),
+    /// Those on this host.
+    host: SimpleCommunicator,
     /// Of the whole world. Dropped last: it ends MPI.
     _universe: Option<Universe>,
 }
@@ -23,7 +24,7 @@ struct World {
 // any time, and read numbers that are kept here.
 unsafe impl Sync for World {}
 
-/// Joins MPI's processes. A panic in any of them ends all: one that merely unwinds would wait for the others
+/// Joins MPI's processes. A panic in one rank ends all. A rank that merely unwinds would wait for the others
 /// at the end of MPI, and they for it.
 pub(super) fn join() -> Result<Box<dyn Ranks>> {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
@@ -32,8 +33,7 @@ pub(super) fn join() -> Result<Box<dyn Ranks>> {
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());
-    let local = (host.rank() as usize, host.size() as usize);
-    let world = World { communicator, local, _universe: Some(universe) };
+    let world = World { communicator, host, _universe: Some(universe) };
     end_all_on_panic(&world);
     Ok(Box::new(world))
 }
@@ -66,7 +66,7 @@ impl Ranks for World {
     }
 
     fn local(&self) -> (usize, usize) {
-        self.local
+        (self.host.rank() as usize, self.host.size() as usize)
     }
 
     fn barrier(&self) {
@@ -85,21 +85,14 @@ impl Ranks for World {
         }
         let mut counts = vec![0; self.size()];
         root.gather_into_root(&count, &mut counts[..]);
-        let begins: Vec<i32> = counts
-            .iter()
-            .scan(0i32, |next, count| {
-                let begin = *next;
-                *next = begin.checked_add(*count).expect("MPI counts by 31 bits");
-                Some(begin)
-            })
-            .collect();
-        let sum: usize = counts.iter().map(|&count| count as usize).sum();
-        let mut all = vec![0u8; sum.max(1)];
-        let mut parts = PartitionMut::new(&mut all[..sum], &counts[..], &begins[..]);
-        root.gather_varcount_into_root(bytes, &mut parts);
-        let part =
-            |(begin, count): (&i32, &i32)| all[*begin as usize..][..*count as usize].to_vec();
-        Some(begins.iter().zip(&counts).map(part).collect())
+        Some(parted(&counts, |parts| root.gather_varcount_into_root(bytes, parts)))
+    }
+
+    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut counts = vec![0; self.local().1];
+        self.host.all_gather_into(&length(bytes), &mut counts[..]);
+        let bytes = if bytes.is_empty() { &NOTHING[..0] } else { bytes };
+        parted(&counts, |parts| self.host.all_gather_varcount_into(bytes, parts))
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
@@ -122,9 +115,27 @@ impl Ranks for World {
         let color = if self.rank() < size { Color::with_value(0) } else { Color::undefined() };
         let communicator = self.communicator.split_by_color(color)?;
         let host = communicator.split_shared(communicator.rank());
-        let local = (host.rank() as usize, host.size() as usize);
-        Some(Box::new(World { communicator, local, _universe: None }))
+        Some(Box::new(World { communicator, host, _universe: None }))
     }
+}
+
+/// Messages of these lengths, one after the other as `receive` fills them in.
+fn parted(
+    counts: &[i32],
+    receive: impl FnOnce(&mut PartitionMut<[u8], &[i32], &[i32]>),
+) -> Vec<Vec<u8>> {
+    let begin = |next: &mut i32, count: &i32| {
+        let begin = *next;
+        *next = begin.checked_add(*count).expect("MPI counts by 31 bits");
+        Some(begin)
+    };
+    let begins: Vec<i32> = counts.iter().scan(0i32, begin).collect();
+    let sum: usize = counts.iter().map(|&count| count as usize).sum();
+    // Never the address of no bytes, see below.
+    let mut all = vec![0u8; sum.max(1)];
+    receive(&mut PartitionMut::new(&mut all[..sum], counts, &begins[..]));
+    let part = |(begin, count): (&i32, &i32)| all[*begin as usize..][..*count as usize].to_vec();
+    begins.iter().zip(counts).map(part).collect()
 }
 
 /// A place in memory.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::provenance::Provenance;
+use super::state::State;
 use super::{Kind, Record, first};
 
 /// Measured ceilings of a device, in operations and bytes a second.
@@ -14,14 +16,24 @@ pub struct Ceilings {
     pub schema: u32,
     /// The device's name.
     pub device: String,
+    /// Where the record comes from; null in older records.
+    pub provenance: Option<Provenance>,
+    /// What tells the code of the kernels that measured from others', by symbol; null of a processor, and in older
+    /// records.
+    pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells their sources from others'; null in older records.
+    pub source_hash: Option<String>,
+    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor, and in older records.
+    pub state: Option<State>,
     /// The compiler of the kernels that measured them and its LLVM, where it is known.
     pub kernels_by: Option<String>,
-    /// FP64 operations, all of them fused; of a processor in the widest vectors that were used.
+    /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
+    /// in the widest vectors that were used.
     pub fp64: f64,
-    /// The same over seconds, at the clock that the power limit leaves; null of a processor and in older
+    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
     /// records.
     pub fp64_sustained: Option<f64>,
-    /// The same in the vectors of each level that a processor has; null of a GPU.
+    /// FP64 operations in the vectors of each level that a processor has; null of a GPU.
     #[serde(default)]
     pub fp64_by_level: Option<BTreeMap<String, f64>>,
     /// Reads from memory.

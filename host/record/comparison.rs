@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::State;
 use super::system::Poles;
-use super::times::{Spread, Times, Verdict};
+use super::times::{BeforeCap, Spread, Times, Verdict};
 use super::{Head, Kind, Record};
 use crate::reference::verify::Outcome;
 
@@ -20,7 +20,7 @@ pub struct Comparison {
     pub yardstick: String,
     /// Timed runs of each side.
     pub repeat: Option<usize>,
-    /// The same version by both sides.
+    /// Each version by both sides.
     pub parity: Vec<Parity>,
     /// Geometric means of ours over the yardstick's, by system.
     #[serde(default)]
@@ -86,12 +86,17 @@ pub struct Parity {
     pub cuda_ms: f64,
     /// Ours over the yardstick's.
     pub ratio: f64,
-    /// Our kernel's symbol and the hash of its code, 16 hexadecimal digits; null in older records.
+    /// The same of the runs before the limit of power lowered the clock of either; null in older records.
+    pub ratio_before_cap: Option<f64>,
+    /// Our kernel's symbol, the hash of its code, 16 hexadecimal digits, and that of its source; null in older
+    /// records.
     #[serde(default)]
     pub kernel: Option<String>,
     /// See `kernel`.
     #[serde(default)]
     pub kernel_hash: Option<String>,
+    /// See `kernel`.
+    pub source_hash: Option<String>,
     /// Largest relative error of ours.
     pub rust_error: Option<f64>,
     /// Largest relative error of the yardstick's.
@@ -112,6 +117,9 @@ pub struct Competitor {
     pub times: Times,
     /// How far they lie apart.
     pub spread: Spread,
+    /// Runs before the limit of power lowered the clock; null where none ended before that, and in older
+    /// records.
+    pub before_cap: Option<BeforeCap>,
     /// The GPU during these runs; null without NVML.
     pub state: Option<State>,
     /// Runs during which something held the clock back; null without NVML.
@@ -127,18 +135,22 @@ pub struct Best {
     pub system: String,
     /// The poles of the system.
     pub poles: Poles,
-    /// The best version's kernel and the hash of its code; null in older records.
+    /// The best version's kernel, the hash of its code and that of its source; null in older records.
     #[serde(default)]
     pub kernel: Option<String>,
     /// See `kernel`.
     #[serde(default)]
     pub kernel_hash: Option<String>,
+    /// See `kernel`.
+    pub source_hash: Option<String>,
     /// Median time of the best version.
     pub best_ms: f64,
     /// Median time of the yardstick's v8.
     pub cuda_v8_ms: f64,
     /// The yardstick's v8 over the best.
     pub cuda_v8_over_best: f64,
+    /// The same of the runs before the limit of power lowered the clock of either; null in older records.
+    pub over_best_before_cap: Option<f64>,
     /// Largest relative error of the best.
     pub best_error: Option<f64>,
     /// Largest relative error of our v3.

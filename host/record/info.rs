@@ -21,6 +21,9 @@ pub struct Info {
     pub provenance: Provenance,
     /// The device.
     pub device: DeviceInfo,
+    /// Why no GPU can be used, where none can.
+    #[serde(default)]
+    pub no_gpu: Option<String>,
     /// Why there are no kernels for a GPU in this build, where there are none.
     pub no_kernels: Option<String>,
     /// What versions made for processors use of it, where it is a processor.

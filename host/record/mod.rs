@@ -18,6 +18,7 @@ pub mod state;
 pub mod system;
 pub mod times;
 pub mod tuning;
+mod values;
 
 use std::path::Path;
 
@@ -26,12 +27,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::DeviceInfo;
 use crate::error::{RecordError, Result};
+use crate::process::input;
 use crate::process::output::write_text;
 use provenance::{PROGRAM, Provenance};
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
-/// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for.
-pub const SCHEMA: u32 = 4;
+/// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
+/// is of the runs that `provenance.regime` names.
+pub const SCHEMA: u32 = 5;
 
 /// The first layout; records without a number have it.
 const FIRST: u32 = 1;
@@ -79,6 +82,12 @@ impl Head {
 pub trait Record: Serialize + DeserializeOwned {
     /// Which one.
     const KIND: Kind;
+
+    /// The record with what older ones do not say and what follows from the rest of them.
+    #[must_use]
+    fn completed(self) -> Self {
+        self
+    }
 }
 
 /// The kinds of records.
@@ -166,7 +175,7 @@ pub fn read<R: Record>(path: &Path) -> Result<R> {
 /// # Errors
 /// As those of [`read`].
 pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
-    let text = std::fs::read_to_string(path).map_err(|e| RecordError::Unreadable {
+    let text = input::text(path).map_err(|e| RecordError::Unreadable {
         path: path.into(),
         reason: e.to_string(),
         remedy: if remedy.is_empty() { String::new() } else { format!("; {remedy}") },
@@ -204,7 +213,13 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
         needed,
         reason: e.to_string(),
     };
-    serde_json::from_str(text).map_err(field)
+    let record = serde_json::from_str(text).map_err(field)?;
+    match values::wrong(&serde_json::from_str(text).map_err(field)?) {
+        Some(values::Wrong { field, needed, found }) => {
+            Err(RecordError::Value { path: path.into(), field, needed, found })
+        }
+        None => Ok(R::completed(record)),
+    }
 }
 
 /// The text of a record, as files hold it but for the end of the last line.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::provenance::Provenance;
 use super::{Kind, Record};
+use crate::engine::identity::Identity;
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,8 @@ pub struct Profile {
     pub device: String,
     /// Where the counters come from.
     pub source: String,
+    /// Where the record comes from; null in older records.
+    pub provenance: Option<Provenance>,
     /// The compiler of the kernels and its LLVM, where it is known.
     pub kernels_by: Option<String>,
     /// Median time of the calculation by events, without a profiler; `None` where it was not run.
@@ -53,6 +57,10 @@ pub struct Profile {
     /// What tells the code of the version's kernel from others', by this compiler; null of versions for
     /// processors, and in older records.
     pub kernel_hash: Option<String>,
+    /// What tells the version's source and what that uses from others', by any compiler; null in older records.
+    pub source_hash: Option<String>,
+    /// All that the sums of the run for its time depend on; null without such a run, and in older records.
+    pub identity: Option<Identity>,
     /// Registers of a thread of the version's kernel.
     pub registers: Option<u32>,
     /// Warps active on a multiprocessor, on average.

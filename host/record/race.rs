@@ -59,6 +59,8 @@ pub struct Racer {
     pub flags: Option<String>,
     /// The vectors, of a version made for processors: a name of [`gpp_cpu::level::Level`].
     pub simd: Option<String>,
+    /// What tells a version's source from others'; null of a build, and in older records.
+    pub source_hash: Option<String>,
     /// Threads.
     pub threads: usize,
     /// Times of the calculation.

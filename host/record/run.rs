@@ -6,9 +6,10 @@ use super::parting::{Parting, Work};
 use super::provenance::Provenance;
 use super::state::State;
 use super::system::SystemInfo;
-use super::times::{Repetition, Spread, Times};
+use super::times::{BeforeCap, Repetition, Spread, Times};
 use super::{Head, Kind, Record};
 use crate::devices::{DeviceInfo, HOST};
+use crate::engine::identity::Identity;
 use crate::problem::{Frame, Sums};
 use crate::process::startup;
 use crate::reference::verify::{Outcome, Verification};
@@ -31,6 +32,15 @@ pub struct Run {
 
 impl Record for Run {
     const KIND: Kind = Kind::Run;
+
+    /// The highest clock of an older one is the device's.
+    fn completed(mut self) -> Run {
+        let clock = self.head.device.clock_mhz.map(f64::from);
+        for state in self.results.iter_mut().filter_map(|result| result.state.as_mut()) {
+            state.highest_mhz = state.highest_mhz.or(clock);
+        }
+        self
+    }
 }
 
 impl Run {
@@ -73,11 +83,14 @@ pub struct Measurement {
     /// Whether a processor emulated kernels for GPUs; null in older records, see
     /// [`Measurement::is_emulated`].
     pub emulated: Option<bool>,
-    /// Times of the calculation.
+    /// Times of the calculation: of the runs that `provenance.regime` names.
     #[serde(rename = "time_s")]
     pub times: Times,
     /// How far they lie apart; null in older records.
     pub spread: Option<Spread>,
+    /// Runs before the limit of power lowered the clock; the same as `time_s` where it lowers none. Null of
+    /// a version of which no run ended before that, without NVML, on a processor, and in older records.
+    pub before_cap: Option<BeforeCap>,
     /// The GPU during the timed runs; null without NVML, on a processor, and in older records.
     pub state: Option<State>,
     /// Whether something held the clock back during each of the timed runs; null where `state` is.
@@ -97,6 +110,10 @@ pub struct Measurement {
     /// What tells its code from others', by this compiler; null of versions for processors, and in older
     /// records.
     pub kernel_hash: Option<String>,
+    /// All that the sums depend on; null in older records.
+    pub identity: Option<Identity>,
+    /// What tells its source and what that uses from others', by any compiler; null in older records.
+    pub source_hash: Option<String>,
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Local memory of a thread in bytes.
@@ -126,6 +143,15 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Rates it by so many operations of a calculation, counted by `source`. Of a calculation that an earlier run
+    /// began the time is not known.
+    pub fn rate(&mut self, flops: f64, source: &str) {
+        let is_timed = self.work.as_ref().is_none_or(|work| work.resumed == 0);
+        self.flops = Some(flops);
+        self.flops_source = source.into();
+        self.tflops = is_timed.then_some(flops / self.times.median / 1e12);
+    }
+
     /// How it came out.
     pub fn outcome(&self) -> Outcome {
         self.verification.outcome

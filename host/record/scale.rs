@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parting::Place;
+use super::state::State;
 use super::system::SystemInfo;
 use super::times::Times;
 use super::{Head, Kind, Record};
@@ -18,6 +19,12 @@ pub struct Scale {
     pub head: Head,
     /// The version's id.
     pub version: String,
+    /// What tells its source from others'; null in older records.
+    pub source_hash: Option<String>,
+    /// The symbol of its kernel; null on a processor and in older records.
+    pub kernel: Option<String>,
+    /// What tells its code from others', by this compiler; null where `kernel` is.
+    pub kernel_hash: Option<String>,
     /// The system.
     pub system: SystemInfo,
     /// Whether it has complex modes.
@@ -130,6 +137,9 @@ pub struct Measured {
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
+    /// The first device of rank 0 during the timed runs; null without NVML, on a processor, and in older
+    /// records.
+    pub state: Option<State>,
     /// Seconds from the moment when the last member was done to the end, the median; null for one member.
     pub gather_s: Option<f64>,
     /// What the members did in the last calculation.
@@ -156,7 +166,7 @@ pub struct Measured {
 pub struct Modelled {
     /// Seconds.
     pub seconds: f64,
-    /// How much longer than measured, over that.
+    /// How much longer than the shortest measured, over that.
     pub deviation: f64,
     /// Whether the model was fitted on this point.
     pub fitted: bool,
@@ -174,7 +184,7 @@ pub struct Model {
     pub worst_deviation: Option<f64>,
     /// What predictions take for granted.
     pub assumptions: Vec<String>,
-    /// What it says of this system and others.
+    /// What it says of this system and others; nothing where it was off by more than 5 %, or nothing checked it.
     pub predictions: Vec<Prediction>,
 }
 

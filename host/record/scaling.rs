@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::state::State;
 use super::{Head, Kind, Record};
 use crate::reference::Source;
 use crate::reference::verify::Outcome;
@@ -79,6 +80,10 @@ pub struct Point {
     /// See `kernel`.
     #[serde(default)]
     pub kernel_hash: Option<String>,
+    /// What tells the version's source from others'; null in older records.
+    pub source_hash: Option<String>,
+    /// The GPU during the timed runs; null without NVML, on a processor, and in older records.
+    pub state: Option<State>,
     /// Terms of the sum.
     pub terms: u64,
     /// Median time in milliseconds.

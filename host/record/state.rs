@@ -22,6 +22,32 @@ pub struct State {
     /// What held the clock back, by its name in NVML, and the share of the looks at which it did; empty
     /// where nothing did.
     pub held_back: BTreeMap<String, f64>,
+    /// Highest clock at which this version was seen to run, in MHz, before the runs that are timed as well; of
+    /// older records the device's.
+    pub highest_mhz: Option<f64>,
+    /// Mean power in watts by the counter of energy; null of short runs, and in older records.
+    pub mean_w: Option<f64>,
+}
+
+impl State {
+    /// What the limit of power took of the clock, as a share of [`State::highest_mhz`]: `None` where either is not
+    /// known, 0 where all that held it back was something else.
+    pub fn clock_lost(&self) -> Option<f64> {
+        let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
+        // The clock falls some looks before NVML names the reason.
+        let by_another = !self.held_back.is_empty() && !self.is_at_the_cap();
+        Some(if by_another { 0.0 } else { lost.max(0.0) })
+    }
+
+    /// Power of the board in watts: the mean by the counter of energy or, of short runs, the median of the looks.
+    pub fn watts(&self) -> Option<f64> {
+        self.mean_w.or(self.power_w.map(|seen| seen.median))
+    }
+
+    /// Whether power held the clock back at any of the looks.
+    pub fn is_at_the_cap(&self) -> bool {
+        self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
+    }
 }
 
 /// What was seen of one quantity.

@@ -12,14 +12,26 @@ pub struct Repetition {
     pub warmup: usize,
     /// Runs that are, at least.
     pub repeat: usize,
-    /// How long runs go on, before the timed ones and then as timed ones.
+    /// How long runs of a regime go on; none where runs are counted alone.
     pub settle: Duration,
+    /// Which regimes are measured, where runs go on.
+    pub regimes: Regimes,
+}
+
+/// What is measured of a device whose limit of power lowers its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regimes {
+    /// Runs before the limit lowers the clock.
+    BeforeCap,
+    /// These, and then those at the steady state.
+    Both,
 }
 
 impl Repetition {
     /// So many runs, however long they take.
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, settle: Duration::ZERO }
+        Repetition { warmup, repeat, settle: Duration::ZERO, regimes: Regimes::Both }
     }
 
     /// All that were asked for.
@@ -106,6 +118,19 @@ impl Times {
             interval_s: self.interval(),
         }
     }
+}
+
+/// Runs before the limit of power lowered the clock: after a rest and a run that is not timed, at the highest
+/// clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BeforeCap {
+    /// Times of the calculation.
+    #[serde(rename = "time_s")]
+    pub times: Times,
+    /// How far they lie apart.
+    pub spread: Spread,
+    /// Median clock of the multiprocessors in MHz.
+    pub sm_mhz: f64,
 }
 
 /// Whether a difference of two sides is larger than the noise of their times.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::run::{Measurement, TileShape};
+use super::state::State;
 use super::system::Poles;
 use super::times::Times;
 use super::{Head, Kind, Record};
@@ -54,9 +55,13 @@ pub struct Trial {
     /// See `kernel`.
     #[serde(default)]
     pub kernel_hash: Option<String>,
+    /// What tells the version's source from others'; null in older records.
+    pub source_hash: Option<String>,
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
+    /// The GPU during these runs; null without NVML, on a processor, and in older records.
+    pub state: Option<State>,
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Local memory of a thread in bytes.
@@ -74,7 +79,9 @@ impl Trial {
             shape,
             kernel: measured.kernel.clone(),
             kernel_hash: measured.kernel_hash.clone(),
+            source_hash: measured.source_hash.clone(),
             times: measured.times.clone(),
+            state: measured.state.clone(),
             registers: measured.registers,
             local_bytes: measured.local_bytes,
             warps_per_sm: measured.warps_per_sm,

@@ -4,17 +4,18 @@ pub mod golden;
 pub mod precise;
 pub mod serial;
 mod term;
+mod terms;
 pub mod verify;
 
 use std::sync::OnceLock;
 
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::problem::{Bands, Frame, Header, Origin, SlabView, Slabs, Sums};
+use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
 use crate::process::progress::Progress;
+pub use terms::Terms;
 
 /// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,9 +37,23 @@ const MAX_PRECISE_TERMS: u64 = 4_000_000;
 /// Most terms that are evaluated for a reference that is stored nowhere: some minutes on two cores.
 pub const MAX_SERIAL_TERMS: u64 = 60_000_000_000;
 
-/// Part of `|vcoul·M·eps|` below which a term of `asx` may vanish, since squares of what it is made of are
-/// no numbers any more, and one of `ach`.
+/// Terms that are evaluated where there are many energies, at some of them: seconds on two cores.
+const SAMPLED_TERMS: u64 = 200_000_000;
+
+/// Most of these, where the fewest energies have more than that.
+const MAX_SAMPLED_TERMS: u64 = 3_000_000_000;
+
+/// Most terms whose sizes are added where a comparison fails without them.
+const MAX_SCALE_TERMS: u64 = 1_000_000_000;
+
+/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
+/// underflow.
 const VANISHING: [f64; 2] = [1e-130, 1e-250];
+
+/// Size that each term counts for at least, times the growth ([`term::growth`]) of all its factors. A product below
+/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
+/// that by other factors of the term, in an order that each version has of its own.
+const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
 /// The sums of a problem and how large their terms are.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,38 +67,24 @@ pub struct Evaluation {
 /// What errors are relative to: `asx` and `ach` of each energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Σ|terms|, by the 1-norm.
+    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
+    /// ([`UNDERFLOW`]).
     pub magnitudes: Vec<[f64; 2]>,
     /// What rounding may add or take away, where it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,
 }
 
-/// Evaluates all terms of a problem, slab by slab: in double-double numbers where they are few.
+/// Evaluates terms of a problem, slab by slab: in double-double numbers where they are few.
 ///
 /// # Errors
 /// Those of [`Slabs::part`]: none for a problem in memory.
-pub fn evaluate<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Evaluation> {
-    let slabs = problem.into();
-    if slabs.frame().terms() <= MAX_PRECISE_TERMS {
-        precise::evaluate(slabs)
+pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: Progress) -> Result<Evaluation> {
+    let terms = terms.into();
+    if terms.count() <= MAX_PRECISE_TERMS {
+        precise::evaluate(terms)
     } else {
-        serial::evaluate(slabs, progress)
+        serial::evaluate(terms, progress)
     }
-}
-
-/// What `column` says of each igp of a problem's slabs, in their order; of its own it knows the number within
-/// the slab.
-fn columns<T: Send>(
-    slabs: Slabs,
-    column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
-) -> Result<Vec<T>> {
-    let (bands, mut columns) = (slabs.frame().bands(), Vec::new());
-    for igp in slabs.ranges() {
-        let part = slabs.part(igp)?;
-        let slab = part.view();
-        columns.par_extend((0..slab.len()).into_par_iter().map(|igp| column(bands, slab, igp)));
-    }
-    Ok(columns)
 }
 
 /// Reference sums, the starting sums included.
@@ -125,14 +126,16 @@ impl Reference {
         self.scale.get()
     }
 
-    /// [`Reference::scale`], evaluated now for sums of a file: a built-in system's do not cancel.
+    /// [`Reference::scale`], evaluated now for sums of a file or a device: a built-in system's golden ones do not
+    /// cancel. Of many terms it is that of every few igp, less than all.
     ///
     /// # Errors
     /// Those of [`evaluate`].
     pub fn evaluated_scale(&self, slabs: Slabs) -> Result<Option<&Scale>> {
-        let is_evaluated = self.source == Source::File && slabs.frame().terms() <= MAX_SERIAL_TERMS;
-        if is_evaluated && self.scale().is_none() {
-            let scale = evaluate(slabs, self.progress)?.scale;
+        if matches!(self.source, Source::File | Source::Device) && self.scale().is_none() {
+            let all = Terms::from(slabs);
+            let terms = self.energies.iter().fold(all, |terms, some| terms.at(some));
+            let scale = evaluate(terms.at_most(MAX_SCALE_TERMS), self.progress)?.scale;
             self.scale.get_or_init(|| scale);
         }
         Ok(self.scale())
@@ -148,17 +151,29 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
 /// The golden sums of a problem, where it is a built-in system at its own energies.
 fn golden_of(problem: &Frame) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
-    let Header { nstart, nend, energies, .. } = problem.header();
-    let has_own = energies.is_none() && (*nstart, *nend) == (system.nstart, system.nend);
+    let has_own = *problem.header() == synthesis::header(system);
     if has_own { golden::find(&system.name, *seed) } else { None }
 }
 
-/// The energies of a problem (0-based) that there are golden sums at, and these, where it is a built-in system
-/// at others than its own and the ones that it would be compared at are among them.
+/// The golden sums of a built-in system at other energies than its own, and the energies (0-based) that they are of;
+/// `None` where the energies to compare at are not all among them.
 fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let needed = chosen(problem.nw())?;
-    let at = golden::At::of(problem.header());
+    let header = problem.header();
+    let Header { nstart, nend, sig_dw, .. } = *header;
+    // All else is the system's own.
+    let own = Header {
+        nstart,
+        nend,
+        sig_dw,
+        energies: header.energies.clone(),
+        ..synthesis::header(system)
+    };
+    if own != *header {
+        return None;
+    }
+    let at = golden::At::of(header);
     let found = golden::find_among(&system.name, *seed, &at);
     found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
 }
@@ -168,16 +183,54 @@ pub fn is_golden(problem: &Frame) -> bool {
     golden_of(problem).is_some()
 }
 
-/// Whether a problem has a reference, or one can be evaluated.
-pub fn is_known(problem: &Frame) -> bool {
-    problem.stored().is_some()
-        || is_golden(problem)
-        || problem.terms() <= MAX_SERIAL_TERMS
-        || golden_among(problem).is_some()
+/// The terms that are evaluated for a reference of a problem that has none: all, or at as many energies as
+/// take seconds, three at least, the ends among them; none where that is too much.
+pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
+    let all = Terms::from(problem.into());
+    let nw = all.energies().len();
+    if nw <= MINI_APPS_ENERGIES {
+        return Some(all).filter(|terms| terms.count() <= MAX_SERIAL_TERMS);
+    }
+    let each = all.count() / nw as u64;
+    let count = (SAMPLED_TERMS / each.max(1)).clamp(3, nw as u64) as usize;
+    let some: Vec<usize> = (0..count).map(|at| at * (nw - 1) / (count - 1)).collect();
+    Some(all.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
-/// The reference of a problem: stored with it, golden, or evaluated now where that is not too much; of too many
-/// energies golden sums at some.
+/// Where the sums come from that a problem is compared with: none where only another version can tell.
+pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
+    let slabs = problem.into();
+    let problem = slabs.frame();
+    if problem.stored().is_some() {
+        Some(Source::File)
+    } else if is_golden(problem) {
+        Some(Source::Golden)
+    } else if evaluated(slabs).is_some() {
+        Some(Source::Serial)
+    } else {
+        golden_among(problem).map(|_| Source::Golden)
+    }
+}
+
+/// The sums of a problem at all its energies, starting sums included: stored with it, golden, or evaluated now
+/// where that is not too much.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
+    let slabs = problem.into();
+    let problem = slabs.frame();
+    if let Some(sums) = problem.stored().or_else(|| golden_of(problem)) {
+        return Ok(Some(sums.clone()));
+    }
+    if problem.terms() > MAX_SERIAL_TERMS {
+        return Ok(None);
+    }
+    Ok(Some(problem.start().plus(&evaluate(slabs, progress)?.sums)))
+}
+
+/// The reference of a problem: stored with it, golden, or [evaluated] now; of too many terms golden sums at some
+/// energies.
 ///
 /// # Errors
 /// Those of [`evaluate`].
@@ -190,14 +243,15 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
     if let Some(sums) = golden_of(problem) {
         return Ok(Some(Reference::new(sums.clone(), Source::Golden, progress)));
     }
-    if problem.terms() > MAX_SERIAL_TERMS {
+    let Some(terms) = evaluated(slabs) else {
         let found = golden_among(problem);
         return Ok(found.map(|(energies, sums)| {
             Reference::at(&energies, problem, &sums, Source::Golden, progress)
         }));
-    }
-    let evaluation = evaluate(slabs, progress)?;
-    let sums = problem.start().plus(&evaluation.sums);
-    let evaluated = Reference::new(sums, Source::Serial, progress);
-    Ok(Some(Reference { scale: evaluation.scale.into(), ..evaluated }))
+    };
+    let energies = terms.energies().to_vec();
+    let Evaluation { sums, scale } = evaluate(terms, progress)?;
+    let all = energies.len() == problem.nw();
+    let found = Reference::at(&energies, problem, &sums, Source::Serial, progress);
+    Ok(Some(Reference { energies: found.energies.filter(|_| !all), scale: scale.into(), ..found }))
 }

@@ -4,20 +4,21 @@
 use num_complex::Complex;
 use twofloat::TwoFloat;
 
-use super::term::{Energy, size, times};
-use super::{Evaluation, Scale, VANISHING, columns};
+use super::term::{Energy, growth, size, times};
+use super::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 use crate::error::Result;
-use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Extents, SlabView, Sums};
 
 type Number = Complex<TwoFloat>;
 
-/// Evaluates all terms of a problem.
+/// Evaluates terms of a problem.
 ///
 /// # Errors
-/// Those of [`Slabs::part`].
-pub fn evaluate(slabs: Slabs) -> Result<Evaluation> {
-    let columns = columns(slabs, column)?;
-    let mut totals = vec![[Part::ZERO; 2]; slabs.frame().nw()];
+/// Those of [`Slabs::part`](crate::problem::Slabs::part).
+pub fn evaluate(terms: Terms) -> Result<Evaluation> {
+    let energies = terms.energies();
+    let columns = terms.columns(|bands, slab, igp| column(bands, slab, igp, energies))?;
+    let mut totals = vec![[Part::ZERO; 2]; energies.len()];
     for column in &columns {
         for (total, parts) in totals.iter_mut().zip(column) {
             for (total, part) in total.iter_mut().zip(parts) {
@@ -45,28 +46,32 @@ pub fn evaluate(slabs: Slabs) -> Result<Evaluation> {
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
-fn column(bands: &Bands, slab: SlabView, igp: usize) -> Vec<[Part; 2]> {
+fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<[Part; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
     let scaled = |z: Number, x: f64| Complex { re: z.re * x, im: z.im * x };
 
-    let mut sums = vec![[Part::ZERO; 2]; nw];
+    let vcoul = slab.vcoul_loc()[igp];
+    let mut sums = vec![[Part::ZERO; 2]; energies.len()];
     for n in 0..nbands {
         let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
+        let of_igp = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
         for ig in 0..ncouls {
             let at = igp * ncouls + ig;
             let (wtilde, eps) = (slab.wtilde()[at], slab.eps()[at]);
-            let m = times(aqsm, number(bands.aqsn()[n * ncouls + ig]));
-            let ach = scaled(m, slab.vcoul_loc()[igp]);
+            let aqsn = number(bands.aqsn()[n * ncouls + ig]);
+            let ach = scaled(times(aqsm, aqsn), vcoul);
+            let grown = of_igp * growth(size(aqsn)) * growth(size(eps));
             let asx = scaled(ach, bands.occ()[n]);
-            for (iw, sum) in sums.iter_mut().enumerate() {
+            for (&iw, sum) in energies.iter().zip(&mut sums) {
                 let energy = Energy::of(bands.wx()[n * nw + iw], limits);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
                 let values = [(term.ssx, asx), (term.sch, ach)];
                 for (part, (value, factor)) in values.into_iter().enumerate() {
                     let (value, factor) = (times(value, factor), size(factor));
-                    let magnitude = size(value) + VANISHING[part] * factor * size(eps);
+                    let underflow = UNDERFLOW * grown * growth(term.quotients[part]);
+                    let magnitude = size(value) + VANISHING[part] * factor * size(eps) + underflow;
                     sum[part].add(value, magnitude, factor * term.undecided[part]);
                 }
             }

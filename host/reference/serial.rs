@@ -8,30 +8,30 @@
 
 use num_complex::Complex64;
 
-use super::term::{Energy, size, times};
-use super::{Evaluation, Scale, VANISHING, columns};
+use super::term::{Energy, growth, size, times};
+use super::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 use crate::error::Result;
-use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Extents, SlabView, Sums};
 use crate::process::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
 
-/// Evaluates all terms of a problem in double precision.
+/// Evaluates terms of a problem in double precision.
 ///
 /// # Errors
-/// Those of [`Slabs::part`].
-pub fn evaluate(slabs: Slabs, progress: Progress) -> Result<Evaluation> {
-    let Extents { ngpown, nw, .. } = slabs.frame().extents();
-    let bar = progress.bar("serial reference", ngpown as u64);
-    let columns = columns(slabs, |bands, slab, igp| {
-        let column = column(bands, slab, igp);
+/// Those of [`Slabs::part`](crate::problem::Slabs::part).
+pub fn evaluate(terms: Terms, progress: Progress) -> Result<Evaluation> {
+    let energies = terms.energies();
+    let bar = progress.bar("serial reference", terms.igp() as u64);
+    let columns = terms.columns(|bands, slab, igp| {
+        let column = column(bands, slab, igp, energies);
         bar.inc(1);
         column
     })?;
     bar.finish_and_clear();
 
-    let mut totals = vec![Pair::default(); nw];
+    let mut totals = vec![Pair::default(); energies.len()];
     for column in &columns {
         for (total, part) in totals.iter_mut().zip(column) {
             total.add_pair(part);
@@ -50,25 +50,28 @@ pub fn evaluate(slabs: Slabs, progress: Progress) -> Result<Evaluation> {
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy.
-fn column(bands: &Bands, slab: SlabView, igp: usize) -> Vec<Pair> {
+fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<Pair> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
-    let mut sums = vec![Pair::default(); nw];
+    let mut sums = vec![Pair::default(); energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        let factor = slab.aqsm_local().column(n)[igp].conj() * vcoul;
-        for (iw, sum) in sums.iter_mut().enumerate() {
+        let aqsm = slab.aqsm_local().column(n)[igp].conj();
+        let factor = aqsm * vcoul;
+        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
+        for (&iw, sum) in energies.iter().zip(&mut sums) {
             let at = Energy::of(bands.wx()[n * nw + iw], limits);
             let over_ig = sum_over_ig(at, wtilde, eps, aqsn);
             let occ = bands.occ()[n];
             sum.ssx.add(factor * occ * over_ig.ssx);
             sum.sch.add(factor * over_ig.sch);
             for (part, factor) in [size(factor) * occ, size(factor)].into_iter().enumerate() {
-                sum.magnitudes[part] += factor * over_ig.magnitudes[part];
+                let underflow = UNDERFLOW * grown * over_ig.grown;
+                sum.magnitudes[part] += factor * over_ig.magnitudes[part] + underflow;
                 sum.undecided[part] += factor * over_ig.undecided[part];
             }
         }
@@ -83,6 +86,8 @@ struct OverIg {
     sch: Complex64,
     magnitudes: [f64; 2],
     undecided: [f64; 2],
+    /// Growth of their factors, added.
+    grown: f64,
 }
 
 /// The sums over `ig`, with the widest vectors there are.
@@ -133,6 +138,7 @@ fn sum_in_lanes(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Com
         sch: Complex64::new(sch_re, sch_im),
         magnitudes: lanes.magnitudes.map(|lanes| lanes.iter().sum()),
         undecided: lanes.undecided.map(|lanes| lanes.iter().sum()),
+        grown: lanes.grown.iter().sum(),
     }
 }
 
@@ -143,6 +149,7 @@ struct InLanes {
     sums: [Lanes; 4],
     magnitudes: [[f64; LANES]; 2],
     undecided: [[f64; LANES]; 2],
+    grown: [f64; LANES],
 }
 
 impl InLanes {
@@ -165,6 +172,8 @@ impl InLanes {
             parts[3][lane] = ach.im;
             let factor = size(aqsn[lane]);
             let vanishing = VANISHING.map(|part| part * factor * size(eps[lane]));
+            let quotient = term.quotients[0].max(term.quotients[1]);
+            self.grown[lane] += growth(factor) * growth(size(eps[lane])) * growth(quotient);
             for (part, size) in [size(asx), size(ach)].into_iter().enumerate() {
                 self.magnitudes[part][lane] += size + vanishing[part];
                 self.undecided[part][lane] += factor * term.undecided[part];

@@ -65,6 +65,8 @@ pub struct Term<T> {
     pub sch: Complex<T>,
     /// Sizes of what rounding may add to either, or take away.
     pub undecided: [f64; 2],
+    /// Sizes of what either multiplies `eps` by, zero where that is no number.
+    pub quotients: [f64; 2],
 }
 
 impl Energy {
@@ -102,6 +104,7 @@ impl Energy {
         let branch = two & ((delwr < T::from(self.limitone)) | one)
             | one & ((wdiffr > T::from(self.limittwo)) | two);
         let size = size(eps);
+        let quotients = [quotient, delw].map(|z| size_of(z, 1.0));
         let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
         let either = if branch { far + near } else { 0.0 };
         let vanishing = if !first & is_close(delwr, TOL_ZERO) { near } else { 0.0 };
@@ -111,6 +114,7 @@ impl Energy {
             ssx: select((first | second) & kept, times(quotient, eps), zero),
             sch: select(first, sch, zero),
             undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
+            quotients,
         }
     }
 }
@@ -119,6 +123,12 @@ impl Energy {
 #[inline(always)]
 fn is_close<T: Number>(a: T, b: f64) -> bool {
     (a.rounded() - b).abs() <= UNDECIDED * b && b > 0.0 && b < f64::INFINITY
+}
+
+/// What a factor of this size makes an error grow by that is in another factor of a product.
+#[inline(always)]
+pub fn growth(size: f64) -> f64 {
+    size.max(1.0)
 }
 
 /// `|z|` by the 1-norm.

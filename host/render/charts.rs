@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::chart;
+use super::chart::Roofline;
 use crate::analysis::by_energies::ByEnergies;
+use crate::analysis::levels::Level;
 use crate::analysis::peaks::of_own_ceiling;
 use crate::analysis::roofline::{FIGURES, Point, Timing, points};
 use crate::error::{ChartError, Error, Result};
@@ -27,7 +28,10 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
         if shown.is_empty() {
             continue;
         }
-        draw(&folder.join(figure.name), &figure.title(&shown), &shown, ceilings)?;
+        let title = figure.title(&shown);
+        let levels = figure.levels();
+        let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
+        draw(&folder.join(figure.name), &chart)?;
     }
     Ok(())
 }
@@ -41,18 +45,19 @@ pub fn by_energies(folder: &Path, versions: &[ByEnergies], ceilings: &Ceilings) 
     for version in versions {
         let shown: Vec<&Profile> = version.profiles.iter().collect();
         let path = folder.join(version.name());
-        draw(&path, &version.title(), &shown, ceilings)?;
+        let (title, levels) = (version.title(), &[Level::Hbm]);
+        draw(&path, &Roofline { title: &title, profiles: &shown, ceilings, levels })?;
         replace(&path.with_extension("csv"), |file| csv(file, &version.profiles, ceilings))?;
     }
     Ok(())
 }
 
 /// A chart as SVG and PNG.
-fn draw(path: &Path, title: &str, shown: &[&Profile], ceilings: &Ceilings) -> Result<()> {
+fn draw(path: &Path, chart: &Roofline) -> Result<()> {
     let failed = |reason: String| Error::Write { path: path.into(), reason };
-    let svg = chart::svg(title, shown, ceilings).map_err(|e| failed(e.to_string()))?;
+    let svg = chart.svg().map_err(|e| failed(e.to_string()))?;
     replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
-    png(&path.with_extension("png"), |to| chart::png(to, title, shown, ceilings))
+    png(&path.with_extension("png"), |to| chart.png(to))
 }
 
 /// Has `draw` make a picture, which appears whole or not at all.

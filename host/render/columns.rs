@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use super::table::or_dash;
+use super::table::{or_dash, sigma};
+use super::units::{self, Unit};
 use crate::analysis::table1::{Row, Section};
 use crate::catalogue;
 use crate::record::times::Verdict;
 
 /// Headings and cells of a section.
 pub struct Columns {
-    /// The same in every form.
+    /// Headings, in every format of the table.
     pub headings: Vec<String>,
     /// Of its rows; a version whose step goes the other way than in what was published has a mark.
     pub rows: Vec<Vec<String>>,
@@ -17,8 +18,8 @@ pub struct Columns {
     pub spare: &'static [usize],
     /// A column of words.
     pub words: Option<usize>,
-    /// Columns that are left out where no row has a value: in tables of other journeys than the paper's all,
-    /// since these differ in what they publish.
+    /// Columns that are left out where no row has a value. Outside the paper's table these are all: other
+    /// journeys publish other quantities.
     optional: Range<usize>,
 }
 
@@ -44,7 +45,7 @@ pub fn mark(section: &Section) -> Option<String> {
 }
 
 /// What the mark of a small step means.
-const NOISE: &str = "≈ as fast as the version before, to within noise";
+const NOISE: &str = "≈ not told apart from the version before by the ranks of their times";
 
 /// Whether noise explains the step from the version before.
 pub fn is_noise(row: &Row) -> bool {
@@ -60,17 +61,19 @@ pub fn columns(section: &Section) -> Columns {
 /// Those of the paper's Table I.
 fn papers(section: &Section) -> Columns {
     let baseline = section.baseline;
+    let Units { time, rate, .. } = Units::of(section);
     let headings = [
         "system",
         "version",
-        "median [ms]",
+        &format!("median [{}]", time.name),
+        &format!("{BEFORE} [{}]", time.name),
         "σ",
-        "95 % interval [ms]",
+        &format!("95 % interval [{}]", time.name),
         "SM [MHz]",
         "cycles [10⁶]",
         "energy [J]",
-        "held back by",
-        "TFLOP/s",
+        "clock lost",
+        rate.name,
         &section.by.over(baseline),
         "warps/SM",
         "registers",
@@ -85,14 +88,15 @@ fn papers(section: &Section) -> Columns {
         vec![
             row.system.clone(),
             marked(row),
-            digits(row.time_s * 1e3, 1),
-            or_dash(sigma(row)),
-            or_dash(interval(row)),
+            time.show(row.time_s),
+            or_dash(row.before_cap_s.map(|seconds| time.show(seconds))),
+            sigma(&row.times),
+            or_dash(interval(row, time)),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
-            or_dash(row.cycles.map(|cycles| digits(cycles / 1e6, 1))),
-            or_dash(row.energy_j.map(|energy| digits(energy, 1))),
+            or_dash(row.cycles.map(|cycles| units::digits(cycles / 1e6))),
+            or_dash(row.energy_j.map(units::digits)),
             or_dash(row.held_back_by.as_ref()),
-            or_dash(row.tflops.map(|rate| digits(rate, 2))),
+            or_dash(row.tflops.map(|tera| rate.show(tera * 1e12))),
             or_dash(row.over_baseline.map(times)),
             or_dash(row.warps_per_sm),
             or_dash(row.registers),
@@ -106,28 +110,30 @@ fn papers(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[3, 17, 16, 8, 4, 12, 11, 14, 6],
+        spare: &[4, 18, 17, 9, 5, 13, 12, 15, 7],
         words: None,
-        optional: 4..9,
+        optional: 3..10,
     }
 }
 
 /// Those of another journey: what it publishes, and what it changes.
 fn journeys(section: &Section) -> Columns {
     let baseline = section.baseline.rsplit(':').next().unwrap_or_default();
+    let Units { time, operations, rate } = Units::of(section);
     let headings = [
         "system",
         "version",
         "what it changes",
-        "median [ms]",
+        &format!("median [{}]", time.name),
+        &format!("{BEFORE} [{}]", time.name),
         "σ",
-        "95 % interval [ms]",
+        &format!("95 % interval [{}]", time.name),
         "SM [MHz]",
         "cycles [10⁶]",
         "energy [J]",
-        "held back by",
-        "TFLOP",
-        "TFLOP/s",
+        "clock lost",
+        operations.name,
+        rate.name,
         &section.by.over(baseline),
         "FLOP/byte",
         "warps/SM",
@@ -145,17 +151,18 @@ fn journeys(section: &Section) -> Columns {
             row.system.clone(),
             marked(row),
             or_dash(change),
-            digits(row.time_s * 1e3, 1),
-            or_dash(sigma(row)),
-            or_dash(interval(row)),
+            time.show(row.time_s),
+            or_dash(row.before_cap_s.map(|seconds| time.show(seconds))),
+            sigma(&row.times),
+            or_dash(interval(row, time)),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
-            or_dash(row.cycles.map(|cycles| digits(cycles / 1e6, 1))),
-            or_dash(row.energy_j.map(|energy| digits(energy, 1))),
+            or_dash(row.cycles.map(|cycles| units::digits(cycles / 1e6))),
+            or_dash(row.energy_j.map(units::digits)),
             or_dash(row.held_back_by.as_ref()),
-            or_dash(row.tflop.map(|count| digits(count, 2))),
-            or_dash(row.tflops.map(|rate| digits(rate, 2))),
+            or_dash(row.tflop.map(|tera| operations.show(tera * 1e12))),
+            or_dash(row.tflops.map(|tera| rate.show(tera * 1e12))),
             or_dash(row.over_baseline.map(times)),
-            or_dash(row.intensity.map(|intensity| digits(intensity, 1))),
+            or_dash(row.intensity.map(units::digits)),
             or_dash(row.warps_per_sm),
             or_dash(row.registers),
             or_dash(row.published_time_s.map(milliseconds)),
@@ -168,9 +175,9 @@ fn journeys(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[2, 4, 9, 5, 15, 14, 17, 19, 7],
+        spare: &[2, 5, 10, 6, 16, 15, 18, 20, 8],
         words: Some(2),
-        optional: 0..21,
+        optional: 0..22,
     }
 }
 
@@ -200,12 +207,11 @@ fn marked(row: &Row) -> String {
     format!("{}{mark}{noise}", row.version)
 }
 
-fn sigma(row: &Row) -> Option<String> {
-    row.sigma_s.map(|sigma| format!("{:.1} %", 100.0 * sigma / row.time_s))
-}
+/// What heads times before the cap.
+pub const BEFORE: &str = "before cap";
 
-fn interval(row: &Row) -> Option<String> {
-    let [from, to] = [row.interval_from_s?, row.interval_to_s?].map(|time| digits(time * 1e3, 2));
+fn interval(row: &Row, unit: Unit) -> Option<String> {
+    let [from, to] = [row.interval_from_s?, row.interval_to_s?].map(|time| unit.show(time));
     Some(format!("{from}–{to}"))
 }
 
@@ -217,9 +223,26 @@ fn milliseconds(seconds: f64) -> String {
     format!("{:.0}", seconds * 1e3)
 }
 
-/// A number with so many decimals, or with those that three digits take.
-fn digits(value: f64, decimals: usize) -> String {
-    let first = value.abs().log10().floor();
-    let needed = if first.is_finite() { (2.0 - first).clamp(0.0, 15.0) as usize } else { 0 };
-    format!("{value:.*}", needed.max(decimals))
+/// The units of a section: those of what was published beside it, where anything was.
+struct Units {
+    time: Unit,
+    operations: Unit,
+    rate: Unit,
+}
+
+impl Units {
+    fn of(section: &Section) -> Units {
+        let rows = || section.rows.iter();
+        if rows().any(|row| row.paper_time_s.or(row.published_time_s).is_some()) {
+            let tera = [1e12];
+            let (operations, rate) = (Unit::of_operations(tera), Unit::of_rates(tera));
+            return Units { time: Unit::MILLISECONDS, operations, rate };
+        }
+        let tera = |of: fn(&Row) -> Option<f64>| rows().filter_map(of).map(|tera| tera * 1e12);
+        Units {
+            time: Unit::of_times(rows().map(|row| row.time_s)),
+            operations: Unit::of_operations(tera(|row| row.tflop)),
+            rate: Unit::of_rates(tera(|row| row.tflops)),
+        }
+    }
 }

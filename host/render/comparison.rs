@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 
+use super::results::regime;
 use super::table::{fit, or_dash, outcome, table, terminal};
+use super::units::{Unit, time};
 use crate::record::comparison::{Best, By, Comparison, Competitor, Failure, Parity};
 use crate::record::times::Verdict;
 
 /// A finished version in a line.
 pub fn line(row: &Parity) -> String {
     let Parity { version, rust_ms, cuda_ms, ratio, .. } = row;
-    format!("{version:<4} Rust {rust_ms:.2} ms, CUDA {cuda_ms:.2} ms, {ratio:.3}")
+    let [rust, cuda] = [rust_ms, cuda_ms].map(|ms| time(ms / 1e3));
+    format!("{version:<4} Rust {rust}, CUDA {cuda}, {ratio:.3}")
 }
 
 /// Sums that did not pass, in a line.
@@ -33,18 +36,22 @@ pub fn comparison(to: &mut dyn Write, found: &Comparison) -> io::Result<()> {
     for (system, mean) in &found.geometric_mean {
         writeln!(to, "{system}: geometric mean of Rust over CUDA {mean:.3}")?;
     }
-    writeln!(to, "{}", best(&found.best, width))
+    writeln!(to, "{}", best(&found.best, width))?;
+    let regime = found.head.provenance.as_ref().and_then(|from| from.regime).map(regime);
+    regime.map_or(Ok(()), |said| writeln!(to, "{said}"))
 }
 
 /// Our times against the yardstick's.
 fn sides(rows: &[Parity], width: Option<u16>) -> String {
+    let unit = Unit::of_times(rows.iter().flat_map(|row| [row.rust_ms / 1e3, row.cuda_ms / 1e3]));
     let mut table = table(&[
         "system",
         "version",
-        "Rust [ms]",
-        "CUDA [ms]",
+        &format!("Rust [{}]", unit.name),
+        &format!("CUDA [{}]", unit.name),
         "Rust/CUDA",
-        "larger than noise",
+        "before cap",
+        "told apart",
         "Rust [MHz]",
         "CUDA [MHz]",
         "Rust rel. error",
@@ -55,9 +62,10 @@ fn sides(rows: &[Parity], width: Option<u16>) -> String {
         table.add_row([
             row.system.clone(),
             row.version.clone(),
-            format!("{:.2}", row.rust_ms),
-            format!("{:.2}", row.cuda_ms),
+            unit.show(row.rust_ms / 1e3),
+            unit.show(row.cuda_ms / 1e3),
             format!("{:.3}", row.ratio),
+            or_dash(row.ratio_before_cap.map(|ratio| format!("{ratio:.3}"))),
             or_dash(row.verdict.map(verdict)),
             or_dash(row.rust.as_ref().and_then(clock)),
             or_dash(row.cuda.as_ref().and_then(clock)),
@@ -65,10 +73,10 @@ fn sides(rows: &[Parity], width: Option<u16>) -> String {
             error(row.cuda_error),
         ]);
     }
-    fit(table, &[9, 8], width)
+    fit(table, &[10, 9], width)
 }
 
-/// A verdict in the column that asks whether a difference is larger than noise.
+/// A verdict in the column that asks whether the ranks of the times tell both sides apart.
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Differs => "yes",
@@ -76,27 +84,29 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Median clock of a side, with how many of its runs something held back.
+/// Median clock of a side, with what the limit of power took of it.
 fn clock(side: &Competitor) -> Option<String> {
-    let clock = side.state.as_ref()?.sm_mhz?.median;
-    Some(match side.held_back {
-        Some(held) if held > 0 => {
-            format!("{clock:.0}, held back in {held} of {}", side.times.samples.len())
-        }
+    let state = side.state.as_ref()?;
+    let clock = state.sm_mhz?.median;
+    Some(match state.clock_lost() {
+        Some(lost) if lost >= 0.005 => format!("{clock:.0}, {:.1} % lost", 100.0 * lost),
         _ => format!("{clock:.0}"),
     })
 }
 
 /// The best version against the yardstick's v8.
 fn best(rows: &[Best], width: Option<u16>) -> String {
+    let unit =
+        Unit::of_times(rows.iter().flat_map(|row| [row.best_ms / 1e3, row.cuda_v8_ms / 1e3]));
     let mut table = table(&[
         "system",
         "version",
         "poles",
-        "time [ms]",
-        "CUDA v8 [ms]",
+        &format!("time [{}]", unit.name),
+        &format!("CUDA v8 [{}]", unit.name),
         "CUDA v8/best",
-        "larger than noise",
+        "before cap",
+        "told apart",
         "rel. error",
         "v3 rel. error",
         "FP64 busy",
@@ -108,9 +118,10 @@ fn best(rows: &[Best], width: Option<u16>) -> String {
             row.system.clone(),
             row.version.clone(),
             row.poles.name().into(),
-            format!("{:.2}", row.best_ms),
-            format!("{:.2}", row.cuda_v8_ms),
+            unit.show(row.best_ms / 1e3),
+            unit.show(row.cuda_v8_ms / 1e3),
             format!("{:.2}×", row.cuda_v8_over_best),
+            or_dash(row.over_best_before_cap.map(|ratio| format!("{ratio:.2}×"))),
             or_dash(row.verdict.map(verdict)),
             error(row.best_error),
             error(row.v3_error),
@@ -118,5 +129,5 @@ fn best(rows: &[Best], width: Option<u16>) -> String {
             or_dash(row.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
         ]);
     }
-    fit(table, &[8, 10, 7], width)
+    fit(table, &[9, 11, 8], width)
 }

@@ -6,10 +6,11 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use super::table::{fit, table, terminal};
+use super::table::{fit, table};
 use crate::analysis::explain::difference::{Difference, Sign};
 use crate::analysis::explain::rows::Row;
 use crate::analysis::explain::{Card, SCHEMA, digits};
+use crate::analysis::steps::Step;
 
 /// Lines of a difference that a card has, where it has not all.
 const LINES: usize = 80;
@@ -53,8 +54,12 @@ pub fn change(change: Option<f64>) -> String {
 ///
 /// # Errors
 /// Those of `to`.
-pub fn text(to: &mut dyn Write, cards: &[Card], parts: Parts) -> io::Result<()> {
-    let width = terminal();
+pub fn text(
+    to: &mut dyn Write,
+    cards: &[Card],
+    parts: Parts,
+    width: Option<u16>,
+) -> io::Result<()> {
     let paint = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let columns = width.map_or(WIDTH, usize::from);
     for (at, card) in cards.iter().enumerate() {
@@ -245,11 +250,13 @@ fn markdown_card(card: &Card, parts: Parts) -> String {
 ///
 /// # Errors
 /// Those of `to`.
-pub fn json(to: &mut dyn Write, cards: &[Card]) -> io::Result<()> {
+pub fn json(to: &mut dyn Write, cards: &[Card], steps: &[Step]) -> io::Result<()> {
     #[derive(Serialize)]
     struct Cards<'a> {
         schema: u32,
         cards: &'a [Card],
+        #[serde(skip_serializing_if = "<[Step]>::is_empty")]
+        steps: &'a [Step],
     }
-    writeln!(to, "{}", crate::record::text(&Cards { schema: SCHEMA, cards }))
+    writeln!(to, "{}", crate::record::text(&Cards { schema: SCHEMA, cards, steps }))
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::CellAlignment;
 
-use super::table::{fit, or_dash, table, terminal};
+use super::table::{fit, or_dash, table};
 use crate::catalogue::BackEnd;
 use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing, Processor};
 
@@ -12,7 +12,7 @@ use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing, Proc
 ///
 /// # Errors
 /// Those of `to`.
-pub fn info(to: &mut dyn Write, info: &Info) -> io::Result<()> {
+pub fn info(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
     let multiprocessors = match device.back_end() {
@@ -36,6 +36,7 @@ pub fn info(to: &mut dyn Write, info: &Info) -> io::Result<()> {
         ("vectors", vectors),
         ("highest clock", device.clock_mhz.map(|clock| format!("{clock} MHz"))),
         ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / (1u64 << 30) as f64))),
+        ("no GPU", info.no_gpu.clone()),
         (
             "GPU kernels",
             Some(match &info.no_kernels {
@@ -51,7 +52,7 @@ pub fn info(to: &mut dyn Write, info: &Info) -> io::Result<()> {
             writeln!(to, "{what:<20}{text}")?;
         }
     }
-    writeln!(to, "{}", kernels(&info.kernels, terminal()))
+    writeln!(to, "{}", kernels(&info.kernels, width))
 }
 
 /// One line for each kernel.
@@ -88,7 +89,7 @@ fn kernels(kernels: &[Kernel], width: Option<u16>) -> String {
 ///
 /// # Errors
 /// Those of `to`.
-pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
+pub fn listing(to: &mut dyn Write, listing: &Listing, width: Option<u16>) -> io::Result<()> {
     let mut versions = table(&["version", "what it changes", "where it is described"]);
     for at in 1..3 {
         if let Some(column) = versions.column_mut(at) {
@@ -116,12 +117,12 @@ pub fn listing(to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
             system.note.clone(),
         ]);
     }
-    writeln!(to, "{}", fit(versions, &[2], terminal()))?;
-    writeln!(to, "{}", journeys(&listing.journeys, terminal()))?;
+    writeln!(to, "{}", fit(versions, &[2], width))?;
+    writeln!(to, "{}", journeys(&listing.journeys, width))?;
     let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
     let best: Vec<String> = listing.best.iter().map(on).collect();
     writeln!(to, "--version best is {}", best.join(", "))?;
-    writeln!(to, "{}", fit(systems, &[2, 6], terminal()))
+    writeln!(to, "{}", fit(systems, &[2, 6], width))
 }
 
 /// A back end as in texts.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::table::{fit, or_dash, table, terminal};
+use super::units::Unit;
 use crate::analysis::by_energies::ByEnergies;
 use crate::analysis::levels::Level;
 use crate::analysis::peaks::of_own_ceiling;
@@ -13,10 +14,12 @@ use crate::record::profile::Profile;
 
 /// One line for each profile: what it takes, moves and waits for.
 fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16>) -> String {
+    let time = Unit::of_times(profiles.iter().map(Profile::seconds));
+    let rate = Unit::of_rates(profiles.iter().map(Profile::rate));
     let mut table = table(&[
         "version",
-        "time [ms]",
-        "TFLOP/s",
+        &format!("time [{}]", time.name),
+        rate.name,
         "FLOP/term",
         "source counts",
         "FMA",
@@ -41,8 +44,8 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         table.add_row(vec![
             p.version.clone(),
-            format!("{:.1}", p.seconds() * 1e3),
-            tera(p.rate() / 1e12),
+            time.show(p.seconds()),
+            rate.show(p.rate()),
             format!("{:.1}", p.flops_per_term()),
             or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
             percent(p.fma_ratio()),
@@ -57,11 +60,6 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
         ]);
     }
     fit(table, &[11, 4, 12, 7, 6, 10, 5, 3], width)
-}
-
-/// A rate with as many digits as tell something of a GPU's or a processor's.
-fn tera(rate: f64) -> String {
-    if rate < 0.1 { format!("{rate:.4}") } else { format!("{rate:.2}") }
 }
 
 /// Instructions in the code of each version's kernel, where it was disassembled.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::table::{fit, or_dash, outcome, outcome_cell, sigma, table, terminal};
+use super::units::Unit;
 use crate::record::race::{Race, Racer, Side};
 
 /// Whose it is, as in texts.
@@ -28,12 +29,13 @@ pub fn failure(racer: &Racer) -> String {
 pub fn race(to: &mut dyn Write, race: &Race) -> io::Result<()> {
     let device = &race.head.device;
     writeln!(to, "on {}: {}, {}", device.id, device.name, race.yardstick)?;
+    let unit = Unit::of_times(race.racers.iter().map(|racer| racer.times.median));
     let mut table = table(&[
         "system",
         "by",
         "build or version",
         "threads",
-        "time [ms]",
+        &format!("time [{}]", unit.name),
         "σ",
         "ns/term",
         "× fastest Fortran",
@@ -46,7 +48,7 @@ pub fn race(to: &mut dyn Write, race: &Race) -> io::Result<()> {
             Cell::new(side(racer.side)),
             Cell::new(&racer.name),
             Cell::new(racer.threads),
-            Cell::new(format!("{:.2}", racer.times.median * 1e3)),
+            Cell::new(unit.show(racer.times.median)),
             Cell::new(sigma(&racer.times)),
             Cell::new(format!("{:.3}", racer.ns_per_term)),
             Cell::new(or_dash(racer.over_fortran.map(|ratio| format!("{ratio:.2}×")))),

@@ -9,7 +9,7 @@ use super::chart::sigma as chart;
 use super::table::{fit, outcome, table};
 use super::{charts, results};
 use crate::analysis::outcomes::reference;
-use crate::analysis::sigma::{Row, Sigma};
+use crate::analysis::sigma::{Row, Sigma, UNIT};
 use crate::error::{Error, Result};
 use crate::process::output::replace;
 
@@ -39,7 +39,14 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
         error.unwrap_or_default(),
         reference(verification.reference)
     )?;
+    let what = match (&result.work, result.times.samples.len()) {
+        (Some(_), _) => "one calculation, with what had to be made, read and uploaded meanwhile",
+        (None, 1) => "one calculation, its data in place",
+        (None, _) => "the median of several calculations, their data in place",
+    };
+    writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
     writeln!(to, "{}", energies(rows, width))?;
+    writeln!(to, "Σ = SX + CH, without bare exchange; all three in {UNIT}")?;
     let broken = sigma.broken();
     if !broken.is_empty() {
         let named: Vec<String> =
@@ -51,11 +58,16 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     Ok(())
 }
 
+/// Columns that a narrow terminal goes without, the first of them first: imaginary parts, then SX and CH.
+const SPARE: &[usize] = &[2, 4, 6, 1, 3];
+
 /// The table of the energies.
 fn energies(rows: &[Row], width: Option<u16>) -> String {
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
-    let mut table = table(&["ω − E [eV]", "Re SX", "Im SX", "Re CH", "Im CH"]);
+    let names = rows.iter().take(1).flat_map(Row::parts).map(|(name, _)| name);
+    let headings: Vec<&str> = ["ω − E [eV]"].into_iter().chain(names).collect();
+    let mut table = table(&headings);
     if let Some(column) = table.column_mut(0) {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);
     }
@@ -67,12 +79,12 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
         table.add_row(cells(row));
     }
     if !is_short {
-        table.add_row(["⋮"; 5]);
+        table.add_row(vec!["⋮"; headings.len()]);
         for row in &rows[rows.len() - ends..] {
             table.add_row(cells(row));
         }
     }
-    let mut text = fit(table, &[], width);
+    let mut text = fit(table, SPARE, width);
     if !is_short {
         let (left_out, all) = (rows.len() - 2 * ends, rows.len());
         text += &format!("\n{left_out} of {all} energies are not shown: --csv has all");
@@ -86,9 +98,18 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
 /// Those of `to`.
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    csv.write_record(["omega_above_ev", "omega_ev", "re_sx", "im_sx", "re_ch", "im_ch"])?;
-    for &Row { above_ev, omega_ev, sx, ch } in &sigma.rows {
-        csv.serialize((above_ev, omega_ev, sx.re, sx.im, ch.re, ch.im))?;
+    csv.write_record([
+        "omega_above_ev",
+        "omega_ev",
+        "re_sx",
+        "im_sx",
+        "re_ch",
+        "im_ch",
+        "re_sigma",
+        "im_sigma",
+    ])?;
+    for row in &sigma.rows {
+        csv.serialize((row.above_ev, row.omega_ev, row.parts().map(|(_, part)| part)))?;
     }
     csv.flush()
 }

@@ -1,9 +1,10 @@
 //! What tables for the terminal have in common.
 
 use comfy_table::{
-    Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, presets,
+    Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, Width, presets,
 };
 
+use super::units::Unit;
 use crate::record::times::Times;
 use crate::reference::verify::Outcome;
 
@@ -32,7 +33,8 @@ pub fn terminal() -> Option<u16> {
 const NARROWEST: u16 = 20;
 
 /// The table as text, at most `width` wide: columns without any value are left out, then those of
-/// `drops` in turn until it fits, and what is left wraps.
+/// `drops` in turn until it fits. What is left wraps between words; where even that is too wide, columns go
+/// from the last to the second, so that no number is broken.
 pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
     for at in 0..table.column_count() {
         let without = |row: &Row| content(row, at).is_none_or(|cell| cell == "–");
@@ -51,6 +53,19 @@ pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
             }
             if hide(&mut table, at) {
                 left_out.extend(table.header().and_then(|row| content(row, at)));
+            }
+        }
+        while narrowest_width(&table) > usize::from(width) {
+            let shown = (1..table.column_count()).rev().find(|&at| !is_hidden(&table, at));
+            let Some(at) = shown else { break };
+            hide(&mut table, at);
+            left_out.extend(table.header().and_then(|row| content(row, at)));
+        }
+        for at in 0..table.column_count() {
+            let least = u16::try_from(narrowest(&table, at)).unwrap_or(u16::MAX);
+            if let Some(column) = table.column_mut(at).filter(|column| !column.is_hidden()) {
+                let least = Width::Fixed(least.saturating_add(column.padding_width()));
+                column.set_constraint(ColumnConstraint::LowerBoundary(least));
             }
         }
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -93,6 +108,33 @@ fn hide(table: &mut Table, at: usize) -> bool {
     shown
 }
 
+fn is_hidden(table: &Table, at: usize) -> bool {
+    table.column(at).is_none_or(|column| column.is_hidden())
+}
+
+/// Letters of the longest cell that is not broken: what is longer is a text.
+const WHOLE: usize = 16;
+
+/// The fewest letters that a column needs: its words, and short cells as they are.
+fn narrowest(table: &Table, at: usize) -> usize {
+    let letters = |text: &str| text.chars().count();
+    let words = |text: &str| text.split_whitespace().map(letters).max().unwrap_or(0);
+    let cell = |row: &Row| {
+        let text = content(row, at).unwrap_or_default();
+        if letters(&text) <= WHOLE { letters(&text) } else { words(&text) }
+    };
+    let heading = table.header().and_then(|row| content(row, at));
+    let heading = heading.map_or(0, |text| words(&text));
+    table.row_iter().map(cell).max().unwrap_or(0).max(heading)
+}
+
+/// The fewest columns of a terminal that the table needs.
+fn narrowest_width(table: &Table) -> usize {
+    let shown = table.column_iter().enumerate().filter(|(_, column)| !column.is_hidden());
+    // A blank on either side of a cell, a line behind it.
+    1 + shown.map(|(at, _)| narrowest(table, at) + 3).sum::<usize>()
+}
+
 fn natural_width(table: &Table) -> usize {
     let mut table = table.clone();
     table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
@@ -118,9 +160,16 @@ pub fn outcome_cell(of: Outcome) -> Cell {
     })
 }
 
-/// The standard deviation of times in percent of their median.
+/// The standard deviation of times in percent of their median; where it is more than half of that, the
+/// shortest and the longest time.
 pub fn sigma(times: &Times) -> String {
-    or_dash(times.relative_sigma().map(|share| format!("{:.1} %", 100.0 * share)))
+    or_dash(times.relative_sigma().map(|share| {
+        if share <= 0.5 {
+            return format!("{:.1} %", 100.0 * share);
+        }
+        let unit = Unit::of_times([times.min, times.max]);
+        format!("{}–{} {}", unit.show(times.min), unit.show(times.max), unit.name)
+    }))
 }
 
 /// Which operation counts rates are by.

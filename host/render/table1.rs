@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::columns::{Columns, columns, is_noise, mark};
 use super::table::{fit, rated_by, table, terminal};
+use super::units::percent;
 use crate::analysis::table1::{Row, Section, against, beside};
 use crate::catalogue::published::{self, BlogRow, Published, TalkRow};
 use crate::record::provenance::Provenance;
-use crate::record::times::Verdict;
 
 /// Layout of the JSON.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// What stands above a section: the system, the device, and which journey where it is not the paper's.
 pub fn title(section: &Section) -> String {
@@ -55,8 +55,8 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         let first = sections[..at].iter().find(|before| !against(section, before).is_empty());
         let Some(before) = first else { continue };
         writeln!(to, "{} against {}:", title(section), title(before))?;
-        for (version, ratio, verdict) in against(section, before) {
-            writeln!(to, "  {version} {ratio:.3} of the time, {}", said(verdict))?;
+        for (version, change) in against(section, before) {
+            writeln!(to, "  {version} {}: {}", percent(change.change), change.words())?;
         }
     }
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -68,15 +68,6 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         writeln!(to, "\n{}:\n{}", table.title, published_table(&table, width))?;
     }
     Ok(())
-}
-
-/// A verdict in words.
-fn said(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Differs) => "more than noise",
-        Some(Verdict::Noise) => "within noise",
-        None => "too few runs to tell it from noise",
-    }
 }
 
 fn section_table(section: &Section, width: Option<u16>) -> String {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::table::{fit, or_dash, outcome, outcome_cell, sigma, table, terminal};
+use super::units::{Unit, time};
 use crate::record::run::TileShape;
 use crate::record::tuning::{Trial, Tuning};
 
@@ -14,8 +15,8 @@ fn flags(TileShape { tile, warps, max_registers }: TileShape) -> String {
 
 /// A finished shape in a line.
 pub fn line(trial: &Trial) -> String {
-    let (ms, outcome) = (trial.times.median * 1e3, outcome(trial.outcome));
-    format!("{} {ms:>12.3} ms  {outcome}", flags(trial.shape))
+    let (time, outcome) = (time(trial.times.median), outcome(trial.outcome));
+    format!("{} {time:>12}  {outcome}", flags(trial.shape))
 }
 
 /// The shapes of a tuning that is ranked, and the fastest.
@@ -23,11 +24,12 @@ pub fn line(trial: &Trial) -> String {
 /// # Errors
 /// Those of `to`.
 pub fn tuning(to: &mut dyn Write, tuning: &Tuning) -> io::Result<()> {
+    let unit = Unit::of_times(tuning.results.iter().map(|trial| trial.times.median));
     let mut rows = table(&[
         "G′ of a thread",
         "warps of a block",
         "most registers",
-        "median [ms]",
+        &format!("median [{}]", unit.name),
         "σ",
         "registers",
         "local [B]",
@@ -39,7 +41,7 @@ pub fn tuning(to: &mut dyn Write, tuning: &Tuning) -> io::Result<()> {
             trial.shape.tile.to_string().into(),
             trial.shape.warps.to_string().into(),
             or_dash(trial.shape.max_registers).into(),
-            format!("{:.3}", trial.times.median * 1e3).into(),
+            unit.show(trial.times.median).into(),
             sigma(&trial.times).into(),
             or_dash(trial.registers).into(),
             or_dash(trial.local_bytes).into(),

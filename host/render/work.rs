@@ -3,6 +3,7 @@
 use comfy_table::Cell;
 
 use super::table::{fit, table};
+use super::units::{Unit, time};
 use crate::record::parting::{Parting, Place, Work};
 
 /// The slabs in a line.
@@ -21,30 +22,31 @@ pub fn parting(parting: &Parting) -> String {
 
 /// A line for each worker.
 pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
+    let seconds = work.shares.iter().flat_map(|share| [share.kernels_s, share.busy_s]);
+    let unit = Unit::of_times(seconds);
     let mut shares = table(&[
         "worker",
         "slabs",
         "G′",
-        "kernels [ms]",
-        "uploads [ms]",
+        &format!("kernels [{}]", unit.name),
+        &format!("uploads [{}]", unit.name),
         "GB/s",
-        "source [ms]",
-        "busy [ms]",
+        &format!("source [{}]", unit.name),
+        &format!("busy [{}]", unit.name),
         "UUID",
     ]);
-    let ms =
-        |seconds: f64| if seconds > 0.0 { format!("{:.3}", seconds * 1e3) } else { "–".into() };
+    let shown = |seconds: f64| if seconds > 0.0 { unit.show(seconds) } else { "–".into() };
     for (place, share) in of.places.iter().zip(&work.shares) {
         let rate = share.uploaded as f64 / share.uploads_s / 1e9;
         shares.add_row(vec![
             Cell::new(worker(of, place)),
             Cell::new(share.slabs),
             Cell::new(share.igp),
-            Cell::new(ms(share.kernels_s)),
-            Cell::new(ms(share.uploads_s)),
+            Cell::new(shown(share.kernels_s)),
+            Cell::new(shown(share.uploads_s)),
             Cell::new(if rate.is_finite() { format!("{rate:.1}") } else { "–".into() }),
-            Cell::new(ms(share.source_s)),
-            Cell::new(ms(share.busy_s)),
+            Cell::new(shown(share.source_s)),
+            Cell::new(shown(share.busy_s)),
             Cell::new(place.device.uuid.as_deref().unwrap_or("–")),
         ]);
     }
@@ -54,7 +56,7 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
             &format!("\nimbalance {:.1} %: the longest busy over the average", imbalance * 100.0);
     }
     if let Some(first) = work.first_s {
-        text += &format!("\nfirst calculation, nothing in place: {:.3} ms", first * 1e3);
+        text += &format!("\nfirst calculation, nothing in place: {}", time(first));
     }
     if work.resumed > 0 {
         text += &format!("\n{} slabs taken over from the checkpoint", work.resumed);

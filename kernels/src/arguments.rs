@@ -126,7 +126,7 @@ macro_rules! list {
     };
     (cells: $then:ident $with:tt) => {
         $crate::arguments::$then! { $with {
-            /// The pairs, those of a part next to each other.
+            /// The pairs, those of a part next to each other; of any poles where the kernel is for such.
             poles: *const $crate::pairs::Pole,
             /// The parts.
             parts: *const $crate::pairs::Part,

@@ -27,7 +27,8 @@
 //!    and `odd_blocks` is that of the grid.
 //! 7. **Pairs.** A kernel of [`crate::layout::Layout::Cells`] is given parts of its pairs, none of them
 //!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their part, where it
-//!    has any.
+//!    has any. To a kernel for any poles `poles` and `parts` point to [`crate::pairs::Pole`]s of complex
+//!    numbers and to [`crate::pairs::Disc`]s.
 //! 8. **Sums.** `partials` holds [`crate::tiling::Grid::blocks`]` · nw · `[`crate::sums::VALUES`]
 //!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
 //!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.

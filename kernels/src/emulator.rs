@@ -15,7 +15,7 @@ pub type ThreadValues = [f64; MAX_VALUES];
 /// A body for one number of energies, as the host calls it, with the first energy of the launch.
 pub type HostBody = unsafe fn(&Arrays, u32, Thread) -> ThreadValues;
 
-/// The same with its operations counted; the sums are dropped.
+/// A `HostBody` that counts its operations; the sums are dropped.
 pub type CountedBody = unsafe fn(&Arrays, u32, Thread);
 
 /// A block of a kernel whose threads work together: it stores its sums itself.

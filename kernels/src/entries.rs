@@ -5,14 +5,25 @@
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
 /// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
-/// `entries!(cells term: symbol)` is the one entry of [`crate::cells`].
+/// `entries!(cells term: symbol)` is the one entry of [`crate::cells`], `entries!(discs term: symbol)` that of
+/// [`crate::discs`].
 macro_rules! entries {
-    (cells $term:path: $symbol:ident) => {{
+    (cells $term:path: $symbol:ident) => {
+        $crate::entries::entries!(
+            @ sorted($crate::pairs::Part, calling, $crate::cells::NUMBERS) $term: $symbol
+        )
+    };
+    (discs $term:path: $symbol:ident) => {
+        $crate::entries::entries!(
+            @ sorted($crate::pairs::Disc, of_discs, $crate::discs::NUMBERS) $term: $symbol
+        )
+    };
+    (@ sorted($part:ty, $calling:ident, $numbers:path) $term:path: $symbol:ident) => {{
         $crate::arguments::list! { cells: entry [
             $symbol $crate::arguments::CellsArguments, |arguments| {
-                let team = $crate::cells::Block::calling();
+                let team = $crate::cells::Block::<{ $numbers }>::$calling();
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
-                $crate::cells::block::<f64, _>(&arguments, &team, block, blocks, $term)
+                $crate::cells::block::<$part, f64, _>(&arguments, &team, block, blocks, $term)
             }
         ] }
 
@@ -24,15 +35,15 @@ macro_rules! entries {
             #[cfg(not(target_arch = "nvptx64"))]
             body: $crate::emulator::Body::Block {
                 host: |arguments, block, blocks| {
-                    let team = $crate::cells::Emulated::empty();
+                    let team = $crate::cells::Emulated::empty($numbers);
                     // SAFETY: the launch contract is `BlockBody`'s.
-                    unsafe { $crate::cells::block::<f64, _>(arguments, &team, block, blocks, $term) }
+                    unsafe { $crate::cells::block::<$part, f64, _>(arguments, &team, block, blocks, $term) }
                 },
                 counted: |arguments, block, blocks| {
-                    let team = $crate::cells::Emulated::empty();
+                    let team = $crate::cells::Emulated::empty($numbers);
                     // SAFETY: the launch contract is `BlockBody`'s.
                     unsafe {
-                        $crate::cells::block::<$crate::counted::Counted, _>(
+                        $crate::cells::block::<$part, $crate::counted::Counted, _>(
                             arguments, &team, block, blocks, $term,
                         );
                     }

@@ -1,6 +1,6 @@
 //! What the grid of a kernel follows from, and what is too large for it.
 
-use crate::cells::{BANDS, BLOCKS};
+use crate::cells::BANDS;
 use crate::grid;
 use crate::kernel::{Kernel, Loops};
 use crate::layout::{Layout, Planned};
@@ -44,9 +44,9 @@ impl Kernel {
         let Extents { ngpown, ncouls, odd_begins, .. } = *extents;
         match self.loops {
             Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
-            Loops::Cells => {
+            Loops::Cells(blocks) => {
                 let units = self.items(extents) / u64::from(self.threads);
-                Grid::ungrouped(units.clamp(1, u64::from(BLOCKS)) as u32, self.threads)
+                Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
             }
             _ => Grid::ungrouped(grid::blocks(self.items(extents), self.threads), self.threads),
         }
@@ -67,7 +67,7 @@ impl Kernel {
                     * (u64::from(ig_blocks) + u64::from(odd_blocks))
                     * u64::from(threads)
             }
-            Loops::Cells => bands.next_multiple_of(u64::from(BANDS)) * u64::from(extents.parts),
+            Loops::Cells(_) => bands.next_multiple_of(u64::from(BANDS)) * u64::from(extents.parts),
         }
     }
 
@@ -91,7 +91,7 @@ impl Kernel {
         let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
         let blocks = match self.loops {
             Loops::Tiled(_) => items / u64::from(self.threads),
-            Loops::Cells => u64::from(BLOCKS),
+            Loops::Cells(blocks) => u64::from(blocks),
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;

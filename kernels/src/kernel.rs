@@ -31,7 +31,7 @@ pub struct Gpu {
     /// Whose kernels run where the constant memory does not hold the energies that its own read
     /// there.
     pub beyond: Option<&'static Gpu>,
-    /// The same kernels in other shapes of tiles, for devices where one of them is faster; the cap on
+    /// These kernels in other shapes of tiles, for devices where one of them is faster; the cap on
     /// their registers is given when they are loaded.
     pub shapes: &'static [Kernel],
 }
@@ -82,8 +82,9 @@ pub enum Loops {
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
     Tiled(Shape),
-    /// Parts of pairs sorted by their poles, bands in the threads of a block: see [`crate::cells`].
-    Cells,
+    /// Parts of pairs sorted by their poles, bands in the threads of a block, with so many blocks at most: see
+    /// [`crate::cells`].
+    Cells(u32),
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -113,7 +114,7 @@ pub struct Entry {
     pub max_registers: Option<u32>,
     /// Spills that it may have.
     pub spills: Spills,
-    /// The same body on the host, and with its operations counted: see [`crate::counted`].
+    /// The body on the host, and with its operations counted: see [`crate::counted`].
     #[cfg(not(target_arch = "nvptx64"))]
     pub body: Body,
 }

@@ -43,6 +43,7 @@ pub mod table;
 
 pub mod ceilings;
 pub mod cells;
+pub mod discs;
 pub mod pairs;
 pub mod reduction;
 pub mod staging;

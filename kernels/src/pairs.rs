@@ -7,12 +7,12 @@ use crate::intrinsics::load;
 /// Pairs of a part at most.
 pub const PAIRS: u32 = 4096;
 
-/// A pair with its pole.
+/// A pair with its pole: a real one, or any where `W` is complex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct Pole {
+pub struct Pole<W = f64> {
     /// ω̃ in eV.
-    pub wtilde: f64,
+    pub wtilde: W,
     /// Its G.
     pub ig: u32,
     /// Its G′.
@@ -34,6 +34,18 @@ impl Pole {
         // Both are little-endian, the GPU and the host that emulates it.
         let indices = first.im.to_bits();
         Pole { wtilde: first.re, ig: indices as u32, igp: (indices >> 32) as u32, eps }
+    }
+}
+
+impl Pole<Complex64> {
+    /// Number `at` of all.
+    ///
+    /// # Safety
+    /// There are more than `at`.
+    #[inline(always)]
+    pub unsafe fn read_any(poles: *const Pole<Complex64>, at: u32) -> Pole<Complex64> {
+        // SAFETY: this function's own contract.
+        unsafe { *poles.add(at as usize) }
     }
 }
 
@@ -66,6 +78,32 @@ impl Part {
     /// There are more than `at`.
     #[inline(always)]
     pub unsafe fn read(parts: *const Part, at: u32) -> Part {
+        // SAFETY: this function's own contract.
+        unsafe { *parts.add(at as usize) }
+    }
+}
+
+/// Pairs next to each other whose poles lie in a disc of the complex plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Disc {
+    /// Its middle, in eV.
+    pub middle: Complex64,
+    /// Its radius, above zero; not a number where all are summed one by one.
+    pub radius: f64,
+    /// The first pair.
+    pub begin: u32,
+    /// Behind the last one.
+    pub end: u32,
+}
+
+impl Disc {
+    /// Number `at` of all.
+    ///
+    /// # Safety
+    /// There are more than `at`.
+    #[inline(always)]
+    pub unsafe fn read(parts: *const Disc, at: u32) -> Disc {
         // SAFETY: this function's own contract.
         unsafe { *parts.add(at as usize) }
     }

@@ -3,8 +3,8 @@
 //!
 //! **Bands** stand in classes: *plain* (occupation 1, no energy below zero), *other occupied*
 //! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all), of which
-//! the *far* ones come last: all energies more than gamma and more than their difference below zero, and
-//! the difference that of most bands. No pole is near them.
+//! the *far* ones come last. All energies of a far band lie below zero, by more than gamma and by more than
+//! they differ among themselves; they differ as those of most bands do. No pole is near a far band.
 //!
 //! **Poles** are *regular* where the short formulas of the later versions lose no digits and no edge
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and

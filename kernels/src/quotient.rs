@@ -1,5 +1,5 @@
-//! Quotients of complex numbers: how a version writes them, and reciprocals, by one real division and
-//! without any.
+//! Quotients and products of complex numbers: how a version writes them, and reciprocals, by one real division
+//! and without any.
 
 use core::hint::select_unpredictable;
 
@@ -13,6 +13,14 @@ pub trait Quotients {
     fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, wdiffr: R) -> Complex<R>;
     /// `a / b`.
     fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R>;
+}
+
+/// `sum + a·b`, four fused operations.
+#[inline(always)]
+pub fn plus_product<R: Real>(sum: Complex<R>, a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    let re = sum.re + a.re * b.re - a.im * b.im;
+    let im = sum.im + a.re * b.im + a.im * b.re;
+    Complex::new(re, im)
 }
 
 /// `1 / z` with one real reciprocal.

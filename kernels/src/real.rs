@@ -21,7 +21,7 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// `|self|`, free like a change of sign.
     fn abs(self) -> Self;
 
-    /// The same value, computed before what follows in the source: see [`intrinsics::settle`].
+    /// This value, computed before what follows in the source: see [`intrinsics::settle`].
     fn settle(self) -> Self;
 
     /// `1 / self` to 20 bits, zeros below; the start of [`crate::quotient`].
@@ -31,11 +31,11 @@ pub trait Real: Copy + Num + Neg<Output = Self> + PartialOrd {
     /// differ by more than 2⁻²⁰ of themselves, and compared outside the FP64 pipe.
     fn upper(self) -> f32;
 
-    /// The same value, or without its upper word where `unless` holds: next to nothing, below 1e-313.
+    /// This value, or without its upper word where `unless` holds: next to nothing, below 1e-313.
     /// What is summed with such values needs [`Real::flushed`].
     fn upper_unless(self, unless: bool) -> Self;
 
-    /// The same value, or zero where it is below 1e-280.
+    /// This value, or zero where it is below 1e-280.
     fn flushed(self) -> Self;
 
     /// A complex value read from memory.

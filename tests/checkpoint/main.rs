@@ -1,6 +1,10 @@
 //! Checkpoints: what was kept comes back bit for bit, and nothing else is taken for it.
 
 #[cfg(unix)]
+mod campaign;
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(unix)]
 mod faults;
 mod refusals;
 
@@ -8,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpp::devices::{SlabSums, Upload};
-use gpp::engine::checkpoint::{Checkpoint, Finished, Identity, read, remove, slab_of};
+use gpp::engine::checkpoint::{Checkpoint, Finished, read, remove, slab_of};
+use gpp::engine::identity::Identity;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -17,14 +22,23 @@ fn identity() -> Identity {
     Identity {
         problem: "demo".into(),
         contents: "9f3c01".into(),
-        version: "v13".into(),
-        kernel: "gpp_v13 \"4×4\"\n".into(),
-        compiler: "rustc 1.95.0".into(),
-        back_end: "cpu".into(),
+        columns: Some("77aa".into()),
         ngpown: 100,
         nw: 2,
+        energies: "0 to 1 eV".into(),
+        version: "v13".into(),
+        kernel: "gpp_v13 \"4×4\"\n".into(),
+        code: "c0de".into(),
+        program: "gpp 0.1.0 by rustc 1.95.0".into(),
+        back_end: "CPU".into(),
+        vectors: Some("avx2".into()),
         slab: 16,
     }
+}
+
+/// The same before slabs and all columns are known.
+fn before_slabs() -> Identity {
+    Identity { slab: 0, columns: None, ..identity() }
 }
 
 /// Sums of a slab, with numbers that few formats keep.
@@ -94,10 +108,10 @@ fn refusal(path: &Path, identity: &Identity) -> String {
 #[test]
 fn slabs_come_back_bit_for_bit_and_each_as_soon_as_it_is_kept() {
     let (folder, path) = folder();
-    assert_eq!(slab_of(&path).unwrap(), None);
+    assert_eq!(slab_of(&path, &before_slabs()).unwrap(), None);
     assert!(read(&path, &identity()).unwrap().is_empty());
     let mut checkpoint = Checkpoint::begin(&path, identity(), 0, &Finished::new()).unwrap();
-    assert_eq!(slab_of(&path).unwrap(), Some(16));
+    assert_eq!(slab_of(&path, &before_slabs()).unwrap(), Some(16));
     for (count, at) in [5, 0, 6, 3].into_iter().enumerate() {
         checkpoint.keep(at, &sums(at, 1 + at % 4)).unwrap();
         let kept = read(&path, &identity()).unwrap();
@@ -133,7 +147,7 @@ fn the_file_of_rank_0_may_be_missing() {
     let (_folder, path) = folder();
     run(&path, &[&[], &[4]]);
     fs::remove_file(&path).unwrap();
-    assert_eq!(slab_of(&path).unwrap(), Some(16));
+    assert_eq!(slab_of(&path, &before_slabs()).unwrap(), Some(16));
     assert_eq!(bits(&read(&path, &identity()).unwrap()), bits(&finished([4])));
 }
 

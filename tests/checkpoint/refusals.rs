@@ -17,7 +17,7 @@ fn every_flipped_bit_and_every_truncation_is_refused() {
             bytes[at] ^= 1 << bit;
             fs::write(&path, &bytes).unwrap();
             refusal(&path, &identity());
-            assert!(slab_of(&path).is_err());
+            assert!(slab_of(&path, &before_slabs()).is_err());
             bytes[at] = whole[at];
         }
     }
@@ -35,26 +35,46 @@ type Change = fn(&mut Identity);
 fn a_checkpoint_of_anything_else_is_refused_by_name() {
     let (_folder, path) = folder();
     run(&path, &[&[4]]);
-    let cases: [(Change, &str); 9] = [
-        (|i| i.problem = "si214".into(), "needs problem si214, has demo"),
-        (|i| i.contents = "aa".into(), "needs contents aa, has 9f3c01"),
-        (|i| i.version = "v12".into(), "needs version v12, has v13"),
-        (|i| i.kernel = "k".into(), "needs kernel k, has gpp_v13 \"4×4\"\n"),
-        (|i| i.compiler = "c".into(), "needs compiler c, has rustc 1.95.0"),
-        (|i| i.back_end = "gpu".into(), "needs back end gpu, has cpu"),
-        (|i| i.ngpown = 99, "needs ngpown 99, has 100"),
-        (|i| i.nw = 3, "needs number of energies 3, has 2"),
+    let cases: [(Change, &str); 12] = [
+        (|i| i.ngpown = 99, "needs ngpown 99, has 100; see --system, --input and --seed"),
+        (
+            |i| i.contents = "aa".into(),
+            "needs contents aa, has 9f3c01; see --system, --input and --seed",
+        ),
+        (|i| i.columns = None, "needs columns none, has 77aa; see --system, --input and --seed"),
+        (|i| i.nw = 3, "needs number of energies 3, has 2; see --energies and --nw"),
+        (|i| i.energies = "0".into(), "needs energies 0, has 0 to 1 eV; see --energies and --nw"),
+        (|i| i.version = "v12".into(), "needs version v12, has v13; --version v13 continues it"),
+        (|i| i.back_end = "GPU".into(), "needs back end GPU, has CPU; see --device"),
+        (|i| i.vectors = None, "needs vectors none, has avx2; --simd avx2 continues it"),
+        (
+            |i| i.kernel = "k".into(),
+            "needs kernel k, has gpp_v13 \"4×4\"\n; see --tile, --warps and --registers",
+        ),
+        (|i| i.code = "c".into(), "needs kernels' code c, has c0de; see GPP_PTX"),
+        (|i| i.program = "p".into(), "needs program p, has gpp 0.1.0 by rustc 1.95.0"),
         (|i| i.slab = 32, "needs slab size 32, has 16; --slab 16 continues it"),
     ];
-    for (change, needed) in cases {
+    for (at, (change, needed)) in cases.into_iter().enumerate() {
         let mut other = identity();
         change(&mut other);
+        let ends = format!("cannot be continued by this run: {needed}");
         let message = refusal(&path, &other);
-        assert!(
-            message.ends_with(&format!("cannot be continued by this run: {needed}")),
-            "{message}"
-        );
+        assert!(message.ends_with(&ends), "{message}");
+        // What is known before slabs are is compared before.
+        let early = slab_of(&path, &Identity { slab: 0, ..other.clone() });
+        match needed.starts_with("needs slab") || needed.starts_with("needs columns") {
+            true => assert_eq!(early.unwrap(), Some(16)),
+            false => assert!(early.unwrap_err().to_string().ends_with(&ends)),
+        }
+        // Of other data names tell more than digests, of the same data they tell nothing.
+        other.problem = "si214".into();
+        let message = refusal(&path, &other);
+        let named = "run: needs problem si214, has demo; see --system, --input and --seed";
+        assert!(message.ends_with(if at < 3 { named } else { &ends }), "{message}");
     }
+    let renamed = Identity { problem: "si214".into(), ..identity() };
+    assert_eq!(bits(&read(&path, &renamed).unwrap()), bits(&finished([4])));
 }
 
 /// Writes a file with a checksum that holds, whatever else does.
@@ -92,8 +112,8 @@ fn contents_that_cannot_be_are_refused_in_spite_of_a_right_checksum() {
         let message = refusal(&path, &identity());
         assert!(message.contains(&format!("is damaged: {needed}")), "{message}");
     }
-    write_checked(&path, &format!("{}\n", head.replace("checkpoint\":1", "checkpoint\":2")));
-    assert!(refusal(&path, &identity()).ends_with("needs checkpoint format 1, has 2"));
+    write_checked(&path, &format!("{}\n", head.replace("checkpoint\":2", "checkpoint\":1")));
+    assert!(refusal(&path, &identity()).ends_with("needs checkpoint format 2, has 1"));
 }
 
 #[test]

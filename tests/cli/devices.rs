@@ -1,7 +1,14 @@
 //! Devices that are not there or not fit for what is asked.
 
+use crate::common::QUIET;
 use crate::gpp;
+use gpp::analysis::tuning::ranked;
 use gpp::catalogue::{BackEnd, JOURNEYS, best};
+use gpp::devices::host::Host;
+use gpp::experiments::source::Source;
+use gpp::experiments::tuning;
+use gpp::record::times::Repetition;
+use gpp::record::tuning::Tuning;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -35,11 +42,6 @@ fn comparing_with_fortran_needs_gfortran_and_says_so() {
 
 #[test]
 fn what_is_for_a_gpu_runs_on_the_host() {
-    gpp()
-        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "1"])
-        .assert()
-        .success()
-        .stdout(contains("for data/tuned.json: {"));
     let output = gpp()
         .args(["scaling", "--quick", "--device", "cpu", "--repeat", "1", "--json", "-"])
         .assert()
@@ -55,13 +57,42 @@ fn what_is_for_a_gpu_runs_on_the_host() {
 }
 
 #[test]
+fn shapes_are_tuned_on_a_gpu_only() {
+    gpp()
+        .args(["tune", "--system", "tiny", "--device", "cpu"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("--device cpu: shapes are of GPU kernels").and(contains("passed").not()));
+    // The experiment itself runs anywhere, as kernels do.
+    let host = Host::new();
+    let problem = Source::system("tiny", 214).unwrap().load(QUIET).unwrap();
+    let once = Repetition::exactly(0, 1);
+    let tuning = tuning::tune(&host, &problem, once, QUIET, |_| ()).unwrap();
+    assert!(tuning.passed() && tuning.results.len() > 2);
+    let shown = |tuning: &Tuning| {
+        let mut text = Vec::new();
+        gpp::render::tuning::tuning(&mut text, &ranked(tuning)).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let whole = shown(&tuning);
+    assert!(whole.contains("fastest: gpp ") && whole.contains("for data/tuned.json: {"), "{whole}");
+    let mut part = tuning;
+    (part.head.complete, part.tried) = (false, Some(1));
+    let part = shown(&part);
+    assert!(part.contains("interrupted after 1 of ") && !part.contains("fastest"), "{part}");
+}
+
+#[test]
 fn a_cpu_in_place_of_a_gpu_is_explained() {
     for arguments in [&["info"][..], &["--version", "v8", "--system", "tiny", "--repeat", "1"]] {
         let output = gpp().args(arguments).assert().success();
         let output = output.get_output();
         let on_gpu = String::from_utf8_lossy(&output.stdout).contains("gpu:0");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(on_gpu || errors.contains("note: running on the CPU, no GPU to use: "), "{errors}");
+        let said = "note: no GPU found: running on the CPU (`gpp info` says why)";
+        let why = String::from_utf8_lossy(&output.stdout).contains("no GPU              ");
+        assert!(on_gpu || errors.contains(said) != why, "{errors}");
     }
 }
 

@@ -155,3 +155,53 @@ fn golden_sums_at_other_energies_say_at_which() {
     let at = golden(&["--energies", "0:1:2"]);
     assert_eq!(at[0]["at"]["above_state_ev"], serde_json::json!([0.0, 1.0]));
 }
+
+/// Who asks for energies has them summed by the version that is the fastest for them.
+#[test]
+fn without_a_version_energies_are_summed_by_the_best() {
+    for (arguments, version) in [
+        (&["--energies", "-10:10:64"][..], "sigma:cells"),
+        (&["--energies", "-10:10:64", "-v", "best", "-s", "demo"], "sigma:cells"),
+        (&["--energies", "-10:10:64", "-v", "best", "-s", "tiny"], "cpu:paired"),
+        (&["--energies", "-1:1:2", "-s", "demo"], "cpu:paired"),
+        (&["--nw", "7", "-s", "tiny-complex"], "cpu:paired"),
+    ] {
+        let run = json(arguments);
+        let ran = run["results"].as_array().unwrap();
+        assert_eq!((ran.len(), &ran[0]["version"]), (1, &version.into()), "{arguments:?}");
+        assert_eq!(ran[0]["verification"]["outcome"], "passed");
+    }
+}
+
+/// Who names nothing else is shown no list of versions.
+#[test]
+fn energies_alone_are_summed_once() {
+    let asked = ["--energies", "-1:1:4", "--repeat", "1", "--json", "-"];
+    let output = gpp().args(asked).assert().success();
+    let run: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(run["results"].as_array().unwrap().len(), 1);
+}
+
+/// What is planned for energies takes no memory once it is done.
+#[test]
+#[cfg(target_os = "linux")]
+fn thousands_of_energies_take_little_memory() {
+    let kib = 800_000;
+    let run = format!("ulimit -v {kib} && exec \"$0\" \"$@\"");
+    assert_cmd::Command::new("sh")
+        .args([
+            "-c",
+            &run,
+            env!("CARGO_BIN_EXE_gpp"),
+            "-v",
+            "cpu:paired",
+            "-s",
+            "tiny",
+            "-d",
+            "cpu",
+        ])
+        .args(["--energies", "-10:10:10000", "--repeat", "1", "--warmup", "0"])
+        .env("MALLOC_ARENA_MAX", "1")
+        .assert()
+        .success();
+}

@@ -6,11 +6,13 @@ use gpp::catalogue::BackEnd;
 use gpp::catalogue::names::{self, MAIN};
 use serde_json::Value;
 
-/// A write that never ends, where the test below starts it in a process of its own.
+/// A write that never ends, where the tests below start it in a process of its own.
 #[test]
 fn write_until_interrupted() {
     let Some(path) = std::env::var_os("GPP_TEST_WRITE") else { return };
     gpp::process::interrupt::watch(true).unwrap();
+    let _deferred = std::env::var_os("GPP_TEST_DEFERRED")
+        .map(|_| gpp::process::interrupt::Deferred::new("the end of time"));
     let _ = gpp::process::output::replace(std::path::Path::new(&path), |file| {
         use std::io::Write;
         file.write_all(b"half")?;
@@ -21,29 +23,103 @@ fn write_until_interrupted() {
     });
 }
 
+/// Starts [`write_until_interrupted`], and waits until it writes.
+#[cfg(unix)]
+fn writing(dir: &std::path::Path, variables: &[(&str, &str)]) -> std::process::Child {
+    use std::io::BufRead;
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "interrupts::write_until_interrupted", "--nocapture"])
+        .env("GPP_TEST_WRITE", dir.join("file"))
+        .envs(variables.iter().copied())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("writing")));
+    assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
+    child
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_write_leaves_nothing() {
-    use std::io::BufRead;
     for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         if signal == "-HUP" && ignores_hangup() {
             continue;
         }
         let dir = tempfile::tempdir().unwrap();
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "interrupts::write_until_interrupted", "--nocapture"])
-            .env("GPP_TEST_WRITE", dir.path().join("file"))
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("writing")));
+        let mut child = writing(dir.path(), &[]);
+        kill(signal, child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// Where the first signal is left to work that goes on.
+#[cfg(unix)]
+#[test]
+fn so_does_one_that_is_interrupted_a_second_time() {
+    use std::io::BufRead;
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut child = writing(dir.path(), &[("GPP_TEST_DEFERRED", "1")]);
+        let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+        kill("-USR1", child.id());
+        assert!(errors.any(|line| line.unwrap() == "stopping after the end of time; asked again, at once"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         kill(signal, child.id());
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
+}
+
+/// A pipe that nobody reads yet holds the program where it writes its record, the table printed.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_while_results_are_written_loses_none() {
+    use std::io::BufRead;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(["-v", "best", "--system", "tiny", "--device", "cpu", "--json"])
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut table = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(table.any(|line| line.unwrap().starts_with('└')));
+    kill("-INT", child.id());
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    let told = "stopping after what is shown and written; asked again, at once";
+    assert!(errors.any(|line| line.unwrap() == told));
+    let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!((&record["complete"], child.wait().unwrap().code()), (&true.into(), Some(0)));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_allocation_that_fails_is_told_in_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    let script = "ulimit -v 400000; exec \"$@\"";
+    let run = ["-v", "best", "--system", "si214", "--device", "cpu", "--json"];
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(assert_cmd::cargo::cargo_bin("gpp"))
+        .args(run)
+        .arg(&path)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let told: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(told.len(), 1, "{errors}");
+    let (begin, end) = ("error: not enough host memory: an allocation of ", " MiB failed; ");
+    assert!(told[0].starts_with(begin) && told[0].contains(end), "{errors}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 /// Whether this process was started to ignore SIGHUP, as by `nohup`: then so are its children.
@@ -93,25 +169,4 @@ fn an_interrupted_run_keeps_what_is_done() {
     assert_eq!(document["complete"], false);
     let results = document["results"].as_array().unwrap();
     assert!((1..main.len()).contains(&results.len()));
-}
-
-#[cfg(unix)]
-#[test]
-fn interrupted_tuning_names_no_fastest_shape() {
-    use std::io::{BufRead, Read};
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
-        .args(["tune", "--system", "tiny", "--device", "cpu", "--repeat", "4000"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(errors.any(|line| line.unwrap().contains(" ms  passed")));
-    kill("-INT", child.id());
-    errors.for_each(drop);
-    let mut table = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(table.contains("interrupted after 1 of ") && !table.contains("fastest"), "{table}");
-    assert!(!table.contains("tuned.json"), "{table}");
 }

@@ -7,6 +7,8 @@ mod common;
 mod devices;
 mod energies;
 mod explain;
+mod folders;
+mod formats;
 mod interrupts;
 mod outcomes;
 mod outputs;

@@ -50,9 +50,11 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
         &text(path.clone()),
     ]);
     assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
-    let tuned = text(dir.path().join("tuned.json"));
-    full(&["tune", "-s", "tiny", "-d", "cpu", "-r", "1", "-j", &tuned]);
-    assert!(fs::read_to_string(&tuned).unwrap().contains("\"best\""));
+    let [json, csv] = ["table.json", "table.csv"].map(|name| text(dir.path().join(name)));
+    let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v8"];
+    full(&[&table[..], &["--json", &json, "--csv", &csv]].concat());
+    assert!(fs::read_to_string(&json).unwrap().contains("\"rows\""));
+    assert!(fs::read_to_string(&csv).unwrap().contains(",v8,"));
     // And the other way round.
     gpp()
         .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "/dev/full"])
@@ -100,11 +102,13 @@ fn standard_output_that_is_full_or_closed() {
     let run = text(archived("si214/run.json"));
     let csv = text(common::repository("tests/data/ncu-2025.3-details.csv"));
     for arguments in [
-        &["report", "--dir", &archive, "--output", &page][..],
-        &["roofline", "--dir", &archive, "--output", &records],
-        &["profile", "--from", &csv, "--system", "tiny", "--dir", &profiles],
+        &["report", "--from", &archive, "--output", &page][..],
+        &["roofline", "--from", &archive, "--output", &records],
+        &["profile", "--counters", &csv, "--system", "tiny", "--output", &profiles],
         &["table", "--from", &run],
-        &["table", "--from", &run, "--format", "csv"],
+        &["table", "--from", &run, "--csv", "-"],
+        &["diff", &run, &run],
+        &["ptx", "v4"],
         &["--version", "v8", "--system", "tiny", "--device", "cpu"],
         &["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "-"],
         &["info", "--device", "cpu"],
@@ -118,6 +122,36 @@ fn standard_output_that_is_full_or_closed() {
         #[cfg(target_os = "linux")]
         full(arguments);
     }
+}
+
+/// Where it was closed before the program began, nothing that is to be printed may seem to be.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_that_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = text(dir.path().join("run.json"));
+    let run = ["--version", "v8", "--system", "tiny", "--device", "cpu"];
+    let program = assert_cmd::cargo::cargo_bin("gpp");
+    let ended = |arguments: &[&str], with: &str| {
+        let script = format!("exec \"$@\" {with}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, "sh"]).arg(&program).args(arguments);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let told = "standard output: cannot write: it was closed when the program was started";
+    for arguments in [&[&run[..], &["--json", "-"]].concat()[..], &run, &["list"], &["--help"]] {
+        let (code, errors) = ended(arguments, ">&-");
+        assert!(code == Some(2) && errors.contains(told), "{arguments:?}: {code:?} {errors}");
+    }
+    // Nobody wants to see anything.
+    assert_eq!(
+        ended(&[&run[..], &["--quiet", "--json", &file]].concat(), ">&-"),
+        (Some(0), String::new())
+    );
+    assert_eq!(ended(&["list"], "</dev/null >/dev/null"), (Some(0), String::new()));
+    // What was there before, opened for reading too, is none that was closed.
+    assert_eq!(ended(&["list"], "1<>/dev/null"), (Some(0), String::new()));
 }
 
 #[cfg(unix)]

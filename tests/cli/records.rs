@@ -20,7 +20,7 @@ fn records_of_two_systems_are_not_mixed() {
     fs::copy(archived("si214").join("ceilings.json"), dir.path().join("ceilings.json")).unwrap();
     for command in ["report", "roofline"] {
         gpp()
-            .args([command, "--dir"])
+            .args([command, "--from"])
             .arg(dir.path())
             .assert()
             .code(2)
@@ -37,13 +37,13 @@ fn records_of_two_systems_are_not_mixed() {
         .stderr(contains("run.json: is of si510, the profiles beside it are of si214"));
     // Another system's profiles in a folder that has some.
     gpp()
-        .args(["profile", "--system", "tiny", "--version", "v0,v5", "--from"])
+        .args(["profile", "--system", "tiny", "--version", "v0,v5", "--counters"])
         .arg(common::repository("tests/data/ncu-2025.3-details.csv"))
         .arg("--dir")
         .arg(dir.path())
         .assert()
         .code(2)
-        .stderr(contains("holds profiles of si214; name another with --dir for tiny"));
+        .stderr(contains("holds profiles of si214; name another with --output for tiny"));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn each_system_has_its_folder() {
         .arg("roofline")
         .assert()
         .code(2)
-        .stderr(contains("--dir gpp-profile/tiny or --dir gpp-profile/tiny-complex"));
+        .stderr(contains("--from gpp-profile/tiny or --from gpp-profile/tiny-complex"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn counters_of_another_system_or_without_the_version_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let profile = |system: &str, version: &str, csv: &str| {
         let mut command = gpp();
-        command.args(["profile", "--system", system, "--version", version, "--from"]);
+        command.args(["profile", "--system", system, "--version", version, "--counters"]);
         command.arg(common::repository(csv)).arg("--dir").arg(dir.path().join("new"));
         let error = command.assert().code(2).get_output().stderr.clone();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -113,8 +113,8 @@ fn records_of_another_schema_or_without_results_are_refused() {
         gpp().args(["table", "--format", format, "--from"]).arg(&path).assert()
     };
     let mut other = run.clone();
-    other["schema"] = 5.into();
-    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 to 4, has 5"));
+    other["schema"] = 6.into();
+    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 to 5, has 6"));
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
     table(&empty, "csv").code(2).stderr(contains("the run has no results"));
@@ -126,7 +126,7 @@ fn records_of_another_schema_or_without_results_are_refused() {
             .stdout(contains("v4: not verified"))
             .stderr(contains("left out of si214 on gpu:0").and(contains("v4: not verified")));
     }
-    table(&unverified, "terminal")
+    table(&unverified, "text")
         .success()
         .stdout(contains("left out: v4: not verified"))
         .stderr(predicate::str::is_empty());
@@ -189,7 +189,7 @@ fn records_without_ceilings_say_where_to_get_them() {
         .stderr(contains("`gpp roofline` and `gpp report` need ceilings.json"));
     for command in ["report", "roofline"] {
         gpp()
-            .args([command, "--dir"])
+            .args([command, "--from"])
             .arg(dir.path())
             .assert()
             .code(2)
@@ -228,7 +228,7 @@ fn a_processor_is_profiled_without_a_profiler() {
     for command in ["roofline", "report"] {
         in_dir(&[command]).assert().success();
     }
-    let chart = fs::read_to_string(dir.path().join("gpp-profile/tiny/roofline-cpu.svg")).unwrap();
+    let chart = fs::read_to_string(dir.path().join("roofline-cpu.svg")).unwrap();
     for part in ["cpu:threads memory: ", "GB/s", " GFLOP/s"] {
         assert!(chart.contains(part), "{part}");
     }
@@ -250,10 +250,10 @@ fn the_number_of_energies_is_the_knob_of_a_roofline() {
         profile(nw, &[]).success().stdout(contains(format!("1 profiles in {folder}")));
         folder
     });
-    in_dir(&["roofline", "--dir", &one, "--with", &three])
+    in_dir(&["roofline", "--from", &one, "--with", &three])
         .success()
         .stdout(contains("nw 1").and(contains("nw 3")));
-    let chart = dir.path().join(&one).join("roofline-energies-sigma-cells");
+    let chart = dir.path().join("roofline-energies-sigma-cells");
     let svg = fs::read_to_string(chart.with_extension("svg")).unwrap();
     for part in ["sigma:cells, 1, 3 energies", "data-version=\"nw 1\"", "data-version=\"nw 3\""] {
         assert!(svg.contains(part), "{part}");
@@ -263,11 +263,11 @@ fn the_number_of_energies_is_the_knob_of_a_roofline() {
     assert!(chart.with_extension("png").exists());
 
     let refused = |with: &str, why: &str| {
-        in_dir(&["roofline", "--dir", &one, "--with", with]).code(2).stderr(contains(why));
+        in_dir(&["roofline", "--from", &one, "--with", with]).code(2).stderr(contains(why));
     };
     refused(&one, "has sigma:cells at 1 energies, which another has");
     let other = fs::canonicalize(archived("si214")).unwrap();
-    refused(other.to_str().unwrap(), "is of si214 on NVIDIA H200, --dir of tiny on ");
+    refused(other.to_str().unwrap(), "is of si214 on NVIDIA H200, --from of tiny on ");
     profile("3", &["--dir", &one])
         .code(2)
         .stderr(contains("holds profiles of tiny at 1 energies").and(contains("tiny at 3")));

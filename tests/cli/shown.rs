@@ -1,8 +1,13 @@
 //! What a reader sees: widths, units, quiet.
 
-use crate::common::fixture_path;
+use std::collections::HashSet;
+
+use crate::common::{self, fixture_path};
 use crate::gpp;
 use crate::outcomes::measured;
+use ::gpp::analysis::explain::{Evidence, card};
+use ::gpp::experiments::profile::folder::Records;
+use ::gpp::render::explain::Parts;
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -15,14 +20,71 @@ fn help_and_tables_fit_a_narrow_terminal() {
     }
     let records = [measured(&[1.0; 8]).1];
     for width in [80, 60, 40] {
-        let table = gpp::render::results::results(&records, Some(width));
+        let table = ::gpp::render::results::results(&records, Some(width));
         assert!(table.contains("median"), "{table}");
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
-    let table = gpp::render::results::results(&records, Some(80));
+    let table = ::gpp::render::results::results(&records, Some(80));
     assert!(table.contains("not shown in this width: registers"), "{table}");
-    let wide = gpp::render::results::results(&records, None);
+    let wide = ::gpp::render::results::results(&records, None);
     assert!(wide.contains("registers") && !wide.contains("not shown"), "{wide}");
+}
+
+/// What of a text has a digit in it.
+fn numbers(text: &str) -> HashSet<&str> {
+    let words = text.split([' ', '│', '┆', '\n']);
+    words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).collect()
+}
+
+#[test]
+fn narrow_tables_break_no_number() {
+    let listing = ::gpp::experiments::inventory::listing();
+    let list = |width: Option<u16>| {
+        let mut text = Vec::new();
+        ::gpp::render::kernels::listing(&mut text, &listing, width).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let folder = "data/runs/h200-2026-11-21-3/si214";
+    let folder = Records::load(&common::repository(folder)).unwrap();
+    let run = folder.run().unwrap();
+    let evidence = Evidence {
+        from: "here",
+        run: Some(&run),
+        profiles: &folder.profiles,
+        ceilings: Some(&folder.ceilings),
+    };
+    let card = [card("v4", Some("v3"), evidence).unwrap()];
+    let explain = |width: Option<u16>| {
+        let mut text = Vec::new();
+        ::gpp::render::explain::text(&mut text, &card, Parts::Explained, width).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let results = |width: Option<u16>| ::gpp::render::results::results(&run.results, width);
+    for (name, text) in [
+        ("list", &list as &dyn Fn(Option<u16>) -> String),
+        ("explain", &explain),
+        ("results", &results),
+    ] {
+        let wide = text(None);
+        for width in [40, 60, 80] {
+            let narrow = text(Some(width));
+            let tables = narrow.lines().filter(|line| line.starts_with(['│', '┌', '└', '╞']));
+            for line in tables {
+                assert!(line.chars().count() <= width.into(), "{name} {width}: {line}");
+            }
+            let cells: Vec<&str> = narrow.lines().filter(|line| line.starts_with('│')).collect();
+            let cells = cells.join("\n");
+            let broken: Vec<_> = numbers(&cells).difference(&numbers(&wide)).copied().collect();
+            assert!(broken.is_empty(), "{name} {width}: {broken:?}\n{narrow}");
+        }
+    }
+}
+
+#[test]
+fn a_lone_version_is_compared_with_nothing() {
+    let records = [measured(&[1.0; 8]).1];
+    let table = ::gpp::render::results::results(&records, None);
+    assert!(!table.contains("over") && !table.contains('×'), "{table}");
 }
 
 #[test]
@@ -35,7 +97,8 @@ fn what_is_printed_can_be_read() {
         .stdout(contains("reference: the sums stored in the input file"))
         .stdout(contains("v0, v3: the reference mini-app's criterion holds: it is absolute, 1e-12"))
         .stdout(contains("TFLOP/s by archived operation counts (hardware counters"))
-        .stdout(contains("median [ms]"));
+        .stdout(contains("energies ").and(contains(" eV from the state's")))
+        .stdout(contains("median ["));
     let quiet = |arguments: &[&str]| {
         let output = gpp().args(arguments).arg("--quiet").assert().success();
         let output = output.get_output().clone();
@@ -46,7 +109,7 @@ fn what_is_printed_can_be_read() {
     let table = ["table", "--system", "tiny", "--version", "v8"];
     assert_eq!(quiet(&[&table[..], &small[..]].concat()), "");
     assert_eq!(quiet(&[&["--system", "tiny", "-v", "v8"][..], &small[..]].concat()), "");
-    assert_eq!(quiet(&[&["tune", "--system", "tiny"][..], &small].concat()), "");
-    let tune = gpp().args(["tune", "--system", "tiny"]).args(small).assert().success();
-    tune.stdout(contains("passed").and(contains("Passed").not()));
+    let run = ["--system", "tiny", "-v", "v8"];
+    let run = gpp().args(run).args(small).assert().success();
+    run.stdout(contains("passed").and(contains("Passed").not()));
 }

@@ -35,18 +35,20 @@ fn a_grid_is_printed_written_and_plotted() {
     let run: Run = record::read(&json).unwrap();
     let sums = &run.results[0].sums;
     let mut reader = csv::Reader::from_path(&csv).unwrap();
-    let read: Vec<[f64; 6]> = reader.deserialize().map(Result::unwrap).collect();
+    let read: Vec<[f64; 8]> = reader.deserialize().map(Result::unwrap).collect();
     assert_eq!(read.len(), 11);
     for (at, row) in read.iter().enumerate() {
         let above = run.system.energies_ev.as_ref().unwrap()[at];
         let (sx, ch) = (sums.asx[at], sums.ach[at]);
         let omega = run.system.state_ev.unwrap() + above;
-        let expected = [above, omega, sx.re, sx.im, ch.re, ch.im];
+        let total = sx + ch;
+        let expected = [above, omega, sx.re, sx.im, ch.re, ch.im, total.re, total.im];
         assert_eq!(row.map(f64::to_bits), expected.map(f64::to_bits));
         assert_eq!(above, at as f64 - 5.0);
     }
     let plot = fs::read_to_string(&svg).unwrap();
-    assert_eq!(plot.matches("class=\"curve\"").count(), 4);
+    assert_eq!(plot.matches("class=\"curve\"").count(), 6);
+    assert!(plot.contains("Σ(ω) [vcoul]") && plot.contains("in units of vcoul"));
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 
     // The record plots as the run did, to the byte, and needs no device.
@@ -61,6 +63,9 @@ fn a_grid_is_printed_written_and_plotted() {
     command.args(["sigma", "--from"]).arg(&json).arg("--plot").arg(&again);
     command.assert().success().stdout(contains("-5.000000"));
     assert_eq!(fs::read_to_string(&again).unwrap(), plot);
+    // CSV alone, for a pipe.
+    let piped = gpp().args(["sigma", "--csv", "-", "--from"]).arg(&json).assert().success();
+    assert_eq!(piped.get_output().stdout, fs::read(&csv).unwrap());
     // Nothing but the files, where nothing else is wanted.
     command.arg("--quiet").assert().success().stdout("").stderr("");
 }
@@ -108,9 +113,18 @@ fn what_cannot_be_is_refused_before_it_runs() {
         (&["--plot", &at("a.pdf")][..], "a.pdf: cannot write: a plot's name ends in .svg or .png"),
         (&["--plot", &at("svg")], "a plot's name ends in .svg or .png"),
         (&["--plot", "-"], "--plot needs a file"),
-        (&["--csv", "-"], "--csv needs a file"),
+        (&["--csv", "-", "--json", "-"], "it is also the file of --json -"),
         (&["--csv", &at("missing/a.csv")], "a.csv: cannot write"),
-        (&["--csv", &at("a"), "--json", &at("a")], "a: another output has this name"),
+        (&["--csv", &at("a"), "--json", &at("a")], "a: it is also the file of --json "),
+        (
+            &["--csv", &at("a.svg"), "--plot", &at("./a.svg")],
+            "a.svg: it is also the file of --csv ",
+        ),
+        (
+            &["--plot", &at("a.svg"), "--plot", &at("a.svg")],
+            "a.svg: it is also the file of --plot ",
+        ),
+        (&["--checkpoint", &at("a"), "--csv", &at("a")], "a: it is also the file of --checkpoint "),
         (&["--version", "v0,v3"], "--version v0,v3: takes one version, not 2"),
         (&["--version", "v99"], "unknown version `v99`"),
         (&["--energies", "2:1:5"], "--energies"),

@@ -183,7 +183,7 @@ pub fn at_energies(made: Make, count: usize) -> Problem {
     OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap()
 }
 
-/// The same problem with other poles, energies `wx(nw, nbands)` or occupations.
+/// A problem with other poles, energies `wx(nw, nbands)` or occupations.
 pub fn changed(
     problem: Problem,
     change: impl FnOnce(&mut [Complex64], &mut [f64], &mut [f64]),

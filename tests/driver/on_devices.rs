@@ -1,6 +1,7 @@
 //! What holds on every driver: the stand-in's and a GPU's.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::{ptr, thread};
 
 use gpp::Error;
@@ -146,24 +147,20 @@ fn pinned() -> Outcome {
 fn registered() -> Outcome {
     let (_, context) = open()?;
     let stream = context.stream("copies")?;
-    let values: Vec<f64> = (0..1 << 20).map(f64::from).collect();
+    let values: Arc<Vec<f64>> = Arc::new((0..1 << 20).map(f64::from).collect());
     let buffer = context.upload("values", &[-1.0; 1 << 20], &stream)?;
     check(!buffer.upload_registered(&values, &stream)?, "before it is registered")?;
     if std::env::var_os("FAKE_REGISTER").is_some() {
-        // SAFETY: dropped at once.
-        return match unsafe { context.register(bytemuck::cast_slice(&values)) }.map(drop) {
+        return match context.register(values).map(drop) {
             Err(Error::Driver { operation, .. }) => check(operation.contains("8388608"), operation),
             other => Err(format!("not refused: {other:?}").into()),
         };
     }
-    // SAFETY: dropped here, before the values are.
-    let held = unsafe { context.register(bytemuck::cast_slice(&values[..1 << 19])) }?;
-    // SAFETY: as above.
-    let again = unsafe { context.register(bytemuck::cast_slice(&values)) };
+    let held = context.register(values.clone())?;
+    let again = context.register(values.clone());
     check(again.is_err(), "registered twice")?;
     drop(again);
     check(buffer.upload_registered(&values[5..1000], &stream)?, "within")?;
-    check(!buffer.upload_registered(&values[(1 << 19) - 1..], &stream)?, "beyond its end")?;
     check(!buffer.upload_registered(&[1.0], &stream)?, "other memory")?;
     check(!buffer.upload_registered(&values[..0], &stream)?, "nothing")?;
     let copied = buffer.download(996, &stream)?;
@@ -171,14 +168,17 @@ fn registered() -> Outcome {
 
     // Every context may copy from there; the memory goes when its copies are done.
     let other = Context::open(0)?;
-    let to = other.buffer("other", 1 << 19)?;
+    let to = other.buffer("other", 1 << 20)?;
     let streams = [context.stream("all")?, other.stream("all of the other")?];
-    check(buffer.upload_registered(&values[..1 << 19], &streams[0])?, "all")?;
-    check(to.upload_registered(&values[..1 << 19], &streams[1])?, "all, for another context")?;
-    drop(held);
+    check(buffer.upload_registered(&values, &streams[0])?, "all")?;
+    check(to.upload_registered(&values, &streams[1])?, "all, for another context")?;
+    let weak = Arc::downgrade(&values);
     drop(values);
+    check(weak.strong_count() > 0, "what is registered is owned")?;
+    drop(held);
+    check(weak.strong_count() == 0, "what was registered goes")?;
     for (buffer, stream) in [&buffer, &to].into_iter().zip(&streams) {
-        let copied = buffer.download(1 << 19, stream)?;
+        let copied = buffer.download(1 << 20, stream)?;
         check(copied.iter().zip(0..).all(|(&is, at)| is == f64::from(at)), "all, once it is gone")?;
     }
     Ok(())

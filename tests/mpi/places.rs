@@ -68,5 +68,10 @@ fn none() {
         (2, "cpu"),
         (3, "cpu")
     ]));
-    assert_eq!(run.errors().matches("note: running on the CPU").count(), 1, "{}", run.errors());
+    assert_eq!(
+        run.errors().matches("note: no GPU found: running on the CPU").count(),
+        1,
+        "{}",
+        run.errors()
+    );
 }

@@ -5,11 +5,12 @@ use std::fs;
 use crate::Test;
 use crate::common::fixture_path;
 use crate::common::resuming::{PROBLEM, files};
-use crate::launch::{alone, ended, ranks};
+use crate::launch::{Ended, GPP, alone, ended, mpirun, ranks};
 
 pub const TESTS: &[Test] = &[
     ("usage", usage),
     ("inputs", inputs),
+    ("processes that are given different tasks", different),
     ("checkpoints that are damaged, or of something else", checkpoints),
     ("results that cannot be written leave the checkpoint", unwritten),
 ];
@@ -17,7 +18,7 @@ pub const TESTS: &[Test] = &[
 fn usage() {
     for (arguments, part) in [
         (&["--nonsense"][..], "--nonsense"),
-        (&["--version", "best", "--repeat", "0"], "at least 1"),
+        (&["--version", "best", "--repeat", "0"], "from 1 to"),
         (&["--version", "v99"], "unknown version `v99`"),
         (&["--system", "si215"], "unknown system `si215`: did you mean `si214`?"),
         (&["--device", "gpux"], "unknown device `gpux`"),
@@ -43,11 +44,88 @@ fn inputs() {
     input("record 1");
 }
 
+/// Two processes with arguments of their own.
+fn two(first: &[&str], second: &[&str]) -> Ended {
+    let mut command = mpirun();
+    command.args(["-n", "1", GPP]).args(first).args([":", "-n", "1", GPP]).args(second);
+    ended(&mut command)
+}
+
+fn different() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let run = ["--system", "demo", "--device", "cpu", "--slab", "4", "--quiet"];
+    let [plain, poles] = ["plain", "poles"].map(|name| fixture_path(name).display().to_string());
+    // The same name, and a bit of a matrix element that differs.
+    let mut bytes = fs::read(&plain).unwrap();
+    fs::write(at("a.dat"), &bytes).unwrap();
+    let bands = i32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
+    let aqsn = bytes.len() - 4 * 56 - 4 - 16 * 65 * bands;
+    bytes[aqsn] ^= 1;
+    fs::write(at("b.dat"), &bytes).unwrap();
+    let (paired, c) = (["-v", "cpu:paired"], at("c"));
+    for (first, second, part) in [
+        (
+            &paired[..],
+            &["-v", "cpu:threads"][..],
+            "rank 1 has --version cpu:threads, rank 0 has cpu:paired",
+        ),
+        (
+            &paired,
+            &["-v", "cpu:paired", "--simd", "scalar"],
+            "rank 1 has vectors scalar, rank 0 has ",
+        ),
+        (&paired, &["-v", "cpu:paired", "--checkpoint", &c], "--checkpoint "),
+        (
+            &["-v", "best", "--checkpoint", &c],
+            &["-v", "best"],
+            "rank 1 has --checkpoint none, rank 0 has ",
+        ),
+        (
+            &["-v", "best", "--checkpoint", &c],
+            &["-v", "best", "--checkpoint", &at("d")],
+            "rank 1 has --checkpoint ",
+        ),
+        (&paired, &["-v", "cpu:paired", "--repeat", "3"], "rank 1 has --repeat 3, rank 0 has none"),
+        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has --unverified "),
+        (&paired, &["-v", "cpu:paired", "--nonsense"], "rank 1 has arguments "),
+    ] {
+        two(&[&run[..], first].concat(), &[&run[..], second].concat())
+            .expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
+    }
+    for (first, second, part) in [
+        (&["-s", "tiny"][..], &["list"][..], "rank 1 has command list, rank 0 has none"),
+        (&["-s", "tiny"], &["sigma", "-s", "tiny"], "rank 1 has command sigma, rank 0 has none"),
+        (&["-s", "tiny"], &["-s", "tiny", "--seed", "3"], "rank 1 has --seed 3, rank 0 has none"),
+        (
+            &["sigma", "-s", "tiny", "--nw", "5"],
+            &["sigma", "-s", "tiny"],
+            "rank 1 has --nw none, rank 0 has 5",
+        ),
+        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], "rank 1 has problem "),
+        (
+            &["-v", "best", "-i", &at("a.dat")],
+            &["-v", "best", "-i", &at("b.dat")],
+            "rank 1 has problem ",
+        ),
+    ] {
+        two(first, second).expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    // Each may have its own copy of an input, and of what is its own affair.
+    fs::copy(&plain, at("c.dat")).unwrap();
+    let run = ["-v", "best", "-d", "cpu", "-q"];
+    let [first, second] = [at("a.dat"), at("c.dat")];
+    let first = [&run[..], &["-i", &first, "--json", "-"]].concat();
+    let second = [&run[..], &["-i", &second, "--host-memory", "1GiB"]].concat();
+    assert_eq!(two(&first, &second).record()["complete"], true);
+}
+
 fn checkpoints() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ckpt");
     let checkpoint = ["--checkpoint", path.to_str().unwrap()];
-    fs::write(&path, "{\"gpp_checkpoint\":1,\"problem\":\"demo\"").unwrap();
+    fs::write(&path, "{\"gpp_checkpoint\":2,\"problem\":\"demo\"").unwrap();
     ended(ranks(3).args(PROBLEM).args(checkpoint)).expect(2, &["run.ckpt: is damaged"]);
     fs::write(&path, "something else\n").unwrap();
     ended(ranks(3).args(PROBLEM).args(checkpoint)).expect(2, &["run.ckpt: is no checkpoint"]);

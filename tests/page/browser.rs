@@ -79,6 +79,21 @@ impl Browser {
         }
     }
 
+    /// Sheets of paper that the page takes.
+    ///
+    /// # Errors
+    /// What went wrong in the browser.
+    pub fn sheets(&self, page: &str) -> Result<usize, Failed> {
+        let dir = tempfile::tempdir()?;
+        let pdf = dir.path().join("page.pdf");
+        std::fs::write(dir.path().join("outer.html"), page)?;
+        let view = View { width: 1440, dark: false };
+        self.open(dir.path(), view, 900, &format!("--print-to-pdf={}", pdf.display()))?;
+        let printed = std::fs::read(pdf)?;
+        let text = String::from_utf8_lossy(&printed);
+        Ok(text.matches("/Type /Page\n").count())
+    }
+
     /// A page of that width in another, since a browser's window cannot be as narrow as a phone.
     fn frame(
         &self,

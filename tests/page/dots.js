@@ -1,6 +1,7 @@
-// Every dot is what a pointer in its middle points at, and what the keyboard comes to.
+// Every dot is what a pointer in its middle points at; focus and a tap show its figures.
 const problems = [];
-document.querySelector("[data-all]").click();
+for (const list of document.querySelectorAll("details")) list.open = true;
+const box = document.querySelector("#kept");
 const dots = [...document.querySelectorAll("figure .dot")];
 for (const dot of dots) {
   const name = `${dot.dataset.version} ${dot.dataset.level}`;
@@ -17,6 +18,16 @@ for (const dot of dots) {
   dot.focus({ preventScroll: true });
   if (!(dot.tabIndex >= 0 && document.activeElement === dot)) problems.push(`${name}: no focus`);
   if (!dot.classList.contains("hot")) problems.push(`${name}: focus does not highlight it`);
-  if (!dot.getAttribute("aria-label")) problems.push(`${name}: has no name`);
+  const told = dot.getAttribute("aria-label");
+  if (!(box.checkVisibility() && box.textContent.includes(told))) problems.push(`${name}: focus shows “${box.textContent}”`);
+  dot.blur();
+  dot.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  if (!box.textContent.includes(told)) problems.push(`${name}: a tap shows “${box.textContent}”`);
+  box.querySelector("button").click();
+  if (!told) problems.push(`${name}: has no name`);
+}
+for (const bar of document.querySelectorAll("[data-told]:not(.dot)")) {
+  bar.focus({ preventScroll: true });
+  if (!box.textContent.includes(bar.dataset.told)) problems.push(`${bar.dataset.told} is not shown`);
 }
 return { problems, dots: dots.length };

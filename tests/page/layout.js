@@ -1,7 +1,6 @@
-// Nothing stands beyond the page's right edge but in a box that scrolls, and no names of a chart overlap.
+// Nothing stands beyond the page's right edge, nothing scrolls sideways, and no names of a chart overlap.
 const problems = [];
 for (const list of document.querySelectorAll("details")) list.open = true;
-document.querySelector("[data-all]").click();
 
 const root = document.documentElement;
 if (!(root.scrollWidth <= innerWidth)) problems.push(`the page is ${root.scrollWidth} wide, not ${innerWidth}`);
@@ -10,13 +9,14 @@ for (const own of document.querySelectorAll("body *")) {
   const { width, right, left } = own.getBoundingClientRect();
   if (width === 0 || own.matches(".skip")) continue;
   boxes += 1;
-  const inScroll = own.parentElement.closest(".scroll, pre");
-  if (!inScroll && !(right <= innerWidth + 1 && left >= -1) && problems.length < 20)
-    problems.push(`${own.tagName}.${own.className} from ${left} to ${right}: ${own.textContent.slice(0, 40)}`);
+  const text = `${own.tagName}.${own.getAttribute("class")}: ${own.textContent.trim().slice(0, 50)}`;
+  if (!(right <= innerWidth + 1 && left >= -1) && problems.length < 20) problems.push(`from ${left} to ${right}: ${text}`);
+  const scrolls = !own.closest("svg") && own.scrollWidth > own.clientWidth + 1 && getComputedStyle(own).overflowX !== "visible";
+  if (scrolls && problems.length < 20) problems.push(`scrolls sideways: ${text}`);
 }
 
 let names = 0;
-const charts = [...document.querySelectorAll("figure svg")];
+const charts = [...document.querySelectorAll("figure svg:not(.arrays)")];
 for (const [at, chart] of charts.entries()) {
   const frame = chart.getBoundingClientRect();
   const texts = [...chart.querySelectorAll("text")].filter((text) => text.textContent.trim());

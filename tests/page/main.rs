@@ -15,8 +15,14 @@ use gpp::figures::archive::Archive;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// Widths in pixels: a phone's and a desk's.
-const WIDTHS: [u32; 2] = [390, 1400];
+/// Widths in pixels: of a phone, a tablet and a desk.
+const WIDTHS: [u32; 3] = [390, 1024, 1440];
+
+/// Pixels that the page may be high at the widest, as it opens.
+const HEIGHT: f64 = 8000.0;
+
+/// Pages that it may take on paper.
+const SHEETS: usize = 20;
 
 const LAYOUT: &str = include_str!("layout.js");
 const COLORS: &str = include_str!("colors.js");
@@ -50,6 +56,9 @@ fn main() {
         trials.push(of(format!("the script at {width} pixels"), script, view));
         trials.push(of(format!("all figures without it at {width} pixels"), plain, view));
     }
+    let desk = View { width: 1440, dark: false };
+    trials.push(of("not too high".into(), not_too_high, desk));
+    trials.push(of("few sheets of paper".into(), few_sheets, desk));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
@@ -62,7 +71,7 @@ fn page() -> &'static str {
         let path = dir.path().join("report.html");
         let runs = |name: &str| common::repository("data/runs").join(name);
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--dir"]).arg(archive.path("si214"));
+        command.args(["report", "--from"]).arg(archive.path("si214"));
         command.arg("--compare").arg(runs(archive.folder("compare")).join("compare.json"));
         command.arg("--processor").arg(runs("cpu-2026-11-22-3"));
         command.arg("--scale").arg(runs("h200x4-2026-11-22-2/scale-si510.json"));
@@ -94,7 +103,24 @@ fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
 
 fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
     let found = browser.find_in(page(), view, LAYOUT)?;
-    none(&found, &[("charts", 6), ("names", 100), ("boxes", 500)])
+    none(&found, &[("charts", 6), ("names", 90), ("boxes", 500)])
+}
+
+fn not_too_high(browser: Browser, view: View) -> Result<(), Failed> {
+    let found = browser.find_in(page(), view, "return document.documentElement.scrollHeight")?;
+    let height = found.as_f64().unwrap_or(f64::NAN);
+    if !(height > 2000.0 && height <= HEIGHT) {
+        return Err(format!("the page is {height} pixels high, not {HEIGHT} at most").into());
+    }
+    Ok(())
+}
+
+fn few_sheets(browser: Browser, _: View) -> Result<(), Failed> {
+    let sheets = browser.sheets(page())?;
+    if !(1..SHEETS).contains(&sheets) {
+        return Err(format!("{sheets} sheets of paper, not under {SHEETS}").into());
+    }
+    Ok(())
 }
 
 fn readable(browser: Browser, view: View) -> Result<(), Failed> {

@@ -4,13 +4,13 @@ use std::fs;
 
 use assert_cmd::Command;
 use gpp::analysis::scale::predict::{predictions, team};
-use gpp::analysis::scale::rated;
 use gpp::analysis::scale::task::{Kind, Task};
+use gpp::analysis::scale::{BOUND, rated};
 use gpp::devices::DeviceInfo;
 use gpp::engine::Share;
 use gpp::problem::systems;
 use gpp::record::provenance::Provenance;
-use gpp::record::scale::{Constants, Data, Law, Measured, Over, Scale};
+use gpp::record::scale::{Constants, Data, Law, Measured, Modelled, Over, Scale};
 use gpp::record::system::SystemInfo;
 use gpp::record::times::Times;
 use gpp::record::{self, Head};
@@ -36,6 +36,9 @@ fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
     Scale {
         head: Head::new(&info, Provenance::now(&info)),
         version: "v13".into(),
+        source_hash: None,
+        kernel: None,
+        kernel_hash: None,
         system: SystemInfo {
             name: known.name.clone(),
             nbands: known.nbands,
@@ -69,6 +72,7 @@ fn made(law: Law, task: &Task, constants: &Constants) -> Measured {
         igp: task.igp,
         slabs: task.ngpown.div_ceil(task.igp),
         times: Times::of(vec![task.seconds(constants)]),
+        state: None,
         gather_s: (task.members > 1).then_some(gather),
         shares: vec![Share { uploads_s, ..Share::default() }; task.members],
         imbalance: None,
@@ -123,7 +127,7 @@ fn a_page_shows_the_scaling_beside_its_profiles() {
         let scale = rated(&made_by(&constants, system, 16, 1385));
         record::write(&path, &scale).unwrap();
         let mut command = Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--dir"]).arg(dir.path()).assert()
+        command.current_dir(dir.path()).args(["report", "--from", "."]).assert()
     };
     report("si214").success();
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
@@ -205,4 +209,42 @@ proptest! {
             }
         }
     }
+}
+
+/// What the program does now: its first slabs are cut, and points are not of a busier board.
+#[test]
+fn archived_scalings_are_within_the_model_s_bound() {
+    let mut checked = 0;
+    for path in common::json(&common::repository("data/runs")) {
+        let name = path.display().to_string();
+        let is_of_now = ["h200x2-2026-11-22-2/scale-si", "h200-2026-11-22-4/scale-cpu"];
+        if !is_of_now.iter().any(|part| name.contains(part)) {
+            continue;
+        }
+        let scale = rated(&record::read::<Scale>(&path).unwrap());
+        let model = scale.model.as_ref().unwrap();
+        for point in &scale.measured {
+            let Modelled { deviation, .. } = point.modelled.unwrap();
+            let what = format!("{name}: {} over {}", point.data.words(), point.members);
+            assert!(deviation.abs() <= BOUND, "{what}: {deviation:+.3}");
+            checked += 1;
+        }
+        assert!(!model.predictions.is_empty(), "{name}");
+    }
+    assert!(checked >= 35, "{checked} points");
+}
+
+/// One member alone checks nothing, and a model that is off says nothing.
+#[test]
+fn a_model_that_is_not_checked_or_off_predicts_nothing() {
+    let path = common::repository("data/runs/h200x2-2026-11-22-2/scale-si510.json");
+    let read = || record::read::<Scale>(&path).unwrap();
+    let predicts = |scale: &Scale| !rated(scale).model.unwrap().predictions.is_empty();
+    let (mut one, mut off) = (read(), read());
+    assert!(predicts(&one));
+    one.measured.retain(|point| point.members == 1);
+    assert!(!predicts(&one));
+    let two = off.measured.iter_mut().find(|point| point.members == 2).unwrap();
+    two.times = Times::of(vec![1.1 * two.times.min]);
+    assert!(!predicts(&off));
 }

@@ -8,7 +8,7 @@ use gpp::analysis::sigma::{Row, Sigma, SigmaError};
 use gpp::analysis::table1::sections;
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::render::chart::sigma::svg;
+use gpp::render::chart::sigma::inline;
 use gpp::render::html::{self, Page};
 use gpp::render::sigma::{csv, text};
 use num_complex::Complex64;
@@ -57,15 +57,26 @@ fn csv_has_the_bits_of_the_record() {
     let mut reader = csv::Reader::from_reader(&written[..]);
     assert_eq!(
         reader.headers().unwrap(),
-        vec!["omega_above_ev", "omega_ev", "re_sx", "im_sx", "re_ch", "im_ch"]
+        vec![
+            "omega_above_ev",
+            "omega_ev",
+            "re_sx",
+            "im_sx",
+            "re_ch",
+            "im_ch",
+            "re_sigma",
+            "im_sigma"
+        ]
     );
-    let read: Vec<[f64; 6]> = reader.deserialize().map(Result::unwrap).collect();
+    let read: Vec<[f64; 8]> = reader.deserialize().map(Result::unwrap).collect();
     assert_eq!(read.len(), rows.len());
-    let bits = |numbers: [f64; 6]| {
+    let bits = |numbers: [f64; 8]| {
         numbers.map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() })
     };
     for (read, (above, sx, ch)) in read.into_iter().zip(rows) {
-        assert_eq!(bits(read), bits([above, STATE + above, sx.re, sx.im, ch.re, ch.im]));
+        let total = sx + ch;
+        let expected = [above, STATE + above, sx.re, sx.im, ch.re, ch.im, total.re, total.im];
+        assert_eq!(bits(read), bits(expected));
     }
     // And the record that is read back has them.
     let again: Run = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
@@ -107,14 +118,19 @@ fn terminals_see_both_ends_of_many_energies() {
         self::text(&mut text, &Sigma::of(&run, None).unwrap(), width).unwrap();
         String::from_utf8(text).unwrap()
     };
-    let is_row = |line: &&str| line.starts_with('│') && line.matches('e').count() == 4;
+    let is_row = |line: &&str| line.starts_with('│') && line.contains(|c: char| c.is_ascii_digit());
     let rows = |text: &str| text.lines().filter(is_row).count();
     let (short, long, piped) = (printed(24, Some(80)), printed(501, Some(80)), printed(501, None));
     assert_eq!((rows(&short), rows(&long), rows(&piped)), (24, 16, 501));
     assert!(long.contains("485 of 501 energies are not shown: --csv has all"), "{long}");
     assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
-    assert!(!short.contains("not shown") && !piped.contains("not shown"));
+    assert!(!short.contains("are not shown") && !piped.contains("not shown"));
     assert!(long.lines().skip(1).all(|line| line.chars().count() <= 80), "{long}");
+    assert!(long.contains("Σ = SX + CH, without bare exchange; all three in units of vcoul"));
+    assert!(
+        long.contains("not shown in this width: Im SX, Im CH") && long.contains("Re Σ"),
+        "{long}"
+    );
 }
 
 #[test]
@@ -136,7 +152,7 @@ fn the_page_shows_the_plot_of_more_than_three_energies() {
     };
     let many = run(&poles(31));
     let shown = page(&many);
-    let plot = svg(&Sigma::of_fastest(&many).unwrap());
+    let plot = inline(&Sigma::of_fastest(&many).unwrap());
     assert!(shown.contains("<section id=\"sigma\">") && shown.contains("href=\"#sigma\""));
     assert!(shown.contains(&plot) && shown.contains("31 energies"));
     assert!(!page(&run(&poles(3))).contains("id=\"sigma\""));

@@ -12,7 +12,8 @@ const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
 
 /// Left and right of the panels; top and bottom of each.
 const SIDES: [f64; 2] = [84.0, 944.0];
-const PANELS: [(&str, [f64; 2]); 2] = [("sx", [66.0, 315.0]), ("ch", [337.0, 586.0])];
+const PANELS: [(&str, [f64; 2]); 3] =
+    [("sx", [66.0, 228.7]), ("ch", [244.6, 407.4]), ("sigma", [423.3, 586.0])];
 
 fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
     element.split_once(&format!(" {name}=\"")).unwrap().1.split_once('"').unwrap().0
@@ -56,9 +57,13 @@ fn curves_have_a_vertex_an_energy_where_the_values_are() {
         let rows = poles(nw);
         let run = run(&rows);
         let plot = svg(&Sigma::of(&run, None).unwrap());
-        assert_eq!(inside(&plot), [nw; 4]);
+        assert_eq!(inside(&plot), [nw; 6]);
         let values = |sum: &str| -> Vec<f64> {
-            let of = |row: &(f64, Complex64, Complex64)| if sum == "sx" { row.1 } else { row.2 };
+            let of = |row: &(f64, Complex64, Complex64)| match sum {
+                "sx" => row.1,
+                "ch" => row.2,
+                _ => row.1 + row.2,
+            };
             rows.iter().map(|row| of(row).re).chain(rows.iter().map(|row| of(row).im)).collect()
         };
         for (sum, [top, bottom]) in PANELS {
@@ -93,7 +98,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     let run = run(&rows);
     let sigma = Sigma::of(&run, None).unwrap();
     let plot = svg(&sigma);
-    assert_eq!(inside(&plot), [9, 11, 11, 10]);
+    assert_eq!(inside(&plot), [9, 11, 11, 10, 9, 10]);
     let lengths = |curve| vertices(&plot, curve).iter().map(Vec::len).collect::<Vec<_>>();
     assert_eq!(lengths("re-sx"), [3, 1, 5]);
     assert_eq!(lengths("im-ch"), [10]);
@@ -131,7 +136,10 @@ fn plots_of_hard_values_stay_in_their_panels() {
         let run = run(&rows);
         let plot = svg(&Sigma::of(&run, None).unwrap());
         let expected = if what == "no number" { 0 } else { rows.len() };
-        assert_eq!(inside(&plot), [expected; 4], "{what}");
+        // The sum of the largest is no number.
+        let total = if what == "largest" { 0 } else { expected };
+        let parts = [[expected; 4].as_slice(), &[total; 2]].concat();
+        assert_eq!(inside(&plot), parts, "{what}");
         let tags = plot.split('<').filter(|element| element.starts_with("text"));
         for tag in tags {
             let number = |name| attribute(tag, name).parse::<f64>().unwrap();

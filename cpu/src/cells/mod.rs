@@ -12,18 +12,22 @@
 //! functions are smooth in `t`, a few Chebyshev polynomials ([`ways`]), and the *moments* of the cell,
 //! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
 //! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
+//! Other poles lie in discs of the complex plane, and their moments are those of powers ([`discs`]).
 //!
 //! Work is shared out by chunks of bands and parts of the pairs. Moments are summed with bands in the
 //! vectors, what they give with energies, and what is summed one by one with pairs; each number adds the same
 //! terms at every level.
 
+mod chunks;
+mod discs;
+mod kinds;
 mod moments;
 mod singly;
 pub mod ways;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::counted::{self, Counted, Counts};
-use gpp_kernels::pairs::{Part, Pole};
+use gpp_kernels::pairs::{Disc, Part, Pole};
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -33,7 +37,8 @@ use crate::dispatch::{Levelled, at_level};
 use crate::lanes::{Lanes, Single, WIDTH};
 use crate::level::Level;
 use crate::pool::Pool;
-use crate::prefetch::prefetch;
+pub use chunks::Chunks;
+use kinds::Cell;
 
 /// Bands of a chunk, a multiple of [`WIDTH`].
 pub const CHUNK: usize = 16;
@@ -41,62 +46,20 @@ pub const CHUNK: usize = 16;
 /// Shares of the parts for each chunk, the same ones however many threads there are.
 const SHARES: usize = 16;
 
-/// A matrix of complex numbers whose columns are bands, chunk by chunk: of each row the real parts of the
-/// chunk's bands, then the imaginary ones; zeros behind the last band.
-#[derive(Clone, Debug)]
-pub struct Chunks {
-    values: Vec<f64>,
-    rows: usize,
-}
-
-impl Chunks {
-    /// Of columns of `rows` numbers.
-    ///
-    /// # Panics
-    /// Where a column has another length.
-    pub fn of(columns: &[&[Complex64]], rows: usize) -> Chunks {
-        assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
-        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
-        let chunks = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
-        chunks.zip(columns.par_chunks(CHUNK)).for_each(|(chunk, columns)| {
-            for (row, parts) in chunk.chunks_exact_mut(2 * CHUNK).enumerate() {
-                let (re, im) = parts.split_at_mut(CHUNK);
-                for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
-                    (*re, *im) = (column[row].re, column[row].im);
-                }
-            }
-        });
-        Chunks { values, rows }
-    }
-
-    /// A row of a chunk.
-    #[inline(always)]
-    fn row(&self, chunk: usize, row: usize) -> &[f64; 2 * CHUNK] {
-        let at = (chunk * self.rows + row) * 2 * CHUNK;
-        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
-    }
-
-    /// Has a row of a chunk on its way to the cache.
-    #[inline(always)]
-    fn fetch(&self, chunk: usize, row: usize) {
-        prefetch(self.row(chunk, row));
-    }
-
-    /// A number.
-    #[inline(always)]
-    fn at(&self, band: usize, row: usize) -> Complex64 {
-        let parts = self.row(band / CHUNK, row);
-        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
-    }
+/// The pairs of a slab, those of a part next to each other, and the parts, the largest first.
+#[derive(Clone, Copy)]
+pub enum Pairs<'a> {
+    /// Of real poles.
+    Real(&'a [Pole], &'a [Part]),
+    /// Of any.
+    Any(&'a [Pole<Complex64>], &'a [Disc]),
 }
 
 /// The pairs of a slab, the bands and the energies.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// The pairs, those of a part next to each other.
-    pub poles: &'a [Pole],
-    /// The parts, the largest first.
-    pub parts: &'a [Part],
+    /// The pairs.
+    pub pairs: Pairs<'a>,
     /// Matrix elements of G.
     pub aqsn: &'a Chunks,
     /// Matrix elements of G′.
@@ -133,9 +96,17 @@ impl Energies {
 }
 
 impl Task<'_> {
+    /// How many parts there are.
+    fn parts(&self) -> usize {
+        match self.pairs {
+            Pairs::Real(_, parts) => parts.len(),
+            Pairs::Any(_, parts) => parts.len(),
+        }
+    }
+
     fn shares(&self) -> Vec<Share> {
         let chunks = 0..self.nbands().div_ceil(CHUNK);
-        let shares = SHARES.min(self.parts.len());
+        let shares = SHARES.min(self.parts());
         chunks.flat_map(|chunk| (0..shares).map(move |share| Share { chunk, share })).collect()
     }
 
@@ -168,14 +139,18 @@ impl Task<'_> {
         let (energies, bands) = (self.wx.len(), self.nbands());
         assert!(bands > 0 && energies > 0 && energies.is_multiple_of(bands), "energies of bands");
         assert_eq!(self.aqsm.rows, self.vcoul_loc.len(), "igp");
-        let is_there = |pole: &Pole| {
+        match self.pairs {
+            Pairs::Real(poles, parts) => self.check_pairs(poles, parts),
+            Pairs::Any(poles, parts) => self.check_pairs(poles, parts),
+        }
+    }
+
+    fn check_pairs<C: Cell>(&self, poles: &[Pole<C::Wtilde>], parts: &[C]) {
+        let is_there = |pole: &Pole<C::Wtilde>| {
             (pole.ig as usize) < self.aqsn.rows && (pole.igp as usize) < self.aqsm.rows
         };
-        assert!(self.poles.par_iter().all(is_there), "pairs have rows");
-        assert!(
-            self.parts.iter().all(|part| part.end as usize <= self.poles.len()),
-            "parts have pairs"
-        );
+        assert!(poles.par_iter().all(is_there), "pairs have rows");
+        assert!(parts.iter().all(|part| part.pairs().end <= poles.len()), "parts have pairs");
     }
 }
 
@@ -184,34 +159,43 @@ struct Sorted;
 
 impl<'a> Levelled<(&'a Task<'a>, Share, &'a mut [Compensated])> for Sorted {
     #[inline(always)]
-    fn run<L: Lanes>(
-        token: L::Token,
-        (task, Share { chunk, share }, sums): (&Task, Share, &mut [Compensated]),
-    ) {
-        let energies = task.energies(chunk);
-        let mut at = share;
-        let mut left = Vec::new();
-        while at < task.parts.len() {
-            let part = task.parts[at];
-            left.clear();
-            if part.low.is_nan() {
-                let bands = task.bands(chunk);
-                left.extend(bands.flat_map(|n| (0..task.nw()).map(move |iw| (n, iw))));
-            } else {
-                let moments = moments::of_part::<L>(token, task, &part, chunk);
-                ways::at_energies::<L>(
-                    token,
-                    task,
-                    &part,
-                    chunk,
-                    &energies,
-                    &moments,
-                    (sums, &mut left),
-                );
+    fn run<L: Lanes>(token: L::Token, (task, share, sums): (&Task, Share, &mut [Compensated])) {
+        match task.pairs {
+            Pairs::Real(poles, parts) => {
+                add_share::<L, Part>(token, task, poles, parts, share, sums)
             }
-            singly::add::<L>(token, task, &part, &mut left, sums);
-            at += SHARES.min(task.parts.len());
+            Pairs::Any(poles, parts) => {
+                add_share::<L, Disc>(token, task, poles, parts, share, sums)
+            }
         }
+    }
+}
+
+/// Adds the sums of a share of these parts.
+#[inline(always)]
+fn add_share<L: Lanes, C: Cell>(
+    token: L::Token,
+    task: &Task,
+    poles: &[Pole<C::Wtilde>],
+    parts: &[C],
+    Share { chunk, share }: Share,
+    sums: &mut [Compensated],
+) {
+    let energies = task.energies(chunk);
+    let mut at = share;
+    let mut left = Vec::new();
+    while at < parts.len() {
+        let part = parts[at];
+        let own = &poles[part.pairs()];
+        left.clear();
+        if part.has_moments() {
+            part.by_moments::<L>(token, task, own, (chunk, &energies), (sums, &mut left));
+        } else {
+            let bands = task.bands(chunk);
+            left.extend(bands.flat_map(|n| (0..task.nw()).map(move |iw| (n, iw))));
+        }
+        singly::add::<L, _>(token, task, own, &mut left, sums);
+        at += SHARES.min(parts.len());
     }
 }
 

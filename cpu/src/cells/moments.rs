@@ -76,17 +76,25 @@ impl Factors {
 
 /// The bands of a row from `lane` on.
 #[inline(always)]
-fn load<L: Lanes>(token: L::Token, row: &[f64; 2 * CHUNK], lane: usize) -> ComplexLanes<L> {
+pub(super) fn load<L: Lanes>(
+    token: L::Token,
+    row: &[f64; 2 * CHUNK],
+    lane: usize,
+) -> ComplexLanes<L> {
     let (re, im) = row.split_at(CHUNK);
     ComplexLanes::new(L::load(token, &re[lane..]), L::load(token, &im[lane..]))
 }
 
 /// Those of a part for each band of a chunk.
 #[inline(always)]
-pub fn of_part<L: Lanes>(token: L::Token, task: &Task, part: &Part, chunk: usize) -> Moments {
+pub fn of_part<L: Lanes>(
+    token: L::Token,
+    task: &Task,
+    (part, poles): (&Part, &[Pole]),
+    chunk: usize,
+) -> Moments {
     let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
     let (mid, scale) = (0.5 * (part.low + part.high), 2.0 / (part.high - part.low));
-    let poles = &task.poles[part.begin as usize..part.end as usize];
     let mut factors = Factors::NONE;
     let mut begin = 0;
     while begin < poles.len() {

@@ -1,6 +1,6 @@
 //! Pairs of a part one by one, by the definition: see [`gpp_kernels::formula`].
 
-use gpp_kernels::pairs::{Part, Pole};
+use gpp_kernels::pairs::Pole;
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
@@ -21,30 +21,29 @@ struct Pairs {
 impl Pairs {
     /// Of some pairs and band `n`: one by one, since they stand anywhere.
     #[inline(never)]
-    fn fill(&mut self, task: &Task, poles: &[Pole], n: usize) {
-        let m = |pole: &Pole| {
+    fn fill<W: Copy + Into<Complex64>>(&mut self, task: &Task, poles: &[Pole<W>], n: usize) {
+        let m = |pole: &Pole<W>| {
             let (ig, igp) = (pole.ig as usize, pole.igp as usize);
             task.aqsm.at(n, igp).conj() * task.aqsn.at(n, ig) * task.vcoul_loc[igp]
         };
         for values in [&mut self.wtilde, &mut self.eps, &mut self.m] {
             values.clear();
         }
-        self.wtilde.extend(poles.iter().map(|pole| Complex64::from(pole.wtilde)));
+        self.wtilde.extend(poles.iter().map(|pole| pole.wtilde.into()));
         self.eps.extend(poles.iter().map(|pole| pole.eps));
         self.m.extend(poles.iter().map(m));
     }
 }
 
-/// Adds the terms of a part at these bands and energies, which are sorted meanwhile.
+/// Adds the terms of some pairs at these bands and energies, which are sorted meanwhile.
 #[inline(always)]
-pub fn add<L: Lanes>(
+pub fn add<L: Lanes, W: Copy + Into<Complex64>>(
     token: L::Token,
     task: &Task,
-    part: &Part,
+    poles: &[Pole<W>],
     left: &mut [(usize, usize)],
     sums: &mut [Compensated],
 ) {
-    let poles = &task.poles[part.begin as usize..part.end as usize];
     let definition = Definition::<L, false>::new(token, task.limits);
     left.sort_unstable();
     let (mut pairs, mut of_band) = (Pairs::default(), None);

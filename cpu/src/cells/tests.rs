@@ -83,8 +83,7 @@ impl Made {
         let [columns_n, columns_m] = [&self.aqsn, &self.aqsm]
             .map(|columns| columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let task = Task {
-            poles: &self.poles,
-            parts: &self.parts,
+            pairs: Pairs::Real(&self.poles, &self.parts),
             aqsn: &Chunks::of(&columns_n, self.aqsn[0].len()),
             aqsm: &Chunks::of(&columns_m, self.aqsm[0].len()),
             vcoul_loc: &self.vcoul_loc,
@@ -92,7 +91,7 @@ impl Made {
             occ: &self.occ,
             limits: LIMITS,
         };
-        sum(&task, level, &Pool::with(threads).unwrap(), &|_| ())
+        sum(&task, level, &Pool::with(threads, &crate::pool::cores()).unwrap(), &|_| ())
     }
 
     /// The sums by the definition, and the sum of the terms' absolute values.

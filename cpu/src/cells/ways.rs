@@ -28,13 +28,13 @@ struct Sure<L: Lanes> {
 }
 
 /// How moments tell the sums at some energies.
-struct Ways<L: Lanes> {
+pub(super) struct Ways<L: Lanes> {
     /// Where they do.
-    told: L::Mask,
+    pub told: L::Mask,
     /// Where the first branch holds.
-    first: L::Mask,
+    pub first: L::Mask,
     /// Where there is an `ssx`.
-    ssx: L::Mask,
+    pub ssx: L::Mask,
 }
 
 impl<L: Lanes> Cell<L> {
@@ -124,7 +124,7 @@ impl<L: Lanes> Cell<L> {
         (weights, root)
     }
 
-    /// The same for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
+    /// Weights and root for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
     #[inline(always)]
     fn difference(
         &self,
@@ -144,7 +144,7 @@ impl<L: Lanes> Cell<L> {
 
 /// The numbers of a vector, and zeros.
 #[inline(always)]
-fn numbers<L: Lanes>(lanes: L) -> [f64; WIDTH] {
+pub(super) fn numbers<L: Lanes>(lanes: L) -> [f64; WIDTH] {
     let mut numbers = [0.0; WIDTH];
     lanes.add_to(&mut numbers);
     numbers

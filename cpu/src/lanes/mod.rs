@@ -39,7 +39,7 @@ pub trait Lanes: Copy {
     /// Registers that hold them.
     const REGISTERS: usize;
 
-    /// The same number in each.
+    /// A vector with this number in each lane.
     fn splat(token: Self::Token, value: f64) -> Self;
     /// The first numbers of a slice.
     fn load(token: Self::Token, from: &[f64]) -> Self;
@@ -175,6 +175,15 @@ impl<L: Lanes> ComplexLanes<L> {
     #[inline(always)]
     pub fn add_scaled(self, m: Self, factor: L) -> Self {
         ComplexLanes { re: m.re.mul_add(factor, self.re), im: m.im.mul_add(factor, self.im) }
+    }
+
+    /// `self + one · other`.
+    #[inline(always)]
+    pub fn add_product(self, one: Self, other: Self) -> Self {
+        ComplexLanes {
+            re: one.im.sub_from(other.im, one.re.mul_add(other.re, self.re)),
+            im: one.im.mul_add(other.re, one.re.mul_add(other.im, self.im)),
+        }
     }
 
     /// `|self|²`.

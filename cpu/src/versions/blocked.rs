@@ -4,6 +4,8 @@
 //! cache holds beside others. Here a row of 512 `ig` of ω̃ and eps, 16 KB, stays in the first cache for a
 //! block of bands, and the block of `aqsn`, 32 bands by 512 `ig` in 256 KB, in the second for eight `igp`
 //! (the talk's third step, "Cache blocking").
+//!
+//! Lines of the nest: 1, 3.
 
 use gpp_kernels::kernel::Version;
 use gpp_kernels::sums::VALUES;

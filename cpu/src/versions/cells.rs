@@ -3,7 +3,10 @@
 //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
 //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
 //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-//! number of energies ([`crate::cells`]). Other than real poles are summed as by cpu:paired.
+//! number of energies ([`crate::cells`]). Other than real poles lie in
+//! discs of the complex plane, whose moments do so too.
+//!
+//! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
 use gpp_kernels::kernel::Version;
 

@@ -2,6 +2,8 @@
 //!
 //! Empty bands have no `ssx` and so no `p`; full ones above the energy have no cutoff and no weight (v9 and
 //! v10 on GPUs).
+//!
+//! Lines of the nest: 1, 7, 8, 9.
 
 use gpp_kernels::kernel::Version;
 

@@ -1,4 +1,6 @@
 //! cpu:energies: one pass over the bands for all energies, with M computed once (v9 on GPUs).
+//!
+//! Lines of the nest: 4, 5.
 
 use gpp_kernels::kernel::Version;
 

@@ -1,4 +1,6 @@
 //! cpu:fractions: both branches are `½ω̃·eps·(q − p)`, without a choice of denominators (v10 on GPUs).
+//!
+//! Lines of the nest: 6, 7, 8.
 
 use gpp_kernels::kernel::Version;
 

@@ -4,6 +4,8 @@
 //! branches, the cutoff and vcoul are computed once, before the loop or after it. Such bounds decide like the
 //! definition for all but the poles at them, which are odd and summed by the definition (v9's idea on GPUs).
 //! `aqsn` is laid out in the order of this loop, once.
+//!
+//! Lines of the nest: 1, 7, 8, 9, 10.
 
 use gpp_kernels::kernel::Version;
 

@@ -5,6 +5,8 @@
 //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands
 //! (v13 on GPUs). For real poles other bands are not tested either, 32 neighbours at a time, where no pole of
 //! a vector is near any of their energies.
+//!
+//! Lines of the nest: 6, 7, 8.
 
 use gpp_kernels::kernel::Version;
 

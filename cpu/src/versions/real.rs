@@ -2,6 +2,8 @@
 //!
 //! Quotients are real, an accumulation is two fused operations instead of four, and one reciprocal gives
 //! both quotients (v12 on GPUs). Other poles are summed as in cpu:classes.
+//!
+//! Lines of the nest: 6, 7, 8, 10.
 
 use gpp_kernels::kernel::Version;
 

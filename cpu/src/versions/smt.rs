@@ -2,6 +2,8 @@
 //!
 //! A core with two threads has something to do while one waits for a reciprocal or for memory (the talk's
 //! fifth step, "Hyper-threading"). Where cores have one thread, it is cpu:reciprocal.
+//!
+//! Lines of the nest: none, the launch changes.
 
 use gpp_kernels::kernel::Version;
 

@@ -3,6 +3,8 @@
 //! A thread takes one `igp` after the other, whichever is next, and sums its terms as the reference
 //! writes them: complex divisions, absolute values as square roots, a three-way branch, one number at a
 //! time (the talk's first step on processors, "Add OpenMP").
+//!
+//! Lines of the nest: 2.
 
 use gpp_kernels::formula::Pair;
 use gpp_kernels::kernel::Version;

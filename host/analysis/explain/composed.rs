@@ -99,7 +99,8 @@ impl Modules {
         let (head, own) =
             fields(&without(&[&lines[..place], &lines[place + 1..]].concat(), &UNTOLD));
         let (_, taken) = fields(&self.whole(&taken));
-        // In the order of those that are taken over, so that a field that changes is no other line.
+        // Fields stand in the order of the kernel that they are taken from, so that one that changes keeps
+        // its line.
         let is_new = |own: &&Vec<Line>| same(&taken, own).is_none();
         let merged = taken.iter().map(|old| same(&own, old).unwrap_or(old).clone());
         let added = own.iter().filter(is_new).cloned();

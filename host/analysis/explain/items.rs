@@ -194,7 +194,7 @@ mod tests {}
 
     #[test]
     fn a_file_falls_into_items() {
-        let items = items(&Source { path: "x.rs", text: TEXT });
+        let items = items(&Source { path: "x.rs", text: TEXT, hash: "" });
         let kinds: Vec<&Kind> = items.iter().map(|item| &item.kind).collect();
         let named = |name: &str| Kind::Named(name.into());
         let of = |name: &str| Kind::Impl(name.into());

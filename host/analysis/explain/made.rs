@@ -1,4 +1,4 @@
-//! Made records, for the tests of the rules.
+//! Made records, for the tests of the verdict.
 
 use serde_json::json;
 
@@ -51,6 +51,8 @@ pub fn state(mhz: f64, watts: f64) -> State {
         power_limit_w: Some(700.0),
         temperature_c: None,
         held_back: Default::default(),
+        highest_mhz: None,
+        mean_w: None,
     }
 }
 
@@ -68,7 +70,7 @@ pub fn ceilings() -> Ceilings {
     serde_json::from_value(ceilings).expect("ceilings")
 }
 
-/// What a rule says of a step from `before` to `now`.
+/// What is said of a step from `before` to `now`.
 pub fn said(rule: fn(&Step) -> Option<String>, before: &Made, now: &Made) -> Option<String> {
     let ceilings = ceilings();
     rule(&step(before, now, &ceilings))
@@ -86,6 +88,7 @@ pub fn step<'a>(before: &'a Made, now: &'a Made, ceilings: &'a Ceilings) -> Step
         before: Some(side("v0", before)),
         now: side("v1", now),
         ceilings: Some(ceilings),
+        highest_mhz: Some(1980.0),
         published: None,
         system: "si214",
         device: "H200",

@@ -1,8 +1,8 @@
 //! Why a version's time is what it is: a card with the idea, what changed in the source, what the
-//! counters say, and a verdict composed of them by rules.
+//! counters say, and a verdict.
 //!
-//! A card is of a version and of the one that it is compared with, by the records of one folder or of
-//! one run. What a record lacks is left out: its rows, and the sentences that would need it.
+//! A card compares a version with another one, by the records of one folder or one run. What a record lacks
+//! is left out: its rows, and the sentences that would need it.
 
 pub mod composed;
 pub mod difference;
@@ -10,20 +10,20 @@ pub mod items;
 #[cfg(test)]
 mod made;
 pub mod rows;
-pub mod rules;
 pub mod step;
+pub mod verdict;
 
 use serde::Serialize;
 
-use crate::catalogue::{find, journey_of, sources};
+use crate::catalogue::{find, journey_of, nest, sources};
 use difference::{Difference, difference};
 use rows::Row;
-use rules::Statement;
 pub use step::Evidence;
 use step::Step;
+use verdict::Statement;
 
 /// Layout of the JSON.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Why a version takes the time that it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,7 +44,7 @@ pub struct Card {
     pub published_by: Option<String>,
     /// What was measured, before and now.
     pub rows: Vec<Row>,
-    /// What follows from it, a sentence or two each.
+    /// Why the time changed, what bounds the version, and what was published: a sentence or two each.
     pub verdict: Vec<Statement>,
 }
 
@@ -57,6 +57,8 @@ pub struct Idea {
     pub text: Vec<String>,
     /// What it changes from the version before.
     pub change: String,
+    /// The lines of [`nest::NEST`] that it changes, from 1; null where its source names none.
+    pub lines: Option<Vec<usize>>,
     /// Where the change is described.
     pub source: String,
     /// Its file in the repository.
@@ -95,7 +97,7 @@ pub fn card(version: &str, before: Option<&str>, evidence: Evidence) -> Option<C
         },
         published_by: step.published.as_ref().map(|published| published.by.clone()),
         rows,
-        verdict: rules::verdict(&step),
+        verdict: verdict::verdict(&step),
     })
 }
 
@@ -103,13 +105,13 @@ fn idea(version: &str) -> Option<Idea> {
     let (listed, file) = (find(version)?, sources::of(version)?);
     let mut header = file.header().into_iter();
     let title = header.next().unwrap_or_default();
-    let title = title
-        .split_once(": ")
-        .filter(|(id, _)| !id.contains(' '))
-        .map_or(title.as_str(), |(_, title)| title);
+    let own = title.strip_prefix(version).map(|rest| rest.trim_start_matches([',', ':', ' ']));
+    let other = title.split_once(": ").filter(|(id, _)| !id.contains(' ')).map(|(_, title)| title);
+    let title = own.or(other).unwrap_or(&title);
     Some(Idea {
         title: title.into(),
-        text: header.collect(),
+        text: header.filter(|paragraph| !nest::names_lines(paragraph)).collect(),
+        lines: nest::changed(version),
         change: listed.version.change.into(),
         source: listed.version.source.into(),
         file: file.path.into(),

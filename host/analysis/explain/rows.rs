@@ -96,14 +96,11 @@ fn time(row: Take, step: &Step) {
     row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3), told);
     let over = format!("over {}", baseline(step.now.id).unwrap_or("the baseline"));
     row(Group::Time, &over, "×", &|side| side.over_baseline, &|told| told.over_baseline);
-    // Of both by the same tool.
-    let in_run = |side: &Side| side.measured.and_then(|own| own.cycles);
-    let by_run = step.before.iter().chain([&step.now]).all(|side| in_run(side).is_some());
-    let cycles = |side: &Side| {
-        let own = if by_run { in_run(side) } else { side.profile?.cycles };
-        Some(own? / 1e6)
-    };
-    row(Group::Time, "cycles", "10⁶", &cycles, &nothing);
+    row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6), &nothing);
+    let counted = |side: &Side| Some(side.profile?.cycles? / 1e6);
+    if step.now.cycles().is_none() {
+        row(Group::Time, "cycles under the profiler", "10⁶", &counted, &nothing);
+    }
     row(Group::Time, "clock", "MHz", &|side| side.clock_mhz(), &nothing);
     row(Group::Time, "power", "W", &|side| side.watts(), &nothing);
     row(Group::Time, "energy", "J", &|side| side.measured?.energy_j, &nothing);

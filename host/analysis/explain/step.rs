@@ -1,5 +1,6 @@
 //! A step: a version and the one that it is compared with, as records tell of them.
 
+use crate::analysis::bounds::{self, Power};
 use crate::catalogue::published::{self, BESIDE_SYSTEM};
 use crate::catalogue::{journey_of, order};
 use crate::record::ceilings::Ceilings;
@@ -40,6 +41,8 @@ pub struct Step<'a> {
     pub now: Side<'a>,
     /// What the device can do.
     pub ceilings: Option<&'a Ceilings>,
+    /// The highest clock of the device, in MHz, where the run tells.
+    pub highest_mhz: Option<f64>,
     /// What was published of the same step.
     pub published: Option<PublishedStep>,
     /// The system's name.
@@ -105,9 +108,14 @@ impl<'a> Side<'a> {
         Some(self.measured?.state.as_ref()?.sm_mhz?.median)
     }
 
+    /// Cycles of the timed runs: time × clock.
+    pub fn cycles(&self) -> Option<f64> {
+        self.measured?.cycles
+    }
+
     /// Power of the board in the timed runs, in watts.
     pub fn watts(&self) -> Option<f64> {
-        Some(self.measured?.state.as_ref()?.power_w?.median)
+        self.measured?.state.as_ref()?.watts()
     }
 
     /// Registers of a thread.
@@ -146,7 +154,9 @@ impl<'a> Step<'a> {
             (None, None) => return None,
         };
         let published = published(before.map(|side| side.id), version, system);
-        Some(Step { before, now, ceilings: evidence.ceilings, published, system, device })
+        let highest_mhz = evidence.run.and_then(bounds::highest_mhz);
+        let ceilings = evidence.ceilings;
+        Some(Step { before, now, ceilings, highest_mhz, published, system, device })
     }
 
     /// A quantity of both versions.
@@ -154,9 +164,9 @@ impl<'a> Step<'a> {
         of(self.before.as_ref()?).zip(of(&self.now))
     }
 
-    /// Cycles of both versions, by the same tool: of the timed runs, else the profiler's.
-    pub fn cycles(&self) -> Option<(f64, f64)> {
-        self.both(|side| side.measured?.cycles).or_else(|| self.both(|side| side.profile?.cycles))
+    /// What the power cap did to the clock of one of them.
+    pub fn power(&self, side: &Side) -> Option<Power> {
+        Power::of(side.measured?, self.highest_mhz?)
     }
 }
 

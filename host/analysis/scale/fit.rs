@@ -1,5 +1,5 @@
-//! The model's constants, fitted on what one member took, and of the gather on what two took where more than
-//! these were measured.
+//! The model's constants, fitted on the shortest of what one member took, and of the gather on what two took where
+//! more than these were measured: it is of calculations that nothing else disturbs.
 
 use super::task::{Kind, Task};
 use crate::record::scale::{Constants, Data, Measured, Scale};
@@ -33,8 +33,7 @@ pub fn fitted(scale: &Scale, kind: &Kind) -> Option<(Constants, usize)> {
 /// Seconds of a slab and of an `igp`, from points of one member. What is one slab is a case of its own, where
 /// there are others to tell: its arrays need not make room for the next one's.
 fn kernels<'p>(points: impl Iterator<Item = &'p Measured>) -> Option<[f64; 2]> {
-    let of_point =
-        |point: &Measured| ([point.slabs as f64, point.ngpown as f64], point.times.median);
+    let of_point = |point: &Measured| ([point.slabs as f64, point.ngpown as f64], point.times.min);
     let all: Vec<_> = points.map(of_point).collect();
     let several: Vec<_> = all.iter().copied().filter(|([slabs, _], _)| *slabs > 1.0).collect();
     let tells = several.iter().any(|(x, _)| *x != several[0].0);

@@ -1,5 +1,5 @@
-//! Speed-ups of a scaling over devices, and a model: fitted on what few members took, compared with what more
-//! of them took, and asked about numbers of members and systems that were not measured.
+//! Speed-ups of a scaling over devices, and a model of it. The model is fitted on few members, checked
+//! against more, and predicts other numbers of members and other systems.
 
 pub mod fit;
 pub mod predict;
@@ -7,6 +7,10 @@ pub mod task;
 
 use crate::record::scale::{Data, Law, Measured, Model, Modelled, Scale};
 use task::{Kind, Task};
+
+/// A model that is further off on any point on which it was not fitted predicts nothing; nor does one that no such
+/// point has checked.
+pub const BOUND: f64 = 0.05;
 
 /// The scaling with its speed-ups, and with the model where one member with its data in place was measured.
 pub fn rated(scale: &Scale) -> Scale {
@@ -24,7 +28,7 @@ pub fn rated(scale: &Scale) -> Scale {
         let modelled = model.as_ref().map(|model| {
             let seconds = task(&kind, point).seconds(&model.constants);
             let fitted = point.members <= model.fitted_up_to;
-            Modelled { seconds, deviation: seconds / point.times.median - 1.0, fitted }
+            Modelled { seconds, deviation: seconds / point.times.min - 1.0, fitted }
         });
         let efficiency = speed_up.map(|speed_up| speed_up / point.members as f64);
         Measured { speed_up, efficiency, modelled, ..point.clone() }
@@ -32,7 +36,12 @@ pub fn rated(scale: &Scale) -> Scale {
     let measured: Vec<Measured> = scale.measured.iter().map(rate).collect();
     let checked = measured.iter().filter_map(|point| point.modelled).filter(|by| !by.fitted);
     let worst = checked.map(|by| by.deviation).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let model = model.map(|model| Model { worst_deviation: worst, ..model });
+    let holds = worst.is_some_and(|worst| worst.abs() <= BOUND);
+    let model = model.map(|mut model| {
+        model.worst_deviation = worst;
+        model.predictions.retain(|_| holds);
+        model
+    });
     Scale { measured, model, ..scale.clone() }
 }
 

@@ -105,12 +105,16 @@ impl Task<'_> {
     }
 
     /// Seconds from the begin to the last sum: kernels and uploads run at the same time, but that a part of
-    /// the first slab's upload comes before all kernels and the last one's kernels after all uploads.
+    /// the first slab's upload comes before all kernels, the rest of it before those of that rest, and the last
+    /// slab's kernels after all uploads.
     pub fn seconds(&self, constants: &Constants) -> f64 {
         let (slabs, _) = self.busiest();
         let (kernels, uploads) = (self.kernels(constants), self.uploads(constants));
-        let first = unhidden(self.igp / self.kind.group);
-        let both = (first * uploads / slabs + kernels).max(uploads + kernels / slabs);
+        let part = unhidden(self.igp / self.kind.group);
+        let (upload, kernel) = (uploads / slabs, kernels / slabs);
+        // The rest of the first slab is summed once it is there, and once its first part is summed.
+        let first = upload.max(part * (upload + kernel)) - part * kernel;
+        let both = (first + kernels).max(uploads + kernel);
         let [doublings, bytes] = self.gather();
         // Of data in place nothing is hidden.
         let both = if uploads > 0.0 { both } else { kernels };

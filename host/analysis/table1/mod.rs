@@ -5,9 +5,9 @@ mod row;
 
 use std::path::Path;
 
-use super::noise::differs;
 use super::outcomes::words;
 use super::speed_ups::{self, By, by_story};
+use super::steps::Change;
 use crate::catalogue::published::{self, Published};
 use crate::error::{Error, Result};
 use crate::record;
@@ -65,7 +65,7 @@ pub fn sections(run: &Run, from: Option<&str>) -> Vec<Section> {
     sections_by(run, from, By::Time)
 }
 
-/// The same with speed-ups by time, cycles or energy.
+/// [`sections`] with speed-ups by time, time before the cap, cycles or energy.
 pub fn sections_by(run: &Run, from: Option<&str>, by: By) -> Vec<Section> {
     let told = by_story(&run.results);
     let mut sections: Vec<Section> =
@@ -126,7 +126,8 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
     let told = if system == published::BESIDE_SYSTEM { published::told(journey) } else { vec![] };
     let of_journey = |version: &str| told.iter().find(|told| told.version == version);
     let baseline = baseline(results);
-    let here = run.passed_result(baseline).and_then(|result| by.of(result));
+    let is_alone = results.iter().all(|result| result.version == baseline);
+    let here = run.passed_result(baseline).filter(|_| !is_alone).and_then(|result| by.of(result));
     let there = of_paper(baseline).and_then(|row| row.time_s(system));
     let told_there = of_journey(baseline).and_then(|told| told.time_s);
     let passed = results.iter().filter(|result| result.passed());
@@ -154,16 +155,12 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
     rows
 }
 
-/// A section against an earlier one of the same journey and system, version by version: its time over the other
-/// one's, and whether they differ by more than noise.
-pub fn against<'a>(
-    section: &'a Section,
-    before: &'a Section,
-) -> Vec<(&'a str, f64, Option<Verdict>)> {
+/// A section against an earlier one of the same journey and system, version by version.
+pub fn against<'a>(section: &'a Section, before: &'a Section) -> Vec<(&'a str, Change)> {
     let of = |row: &'a Row| {
         let same = |other: &&Row| other.version == row.version && other.system == row.system;
         let other = before.rows.iter().find(same)?;
-        Some((&*row.version, row.time_s / other.time_s, differs(&other.times, &row.times)))
+        Some((&*row.version, Change::of(&other.times, &row.times)))
     };
     section.rows.iter().filter_map(of).collect()
 }
@@ -180,8 +177,8 @@ pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
     }
 }
 
-/// The talk's and the blog's tables where they belong beside these sections: they name no system, their
-/// times are like those of one of the paper's. Those whose versions have a section stand there.
+/// The talk's and the blog's tables, where these sections are of the system that their times are like: they
+/// name none. Those whose versions have a section stand there.
 pub fn beside(sections: &[Section]) -> Vec<Published> {
     let has = |journey: &str| sections.iter().any(|section| section.journey == journey);
     let papers = sections.iter().filter(|section| section.journey == "paper");

@@ -8,6 +8,7 @@ use crate::analysis::speed_ups::By;
 use crate::catalogue::order;
 use crate::catalogue::published::{PaperRow, Told};
 use crate::record::run::{Measurement, Run};
+use crate::record::state::State;
 use crate::record::times::{Times, Verdict};
 
 /// One version on one system, here and in the paper.
@@ -27,7 +28,7 @@ pub struct Row {
     pub sigma_s: Option<f64>,
     /// 95 % interval of the median here: from.
     pub interval_from_s: Option<f64>,
-    /// The same: to.
+    /// 95 % interval of the median here: to.
     pub interval_to_s: Option<f64>,
     /// Timed runs here.
     pub samples: usize,
@@ -39,13 +40,17 @@ pub struct Row {
     pub energy_j: Option<f64>,
     /// Timed runs here during which something held the clock back.
     pub held_back: Option<usize>,
-    /// What held it back most often, and in which share of the looks.
+    /// What the limit of power took of the clock here, as a share of the highest at which the version was seen.
+    pub clock_lost: Option<f64>,
+    /// The same in percent, and what else held the clock back.
     pub held_back_by: Option<String>,
+    /// Median time here before the limit of power lowered the clock.
+    pub before_cap_s: Option<f64>,
     /// Rate here; `None` for a version whose operations are not counted.
     pub tflops: Option<f64>,
     /// The version that the speed-ups are over.
     pub baseline: String,
-    /// What the speed-ups here are by: time, cycles or energy.
+    /// What the speed-ups here are by: time, time before the cap, cycles or energy.
     pub by: &'static str,
     /// The baseline's time, cycles or energy over this one's, here.
     pub over_baseline: Option<f64>,
@@ -53,7 +58,7 @@ pub struct Row {
     pub warps_per_sm: Option<u32>,
     /// Registers of a thread, here.
     pub registers: Option<u32>,
-    /// The same in the paper, one V100.
+    /// Time in the paper, one V100.
     pub paper_time_s: Option<f64>,
     /// The paper's rate.
     pub paper_tflops: Option<f64>,
@@ -79,7 +84,7 @@ pub struct Row {
     pub tflop: Option<f64>,
     /// FLOP/byte on HBM here, where a profile counted them.
     pub intensity: Option<f64>,
-    /// The same in the source of the journey, for others than the paper's, one V100.
+    /// 10¹² operations in the journey's own source, one V100; not of the paper's versions.
     pub published_tflop: Option<f64>,
     /// That source's time.
     pub published_time_s: Option<f64>,
@@ -115,7 +120,9 @@ pub fn row(
         cycles: result.cycles,
         energy_j: result.energy_j,
         held_back: held_back.map(|marks| marks.iter().filter(|held| **held).count()),
-        held_back_by: outcomes::held_back(result),
+        clock_lost: result.state.as_ref().and_then(State::clock_lost),
+        held_back_by: result.state.as_ref().and_then(outcomes::clock_lost),
+        before_cap_s: result.before_cap.as_ref().map(|before| before.times.median),
         tflops: result.tflops,
         baseline: String::new(),
         by: By::Time.name(),

@@ -1,10 +1,12 @@
 //! Arguments of `explain` and `diff`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
+use super::format::Format;
 use super::measure::AUTO;
+use super::names::{BUILT_IN, DEVICES, STORIES, VERSIONS};
 use crate::catalogue::names::require_journeys;
 use crate::catalogue::{BackEnd, Listed, names};
 use crate::devices::choice::Choice;
@@ -15,11 +17,22 @@ use crate::devices::choice::Choice;
     gpp explain --journey paper --from data/runs/h200-2026-11-21-3/si214")]
 pub struct ExplainArgs {
     /// Versions, as --version of a run names them
-    #[arg(value_name = "VERSION", required_unless_present = "journey")]
+    #[arg(
+        value_name = "VERSION",
+        value_parser = VERSIONS,
+        hide_possible_values = true,
+        required_unless_present = "journey"
+    )]
     pub versions: Vec<String>,
 
     /// Journeys, all versions of each
-    #[arg(long, value_name = "NAME[,NAME…]", conflicts_with = "versions")]
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_parser = STORIES,
+        hide_possible_values = true,
+        conflicts_with = "versions"
+    )]
     pub journey: Option<String>,
 
     #[command(flatten)]
@@ -28,12 +41,18 @@ pub struct ExplainArgs {
 
 /// Arguments of `diff`.
 #[derive(Args)]
-#[command(after_help = "Example: gpp diff v3 v4")]
+#[command(after_help = "\
+Examples:
+  gpp diff v3 v4                sources, counters and why
+  gpp diff v3 v8                the same, and the steps between
+  gpp diff old.json new.json    two runs of your own, version by version")]
 pub struct DiffArgs {
-    /// The version to compare with
+    /// The version to compare with, or the JSON of a run
+    #[arg(value_name = "VERSION|RUN", value_parser = VERSIONS, hide_possible_values = true)]
     pub before: String,
 
-    /// The version
+    /// The version, or the JSON of another run
+    #[arg(value_name = "VERSION|RUN", value_parser = VERSIONS, hide_possible_values = true)]
     pub version: String,
 
     #[command(flatten)]
@@ -49,31 +68,38 @@ pub struct CardArgs {
     pub from: Option<PathBuf>,
 
     /// Built-in system; by default si214, of versions for a CPU demo
-    #[arg(short, long, value_name = "NAME", conflicts_with = "from")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        value_parser = BUILT_IN,
+        hide_possible_values = true,
+        conflicts_with = "from"
+    )]
     pub system: Option<String>,
 
     /// Where to run: gpu, gpu:N or cpu; by default what the versions are made for
-    #[arg(short, long, default_value = AUTO, conflicts_with = "from")]
+    #[arg(
+        short,
+        long,
+        default_value = AUTO,
+        value_parser = DEVICES,
+        hide_possible_values = true,
+        conflicts_with = "from"
+    )]
     pub device: String,
 
-    /// Form
-    #[arg(long, value_enum, default_value_t = CardFormat::Text)]
-    pub format: CardFormat,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+
+    /// Write it as JSON to a file, or to standard output for -
+    #[arg(short, long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
 
     /// No progress and no notes
     #[arg(short, long)]
     pub quiet: bool,
-}
-
-/// Forms of a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum CardFormat {
-    /// For people.
-    Text,
-    /// For a page.
-    Markdown,
-    /// For a program.
-    Json,
 }
 
 impl ExplainArgs {
@@ -91,6 +117,23 @@ impl ExplainArgs {
 }
 
 impl DiffArgs {
+    /// The files of two runs, where that is what is named.
+    ///
+    /// # Errors
+    /// [`crate::Error::Data`] for a file and a version.
+    pub fn files(&self) -> crate::Result<Option<[&Path; 2]>> {
+        let named = [&self.before, &self.version].map(Path::new);
+        let is_run = |path: &Path| path.exists() || path.extension() == Some("json".as_ref());
+        match named.map(is_run) {
+            [true, true] => Ok(Some(named)),
+            [false, false] => Ok(None),
+            _ => Err(crate::Error::Data {
+                origin: format!("diff {} {}", self.before, self.version),
+                what: "takes two versions or two runs".into(),
+            }),
+        }
+    }
+
     /// The two versions, the one to compare with first.
     ///
     /// # Errors

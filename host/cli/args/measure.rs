@@ -8,6 +8,7 @@ use clap::{Args, ValueHint};
 use gpp_cpu::level::Level;
 use serde::Serialize;
 
+use super::names::{DEVICES, VECTORS};
 use crate::catalogue::BackEnd;
 use crate::devices::Device;
 use crate::devices::choice::Choice;
@@ -34,9 +35,9 @@ pub struct MeasureArgs {
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
 
-    /// Seconds that runs go on for until they are timed, and then as timed ones, 200 of them at most: so a
-    /// GPU finds the clock that it can hold, and is looked at long enough. By default 0.5 on a GPU that
-    /// NVML tells of, none elsewhere and with --warmup 0
+    /// Seconds of runs in a row, 200 of them at most. A GPU that NVML tells of is timed twice: before its
+    /// limit of power lowers the clock, and at the steady state, which two such rows in a row show. By default
+    /// 1 there, none elsewhere and with --warmup 0
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub settle: Option<Duration>,
 }
@@ -48,12 +49,18 @@ pub const AUTO: &str = "auto";
 #[derive(Args, Clone, Debug)]
 pub struct DeviceArgs {
     /// Where to run: auto, gpu, gpu:N or cpu; a run takes several GPUs, gpu:0,1,3 or gpu:all
-    #[arg(short, long, default_value = AUTO)]
+    #[arg(
+        short,
+        long,
+        default_value = AUTO,
+        value_parser = DEVICES,
+        hide_possible_values = true
+    )]
     pub device: String,
 
     /// The CPU's vectors, for versions made for it: scalar, neon, avx2 or avx512; by default the widest
     /// that it has
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = VECTORS, hide_possible_values = true)]
     pub simd: Option<String>,
 }
 
@@ -89,6 +96,7 @@ impl MeasureArgs {
             warmup: self.warmup.unwrap_or(default.warmup),
             repeat: self.repeat.unwrap_or(default.repeat),
             settle: self.settle.unwrap_or_default(),
+            ..default
         }
     }
 }
@@ -154,49 +162,26 @@ impl OutputArgs {
 /// More seconds than anyone waits for.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A time that is none.
-#[derive(Debug, thiserror::Error)]
-pub enum SecondsError {
-    /// It is no number.
-    #[error("needs seconds: {0}")]
-    NoNumber(#[from] std::num::ParseFloatError),
-    /// It is negative, too large or not a number.
-    #[error("needs seconds from 0 to {}", LONGEST.as_secs())]
-    OutOfRange,
-}
-
-pub fn seconds(text: &str) -> Result<Duration, SecondsError> {
-    let time = Duration::try_from_secs_f64(text.parse()?).map_err(|_| SecondsError::OutOfRange)?;
-    if time <= LONGEST { Ok(time) } else { Err(SecondsError::OutOfRange) }
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|time| Duration::try_from_secs_f64(time).ok());
+    time.filter(|time| *time <= LONGEST)
+        .ok_or_else(|| format!("needs seconds, a number from 0 to {}", LONGEST.as_secs()))
 }
 
 /// More runs than anyone waits for.
 const MOST_RUNS: usize = 1_000_000;
 
-/// A number of runs that is none.
-#[derive(Debug, thiserror::Error)]
-pub enum CountError {
-    /// It is no number.
-    #[error("needs a whole number up to {MOST_RUNS}: {0}")]
-    NoNumber(#[from] std::num::ParseIntError),
-    /// It is too large.
-    #[error("needs at most {MOST_RUNS}")]
-    TooMany,
-    /// It is zero.
-    #[error("needs at least 1")]
-    None,
+pub fn runs(text: &str) -> Result<usize, String> {
+    count(text, 0)
 }
 
-pub fn runs(text: &str) -> Result<usize, CountError> {
-    match text.parse()? {
-        n if n > MOST_RUNS => Err(CountError::TooMany),
-        n => Ok(n),
-    }
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    count(text, 1)
 }
 
-pub fn at_least_one(text: &str) -> Result<usize, CountError> {
-    match runs(text)? {
-        0 => Err(CountError::None),
-        n => Ok(n),
+fn count(text: &str, least: usize) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (least..=MOST_RUNS).contains(&count) => Ok(count),
+        _ => Err(format!("needs a whole number from {least} to {MOST_RUNS}")),
     }
 }

@@ -1,28 +1,40 @@
 //! Arguments of the commands that measure.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueHint};
+use clap::Args;
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
-use super::problem::{ProblemArgs, ProblemsArgs};
+use super::names::{BUILT_IN, STORIES, VERSIONS};
+use super::problem::ProblemArgs;
 use super::slabs::{MemoryArgs, SlabArgs};
-use crate::analysis::speed_ups::By;
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
+use crate::process::files::Files;
 
 /// Which versions.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), best or all, with commas; also journeys
-    /// (paper, talk) and the best of one (talk:best). By default paper,past, for a run on a CPU best; all
-    /// is every version that the device runs: a CPU its own, then the others, emulated
-    #[arg(short = 'v', long, value_name = "V[,V…]")]
+    /// (paper, talk) and the best of one (talk:best). By default paper,past, for a run on a CPU or at energies
+    /// of your own best, which is the fastest for the problem; all is every version that the device runs: a
+    /// CPU its own, then the others, emulated
+    #[arg(
+        short = 'v',
+        long,
+        value_name = "V[,V…]",
+        value_parser = VERSIONS,
+        hide_possible_values = true
+    )]
     pub version: Option<String>,
 
     /// Journeys, see `gpp list`: all versions of each, as --version NAME has them
-    #[arg(long, value_name = "NAME[,NAME…]", conflicts_with = "version")]
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_parser = STORIES,
+        hide_possible_values = true,
+        conflicts_with = "version"
+    )]
     pub journey: Option<String>,
 }
 
@@ -52,6 +64,14 @@ impl VersionArgs {
     }
 }
 
+/// Whether sums are compared.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct VerifyArgs {
+    /// Compare the sums with nothing: results are marked not verified
+    #[arg(long, alias = "unverified")]
+    pub no_verify: bool,
+}
+
 /// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
@@ -70,12 +90,20 @@ pub struct RunArgs {
     #[command(flatten)]
     pub overrides: Overrides,
 
-    /// Launch the versions and compare nothing, for a profiler: what it runs is verified beside it
-    #[arg(long, hide = true)]
-    pub unverified: bool,
+    #[command(flatten)]
+    pub verify: VerifyArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl RunArgs {
+    /// The files that it names; who does not report writes none but a checkpoint.
+    pub fn files(&self, reports: bool) -> Files {
+        let files = Files::new().reads("--input", &self.problem.input);
+        let files = files.keeps("--checkpoint", &self.slabs.checkpoint);
+        files.writes_or_prints("--json", self.output.json.iter().filter(|_| reports))
+    }
 }
 
 /// Arguments of `tune`.
@@ -95,7 +123,14 @@ pub struct TuneArgs {
 #[derive(Args)]
 pub struct ScalingArgs {
     /// Kernel version, one
-    #[arg(short = 'v', long, value_name = "V", default_value = "best")]
+    #[arg(
+        short = 'v',
+        long,
+        value_name = "V",
+        default_value = "best",
+        value_parser = VERSIONS,
+        hide_possible_values = true
+    )]
     pub version: String,
 
     /// Complex modes instead of real ones
@@ -131,11 +166,18 @@ Examples:
 `gpp scaling` times a version on one device against the extents of the problem.")]
 pub struct ScaleArgs {
     /// Kernel version, one, made for the devices
-    #[arg(short = 'v', long, value_name = "V", default_value = "best")]
+    #[arg(
+        short = 'v',
+        long,
+        value_name = "V",
+        default_value = "best",
+        value_parser = VERSIONS,
+        hide_possible_values = true
+    )]
     pub version: String,
 
     /// Built-in system, see `gpp list`; by default si214, on a CPU demo
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", value_parser = BUILT_IN, hide_possible_values = true)]
     pub system: Option<String>,
 
     /// Seed of the system
@@ -163,99 +205,6 @@ pub struct ScaleArgs {
 
     #[command(flatten)]
     pub memory: MemoryArgs,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// Arguments of `table`.
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  gpp table --from old.json,new.json --format markdown
-  gpp table --journey talk -s si214   beside the talk's own figures
-  gpp table --journey talk --from run.json   what a run has of it")]
-pub struct TableArgs {
-    #[command(flatten)]
-    pub versions: VersionArgs,
-
-    /// JSON of earlier runs, several with commas, instead of running
-    #[arg(
-        long,
-        value_name = "FILE[,FILE…]",
-        value_delimiter = ',',
-        value_hint = ValueHint::FilePath,
-        conflicts_with_all = [
-            "version", "system", "input", "seed", "energies", "nw", "device", "simd", "repeat",
-            "warmup", "settle",
-        ]
-    )]
-    pub from: Vec<PathBuf>,
-
-    /// What speed-ups are by
-    #[arg(long, value_enum, default_value_t = By::Time)]
-    pub by: By,
-
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
-    pub format: Format,
-
-    /// No progress, no notes and no table for the terminal
-    #[arg(short, long)]
-    pub quiet: bool,
-
-    #[command(flatten)]
-    pub problems: ProblemsArgs,
-
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-}
-
-/// Forms of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people.
-    Terminal,
-    /// For a page.
-    Markdown,
-    /// For a spreadsheet.
-    Csv,
-    /// For a program.
-    Json,
-}
-
-/// Arguments of `compare`.
-#[derive(Args)]
-#[command(mut_arg("device", |device| {
-    device.default_value("gpu").help("Where: gpu or gpu:N against CUDA C++, cpu against Fortran")
-}))]
-pub struct CompareArgs {
-    /// Kernel versions: ids, ranges (v0-v8), best or all, with commas; by default all that the GPU's
-    /// yardstick has, and on a CPU best
-    #[arg(short = 'v', long, value_name = "V[,V…]")]
-    pub version: Option<String>,
-
-    #[command(flatten)]
-    pub place: DeviceArgs,
-
-    /// Timed runs of each side
-    #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
-    pub repeat: usize,
-
-    /// The compiler of the GPU's yardstick, by default nvcc
-    #[arg(long, value_name = "PROGRAM")]
-    pub nvcc: Option<PathBuf>,
-
-    /// The profiler, for the counters of the GPU's best version, by default ncu
-    #[arg(long, value_name = "PROGRAM")]
-    pub ncu: Option<PathBuf>,
-
-    /// The compiler of the CPU's yardstick, by default gfortran
-    #[arg(long, value_name = "PROGRAM")]
-    pub gfortran: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub problems: ProblemsArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

@@ -1,8 +1,12 @@
 //! The arguments of every subcommand, a file for each group of commands.
 
+mod alike;
+mod beside;
 mod explain;
+mod format;
 mod measure;
 mod measuring;
+mod names;
 mod problem;
 mod reading;
 mod sigma;
@@ -11,11 +15,16 @@ mod stored;
 
 use clap::{Parser, Subcommand};
 
-pub use explain::{CardArgs, CardFormat, DiffArgs, ExplainArgs};
+pub use alike::parsed;
+pub use beside::{CompareArgs, TableArgs};
+pub use explain::{CardArgs, DiffArgs, ExplainArgs};
+pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
-pub use measuring::{CompareArgs, Format, RunArgs, ScaleArgs, ScalingArgs, TableArgs, TuneArgs};
+pub use measuring::{RunArgs, ScaleArgs, ScalingArgs, TuneArgs, VerifyArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
-pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs};
+pub use reading::{
+    CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, ManArgs, PtxArgs,
+};
 pub use sigma::SigmaArgs;
 pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineArgs};
 
@@ -32,14 +41,16 @@ Examples:
                                       Σ(ω), plotted
   gpp list                            versions, journeys and systems
   gpp table -s si214                  the paper's Table I, live
+  gpp diff old.json new.json          two runs, version by version
 
 Exit codes:
-  0    ran and verified
+  0    ran and verified, or not verified as --no-verify asks
   1    ran, verification failed
-  2    bad usage or bad input
+  2    bad usage or bad input, or too little memory on the host
   3    the device asked for is missing or failed
   130  interrupted (143 by SIGTERM, 138 by SIGUSR1); what was done by then is printed, and a calculation
-       in several slabs ends after those at hand
+       in several slabs ends after those at hand. Results that are being shown are shown whole: then the
+       code is theirs
 
 GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
 
@@ -54,7 +65,7 @@ GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
     after_help = AFTER_HELP
 )]
 pub struct Cli {
-    /// Print the program's version
+    /// Print the program's version; so does --version alone
     #[arg(short = 'V', long = "program-version", action = clap::ArgAction::Version)]
     program_version: Option<bool>,
 
@@ -77,6 +88,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Print the paper's Table I, or a journey's own, live, beside the published columns
     Table(TableArgs),
+    /// Print the PTX of a version's kernels
+    Ptx(PtxArgs),
     /// Profile versions with ncu and store a record for each
     Profile(ProfileArgs),
     /// Draw the rooflines of stored profiles as SVG, PNG and CSV
@@ -85,7 +98,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Say why versions take the time that they take: what changed in source and counters, and a verdict
     Explain(ExplainArgs),
-    /// Say what changed from one version to another, in source and counters
+    /// Say what changed from one version to another, in source and counters, or from one run to another
     Diff(DiffArgs),
     /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
     Compare(CompareArgs),
@@ -102,6 +115,6 @@ pub enum Command {
     Figures(FiguresArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page
-    Man,
+    /// Print the manual page of gpp, or of one of its commands
+    Man(ManArgs),
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::names::BUILT_IN;
 use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
 use crate::error::Result;
@@ -53,7 +54,14 @@ fn energies(text: &str) -> std::result::Result<usize, String> {
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArgs {
     /// Built-in system, see `gpp list`; by default demo, where the command is for a GPU si214
-    #[arg(short, long, value_name = "NAME", conflicts_with = "input")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        value_parser = BUILT_IN,
+        hide_possible_values = true,
+        conflicts_with = "input"
+    )]
     pub system: Option<String>,
 
     /// Input file in the reference mini-app's format
@@ -78,6 +86,8 @@ pub struct ProblemsArgs {
         long,
         value_name = "NAME[,NAME…]",
         value_delimiter = ',',
+        value_parser = BUILT_IN,
+        hide_possible_values = true,
         conflicts_with = "input"
     )]
     pub system: Vec<String>,

@@ -5,15 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::measure::DeviceArgs;
+use super::names::{BUILT_IN, VERSIONS};
 use super::problem::EnergyArgs;
 use crate::problem::systems::DEFAULT_SEED;
 
 /// Arguments of `list`.
 #[derive(Args)]
 pub struct ListArgs {
-    /// As JSON
-    #[arg(short, long)]
-    pub json: bool,
+    /// Write it as JSON to a file, or to standard output for - and without a name
+    #[arg(
+        short,
+        long,
+        value_name = "FILE|-",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        value_hint = ValueHint::FilePath
+    )]
+    pub json: Option<PathBuf>,
 }
 
 /// Arguments of `info`.
@@ -22,9 +30,16 @@ pub struct InfoArgs {
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// As JSON
-    #[arg(short, long)]
-    pub json: bool,
+    /// Write it as JSON to a file, or to standard output for - and without a name
+    #[arg(
+        short,
+        long,
+        value_name = "FILE|-",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        value_hint = ValueHint::FilePath
+    )]
+    pub json: Option<PathBuf>,
 }
 
 /// Arguments of `generate`.
@@ -32,7 +47,7 @@ pub struct InfoArgs {
 #[command(after_help = "Example: gpp generate -s demo -o demo.dat && gpp -i demo.dat")]
 pub struct GenerateArgs {
     /// Built-in system, see `gpp list`
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", value_parser = BUILT_IN, hide_possible_values = true)]
     pub system: String,
 
     /// File to write
@@ -55,7 +70,15 @@ pub struct GenerateArgs {
 #[derive(Args)]
 pub struct GoldenArgs {
     /// Built-in systems, several with commas
-    #[arg(short, long, value_name = "NAME[,NAME…]", value_delimiter = ',', required = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME[,NAME…]",
+        value_delimiter = ',',
+        value_parser = BUILT_IN,
+        hide_possible_values = true,
+        required = true
+    )]
     pub system: Vec<String>,
 
     /// Seed
@@ -70,11 +93,38 @@ pub struct GoldenArgs {
     pub quiet: bool,
 }
 
+/// Arguments of `ptx`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp ptx v4 > v4.ptx       all kernels of v4 in one module
+  gpp ptx gpp_v4_nw2        one of them, by its symbol: `gpp info` lists these")]
+pub struct PtxArgs {
+    /// Versions made for GPUs, as --version names them, or symbols of kernels
+    #[arg(
+        value_name = "VERSION|KERNEL",
+        value_parser = VERSIONS,
+        hide_possible_values = true,
+        required = true
+    )]
+    pub kernels: Vec<String>,
+}
+
+/// Arguments of `man`.
+#[derive(Args)]
+#[command(after_help = "Example: gpp man sigma | man -l -")]
+pub struct ManArgs {
+    /// The command; by default gpp itself, with a section for each of them
+    pub command: Option<String>,
+}
+
 /// Arguments of `completions`.
 #[derive(Args)]
-#[command(
-    after_help = "Example: gpp completions bash > ~/.local/share/bash-completion/completions/gpp"
-)]
+#[command(after_help = "\
+Examples:
+  gpp completions bash > ~/.local/share/bash-completion/completions/gpp
+  gpp completions zsh > ~/.zfunc/_gpp
+  gpp completions fish > ~/.config/fish/completions/gpp.fish")]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs};
-use super::measuring::{RunArgs, VersionArgs};
+use super::measuring::{RunArgs, VerifyArgs, VersionArgs};
+use super::names::VERSIONS;
 use super::problem::ProblemArgs;
 use super::slabs::SlabArgs;
 use crate::catalogue::tuned::Overrides;
+use crate::process::files::Files;
 
 /// Arguments of `sigma`.
 #[derive(Args)]
@@ -19,23 +21,30 @@ Examples:
   gpp sigma --from run.json --plot sigma.png                a plot of it")]
 pub struct SigmaArgs {
     /// Kernel version, one; by default best, of a record the only one that it holds
-    #[arg(short = 'v', long, value_name = "V")]
+    #[arg(
+        short = 'v',
+        long,
+        value_name = "V",
+        value_parser = VERSIONS,
+        hide_possible_values = true
+    )]
     pub version: Option<String>,
 
-    /// JSON of an earlier run instead of running
+    /// JSON of an earlier run, or a folder with one, instead of running
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         conflicts_with_all = [
             "system", "input", "seed", "energies", "nw", "device", "simd", "device_memory",
-            "host_memory", "slab", "checkpoint", "json"
+            "host_memory", "slab", "checkpoint", "json", "no_verify"
         ]
     )]
     pub from: Option<PathBuf>,
 
-    /// Write all energies and sums as CSV, every number to the last bit
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    /// Write all energies and sums as CSV, every number to the last bit, to a file, or to standard output
+    /// for -
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub csv: Option<PathBuf>,
 
     /// Plot real and imaginary parts against the energies; may be given several times
@@ -57,19 +66,17 @@ pub struct SigmaArgs {
     pub slabs: SlabArgs,
 
     #[command(flatten)]
+    pub verify: VerifyArgs,
+
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
 impl SigmaArgs {
-    /// The version that is named. A checkpoint is of one that is known before the device is.
-    pub fn version(&self) -> Option<&str> {
-        self.version.as_deref().or(self.slabs.checkpoint.as_ref().map(|_| "best"))
-    }
-
     /// The same as a run: one calculation.
     pub fn run(&self) -> RunArgs {
         RunArgs {
-            versions: VersionArgs { version: self.version().map(String::from), journey: None },
+            versions: VersionArgs { version: self.version.clone(), journey: None },
             problem: self.problem.clone(),
             measure: MeasureArgs {
                 place: self.place.clone(),
@@ -79,14 +86,17 @@ impl SigmaArgs {
             },
             slabs: self.slabs.clone(),
             overrides: Overrides::default(),
-            unverified: false,
+            verify: self.verify,
             output: self.output.clone(),
         }
     }
 
-    /// The files to write besides the record, each with the flag that names it.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
-        let csv = self.csv.iter().map(|path| ("--csv", path));
-        csv.chain(self.plot.iter().map(|path| ("--plot", path)))
+    /// The files that it names; who does not report writes none.
+    pub fn files(&self, reports: bool) -> Files {
+        let files = self.run().files(reports).reads("--from", &self.from);
+        if !reports {
+            return files;
+        }
+        files.writes_or_prints("--csv", &self.csv).writes("--plot", &self.plot)
     }
 }

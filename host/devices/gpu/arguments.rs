@@ -65,7 +65,7 @@ fn paper(
     }
 }
 
-/// The same with the plan, for kernels that follow it.
+/// Arguments with the plan, for kernels that follow it.
 fn planned(batch: &Batch, lane: &Lane, kernel: &Kernel, paper: PaperArguments) -> PlannedArguments {
     let OddPointers { poles, mask, pairs, begins } = lane.slab.odd(kernel.poles).pointers();
     let plan = Plan {

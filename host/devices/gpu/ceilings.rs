@@ -19,7 +19,11 @@ const RUNS: usize = 5;
 /// Seconds for which FMA run before the rate that the power limit leaves is taken, and for which it is
 /// taken: the board finds its clock in tenths of a second.
 const SETTLING: f64 = 1.0;
-const SUSTAINED: f64 = 1.0;
+/// See [`SETTLING`].
+pub const SUSTAINED: f64 = 1.0;
+
+/// Seconds of FMA in a row of which the fastest counts: a launch alone has its begin and its end in its time.
+const BURST: f64 = 0.05;
 
 /// Launches in a row at most, on a device whose events tell of no time.
 const LAUNCHES: f64 = 100_000.0;
@@ -33,9 +37,9 @@ const L1_BYTES: u64 = 16 << 10;
 /// What was measured, in operations and bytes a second, and what the driver tells of the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// FP64 operations, all of them fused: in a burst, at the highest clock.
+    /// FP64 operations, all of them fused: the highest rate that was seen.
     pub fp64: f64,
-    /// The same over a second, after another.
+    /// FP64 operations over [`SUSTAINED`] seconds, after others; the last that is measured.
     pub fp64_sustained: f64,
     /// Reads from memory.
     pub hbm: f64,
@@ -72,7 +76,9 @@ impl Gpu {
         let fma = fma.module.function(FMA_SYMBOL)?;
         // The chains stay finite: |factor| < 1.
         let arguments = FmaArguments { factor: 0.5, term: 1.0, sink: sink.pointer() };
-        let seconds = self.fastest(&fma, &stream, blocks, &arguments.pointers())?;
+        let once = self.fastest(&fma, &stream, blocks, &arguments.pointers(), 1)?;
+        let row = in_row(BURST, once);
+        let burst = self.fastest(&fma, &stream, blocks, &arguments.pointers(), row)?;
         let operations = 2.0 * f64::from(blocks * THREADS) * CHAINS as f64 * f64::from(FMA_STEPS);
 
         let (free, _) = context.memory()?;
@@ -86,16 +92,13 @@ impl Gpu {
         let read = |function: &Function, bytes: u64, passes: u32| -> Result<f64> {
             let (buffer, count) = (memory.pointer().cast(), (bytes / 16) as u32);
             let arguments = ReadArguments { buffer, count, passes, sink: sink.pointer() };
-            let seconds = self.fastest(function, &stream, blocks, &arguments.pointers())?;
+            let seconds = self.fastest(function, &stream, blocks, &arguments.pointers(), 1)?;
             Ok(f64::from(passes) * bytes as f64 / seconds)
         };
         let hbm = read(&shared, memory.bytes() as u64, 1)?;
         let l2 = read(&shared, l2_bytes / 3, 100)?;
         // Every block reads the whole tile.
         let l1 = read(&tile, L1_BYTES, 2000)? * f64::from(blocks);
-        // Last, since it warms the board.
-        let sustained = self.sustained(&fma, &stream, blocks, &arguments.pointers(), seconds)?;
-
         let hertz = 1e3 * f64::from(context.attribute(Attribute::ClockRate)?);
         let memory_hertz = 1e3 * f64::from(context.attribute(Attribute::MemoryClockRate)?);
         let bus_bits = f64::from(context.attribute(Attribute::GlobalMemoryBusWidth)?);
@@ -103,9 +106,11 @@ impl Gpu {
             context.attribute(Attribute::ComputeCapabilityMajor)?,
             context.attribute(Attribute::ComputeCapabilityMinor)?,
         );
-        let [fp64, fp64_sustained] = [seconds, sustained].map(|seconds| operations / seconds);
+        // Last, since it warms the board.
+        let sustained = self.sustained(&fma, &stream, blocks, &arguments.pointers(), burst)?;
+        let [burst, fp64_sustained] = [burst, sustained].map(|seconds| operations / seconds);
         Ok(Limits {
-            fp64,
+            fp64: burst.max(fp64_sustained),
             fp64_sustained,
             hbm,
             l2,
@@ -127,40 +132,47 @@ impl Gpu {
         arguments: &[*const c_void],
         once: f64,
     ) -> Result<f64> {
-        let in_row = |seconds: f64| (seconds / once).clamp(1.0, LAUNCHES).ceil() as u32;
         let (settled, end) = (self.context.event()?, self.context.event()?);
-        for (launches, then) in [(in_row(SETTLING), &settled), (in_row(SUSTAINED), &end)] {
-            for _ in 0..launches {
+        for (seconds, then) in [(SETTLING, &settled), (SUSTAINED, &end)] {
+            for _ in 0..in_row(seconds, once) {
                 // SAFETY: as in `fastest`.
                 unsafe { function.launch(stream, blocks, THREADS, arguments)? };
             }
             then.record(stream)?;
         }
         let seconds = end.seconds_since(&settled, "ceilings")?;
-        Ok(seconds / f64::from(in_row(SUSTAINED)))
+        Ok(seconds / f64::from(in_row(SUSTAINED, once)))
     }
 
-    /// Seconds of the fastest of some runs, after one that is not timed.
+    /// Seconds of a launch in the fastest of some rows of launches, after one that is not timed.
     fn fastest(
         &self,
         function: &Function,
         stream: &Stream,
         blocks: u32,
         arguments: &[*const c_void],
+        row: u32,
     ) -> Result<f64> {
         let (begin, end) = (self.context.event()?, self.context.event()?);
         let mut fastest = f64::INFINITY;
         for run in 0..=RUNS {
             begin.record(stream)?;
-            // SAFETY: the callers give the kernels' parameters; buffers live until the event below
-            // has been reached.
-            unsafe { function.launch(stream, blocks, THREADS, arguments)? };
+            for _ in 0..row {
+                // SAFETY: the callers give the kernels' parameters; buffers live until the event below
+                // has been reached.
+                unsafe { function.launch(stream, blocks, THREADS, arguments)? };
+            }
             end.record(stream)?;
             let seconds = end.seconds_since(&begin, "ceilings")?;
             if run > 0 {
-                fastest = fastest.min(seconds);
+                fastest = fastest.min(seconds / f64::from(row));
             }
         }
         Ok(fastest)
     }
+}
+
+/// Launches that take so many seconds, one of which takes `once`.
+fn in_row(seconds: f64, once: f64) -> u32 {
+    (seconds / once).clamp(1.0, LAUNCHES).ceil() as u32
 }

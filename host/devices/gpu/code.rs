@@ -16,8 +16,8 @@ const GIVEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
 /// 16 hexadecimal digits for the module of one kernel: its instructions and registers, its bounds,
 /// the memory and the functions that it uses, the PTX's version and target.
 ///
-/// What depends on where it was built, or on what else is built with it, has no part in it: line
-/// table, comments, the kernel's own name and those that the compiler gives.
+/// Left out is what depends on where it was built and on what else is built with it: line table, comments,
+/// the kernel's name and names that the compiler gives.
 pub fn hash(module: &str, symbol: &str) -> String {
     let mut names = HashMap::new();
     let mut code = String::with_capacity(module.len());

@@ -67,10 +67,13 @@ impl Lane {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     pub fn poison(&mut self, context: &Context, partials: usize, sums: usize) -> Result<()> {
+        // What was there goes before more is taken: there may be no room for both.
         if self.partials.len() < partials {
+            self.partials = context.buffer("partial sums", 0)?;
             self.partials = context.buffer("partial sums", partials)?;
         }
         if self.sums.len() < sums {
+            self.sums = context.buffer("sums", 0)?;
             self.sums = context.buffer("sums", sums)?;
         }
         if self.results.as_ref().is_none_or(|results| results.len() < sums) {

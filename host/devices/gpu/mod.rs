@@ -14,6 +14,7 @@ pub mod ptx;
 mod ring;
 mod uploads;
 mod worker;
+mod working;
 pub mod yardstick;
 
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -21,14 +22,19 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Kernel};
 
+use super::beside::{Beside, of_layouts};
 use super::gauge::Gauge;
 use super::{Device, DeviceInfo, KernelInfo, Worker};
+use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::Frame;
+use crate::problem::{Extents, Frame};
+use crate::process::input;
 use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 use modules::{Loaded, Modules};
 use nvml::OfNvml;
+use odd::FoundPoles;
 use ptx::Ptx;
+use ring::Ring;
 use worker::OnGpu;
 
 /// The kernels as PTX; empty where the build found no compiler for them.
@@ -46,7 +52,7 @@ pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
 /// [`Error::Data`] for a file that cannot be read.
 pub fn kernels() -> Result<Ptx> {
     let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(Ptx::new(PTX)) };
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::Data {
+    let text = input::text(path.as_ref()).map_err(|e| Error::Data {
         origin: path.to_string_lossy().into_owned(),
         what: format!("named by GPP_PTX, cannot be read: {e}"),
     })?;
@@ -113,6 +119,20 @@ impl Gpu {
         Ok(Gpu { modules, info, context, gauge: OnceLock::new() })
     }
 
+    /// The same for one of so many processes that share the device: an equal part of the memory that is free when
+    /// all have opened it.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn shared(self, processes: usize) -> Result<Gpu> {
+        if processes < 2 {
+            return Ok(self);
+        }
+        let (free, _) = self.context.memory()?;
+        let context = self.context.clone().limited(free / processes as u64);
+        Ok(Gpu { context, ..self })
+    }
+
     /// GPUs that this process sees.
     ///
     /// # Errors
@@ -158,6 +178,13 @@ impl Device for Gpu {
 
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(Some(self.context.memory()?.0))
+    }
+
+    fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+        // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
+        let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
+        let bands = FoundPoles::most(problem, versions) + Ring::MOST;
+        laid + Beside { bands, slab: 0 }
     }
 
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {

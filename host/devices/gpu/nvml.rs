@@ -63,7 +63,7 @@ fn instant_power(device: &Device) -> Option<f64> {
     }
 }
 
-/// What holds a clock back that it was not set to.
+/// Reasons of NVML that hold a clock back against its setting.
 const REASONS: [(ThrottleReasons, &str); 7] = [
     (ThrottleReasons::SW_POWER_CAP, "power cap"),
     (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
+use crate::catalogue;
 use crate::error::Result;
 use crate::problem::{Batch, Frame, OddPoles, SlabView};
 
@@ -15,14 +17,39 @@ use crate::problem::{Batch, Frame, OddPoles, SlabView};
 /// many batches there are as many of each slab, and those that find no room are found again.
 #[derive(Default)]
 pub struct FoundPoles {
-    found: HashMap<(Range<usize>, Range<usize>, usize), Arc<OddPoles>>,
-    bytes: usize,
+    found: HashMap<Key, Arc<OddPoles>>,
+    bytes: u64,
+    /// Those that are needed next, whether they find room or not.
+    next: Option<(Key, Arc<OddPoles>)>,
 }
 
+/// The igp of a slab, the energies of a batch, and what poles kernels take.
+type Key = (Range<usize>, Range<usize>, usize);
+
 /// Bytes of the host's memory that are taken for odd poles at a part of the energies.
-const MOST_BYTES: usize = 1 << 30;
+const MOST_BYTES: u64 = 1 << 30;
 
 impl FoundPoles {
+    /// Bytes that are kept at most while these versions run.
+    pub fn most(problem: &Frame, versions: &[catalogue::Kernel]) -> u64 {
+        let of_version = |version: &catalogue::Kernel| {
+            let batches = problem.batches_for(*version);
+            let follows = batches.first().plan().kernel(version.gpu()?).layout == Layout::Planned;
+            let all = problem.extents().odd_bytes();
+            let of_parts = all.saturating_mul(batches.count() as u64).min(MOST_BYTES);
+            follows.then_some(if batches.count() == 1 { all } else { of_parts })
+        };
+        versions.iter().filter_map(of_version).max().unwrap_or(0)
+    }
+
+    /// Finds those that are needed next.
+    pub fn look_ahead(&mut self, problem: &Frame, batch: &Batch, slab: SlabView, takes: Poles) {
+        let key = (slab.igp(), batch.energies(), takes as usize);
+        if self.next.as_ref().is_none_or(|(of, _)| *of != key) {
+            self.next = Some((key, self.of(problem, batch, slab, takes)));
+        }
+    }
+
     /// Those of a slab at a batch for kernels that take these.
     fn of(
         &mut self,
@@ -32,11 +59,13 @@ impl FoundPoles {
         takes: Poles,
     ) -> Arc<OddPoles> {
         let key = (slab.igp(), batch.energies(), takes as usize);
-        if let Some(found) = self.found.get(&key) {
-            return found.clone();
+        let next = self.next.take_if(|(of, _)| *of == key).map(|(_, odd)| odd);
+        if let Some(found) = next.or_else(|| self.found.get(&key).cloned()) {
+            return found;
         }
         let odd = Arc::new(batch.plan().odd(slab, takes));
-        let bytes: usize = [odd.mask(), odd.pairs(), odd.begins()].map(size_of_val).iter().sum();
+        let parts = [odd.mask(), odd.pairs(), odd.begins()].map(size_of_val);
+        let bytes = parts.iter().sum::<usize>() as u64;
         let is_one = batch.nw() == problem.nw();
         if is_one || self.bytes + bytes <= MOST_BYTES {
             self.bytes += if is_one { 0 } else { bytes };

@@ -1,5 +1,6 @@
-//! What is on a GPU of a problem: the arrays of the bands once, those of a slab until the next one takes
-//! their place, and of both each layout when a kernel first wants it; that of sorted pairs alone.
+//! The arrays of a problem on a GPU. Those of the bands stay; those of a slab stay until the next slab takes
+//! their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
+//! itself.
 
 use std::borrow::Cow;
 use std::ops::Range;

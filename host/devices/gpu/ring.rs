@@ -26,6 +26,9 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Bytes that it takes at most.
+    pub const MOST: u64 = (PARTS * PART) as u64;
+
     /// Enqueues an upload of `values` to the first elements of `to`. They are not read any more when this
     /// returns; what is enqueued in `stream` afterwards finds them there.
     ///

@@ -11,57 +11,51 @@ use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
 use super::arguments::given;
+use super::cells::SortedPairs;
 use super::lane::{Lane, Launched};
 use super::modules::Functions;
 use super::odd::FoundPoles;
 use super::placed::PlacedBands;
 use super::ring::Ring;
 use super::uploads::Uploads;
-use crate::catalogue;
 use crate::devices::launch::{Launch, entry};
-use crate::devices::{Done, Locked, SlabSums, Worker};
-use crate::error::{Error, Result};
-use crate::problem::memory::{Extents, Of};
+use crate::error::Result;
 use crate::problem::{Batch, Frame, SlabView};
 use crate::process::startup;
 
 /// A worker.
 pub struct OnGpu<'a> {
-    gpu: &'a Gpu,
-    problem: &'a Frame,
-    bands: PlacedBands,
-    odd: FoundPoles,
-    lanes: Vec<Lane>,
+    pub(super) gpu: &'a Gpu,
+    pub(super) problem: &'a Frame,
+    pub(super) bands: PlacedBands,
+    pub(super) odd: FoundPoles,
+    pub(super) sorted: SortedPairs,
+    pub(super) lanes: Vec<Lane>,
     /// Lanes with work under way, the first one begun in front; behind them the others, that which was
     /// used last at the end.
-    turns: VecDeque<usize>,
-    under_way: usize,
+    pub(super) turns: VecDeque<usize>,
+    pub(super) under_way: usize,
     /// The energies that it is at.
-    at: Range<usize>,
-    ring: Ring,
+    pub(super) at: Range<usize>,
+    pub(super) ring: Ring,
     /// Whether only one layout is in place at a time.
-    one_layout: bool,
+    pub(super) one_layout: bool,
     /// Whether there are more slabs than lanes.
-    streams: bool,
+    pub(super) streams: bool,
 }
-
-/// Lanes that slabs stream through: one's upload runs under the other's kernels.
-const STREAMING: usize = 2;
-
-/// Bytes of an array that is page-locked at least: smaller ones are soon copied, and share pages with others.
-const LOCKED: usize = 1 << 20;
 
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem; nothing is uploaded yet.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`crate::Error::Driver`].
     pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame) -> Result<OnGpu<'a>> {
         Ok(OnGpu {
             gpu,
             problem,
             bands: PlacedBands::default(),
             odd: FoundPoles::default(),
+            sorted: SortedPairs::default(),
             lanes: vec![Lane::new(&gpu.context)?],
             turns: [0].into(),
             under_way: 0,
@@ -85,7 +79,7 @@ impl<'a> OnGpu<'a> {
     }
 
     /// Puts a slab in place, for a kernel at a batch or for any; the lane, and how many bytes it takes.
-    fn placed(
+    pub(super) fn placed(
         &mut self,
         slab: SlabView,
         kernel: Option<(&Kernel, &Batch)>,
@@ -93,7 +87,7 @@ impl<'a> OnGpu<'a> {
         let at = self.lane_for(slab);
         let lane = &mut self.lanes[at];
         let lacks = kernel.is_some_and(|(kernel, _)| lane.slab.lacks_cells(slab, kernel.layout));
-        let cells = lacks.then(|| self.problem.cells(slab));
+        let cells = lacks.then(|| self.sorted.of(self.problem, slab));
         lane.uploads[0].record(&lane.stream)?;
         let mut to = Uploads {
             context: &self.gpu.context,
@@ -107,7 +101,7 @@ impl<'a> OnGpu<'a> {
         if let Some((kernel, batch)) = kernel {
             self.bands.want(&mut to, kernel.layout, batch)?;
             let place = (slab, batch);
-            lane.slab.want(&mut to, &mut self.odd, place, kernel, cells.as_ref())?;
+            lane.slab.want(&mut to, &mut self.odd, place, kernel, cells.as_deref())?;
         }
         let bytes = to.bytes;
         lane.uploads[1].record(&lane.stream)?;
@@ -117,10 +111,10 @@ impl<'a> OnGpu<'a> {
     /// Begins to sum a slab at a batch of energies by the functions of some modules.
     ///
     /// # Errors
-    /// Those of [`Worker::begin`].
+    /// Those of [`begin`](crate::devices::Worker::begin).
     ///
     /// # Panics
-    /// As [`Worker::begin`].
+    /// As [`begin`](crate::devices::Worker::begin).
     pub fn begin_by(
         &mut self,
         slab: SlabView<'_>,
@@ -212,7 +206,7 @@ impl<'a> OnGpu<'a> {
     /// Begins to sum a slab at a batch of energies by a version's kernels as the program has them.
     ///
     /// # Errors
-    /// Those of [`Worker::begin`].
+    /// Those of [`begin`](crate::devices::Worker::begin).
     pub fn begin_by_own(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
         let kernel = batch.plan().kernel(gpu);
         let first = self.gpu.module_of(kernel, entry(kernel, batch.nw()))?;
@@ -224,75 +218,5 @@ impl<'a> OnGpu<'a> {
             symbol: str::to_string,
         };
         self.begin_by(slab, batch, gpu, &functions)
-    }
-}
-
-impl Worker for OnGpu<'_> {
-    fn expect(&mut self, igp: usize, slabs: usize) -> Result<()> {
-        let extents = Extents { ngpown: igp, ..self.problem.extents() };
-        let (bands, slab) = (extents.device_bytes(Of::Bands), extents.device_bytes(Of::Slab));
-        let (free, _) = self.gpu.context.memory()?;
-        let room = free.saturating_sub(bands) / slab;
-        let needed = bands + STREAMING as u64 * slab;
-        if needed > free {
-            let what =
-                format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
-            return Err(Error::Memory { place: "device", what, needed, free });
-        }
-        // Where not all find room, none stays until its next turn.
-        self.streams = room < slabs as u64;
-        let lanes = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
-        while self.lanes.len() < lanes {
-            self.turns.push_back(self.lanes.len());
-            self.lanes.push(Lane::new(&self.gpu.context)?);
-        }
-        self.one_layout = true;
-        Ok(())
-    }
-
-    fn device(&self) -> &str {
-        &self.gpu.info.id
-    }
-
-    fn depth(&self) -> usize {
-        self.lanes.len().min(STREAMING)
-    }
-
-    fn streams(&self) -> bool {
-        self.streams
-    }
-
-    fn lock<'m>(&self, memory: &'m [u8]) -> Option<Locked<'m>> {
-        if memory.len() < LOCKED {
-            return None;
-        }
-        // SAFETY: the engine keeps it in its `Locks` beside what it borrows, which are dropped with it.
-        let registered = unsafe { self.gpu.context.register(memory) }.ok()?;
-        Some(Box::new(registered))
-    }
-
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        self.placed(slab, None).map(drop)
-    }
-
-    fn begin(
-        &mut self,
-        slab: SlabView<'_>,
-        batch: &Batch,
-        kernel: catalogue::Kernel,
-        _: Done,
-    ) -> Result<()> {
-        self.begin_by_own(slab, batch, kernel.require_gpu()?)
-    }
-
-    fn finish(&mut self) -> Result<SlabSums> {
-        let first = self.turns.pop_front().expect("there is a lane");
-        self.turns.push_back(first);
-        self.under_way -= 1;
-        self.lanes[first].finish()
-    }
-
-    fn forget(&mut self) {
-        self.lanes.iter_mut().for_each(|lane| lane.slab.forget());
     }
 }

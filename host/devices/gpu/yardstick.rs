@@ -120,16 +120,15 @@ impl OnBoth<'_> {
     /// For a problem of more energies than the version holds.
     pub fn sum(&mut self, side: Side, version: &kernel::Gpu) -> Result<SlabSums> {
         let batches = self.problem.batches(version.kernel(self.problem.poles()).holds());
-        let ([batch], slab) = (&*batches, self.problem.slab()) else {
-            panic!("both sides have kernels for a few energies");
-        };
+        assert_eq!(batches.count(), 1, "both sides have kernels for a few energies");
+        let (batch, slab) = (batches.first(), self.problem.slab());
         match side {
-            Side::Rust => self.worker.begin_by_own(slab, batch, version)?,
+            Side::Rust => self.worker.begin_by_own(slab, &batch, version)?,
             Side::Cuda => {
                 let module = &self.yardstick.module;
                 let functions =
                     Functions { kernel: module, table: None, second_stage: module, symbol: name };
-                self.worker.begin_by(slab, batch, version, &functions)?;
+                self.worker.begin_by(slab, &batch, version, &functions)?;
             }
         }
         self.worker.finish()

@@ -4,22 +4,24 @@
 mod emulated;
 mod vectors;
 
-use std::ops::Range;
+use std::ops::{Add, Range};
 use std::sync::OnceLock;
 
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Pool, Share, Threads};
+use gpp_cpu::pool::{self, Pool, Threads};
+use gpp_cpu::topology::{Core, Machine};
 use gpp_kernels::kernel::{Entry, Kernel};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
+use super::beside::{Beside, of_layouts};
 use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
 use crate::problem::vectors::Sorted;
-use crate::problem::{Batch, Cells, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Cells, Extents, Frame, OddPoles, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -27,9 +29,10 @@ pub struct Host {
     level: Level,
     /// Threads of each pool, where not as many as there are.
     threads: Option<usize>,
-    share: Share,
-    cores: OnceLock<Pool>,
-    all: OnceLock<Pool>,
+    /// Where its threads are bound.
+    cores: Vec<Core>,
+    /// One thread for each of them, and all.
+    pools: [OnceLock<Pool>; 2],
 }
 
 impl Host {
@@ -44,22 +47,22 @@ impl Host {
     /// Where the processor does not have it.
     pub fn at(level: Level) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
-        let (cores, all) = (OnceLock::new(), OnceLock::new());
-        Host { info: info(), level, threads: None, share: Share::ALL, cores, all }
+        Host { info: info(), level, threads: None, cores: pool::cores(), pools: Default::default() }
     }
 
-    /// The same with so many threads for versions made for processors.
+    /// This host with so many threads for versions made for processors.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Host {
-        let (cores, all) = (OnceLock::new(), OnceLock::new());
-        Host { threads: Some(threads), cores, all, ..self }
+        Host { threads: Some(threads), pools: Default::default(), ..self }
     }
 
-    /// The same for one of several processes on a host, which share its cores where nobody has bound them.
+    /// Process `at` of those on a host that may use these processors each: see [`Machine::share`].
+    ///
+    /// # Panics
+    /// Where there is no process `at`.
     #[must_use]
-    pub fn sharing(self, at: usize, of: usize) -> Host {
-        let (cores, all) = (OnceLock::new(), OnceLock::new());
-        Host { share: Share { at, of }, cores, all, ..self }
+    pub fn sharing(self, masks: &[Vec<usize>], at: usize) -> Host {
+        Host { cores: Machine::here().share(masks, at), pools: Default::default(), ..self }
     }
 
     /// The vectors that it is used with.
@@ -72,14 +75,15 @@ impl Host {
     /// # Errors
     /// [`Error::Threads`] where the system gives none.
     pub fn pool(&self, threads: Threads) -> Result<&Pool> {
-        let kept = match threads {
-            Threads::Cores => &self.cores,
-            Threads::All => &self.all,
-        };
+        let [cores, all] = &self.pools;
+        let kept = if threads == Threads::Cores { cores } else { all };
         if let Some(pool) = kept.get() {
             return Ok(pool);
         }
-        let made = self.threads.map_or_else(|| Pool::new(threads, self.share), Pool::with);
+        let made = match self.threads {
+            Some(count) => Pool::with(count, &self.cores),
+            None => Pool::new(threads, &self.cores),
+        };
         let pool = made.map_err(|error| Error::Threads { reason: error.to_string() })?;
         Ok(kept.get_or_init(|| pool))
     }
@@ -127,6 +131,12 @@ impl Device for Host {
         Some(self)
     }
 
+    fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+        // What was made for one version stays for the next.
+        let emulated = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::add);
+        emulated + vectors::beside(problem, versions, slab)
+    }
+
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
         let (emulated, vectors) = (emulated::Bands::default(), vectors::Bands::default());
         Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
@@ -153,7 +163,7 @@ struct OfSlab {
     odd: [Option<(Range<usize>, OddPoles)>; 2],
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<Sorted>,
-    /// The same for kernels of GPUs.
+    /// Its pairs sorted by their poles, as kernels for GPUs read them.
     cells: Option<Cells>,
 }
 

@@ -9,10 +9,13 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::layout::Layout;
 
 use super::{Host, OfSlab};
+use crate::catalogue;
+use crate::devices::beside::Beside;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
+use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{self, Order, Sorted};
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::{Batch, Extents, Frame, OddPoles, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
@@ -20,6 +23,26 @@ pub struct Bands {
     relaid: Option<(Order, Relaid)>,
     /// Chunk by chunk, for pairs sorted by their poles.
     chunks: Option<Chunks>,
+}
+
+/// What versions made for processors hold beside a problem's arrays.
+pub fn beside(problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    let Extents { nbands, ncouls, .. } = slab;
+    let cpus = || versions.iter().filter_map(|version| version.cpu());
+    let mut beside = Beside::default();
+    if cpus().any(|cpu| cpu.sorts) {
+        let slab = Sorted::bytes_while_made(slab, problem.poles());
+        beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
+    }
+    if cpus().any(|cpu| !cpu.sorts && cpu.needs.relaid) {
+        // Of both there is one at a time.
+        beside = beside.or(Beside { bands: Relaid::bytes(ncouls, nbands), slab: 0 });
+    }
+    if cpus().any(|cpu| !cpu.sorts) {
+        let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
+        beside.slab = beside.slab.saturating_add(swapped + OddPoles::bytes_while_made(slab));
+    }
+    beside
 }
 
 impl Bands {
@@ -34,7 +57,7 @@ impl Bands {
         done: Done,
     ) -> Result<SlabSums> {
         let plan = batch.plan();
-        if cpu.sorts(plan.poles()) {
+        if cpu.sorts {
             return self.of_cells(host, (problem, batch), slab, made, cpu, done);
         }
         let pool = host.pool(cpu.threads)?;
@@ -56,7 +79,7 @@ impl Bands {
         Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None, upload })
     }
 
-    /// The same of pairs sorted by their poles; the slab is a group.
+    /// Sums a slab whose pairs are sorted by their poles; the slab is a group.
     fn of_cells(
         &mut self,
         host: &Host,

@@ -6,15 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::Identity;
 use crate::devices::{SlabSums, Upload};
+use crate::engine::identity::Identity;
 use crate::error::Refusal;
 
 /// What a checkpoint begins with.
 pub(super) const MARK: &str = "{\"gpp_checkpoint\":";
 
 /// The format that is written and read.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// What stands before and behind the checksum, eight hexadecimal digits.
 const CHECKSUM: [&str; 2] = ["{\"crc32\":\"", "\"}\n"];

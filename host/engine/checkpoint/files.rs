@@ -1,22 +1,12 @@
 //! The files of a checkpoint: one for each rank that has kept a slab.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::contents::{self, Contents};
 use crate::error::{CheckpointError, Error, Refusal, Result};
-use crate::process::output;
-
-/// The file of a rank.
-pub(super) fn of_rank(path: &Path, rank: usize) -> PathBuf {
-    let mut name = OsString::from(path);
-    if rank > 0 {
-        name.push(format!(".{rank}"));
-    }
-    name.into()
-}
+use crate::process::files::{numbered, numbers};
 
 /// All files of a checkpoint that are there, with what they hold: that of rank 0 first.
 pub(super) fn all(path: &Path) -> Result<Vec<(PathBuf, Contents)>> {
@@ -31,19 +21,8 @@ pub(super) fn all(path: &Path) -> Result<Vec<(PathBuf, Contents)>> {
 
 /// The files of ranks beside that of rank 0, in the order of ranks.
 pub(super) fn others(path: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error| refused(path, Refusal::Folder(error));
-    let prefix = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let mut ranks = Vec::new();
-    for entry in fs::read_dir(output::folder(path)).map_err(unreadable)? {
-        let name = entry.map_err(unreadable)?.file_name();
-        let digits =
-            name.as_encoded_bytes().strip_prefix(prefix).and_then(|r| r.strip_prefix(b"."));
-        let rank = digits.and_then(|digits| str::from_utf8(digits).ok()?.parse().ok());
-        // `+3` and `03` are read as 3, but are nobody's.
-        ranks.extend(rank.filter(|&rank| rank > 0 && of_rank(path, rank).ends_with(&name)));
-    }
-    ranks.sort_unstable();
-    Ok(ranks.into_iter().map(|rank| of_rank(path, rank)).collect())
+    let ranks = numbers(path).map_err(|error| refused(path, Refusal::Folder(error)))?;
+    Ok(ranks.into_iter().map(|rank| numbered(path, rank)).collect())
 }
 
 /// What a file holds, if it is there.

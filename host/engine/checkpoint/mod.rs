@@ -17,17 +17,17 @@
 
 mod contents;
 mod files;
-mod identity;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::identity::Identity;
 use crate::devices::SlabSums;
 use crate::error::{Refusal, Result};
+use crate::process::files::numbered;
 use crate::process::output;
 pub(in crate::engine) use contents::Line;
-pub use identity::Identity;
 
 /// Finished slabs by their number, from 0.
 pub type Finished = BTreeMap<usize, SlabSums>;
@@ -46,9 +46,16 @@ pub struct Checkpoint {
 /// not told a size takes it over.
 ///
 /// # Errors
-/// [`crate::Error::Checkpoint`] where the file or one of a rank's is none or is damaged.
-pub fn slab_of(path: &Path) -> Result<Option<usize>> {
-    Ok(files::all(path)?.first().map(|(_, contents)| contents.identity.slab))
+/// [`crate::Error::Checkpoint`] where the file or one of a rank's is none, is damaged, or is of anything but
+/// `identity`, of which the size of slabs is not known yet.
+pub fn slab_of(path: &Path, identity: &Identity) -> Result<Option<usize>> {
+    let files = files::all(path)?;
+    for (file, contents) in &files {
+        if let Some(difference) = identity.difference_before_slabs(&contents.identity) {
+            return Err(files::refused(file, Refusal::Foreign(difference)));
+        }
+    }
+    Ok(files.first().map(|(_, contents)| contents.identity.slab))
 }
 
 /// The slabs that runs on any number of ranks have finished; none where there is no checkpoint.
@@ -103,7 +110,7 @@ impl Checkpoint {
             checkpoint.write()?;
             files::others(path)?.iter().try_for_each(|file| files::remove(file))?;
         } else {
-            output::check(&files::of_rank(path, rank), &[])?;
+            output::check(&numbered(path, rank))?;
         }
         Ok(checkpoint)
     }
@@ -125,7 +132,7 @@ impl Checkpoint {
     }
 
     fn write(&self) -> Result<()> {
-        output::replace(&files::of_rank(&self.path, self.rank), |file| {
+        output::replace(&numbered(&self.path, self.rank), |file| {
             file.write_all(&self.text)?;
             file.write_all(&contents::tail(&self.text))
         })
@@ -142,7 +149,7 @@ pub fn remove(path: &Path) -> Result<()> {
     files::others(path)?.iter().try_for_each(|file| files::remove(file))
 }
 
-/// The same sums, bit for bit; the time they took may differ.
+/// Whether two slabs have equal sums, bit for bit; the time they took may differ.
 fn same(a: &SlabSums, b: &SlabSums) -> bool {
     let bits = |sums: &SlabSums| -> Vec<u64> { sums.values.iter().map(|v| v.to_bits()).collect() };
     a.groups == b.groups && bits(a) == bits(b)

@@ -1,5 +1,6 @@
 //! Running one version and what is recorded of it.
 
+pub mod regimes;
 pub mod seen;
 pub mod timed;
 
@@ -7,13 +8,13 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use super::counting;
-use crate::catalogue::{BackEnd, Kernel};
+use crate::catalogue::{BackEnd, Kernel, sources};
 use crate::devices::gpu;
 use crate::devices::launch::entry;
 use crate::devices::{Device, KernelInfo};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::problem::{Slabs, Sums};
+use crate::problem::{Frame, Slabs, Sums};
 use crate::record::run::{Measurement, Threads, TileShape};
 use crate::record::times::{Repetition, Times};
 use crate::reference::Reference;
@@ -31,6 +32,23 @@ pub const SOURCE_COUNTS: &str =
 /// Source of those of a version for processors.
 pub const COUNTED: &str = "the version's source, run with a counting number";
 
+/// Where nothing shows them.
+const NOT_COUNTED: &str = "none: operations are counted where something shows them";
+
+/// Counts the operations of what was measured, where none are kept.
+///
+/// # Errors
+/// Those of [`counting::count`].
+pub fn counted(result: &mut Measurement, version: Kernel, slabs: Slabs) -> Result<()> {
+    if result.flops.is_some() {
+        return Ok(());
+    }
+    let per_term = counting::count(version, slabs)?.flops();
+    let source = if version.gpu().is_some() { SOURCE_COUNTS } else { COUNTED };
+    result.rate(per_term * slabs.frame().terms() as f64, source);
+    Ok(())
+}
+
 /// Has `engine` run a version on `device`, which is watched meanwhile, and compares the sums with
 /// `reference`.
 ///
@@ -47,7 +65,7 @@ pub fn measure(
     repetition: Repetition,
     telling: &Telling,
 ) -> Result<Measurement> {
-    let Timed { samples, seen, sums, deterministic, blocks, work } =
+    let Timed { samples, before_cap, seen, sums, deterministic, blocks, work } =
         timed(version, device, engine, repetition, telling)?;
     let Seen { state, held_back, energy_j } = seen;
     let problem = engine.problem();
@@ -55,32 +73,32 @@ pub fn measure(
     let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
     let times = Times::of(samples);
     let kernel = match version {
-        Kernel::Gpu(gpu) => for_gpu(gpu, device, engine.slabs())?,
-        Kernel::Cpu(cpu) => for_cpu(cpu, device, engine.slabs())?,
+        Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
+        Kernel::Cpu(cpu) => for_cpu(cpu, device, problem)?,
     };
-    let flops = kernel.flops_per_term * problem.terms() as f64;
-    // Of a calculation that an earlier run began the time is not known.
-    let is_timed = work.as_ref().is_none_or(|work| work.resumed == 0);
     // Of several devices one clock tells nothing.
     let clock = state.as_ref().and_then(|state| state.sm_mhz).filter(|_| work.is_none());
     let clock = clock.map(|clock| clock.median);
-    Ok(Measurement {
+    let mut result = Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
         emulated: Some(version.back_end() != device.back_end()),
         spread: Some(times.spread()),
+        before_cap,
         cycles: clock.map(|mhz| mhz * 1e6 * times.median),
         state,
         held_back,
         energy_j,
-        flops: Some(flops),
-        flops_source: kernel.flops_source.into(),
-        tflops: is_timed.then_some(flops / times.median / 1e12),
+        flops: None,
+        flops_source: NOT_COUNTED.into(),
+        tflops: None,
         times,
         kernel: kernel.known.as_ref().map(|known| known.symbol.clone()),
         kernel_hash: kernel.known.as_ref().and_then(|known| {
             (device.back_end() == BackEnd::Gpu).then(|| gpu::hash(&known.symbol))?
         }),
+        identity: None,
+        source_hash: sources::hash(version.id()),
         registers: kernel.known.as_ref().and_then(|known| known.registers),
         local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),
         warps_per_sm: kernel.known.as_ref().and_then(|known| known.warps_per_sm),
@@ -93,13 +111,17 @@ pub fn measure(
         deterministic,
         work,
         verification,
-    })
+    };
+    if let Some((per_term, source)) = kernel.flops_per_term {
+        result.rate(per_term * problem.terms() as f64, source);
+    }
+    Ok(result)
 }
 
 /// What is recorded of the kernel that ran; what does not apply is `None`.
 struct Ran {
-    flops_per_term: f64,
-    flops_source: &'static str,
+    /// Operations of a term and who counted them, where that is kept.
+    flops_per_term: Option<(f64, &'static str)>,
     known: Option<KernelInfo>,
     threads_per_block: Option<u32>,
     shape: Option<TileShape>,
@@ -107,16 +129,10 @@ struct Ran {
     threads: Option<Threads>,
 }
 
-fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> {
-    let problem = slabs.frame();
-    let batches = problem.batches_for(Kernel::Gpu(gpu));
+fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
     // Of the last batch, which may have fewer energies, nothing is recorded.
-    let first = &batches[0];
+    let first = problem.batches_for(Kernel::Gpu(gpu)).first();
     let launch = first.plan().kernel(gpu);
-    let (flops_per_term, flops_source) = match launch.flops_per_term {
-        Some(archived) => (archived, ARCHIVED_COUNTS),
-        None => (counting::count(Kernel::Gpu(gpu), slabs)?.flops(), SOURCE_COUNTS),
-    };
     let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {
             tile: shape.tile,
@@ -126,8 +142,7 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> 
         _ => None,
     };
     Ok(Ran {
-        flops_per_term,
-        flops_source,
+        flops_per_term: launch.flops_per_term.map(|archived| (archived, ARCHIVED_COUNTS)),
         known: Some(device.kernel(launch, entry(launch, first.nw()))?),
         threads_per_block: Some(launch.threads),
         shape,
@@ -136,12 +151,11 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> 
     })
 }
 
-fn for_cpu(cpu: &'static Cpu, device: &dyn Device, slabs: Slabs) -> Result<Ran> {
+fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
     let host = device.host().expect("it ran on a processor");
     let pool = host.pool(cpu.threads)?;
     Ok(Ran {
-        flops_per_term: counting::count(Kernel::Cpu(cpu), slabs)?.flops(),
-        flops_source: COUNTED,
+        flops_per_term: counting::kept(Kernel::Cpu(cpu), problem).map(|kept| (kept, COUNTED)),
         known: None,
         threads_per_block: None,
         shape: None,

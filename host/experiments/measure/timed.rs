@@ -3,25 +3,22 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use super::regimes;
 use super::same_bits;
-use super::seen::{Seen, seen};
+use super::seen::Seen;
 use crate::catalogue::Kernel;
-use crate::devices::gauge::Watch;
 use crate::devices::{Device, Done};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::Sums;
 use crate::record::parting::Work;
-use crate::record::times::Repetition;
-
-/// Runs that are timed until the device has settled time enough, where fewer were asked for.
-pub const MOST: usize = 200;
+use crate::record::times::{BeforeCap, Repetition};
 
 /// What is told of while it goes on.
 pub struct Telling<'a> {
     /// How many of the calculations asked for are done, and which part of the next one.
     pub done: Done<'a>,
-    /// That the next calculation is the last.
+    /// That the next calculation is the last, where that is known beforehand.
     pub last: &'a dyn Fn(),
 }
 
@@ -29,6 +26,8 @@ pub struct Telling<'a> {
 pub struct Timed {
     /// Seconds of each.
     pub samples: Vec<f64>,
+    /// Runs before the limit of power lowered the clock.
+    pub before_cap: Option<BeforeCap>,
     /// What was seen of the device meanwhile.
     pub seen: Seen,
     /// The sums of the last run, without the starting sums.
@@ -88,40 +87,17 @@ pub fn timed(
     repetition: Repetition,
     telling: &Telling,
 ) -> Result<Timed> {
-    let Repetition { warmup, repeat, settle } = repetition;
-    let gauge = device.gauge();
-    let watch = gauge.clone().map(Watch::begin);
     let mut runs =
         Runs { version, engine, telling, first_s: None, last: None, deterministic: true };
-
-    let (mut warm, mut settling, mut took) = (0, None::<Instant>, Duration::ZERO);
-    while warm < warmup || (!settle.is_zero() && settling.is_none_or(|at| at.elapsed() < settle)) {
-        let (_, at) = runs.run(warm.min(warmup.saturating_sub(1)))?;
-        // The first run may have compiled its kernel.
-        settling.get_or_insert(at.end);
-        took = at.end - at.start;
-        warm += 1;
-    }
-    let (mut samples, mut spans) = (Vec::with_capacity(repeat), Vec::with_capacity(repeat));
-    let begin = Instant::now();
-    loop {
-        let count = samples.len() + 1;
-        let is_enough = count >= MOST || begin.elapsed() + took >= settle;
-        let is_last = count >= repeat && is_enough;
-        if is_last {
-            (telling.last)();
-        }
-        let (seconds, at) = runs.run(warmup + count.min(repeat) - 1)?;
-        took = at.end - at.start;
-        samples.push(seconds);
-        spans.push(at);
-        if is_last {
-            break;
-        }
-    }
-    let looks = watch.map_or(Vec::new(), Watch::end);
-    let limit = gauge.and_then(|gauge| gauge.power_limit_w());
-    let mut seen = seen(&looks, &spans, limit);
+    // What is timed has its data in place, the first calculation too.
+    runs.engine.ready(version)?;
+    let regimes::Timed { samples, mut seen, before_cap } =
+        regimes::timed(device.gauge(), repetition, &mut |before, is_last| {
+            if is_last {
+                (telling.last)();
+            }
+            runs.run(before)
+        })?;
     let Runs { engine, first_s, last, deterministic, .. } = runs;
     let Calculation { sums, blocks, shares, resumed, .. } = last.expect("at least one is timed");
     let is_shared = shares.len() > 1 || engine.slabs().count() > 1 || resumed > 0;
@@ -130,15 +106,15 @@ pub fn timed(
         seen.energy_j = None;
     }
     let work = is_shared.then(|| Work::of(shares, first_s, resumed));
-    Ok(Timed { samples, seen, sums, deterministic, blocks, work })
+    Ok(Timed { samples, before_cap, seen, sums, deterministic, blocks, work })
 }
 
 /// Tells nobody.
 pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
 
-/// How long runs go on for on a device, unless it is said: one with a gauge has clocks to settle, in some
-/// tenths of a second. Profilers have one calculation run, and say so by no warm-up.
+/// How long runs of a regime go on for on a device, unless it is said: one with a gauge has clocks to settle, in
+/// some tenths of a second. Profilers have one calculation run, and say so by no warm-up.
 pub fn settle(device: &dyn Device, warmup: Option<usize>) -> Duration {
     let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
-    gauge.map_or(Duration::ZERO, |_| Duration::from_millis(500))
+    gauge.map_or(Duration::ZERO, |_| Duration::from_secs(1))
 }

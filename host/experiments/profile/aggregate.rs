@@ -36,7 +36,7 @@ impl Context {
     /// Launches on a problem; operations that are not counted are those of `operations`.
     pub fn new(problem: &Problem, source: String, operations: Vec<Profile>) -> Context {
         let counted = |gpu: &&'static Gpu| {
-            let count = problem.batches_for(Kernel::Gpu(gpu)).len();
+            let count = problem.batches_for(Kernel::Gpu(gpu)).count();
             (count > 1).then_some((gpu.id(), count))
         };
         let batches = versions::ALL.iter().filter_map(counted).collect();
@@ -158,6 +158,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         nw: Some(context.nw),
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
         source,
+        provenance: None,
         kernels_by: None,
         time_s: None,
         duration_s: duration,
@@ -180,6 +181,8 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
             .collect(),
         cycles: known(metrics::CYCLES),
         kernel_hash: None,
+        source_hash: None,
+        identity: None,
         registers: launches[0].get(metrics::REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(metrics::WARPS),
         stalls: waits.into_iter().map(|(reason, wait)| (reason, wait / all)).collect(),

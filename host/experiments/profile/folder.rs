@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::order;
-use crate::error::{Error, Result};
+use crate::error::{Difference, Error, Result};
 use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
@@ -54,12 +54,26 @@ impl Records {
     /// The run that the profiles were made beside.
     ///
     /// # Errors
-    /// [`crate::error::RecordError`]; [`Error::Data`] for a run of another system.
+    /// [`crate::error::RecordError`]; [`Error::Data`] for a run of another system, of other data or of other
+    /// kernels.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
         let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
         let run: Run = record::read_or(&path, &remedy)?;
         self.require_same(&path, &run.system.name)?;
+        for profile in &self.profiles {
+            let result = run.results.iter().find(|result| result.version == profile.version);
+            let both =
+                profile.identity.as_ref().zip(result.and_then(|result| result.identity.as_ref()));
+            if let Some(other) = both.and_then(|(own, of_run)| own.difference_of_kernels(of_run)) {
+                let Difference { field, needed, found, .. } = other;
+                let version = &profile.version;
+                let what = format!(
+                    "its {version} has {field} {found}, the profile beside it has {needed}"
+                );
+                return Err(wrong(&path, what));
+            }
+        }
         Ok(run)
     }
 
@@ -128,7 +142,7 @@ pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()
         return Ok(());
     }
     let holds = |other: String, own: String| {
-        let what = format!("holds profiles of {other}; name another with --dir for {own}");
+        let what = format!("holds profiles of {other}; name another with --output for {own}");
         Err(wrong(folder, what))
     };
     let profiles = load(folder)?;
@@ -153,15 +167,23 @@ fn folder(dir: &Path) -> Result<PathBuf> {
         entries.map(|entry| entry.path()).filter(|path| has_profiles(path)).collect();
     folders.sort();
     match &folders[..] {
-        // Loading says what is missing.
+        // A run may stand alone; loading says what is missing.
         [] => Ok(dir.into()),
         [folder] => Ok(folder.clone()),
         several => {
             let names: Vec<String> =
-                several.iter().map(|folder| format!("--dir {}", folder.display())).collect();
+                several.iter().map(|folder| format!("--from {}", folder.display())).collect();
             Err(wrong(dir, format!("holds several folders of profiles: {}", names.join(" or "))))
         }
     }
+}
+
+/// The file of a run: this one, or that of a folder of records.
+///
+/// # Errors
+/// [`Error::Data`] for a folder of several.
+pub fn run_file(path: &Path) -> Result<PathBuf> {
+    if path.is_dir() { Ok(folder(path)?.join(RUN)) } else { Ok(path.into()) }
 }
 
 fn has_profiles(folder: &Path) -> bool {

@@ -57,7 +57,8 @@ impl Live<'_> {
         let ceilings = ceilings(&gpu)?;
         let problem = source.load(progress)?;
         let device: &dyn Device = &gpu;
-        let repetition = Repetition { warmup: 1, repeat: 5, settle: settle(device, None) };
+        let settle = settle(device, None);
+        let repetition = Repetition { settle, ..Repetition::exactly(1, options.repeat) };
         let timed = run::Options::new(versions, repetition);
         let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
         if !run.passed() {
@@ -89,8 +90,10 @@ impl Live<'_> {
         for profile in &mut profiles {
             let result = run.results.iter().find(|result| result.version == profile.version);
             profile.time_s = result.map(|result| result.times.median);
+            profile.identity = result.and_then(|result| result.identity.clone());
             profile.device.clone_from(&ceilings.device);
             profile.kernels_by.clone_from(&ceilings.kernels_by);
+            profile.provenance.clone_from(&ceilings.provenance);
             profile.kernel_hash = profile.launches.first().and_then(|symbol| gpu::hash(symbol));
             profile.lines = lines_of(profile, &lines);
         }

@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use super::counting;
 use super::source::Source;
-use crate::catalogue::{self, Listed};
+use crate::catalogue::{self, Listed, sources};
 use crate::devices::gpu;
 use crate::error::{Error, ProfileError, Result};
 use crate::problem::Problem;
 use crate::process::output::write_text;
 use crate::process::progress::Progress;
 use crate::record::profile::Profile;
+use crate::record::provenance::kernels_by;
 use crate::record::run::Run;
 
 /// How profiles are made.
@@ -37,6 +38,8 @@ pub struct Options {
     pub operations: Option<PathBuf>,
     /// Architecture to disassemble the kernels for; by default the GPU's.
     pub architecture: Option<String>,
+    /// Timed runs of each version, at least.
+    pub repeat: usize,
 }
 
 /// Where counters come from.
@@ -77,9 +80,9 @@ struct Counted {
 /// times begins and after each version.
 ///
 /// # Errors
-/// What is missing is said before anything long begins: [`Error::Profiler`], [`Error::NoGpu`],
-/// [`Error::Data`] for a folder of another system's profiles; [`Error::Counters`] for recorded ones
-/// that are not of this problem; those of the device and of writing.
+/// Before anything long begins: [`Error::Profiler`], [`Error::NoGpu`], [`Error::Data`] for a folder
+/// of another system's profiles. [`Error::Counters`] for recorded counters of another problem. Errors of the
+/// device and of writing.
 ///
 /// # Panics
 /// Never: profiles are of versions that were asked for.
@@ -120,6 +123,7 @@ pub fn profile(
     }
     let bar = progress.bar("counting", profiles.len() as u64);
     for profile in &mut profiles {
+        profile.source_hash = sources::hash(&profile.version);
         let version = catalogue::find(&profile.version).expect("only those asked for are left");
         profile.counted = Some(counting::count(version.kernel, &problem)?);
         folder::store(folder, profile)?;
@@ -138,11 +142,29 @@ fn operations(options: &Options, nw: Option<usize>) -> Result<Vec<Profile>> {
     let has = |version: &&Listed| {
         operations.iter().any(|other| other.version == version.id() && fits(other))
     };
-    match options.versions.iter().find(|version| !has(version)) {
-        Some(missing) => Err(Error::Data {
-            origin: folder.display().to_string(),
-            what: format!("holds {}", ProfileError::NoOperations(missing.id().into())),
-        }),
-        None => Ok(operations),
+    let wrong = |why: ProfileError| Error::Data {
+        origin: folder.display().to_string(),
+        what: format!("holds {why}"),
+    };
+    for version in &options.versions {
+        if !has(&version) {
+            return Err(wrong(ProfileError::NoOperations(version.id().into())));
+        }
+        let of = operations.iter().find(|other| other.version == version.id() && fits(other));
+        if of.is_some_and(is_of_other_code) {
+            return Err(wrong(ProfileError::OtherKernel(version.id().into())));
+        }
+    }
+    Ok(operations)
+}
+
+/// Whether a profile tells that its kernel had other code than this program's.
+fn is_of_other_code(profile: &Profile) -> bool {
+    let now = profile.launches.first().and_then(|symbol| gpu::hash(symbol));
+    let by_same = profile.kernels_by.is_some() && profile.kernels_by == kernels_by();
+    let differs = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+    match by_same {
+        true => differs(&profile.kernel_hash, &now),
+        false => differs(&profile.source_hash, &sources::hash(&profile.version)),
     }
 }

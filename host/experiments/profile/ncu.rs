@@ -128,7 +128,7 @@ impl Ncu {
             .arg(program)
             .args(["--version", &target.versions, "--device", &target.device])
             .args(&target.problem)
-            .args(["--repeat", "1", "--warmup", "0", "--quiet", "--unverified"]);
+            .args(["--repeat", "1", "--warmup", "0", "--quiet", "--no-verify"]);
         Ok(command)
     }
 }

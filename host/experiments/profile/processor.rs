@@ -10,7 +10,7 @@ use num_complex::Complex64;
 
 use super::Profiled;
 use super::folder::{self, CEILINGS, RUN};
-use crate::catalogue::{Kernel, Listed};
+use crate::catalogue::{Kernel, Listed, sources};
 use crate::devices::Device;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
@@ -42,6 +42,7 @@ pub fn profile(
     source: &Source,
     versions: &[Listed],
     folder: &Path,
+    repeat: usize,
     progress: Progress,
     each: impl FnMut(&Run),
 ) -> Result<Profiled> {
@@ -61,7 +62,7 @@ pub fn profile(
     let ceilings = of_processor(host, &Effort::FULL)?;
     let problem = source.load(progress)?;
     folder::require_room(folder, problem.name(), Some(problem.nw()))?;
-    let repetition = Repetition::exactly(1, 5);
+    let repetition = Repetition::exactly(1, repeat);
     let timed = run::Options::new(versions, repetition);
     let device: &dyn Device = host;
     let run = run(&Setting::whole(&device, &problem), &timed, progress, each)?;
@@ -77,6 +78,8 @@ pub fn profile(
     for (cpu, result) in made_for.iter().zip(&run.results) {
         let counted = counting::count(Kernel::Cpu(cpu), &problem)?;
         let made = of(&problem, cpu, counted, result.times.median, &host.info().name);
+        let (provenance, identity) = (ceilings.provenance.clone(), result.identity.clone());
+        let made = Profile { provenance, identity, ..made };
         folder::store(folder, &made)?;
         profiles.push(made);
         bar.inc(1);
@@ -96,6 +99,7 @@ fn of(problem: &Problem, cpu: &Cpu, counted: PerTerm, seconds: f64, device: &str
         nw: Some(problem.nw() as u32),
         device: device.into(),
         source: SOURCE.into(),
+        provenance: None,
         kernels_by: None,
         time_s: Some(seconds),
         duration_s: seconds,
@@ -115,6 +119,8 @@ fn of(problem: &Problem, cpu: &Cpu, counted: PerTerm, seconds: f64, device: &str
         pipes_percent: BTreeMap::new(),
         cycles: None,
         kernel_hash: None,
+        source_hash: sources::hash(cpu.id()),
+        identity: None,
         registers: None,
         warps_per_sm: None,
         stalls: BTreeMap::new(),

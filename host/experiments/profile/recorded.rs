@@ -11,6 +11,7 @@ use crate::devices::launch::entry;
 use crate::error::{Error, ProfileError, Result};
 use crate::experiments::source::Source;
 use crate::problem::Problem;
+use crate::process::input;
 use crate::process::progress::Progress;
 use crate::record::profile::Profile;
 
@@ -24,7 +25,7 @@ pub(super) fn read(
 ) -> Result<Counted> {
     let versions = &options.versions;
     let wrong = |error: ProfileError| Error::Counters { path: csv.into(), error };
-    let text = std::fs::read_to_string(csv).map_err(|e| Error::Data {
+    let text = input::text(csv).map_err(|e| Error::Data {
         origin: csv.display().to_string(),
         what: format!("cannot read: {e}"),
     })?;
@@ -75,9 +76,9 @@ fn of_problem(
     problem: &Problem,
 ) -> std::result::Result<(), ProfileError> {
     let Some(found) = profile.launches.first() else { return Ok(()) };
-    let batches = problem.batches(version.kernel(problem.frame().poles()).holds());
-    let plan = batches[0].plan();
-    let needed = entry(plan.kernel(version), batches[0].nw());
+    let batch = problem.batches(version.kernel(problem.frame().poles()).holds()).first();
+    let plan = batch.plan();
+    let needed = entry(plan.kernel(version), batch.nw());
     let in_other_shapes = || {
         let of_poles = |kernel: &&Kernel| kernel.poles == plan.kernel(version).poles;
         let entries = version.shapes.iter().filter(of_poles).flat_map(|kernel| kernel.entries);

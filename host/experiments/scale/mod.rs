@@ -8,11 +8,15 @@ mod teams;
 
 pub use self::all::All;
 use self::teams::Teams;
+use super::estimate::Estimate;
 use super::parting::{Crew, Limits};
-use super::setting::places;
+use super::setting::{places, require_one_kind};
+use crate::catalogue::Listed;
 use crate::catalogue::tuned::{Overrides, shaped};
-use crate::catalogue::{BackEnd, Listed};
-use crate::error::{Error, Result};
+use crate::catalogue::{BackEnd, Kernel, sources};
+use crate::devices::gpu;
+use crate::devices::launch::entry;
+use crate::error::Result;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{Frame, System};
 use crate::process::progress::Progress;
@@ -45,7 +49,7 @@ pub struct Options {
 /// the record.
 ///
 /// # Errors
-/// [`Error::Memory`]; [`Error::Data`] where ranks have devices of different kinds; those of the devices.
+/// [`crate::Error::Memory`]; [`crate::Error::Data`] where ranks have devices of different kinds; those of the devices.
 pub fn scale(
     all: All,
     options: &Options,
@@ -54,12 +58,23 @@ pub fn scale(
 ) -> Result<Scale> {
     let Options { version, system, seed, repetition, .. } = options;
     let info = all.devices[0].info();
-    let frame = Frame::of(&Synthesis::new(system, *seed, progress))?;
+    require_one_kind(Crew { devices: all.devices, ranks: all.ranks })?;
+    let frame = Frame::of(&Synthesis::new(system, *seed, progress), all.ranks)?;
     let kernel = shaped(version.kernel, &info.name, frame.poles(), Overrides::default())?;
-    let groups = frame.batches_for(kernel)[0].plan().igp_of_group(kernel);
+    let batch = frame.batches_for(kernel).first();
+    let groups = batch.plan().igp_of_group(kernel);
+    let symbol = match (kernel, all.devices[0].back_end()) {
+        (Kernel::Gpu(gpu), BackEnd::Gpu) => {
+            Some(entry(batch.plan().kernel(gpu), batch.nw()).symbol)
+        }
+        _ => None,
+    };
     let mut scale = Scale {
         head: Head::new(info, Provenance::now(info).of(frame.origin(), *repetition)),
         version: version.id().into(),
+        source_hash: sources::hash(version.id()),
+        kernel: symbol.map(String::from),
+        kernel_hash: symbol.and_then(gpu::hash),
         system: SystemInfo::of(&frame),
         complex_modes: system.complex_modes,
         over: all.over,
@@ -68,10 +83,18 @@ pub fn scale(
         measured: Vec::new(),
         model: None,
     };
-    drop(frame);
-    require_one_kind(&scale, version.kernel.back_end())?;
-
     let counts = all.counts(options.quick);
+    // A team of a part of all takes as much longer, and the data is put in place once more.
+    let turns = |law: &Law| match law {
+        Law::Weak => counts.len(),
+        Law::Strong | Law::Slabs => counts.iter().map(|members| all.most.div_ceil(*members)).sum(),
+    };
+    let mut estimate = Estimate::on(all.devices[0], &frame);
+    let turns: usize = options.laws.iter().map(turns).sum();
+    estimate.runs(kernel, turns * (repetition.runs() + 1));
+    estimate.say("--quick runs once, --system demo is small", progress);
+    drop(frame);
+
     let bar = progress.bar("scaling", (options.laws.len() * counts.len()) as u64);
     for (at, &law) in options.laws.iter().enumerate() {
         let teams = Teams { all, options, kernel, groups, law, calibrates: at == 0 };
@@ -110,14 +133,4 @@ fn part(system: &System, group: usize, members: usize, most: usize) -> System {
         return system.clone();
     }
     System { name: format!("{}, {ngpown} G′", system.name), ngpown, ..system.clone() }
-}
-
-/// Fails where the kernels of some ranks run on another kind of device.
-fn require_one_kind(scale: &Scale, back_end: BackEnd) -> Result<()> {
-    let other = scale.places.iter().find(|place| place.device.back_end() != back_end);
-    other.map_or(Ok(()), |place| {
-        let (rank, id) = (place.rank, &place.device.id);
-        let what = format!("needs a GPU for every rank or for none, rank {rank} has {id}");
-        Err(Error::Data { origin: scale.version.clone(), what })
-    })
 }

@@ -1,14 +1,20 @@
 //! One point of a scaling.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use super::judge::Judge;
 use crate::catalogue::Kernel;
+use crate::devices::gauge::{Gauge, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
+use crate::experiments::measure::seen::seen;
 use crate::experiments::measure::{judged, same_bits};
 use crate::problem::Slabs;
 use crate::ranks::Ranks;
 use crate::record::parting::Work;
 use crate::record::scale::{Data, Law, Measured};
+use crate::record::state::State;
 use crate::record::times::{Repetition, Times};
 
 /// Repeated calculations.
@@ -16,13 +22,14 @@ pub struct Sampled {
     /// Where the slabs were.
     pub data: Data,
     times: Times,
+    state: Option<State>,
     gather_s: Option<f64>,
     last: Calculation,
     deterministic: bool,
 }
 
 /// Repeats a calculation. Slabs that do not stay in place come from the host's memory, whatever was asked
-/// for. Collective.
+/// for. `gauge` is looked at meanwhile. Collective.
 ///
 /// # Errors
 /// Those of the engine.
@@ -35,6 +42,7 @@ pub fn sampled(
     kernel: Kernel,
     repetition: Repetition,
     data: Data,
+    gauge: Option<Arc<dyn Gauge>>,
 ) -> Result<Sampled> {
     // What is made, loaded and uploaded once is part of no time.
     let mut last = engine.run(kernel)?;
@@ -43,22 +51,29 @@ pub fn sampled(
         last = engine.run(kernel)?;
     }
     let (mut seconds, mut gathers, mut deterministic) = (Vec::new(), Vec::new(), true);
+    let watch = gauge.clone().map(Watch::begin);
+    let mut spans = Vec::new();
     for run in 0..repetition.runs() {
         if data == Data::Host {
             engine.forget();
         }
+        let begin = Instant::now();
         let calculation = engine.run(kernel)?;
         deterministic &= same_bits(&calculation.sums, &last.sums);
         last = calculation;
         if run >= repetition.warmup {
             seconds.push(last.seconds);
+            spans.push(begin..Instant::now());
             let longest = last.shares.iter().map(|share| share.busy_s).fold(0.0, f64::max);
             gathers.push((last.seconds - longest).max(0.0));
         }
     }
     let comes = last.shares.iter().any(|share| share.uploaded > 0 || share.source_s > 0.0);
     let comes = ranks.broadcast(vec![u8::from(comes)]) == [1];
+    let looks = watch.map_or(Vec::new(), Watch::end);
+    let limit = gauge.and_then(|gauge| gauge.power_limit_w());
     Ok(Sampled {
+        state: seen(&looks, &spans, limit).state,
         data: if comes { Data::Host } else { data },
         times: Times::of(seconds),
         gather_s: (last.shares.len() > 1).then(|| Times::of(gathers).median),
@@ -84,7 +99,7 @@ impl Point<'_> {
     /// Those of evaluating.
     pub fn judged(self, judge: &Judge) -> Result<Measured> {
         let Point { law, members, slabs, is_exact, sampled } = self;
-        let Sampled { data, times, gather_s, last, deterministic } = sampled;
+        let Sampled { data, times, state, gather_s, last, deterministic } = sampled;
         let as_one = is_exact.then(|| same_bits(&last.sums, &judge.base));
         let sums = slabs.frame().start().plus(&last.sums);
         let bits_differ = !deterministic || as_one == Some(false);
@@ -98,6 +113,7 @@ impl Point<'_> {
             igp: slabs.igp(),
             slabs: slabs.count(),
             times,
+            state,
             gather_s,
             imbalance: work.imbalance,
             shares: work.shares,

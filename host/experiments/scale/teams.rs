@@ -1,5 +1,7 @@
 //! A system on teams of several sizes.
 
+use std::sync::OnceLock;
+
 use super::Options;
 use super::all::All;
 use super::judge::Judge;
@@ -59,7 +61,7 @@ impl Teams<'_> {
                 None => {
                     let loaded = load(crew)?;
                     let igp = loaded.igp(&[self.kernel], crew, options.limits)?;
-                    self.team(&loaded.for_slabs(igp), crew, members, judge.as_ref())
+                    self.team(&loaded.for_slabs(igp, crew.ranks)?, crew, members, judge.as_ref())
                 }
             })?;
             done(found.unwrap_or_default());
@@ -75,7 +77,14 @@ impl Teams<'_> {
 
     fn engine<'e>(&self, loaded: &'e Loaded, crew: Crew<'e>, igp: usize) -> Result<Engine<'e>> {
         let (slabs, limits) = (loaded.slabs(igp), self.options.limits);
-        let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint: None };
+        let setting = Setting {
+            crew,
+            slabs,
+            whole: loaded.whole(),
+            limits,
+            checkpoint: None,
+            contents: OnceLock::new(),
+        };
         setting.engine(&[self.kernel])
     }
 
@@ -92,7 +101,8 @@ impl Teams<'_> {
         let igp = loaded.igp(&[kernel], crew, options.limits)?;
         let mut found = Vec::new();
         let mut take = |engine: &mut Engine, law: Law, data: Data| -> Result<Data> {
-            let sampled = sampled(engine, crew.ranks, kernel, options.repetition, data)?;
+            let gauge = crew.devices[0].gauge().filter(|_| crew.ranks.is_root());
+            let sampled = sampled(engine, crew.ranks, kernel, options.repetition, data, gauge)?;
             let data = sampled.data;
             if let Some(judge) = judge {
                 let is_exact = groups.is_some();
@@ -136,7 +146,7 @@ impl Teams<'_> {
         let group = self.groups.unwrap_or(1);
         let frame = loaded.frame();
         let groups = frame.header().ngpown.div_ceil(group);
-        let batches = frame.batches_for(self.kernel).len();
+        let batches = frame.batches_for(self.kernel).count();
         let terms = frame.terms() as f64 / (groups * batches) as f64;
         let waves = Waves::on(crew.devices[0], frame, &[self.kernel])?;
         let most = (groups / SEVERAL).max(1);

@@ -1,5 +1,7 @@
 //! The records by their contents.
 
+use std::sync::Arc;
+
 use bytemuck::{Pod, Zeroable};
 use num_complex::Complex64;
 
@@ -13,7 +15,7 @@ type Read<T> = std::result::Result<T, FileError>;
 
 /// What a file holds beside its large arrays, and where these are.
 pub struct Contents {
-    pub header: Header,
+    pub header: Arc<Header>,
     pub start: Sums,
     pub stored: Sums,
     /// `aqsmtemp(ncouls, peinf_ntband_max)`.
@@ -102,6 +104,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
             return Err(file.error(DataError::Stored { name, found }));
         }
     }
+    let header = header.into();
     Ok(Contents { header, start, stored, aqsmtemp, wtilde, eps, aqsn })
 }
 
@@ -144,6 +147,7 @@ fn scalars<T: Pod, const N: usize>(file: &mut Reader) -> Read<[T; N]> {
 
 fn array<T: Pod>(file: &mut Reader, length: usize) -> Read<Vec<T>> {
     file.begin(size_of::<T>() as u128 * length as u128)?;
+    file.require_memory((size_of::<T>() * length) as u64)?;
     let mut values = vec![T::zeroed(); length];
     file.read(bytemuck::cast_slice_mut(&mut values))?;
     file.end()?;
@@ -182,6 +186,7 @@ fn indinv(file: &mut Reader, gvec_ng: usize) -> Read<Vec<i32>> {
     if i64::from(found) != gvec_ng as i64 {
         return Err(file.error(Fault::Again { name: "gvec_ng", first: gvec_ng, found }));
     }
+    file.require_memory(4 * gvec_ng as u64)?;
     let mut indinv = vec![0; gvec_ng];
     file.read(bytemuck::cast_slice_mut(&mut indinv))?;
     file.end()?;

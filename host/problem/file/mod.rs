@@ -12,8 +12,8 @@ pub use write::{write, write_with_subrecords};
 #[cfg(target_endian = "big")]
 compile_error!("the file format is little-endian and is read into memory as it stands");
 
-/// Energies for which the mini-app has room, at which its arrays of sums end. Files of ours with more have
-/// as many sums as energies; it reads none of these.
+/// Energies that the mini-app has room for: its arrays of sums have this length. A file of more energies has a
+/// sum for each, and the mini-app cannot read it.
 pub const MINI_APPS_ENERGIES: usize = 3;
 
 /// The records in order: the arrays or scalars that each holds.

@@ -1,6 +1,7 @@
 //! Reading: every extent is checked against the markers and the file's size before memory is taken
 //! for it, and only what is asked for is read.
 
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,11 +12,12 @@ use num_complex::Complex64;
 
 use super::input::{Contents, contents};
 use super::records::{Place, Reader};
-use crate::error::{FileError, Result};
+use crate::error::{Fault, FileError, Result};
 use crate::problem::memory::{self, Extents, Of};
 use crate::problem::source::{Part, Source, check_slab};
 use crate::problem::{Bands, Origin, Problem, Slab, Sums, range, wrong};
 use crate::process::progress::Progress;
+use crate::process::{format, input};
 
 /// Reads an input file whole.
 ///
@@ -45,7 +47,7 @@ impl Input {
     /// [`crate::Error::File`].
     pub fn open(path: &Path, progress: Progress) -> Result<Input> {
         let mut file = Reader::open(path)?;
-        let contents = contents(&mut file)?;
+        let contents = contents(&mut file).map_err(|error| of_format(path, error))?;
         let (name, size) = (path.display().to_string(), file.size());
         Ok(Input { path: path.to_path_buf(), name, size, contents, progress })
     }
@@ -151,12 +153,15 @@ impl Source for Input {
         Ok(Part::Made(slab.map_err(|what| wrong(&self.name, what))?))
     }
 
-    fn poles(&self) -> Result<Poles> {
-        let Extents { ngpown, ncouls, .. } = self.extents();
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        let ncouls = self.extents().ncouls;
         let (mut modes, mut weights) =
             (self.at(self.contents.wtilde)?, self.at(self.contents.eps)?);
+        for file in [&mut modes, &mut weights] {
+            file.skip(16 * ncouls as u64 * igp.start as u64)?;
+        }
         let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
-        for _ in 0..ngpown {
+        for _ in igp {
             modes.read(bytemuck::cast_slice_mut(&mut wtilde))?;
             weights.read(bytemuck::cast_slice_mut(&mut eps))?;
             if range::poles_of(&wtilde, &eps) == Poles::Any {
@@ -164,5 +169,19 @@ impl Source for Input {
             }
         }
         Ok(Poles::Real)
+    }
+}
+
+/// An error of the first marker as one of the whole file, where that is of a format that is known.
+fn of_format(path: &Path, error: FileError) -> FileError {
+    let Fault::Marker { big_endian: false, .. } = *error.fault else { return error };
+    let mut first = [0; format::ENOUGH];
+    let read = input::open(path).and_then(|(mut file, _)| file.read_exact(&mut first));
+    if error.record > 1 || read.is_err() {
+        return error;
+    }
+    match format::named(&first) {
+        Some(named) => FileError { record: 0, fault: Fault::Format(named).into(), ..error },
+        None => error,
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::RECORDS;
 use crate::error::{Fault, FileError};
+use crate::process::{input, memory};
 
 /// Bytes of a subrecord, gfortran's default.
 pub const MAX_SUBRECORD: u64 = 2_147_483_639;
@@ -57,14 +58,10 @@ impl Reader {
             offset: 0,
             fault: Fault::Open(e).into(),
         };
-        let file = File::open(path).map_err(whole)?;
-        let metadata = file.metadata().map_err(whole)?;
-        if !metadata.is_file() {
-            return Err(whole(io::Error::other("not a regular file")));
-        }
+        let (file, size) = input::open(path).map_err(whole)?;
         Ok(Reader {
             path: path.to_path_buf(),
-            size: metadata.len(),
+            size,
             file: BufReader::with_capacity(AHEAD, file),
             at: 0,
             record: 0,
@@ -103,6 +100,12 @@ impl Reader {
             .map_err(|reason| self.error(Fault::Read { at: offset, reason }))?;
         self.record = record - 1;
         self.begin(length).map(|_| ())
+    }
+
+    /// Fails where host memory does not hold so many bytes of the record.
+    pub fn require_memory(&self, needed: u64) -> Result<()> {
+        memory::require("its array", needed)
+            .map_err(|error| self.error(Fault::Memory(Box::new(error))))
     }
 
     /// Starts the next record, which must hold `expected` bytes: checked against its first marker

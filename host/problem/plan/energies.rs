@@ -12,12 +12,14 @@ pub struct Energies {
     fine_scale: f64,
 }
 
+/// Cells for each energy, and in all: so many that few hold several.
+const CELLS_EACH: usize = 8;
+const MOST_CELLS: usize = 1 << 14;
+
+/// Fine cells for each cell: so many that few are taken, so few that their bits are at hand.
+const FINE: usize = 16;
+
 impl Energies {
-    const CELLS: usize = 1 << 14;
-
-    /// So many that few are taken, so few that their bits are at hand.
-    const FINE: usize = 1 << 18;
-
     /// From finite ones in any order, or none.
     pub fn of(energies: impl IntoIterator<Item = f64>) -> Energies {
         let mut sorted: Vec<f64> = energies.into_iter().collect();
@@ -28,14 +30,15 @@ impl Energies {
             [only] => (only, only),
             [first, .., last] => (first, last),
         };
+        let cells = (CELLS_EACH * sorted.len()).next_power_of_two().clamp(64, MOST_CELLS);
+        let fine = FINE * cells;
         // Finite where all are the same.
-        let scale = Self::CELLS as f64 / (last - first).max(1e-300);
-        let below = (0..=Self::CELLS)
-            .map(|cell| sorted.partition_point(|w| ((w - first) * scale) < cell as f64) as u32)
-            .collect();
-        let fine_scale = Self::FINE as f64 / (last - first).max(1e-300);
-        let mut energies =
-            Energies { sorted, below, scale, taken: vec![0; Self::FINE / 64], fine_scale };
+        let [scale, fine_scale] = [cells, fine].map(|all| all as f64 / (last - first).max(1e-300));
+        let mut below = vec![0; cells + 1];
+        sorted.iter().for_each(|w| below[(((w - first) * scale) as usize).min(cells)] += 1);
+        let mut sum = 0;
+        below.iter_mut().for_each(|count| (*count, sum) = (sum, sum + *count));
+        let mut energies = Energies { sorted, below, scale, taken: vec![0; fine / 64], fine_scale };
         for at in 0..energies.sorted.len() {
             let cell = energies.fine_cell(energies.sorted[at]);
             energies.taken[cell / 64] |= 1 << (cell % 64);
@@ -46,7 +49,7 @@ impl Energies {
     /// The fine cell of an energy, or the one at its end of all.
     fn fine_cell(&self, w: f64) -> usize {
         let first = self.sorted.first().copied().unwrap_or_default();
-        (((w - first) * self.fine_scale).max(0.0) as usize).min(Self::FINE - 1)
+        (((w - first) * self.fine_scale).max(0.0) as usize).min(64 * self.taken.len() - 1)
     }
 
     /// Whether there are any within, ends included.
@@ -73,10 +76,11 @@ impl Energies {
         if !(low <= high && low <= last && high >= first) {
             return &[];
         }
-        let cell = |w: f64| (((w - first) * self.scale).max(0.0) as usize).min(Self::CELLS - 1);
+        let cells = self.below.len() - 1;
+        let cell = |w: f64| (((w - first) * self.scale).max(0.0) as usize).min(cells - 1);
         let begin = self.below[cell(low)] as usize;
         let end = match cell(high) + 1 {
-            Self::CELLS => self.sorted.len(),
+            last if last == cells => self.sorted.len(),
             cell => self.below[cell] as usize,
         };
         let cells = &self.sorted[begin..end];

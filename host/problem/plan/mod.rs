@@ -1,16 +1,19 @@
 //! The plan that the later versions follow, in two parts: one of the bands, made once for a problem, and the
 //! odd poles of a slab, found for the kernels that take given poles; see [`gpp_kernels::plan`].
 
+mod bounds;
 mod branches;
 mod cells;
 mod cutoff;
+mod discs;
 mod energies;
 mod odd;
 mod order;
 mod regular;
+mod sorted;
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
@@ -34,7 +37,6 @@ pub struct BandPlan {
     table: EnergyTable,
     limits: Limits,
     nw: usize,
-    regular: Looked,
 }
 
 impl BandPlan {
@@ -43,7 +45,7 @@ impl BandPlan {
         BandPlan::of_batch(bands, &BandOrder::of(bands).into(), 0..bands.nw(), poles)
     }
 
-    /// The same at some energies (0-based), with the problem's order of bands.
+    /// Of a problem's bands at some energies (0-based), in the problem's order of bands.
     pub(super) fn of_batch(
         bands: &Bands,
         order: &Arc<BandOrder>,
@@ -78,7 +80,6 @@ impl BandPlan {
             table: EnergyTable { wx, half },
             limits,
             nw: energies.len(),
-            regular: Looked::default(),
         }
     }
 
@@ -132,7 +133,7 @@ impl BandPlan {
     pub fn igp_of_group(&self, version: catalogue::Kernel) -> Option<usize> {
         match version {
             catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
-            catalogue::Kernel::Cpu(cpu) => (!cpu.sorts(self.poles)).then_some(1),
+            catalogue::Kernel::Cpu(cpu) => (!cpu.sorts).then_some(1),
         }
     }
 
@@ -145,10 +146,8 @@ impl BandPlan {
     /// The odd poles of a slab of this problem, for kernels that take these.
     pub fn odd(&self, slab: SlabView, takes: Poles) -> OddPoles {
         let taken = self.taken(takes);
-        let regular = self.regular.of(taken, || {
-            let occupied = &self.table.wx[..self.occupied() * self.nw];
-            Regular::of(&self.table.wx, occupied, self.limits, taken)
-        });
+        let occupied = &self.table.wx[..self.occupied() * self.nw];
+        let regular = Regular::of(&self.table.wx, occupied, self.limits, taken);
         OddPoles::of(slab, |pole| regular.holds(pole))
     }
 
@@ -170,23 +169,6 @@ impl BandPlan {
     /// The order of bands, common to all batches of energies.
     pub fn bands(&self) -> &BandOrder {
         &self.order
-    }
-}
-
-/// Which poles are regular, for kernels that take any and for those that take real ones: found out when it is
-/// first asked for, and told by the rest of the plan.
-#[derive(Clone, Debug, Default)]
-struct Looked([OnceLock<Arc<Regular>>; 2]);
-
-impl Looked {
-    fn of(&self, poles: Poles, find: impl FnOnce() -> Regular) -> &Regular {
-        self.0[poles as usize].get_or_init(|| Arc::new(find()))
-    }
-}
-
-impl PartialEq for Looked {
-    fn eq(&self, _: &Looked) -> bool {
-        true
     }
 }
 

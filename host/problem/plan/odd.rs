@@ -4,7 +4,7 @@ use gpp_kernels::plan::Plan;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::problem::SlabView;
+use crate::problem::{Extents, SlabView};
 
 /// The odd poles of a slab, igp by igp.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,12 @@ pub struct OddPoles {
 }
 
 impl OddPoles {
+    /// Bytes of those of a slab while they are found, where they are no more than one of 16 pairs: each igp has its
+    /// own before all are put together.
+    pub fn bytes_while_made(slab: Extents) -> u64 {
+        slab.odd_bytes().saturating_mul(2)
+    }
+
     /// Of a slab, where `is_regular` says it of a pole.
     pub(super) fn of(slab: SlabView, is_regular: impl Fn(Complex64) -> bool + Sync) -> OddPoles {
         let ncouls = slab.ncouls();

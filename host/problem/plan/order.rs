@@ -82,7 +82,7 @@ impl BandOrder {
     }
 }
 
-/// Those of these bands whose energies have other distances than most of them, and the others.
+/// Parts bands in two: those whose energies have other distances than in most bands, then all others.
 fn parted(bands: &Bands, of: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let mut uneven = vec![false; of.len()];
     for at in 1..bands.nw() {

@@ -23,12 +23,10 @@ use indicatif::ProgressBar;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use self::elements::{
-    Stream, Uniform, g2, header, matrix_element, matrix_elements, mode, row, turned,
-};
+use self::elements::{Stream, Uniform, g2, matrix_element, matrix_elements, mode, row, turned};
 use super::memory::{self, Extents, Of};
 use super::source::{Part, Source, check_slab};
-use super::{Bands, Origin, Problem, Slab, System, range, wrong};
+use super::{Bands, Header, Origin, Problem, Slab, System, range, wrong};
 use crate::error::Result;
 use crate::process::progress::Progress;
 
@@ -44,8 +42,7 @@ pub struct Synthesis<'a> {
 impl<'a> Synthesis<'a> {
     /// Of this system; nothing large is made yet.
     pub fn new(system: &'a System, seed: u64, progress: Progress) -> Synthesis<'a> {
-        let rows = (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect();
-        Synthesis { system, seed, progress, rows }
+        Synthesis { system, seed, progress, rows: rows(system) }
     }
 
     /// Makes column `k` (0-based) of `wtilde` and `eps`.
@@ -90,7 +87,7 @@ impl Source for Synthesis<'_> {
             bar.inc(1);
         });
         bar.finish_and_clear();
-        let bands = Bands::new(header(self.system, &self.rows), aqsn);
+        let bands = Bands::new(elements::header(self.system, &self.rows), aqsn);
         Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
     }
 
@@ -123,14 +120,14 @@ impl Source for Synthesis<'_> {
         Ok(Part::Made(slab.map_err(|what| wrong(self.name(), what))?))
     }
 
-    fn poles(&self) -> Result<Poles> {
-        let System { ngpown, ncouls, complex_modes, .. } = *self.system;
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        let System { ncouls, complex_modes, .. } = *self.system;
         if !complex_modes {
             return Ok(Poles::Real);
         }
         // Nearly every column has some that are not real.
         let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
-        for k in 0..ngpown {
+        for k in igp {
             self.modes(k, &mut wtilde, &mut eps);
             if range::poles_of(&wtilde, &eps) == Poles::Any {
                 return Ok(Poles::Any);
@@ -138,6 +135,16 @@ impl Source for Synthesis<'_> {
         }
         Ok(Poles::Real)
     }
+}
+
+/// `|G|²` of each row of a system.
+fn rows(system: &System) -> Vec<f64> {
+    (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
+}
+
+/// The small records of a system, at its own energies.
+pub fn header(system: &System) -> Header {
+    elements::header(system, &rows(system))
 }
 
 /// A built-in system with all its arrays.
@@ -151,6 +158,5 @@ pub fn synthesise(system: &System, seed: u64, progress: Progress) -> Result<Prob
 
 /// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
 pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
-    let rows: Vec<f64> = (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect();
-    matrix_elements(seed, Stream::Aqsm, n, &rows, column);
+    matrix_elements(seed, Stream::Aqsm, n, &rows(system), column);
 }

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::scene::{Place, SIZE, Shape, Text, Tone};
+use super::scene::{Place, Shape, Text, Tone};
+use crate::error::{ChartError, MOST_DECADES};
+
+/// Pixels of a roofline: narrow, so that its letters can be read on a phone.
+pub const SIZE: (u32, u32) = (600, 460);
 
 /// Pixels around the plot: left, top, right, bottom.
 const AROUND: [f64; 4] = [66.0, 66.0, 16.0, 54.0];
@@ -21,6 +25,22 @@ impl Axes {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
         let [left, top, right, bottom] = AROUND;
         [left, top, width - right, height - bottom]
+    }
+
+    /// Fails where one reaches farther than there is room for, or to no number.
+    ///
+    /// # Errors
+    /// [`ChartError::Axis`].
+    pub fn check(&self) -> Result<(), ChartError> {
+        let has_room = |axis: &&Range<f64>| {
+            axis.start > 0.0
+                && axis.end.is_finite()
+                && (axis.end / axis.start).log10() <= MOST_DECADES
+        };
+        match [&self.x, &self.y].into_iter().find(|axis| !has_room(axis)) {
+            Some(axis) => Err(ChartError::Axis { from: axis.start, to: axis.end }),
+            None => Ok(()),
+        }
     }
 
     /// Where an intensity and a rate are.

@@ -129,8 +129,8 @@ impl Labels {
         }
     }
 
-    /// Finds the place of a name of this size for what is at one of these anchors: no other name and no
-    /// dot is there; near by, and off the lines, where that can be. `None` where no place is free.
+    /// Finds a place for a name of this size beside one of these anchors: over no other name and no dot, as
+    /// near as can be, and off the lines where that can be. `None` where no place is free.
     pub fn place(&mut self, anchors: &[Place], size: Place) -> Option<Placed> {
         let tried = anchors.iter().flat_map(|&anchor| around(anchor, size));
         let free = tried.filter(|(_, area)| self.is_free(area));

@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::scene::{CURVE, FONT, LONE, Place, SIZE, Scene, Shape, Text, Tone};
+use super::scene::{CURVE, FONT, LONE, Place, Scene, Shape, Text, Tone};
 use crate::error::ChartError;
 
 type Area<'a> = DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
@@ -15,7 +15,7 @@ type Area<'a> = DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
 /// # Errors
 /// [`ChartError::Drawing`].
 pub fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
-    let area = BitMapBackend::new(path, SIZE).into_drawing_area();
+    let area = BitMapBackend::new(path, scene.size).into_drawing_area();
     let all = || -> Result<(), DrawingAreaErrorKind<_>> {
         area.fill(&color(Tone::Paper))?;
         for shape in &scene.shapes {
@@ -26,6 +26,9 @@ pub fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
                 Shape::Area { points, tone } => filled(&area, points, color(*tone))?,
                 Shape::Curve { points, color: of, .. } => {
                     curve(&area, points, color(Tone::Color(*of)))?
+                }
+                Shape::Step { points, .. } => {
+                    line(&area, points, color(Tone::Ink).mix(0.25), 1.0)?;
                 }
                 Shape::Text(text) => write(&area, text)?,
                 Shape::Name { text, leader, .. } => {

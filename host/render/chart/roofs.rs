@@ -1,13 +1,11 @@
-//! The roofs of a chart: bandwidths up to the peak, and the peaks.
+//! The roofs of a chart: bandwidths up to the FP64 peak, and that peak.
 
 use super::axes::Axes;
 use super::dots::rate;
 use super::scene::Place;
 use crate::analysis::levels::{LEVELS, Level};
-use crate::analysis::peaks::share_of_peak;
 use crate::analysis::roofline::Point;
 use crate::record::ceilings::Ceilings;
-use crate::record::profile::Profile;
 
 /// A line that no dot passes, and its name.
 pub struct Roof {
@@ -15,7 +13,7 @@ pub struct Roof {
     pub line: [Place; 2],
     /// What it is.
     pub name: String,
-    /// Whether it is only promised, or of one version alone.
+    /// Whether it is only promised.
     pub faint: bool,
 }
 
@@ -28,54 +26,38 @@ impl Roof {
     }
 }
 
-/// All roofs of a chart that shows these points of these profiles.
-pub fn roofs(
-    profiles: &[&Profile],
-    points: &[Point],
-    ceilings: &Ceilings,
-    axes: &Axes,
-) -> Vec<Roof> {
+/// The roofs of a chart that shows these points: the measured peak, and the levels' bandwidths as far as they
+/// are within the axes.
+pub fn roofs(points: &[Point], ceilings: &Ceilings, axes: &Axes) -> Vec<Roof> {
     let shown = |level: &Level| points.iter().any(|point| point.level == *level);
-    let widest = LEVELS.iter().filter(|level| shown(level)).filter_map(|l| l.bandwidth(ceilings));
+    let both = shown(&Level::L2) && shown(&Level::L2AndFabric);
+    let levels = LEVELS.iter().filter(|level| shown(level));
+    let levels: Vec<&Level> =
+        levels.filter(|level| !(both && **level == Level::L2AndFabric)).collect();
+    let widest = levels.iter().filter_map(|level| level.bandwidth(ceilings));
     let widest = widest.fold(ceilings.hbm, f64::max);
     let line =
         |from: (f64, f64), to: (f64, f64)| [axes.place(from.0, from.1), axes.place(to.0, to.1)];
     let slope = |level: &Level| {
         let bandwidth = level.bandwidth(ceilings)?;
         let begin = axes.x.start.max(axes.y.start / bandwidth);
+        let end = axes.x.end.min(ceilings.fp64 / bandwidth);
         let measured = *level != Level::Shared;
         // L2's ceiling is one, whatever an older profile counts.
         let name = if *level == Level::L2AndFabric { Level::L2 } else { *level };
         let name = name.name_on(ceilings.of_processor());
         let promised = if measured { "" } else { ", by its width" };
-        Some(Roof {
-            line: line((begin, begin * bandwidth), (ceilings.fp64 / bandwidth, ceilings.fp64)),
+        (begin < end).then(|| Roof {
+            line: line((begin, begin * bandwidth), (end, end * bandwidth)),
             name: format!("{name} {}{promised}", rate(bandwidth, 1, "B/s")),
             faint: !measured,
         })
     };
-    let flat = |value: f64, name: String, faint: bool| Roof {
-        line: line(((value / widest).max(axes.x.start), value), (axes.x.end, value)),
-        name: format!("{name} {}", rate(value, 1, "FLOP/s")),
-        faint,
+    let begin = (ceilings.fp64 / widest).max(axes.x.start);
+    let peak = Roof {
+        line: line((begin, ceilings.fp64), (axes.x.end, ceilings.fp64)),
+        name: format!("measured FP64 peak {}", rate(ceilings.fp64, 1, "FLOP/s")),
+        faint: false,
     };
-    let both = shown(&Level::L2) && shown(&Level::L2AndFabric);
-    let levels = LEVELS.iter().filter(|level| shown(level));
-    let mut roofs: Vec<Roof> =
-        levels.filter(|level| !(both && **level == Level::L2AndFabric)).filter_map(slope).collect();
-    let burst =
-        if ceilings.fp64_sustained.is_some() { "FP64 peak, burst" } else { "measured FP64 peak" };
-    roofs.push(flat(ceilings.fp64, burst.into(), false));
-    let sustained = ceilings.fp64_sustained;
-    roofs.extend(sustained.map(|rate| flat(rate, "FP64 peak, sustained".into(), false)));
-    let promised = ceilings.theoretical.fp64;
-    roofs.extend(promised.map(|rate| flat(rate, "theoretical FP64 peak".into(), true)));
-    roofs.extend(profiles.last().map(|last| {
-        let fused = last.fma_ratio();
-        let share = share_of_peak(fused);
-        let [fused, percent] = [fused, share].map(|part| format!("{:.0} %", 100.0 * part));
-        let name = format!("{}: {fused} fused, {percent} of the peak:", last.version);
-        flat(share * ceilings.fp64, name, true)
-    }));
-    roofs
+    levels.into_iter().filter_map(slope).chain([peak]).collect()
 }

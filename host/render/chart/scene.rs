@@ -6,7 +6,7 @@ use plotters::style::{FontStyle, IntoFont, register_font};
 
 use crate::analysis::roofline::Point;
 
-/// Pixels of a chart.
+/// Pixels of a chart of Σ(ω).
 pub const SIZE: (u32, u32) = (960, 640);
 
 /// Pixels across a curve, and from the middle of one that is a dot to its side.
@@ -19,7 +19,7 @@ pub const FONT: &str = "chart";
 /// A place: x, y.
 pub type Place = (f64, f64);
 
-/// What something is drawn with: a reader's page may give the first three other colours.
+/// What something is drawn with: a page, or a reader who likes it dark, may give the first three other colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Of the background.
@@ -72,6 +72,13 @@ pub enum Shape {
         points: Vec<Place>,
         /// Its colour.
         color: [u8; 3],
+    },
+    /// The line from a dot to the next version's.
+    Step {
+        /// The next version.
+        version: String,
+        /// From where to where.
+        points: [Place; 2],
     },
     /// A line of text.
     Text(Text),
@@ -152,6 +159,8 @@ pub struct Dot {
 pub struct Scene {
     /// What it tells, in a sentence.
     pub title: String,
+    /// Its pixels.
+    pub size: (u32, u32),
     /// What is behind the dots, in the order in which it is drawn.
     pub shapes: Vec<Shape>,
     /// The dots, in the versions' order.

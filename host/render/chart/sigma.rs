@@ -1,4 +1,5 @@
-//! Σ(ω) as SVG and PNG: screened exchange above, Coulomb hole below, a vertex for each energy.
+//! Σ(ω) as SVG and PNG: screened exchange, Coulomb hole and their sum, one below the other, with a vertex for
+//! each energy.
 
 use std::path::Path;
 
@@ -7,12 +8,12 @@ use num_complex::Complex64;
 use super::panel::{Axis, Panel};
 use super::scene::{Place, SIZE, Scene, Shape, Text, Tone};
 use super::{SUBTITLE, TITLE};
-use crate::analysis::sigma::{Row, Sigma};
+use crate::analysis::sigma::{Row, Sigma, UNIT};
 use crate::error::ChartError;
 
-/// Pixels around both panels, left, top, right, bottom, and between them.
+/// Pixels around the panels, left, top, right, bottom, and between two of them.
 const AROUND: [f64; 4] = [84.0, 66.0, 16.0, 54.0];
-const BETWEEN: f64 = 22.0;
+const BETWEEN: f64 = 16.0;
 
 /// Room above and below the values, as a share of their width; beside them.
 const ABOVE: f64 = 0.05;
@@ -39,15 +40,21 @@ struct Sum {
     of: fn(&Row) -> Complex64,
 }
 
-const SUMS: [Sum; 2] = [
-    Sum { name: "SX(ω)", id: "sx", of: |row| row.sx },
-    Sum { name: "CH(ω)", id: "ch", of: |row| row.ch },
+const SUMS: [Sum; 3] = [
+    Sum { name: "SX(ω) [vcoul]", id: "sx", of: |row| row.sx },
+    Sum { name: "CH(ω) [vcoul]", id: "ch", of: |row| row.ch },
+    Sum { name: "Σ(ω) [vcoul]", id: "sigma", of: Row::total },
 ];
 
-/// The chart as SVG, to stand alone or in a page. The curves have the class `curve` and an attribute
-/// `data-curve`, re-sx to im-ch.
+/// The chart as SVG, to stand alone. The curves have the class `curve` and an attribute
+/// `data-curve`, re-sx to im-sigma.
 pub fn svg(sigma: &Sigma) -> String {
-    super::svg::svg(&scene(sigma))
+    super::svg::alone(&scene(sigma))
+}
+
+/// The chart as SVG for a page, which brings the colours.
+pub fn inline(sigma: &Sigma) -> String {
+    super::svg::inline(&scene(sigma))
 }
 
 /// The chart as a PNG file.
@@ -62,15 +69,17 @@ fn scene(sigma: &Sigma) -> Scene {
     let rows = &sigma.rows;
     let [left, top, right, bottom] = AROUND;
     let (right, bottom) = (f64::from(SIZE.0) - right, f64::from(SIZE.1) - bottom);
-    let height = (bottom - top - BETWEEN) / 2.0;
+    let gaps = (SUMS.len() - 1) as f64 * BETWEEN;
+    let height = (bottom - top - gaps) / SUMS.len() as f64;
     let x = Axis::of(rows.iter().map(|row| row.above_ev), BESIDE);
     let mut shapes = Vec::new();
-    for (sum, top) in SUMS.iter().zip([top, top + height + BETWEEN]) {
+    for (at, sum) in SUMS.iter().enumerate() {
+        let top = top + at as f64 * (height + BETWEEN);
         let values = rows.iter().map(sum.of).flat_map(|z| [z.re, z.im]);
         let y = Axis::of(values, ABOVE);
         let panel = Panel { frame: [left, top, right, top + height], x: &x, y };
         panel.draw(sum.name, &mut shapes);
-        if top + height >= bottom {
+        if at + 1 == SUMS.len() {
             panel.draw_below("ω − E of the state [eV]", &mut shapes);
         }
         // What is real in most places lies over what is imaginary there.
@@ -84,7 +93,7 @@ fn scene(sigma: &Sigma) -> Scene {
     }
     let title = title(sigma);
     head(&mut shapes, &title, sigma, [left, right]);
-    Scene { title, shapes, dots: Vec::new() }
+    Scene { title, size: SIZE, shapes, dots: Vec::new() }
 }
 
 /// What the chart shows.
@@ -133,7 +142,7 @@ fn head(to: &mut Vec<Shape>, title: &str, sigma: &Sigma, [left, right]: [f64; 2]
         let said = format!("no number at {broken} of {}: lines end there", sigma.rows.len());
         to.push(Shape::Text(Text::new(said, (x + 8.0, 40.0), SUBTITLE, Tone::Ink)));
     }
-    let panels = "above: screened exchange, below: Coulomb hole";
+    let panels = format!("screened exchange, Coulomb hole and their sum, in {UNIT}");
     let mut said = Text::new(panels, (0.0, 40.0), SUBTITLE, Tone::Ink);
     said.at.0 = right - said.size().0;
     to.push(Shape::Text(said));

@@ -1,17 +1,31 @@
 //! A chart as SVG. What is not the colour of a version or a curve has a class, so that a page may draw
-//! it by its own colours; by itself the chart is black on white.
+//! it by its own colours; alone it follows the reader's taste.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::scene::{CURVE, Dot, LONE, Place, SIZE, Scene, Shape, Text, Tone};
+use super::scene::{CURVE, Dot, LONE, Place, Scene, Shape, Text, Tone};
 
-/// The text of a chart.
-pub fn svg(scene: &Scene) -> String {
-    let (width, height) = SIZE;
+/// Colours for readers who like it dark, where a chart stands alone.
+const DARK: &str = "@media(prefers-color-scheme:dark){.paper{fill:#12161b}polyline.grid{stroke:#323b46}\
+    polyline.ink,.step{stroke:#e4e9ef}text,polygon.ink{fill:#e4e9ef}}";
+
+/// The text of a chart that stands alone.
+pub fn alone(scene: &Scene) -> String {
+    text(scene, true)
+}
+
+/// The text of a chart within a page.
+pub fn inline(scene: &Scene) -> String {
+    text(scene, false)
+}
+
+fn text(scene: &Scene, alone: bool) -> String {
+    let (width, height) = scene.size;
     let markup = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
             viewBox=(format!("0 0 {width} {height}")) font-family="system-ui, sans-serif"
             role="group" aria-label=(scene.title) {
+            @if alone { style { (PreEscaped(DARK)) } }
             rect class="paper" width=(width) height=(height) fill=(color(Tone::Paper)) {}
             @for shape in &scene.shapes { (drawn(shape)) "\n" }
             @for dot in &scene.dots { (dotted(dot)) "\n" }
@@ -30,14 +44,18 @@ fn drawn(shape: &Shape) -> Markup {
             polygon class=[class(*tone)] points=(joined(points)) fill=(color(*tone)) {}
         },
         Shape::Curve { id, points, color: of } => curve(id, points, &color(Tone::Color(*of))),
+        Shape::Step { version, points } => html! {
+            polyline class="step" data-version=(version) points=(joined(points)) fill="none"
+                stroke=(color(Tone::Ink)) stroke-opacity="0.25" {}
+        },
         Shape::Text(text) => html! { (written(text, class(text.tone))) },
         Shape::Name { version, level, text, leader } => html! {
             g class="name" data-version=(version) data-level=(level) pointer-events="none" {
                 @if let Some(line) = leader {
-                    polyline points=(joined(line)) fill="none" stroke=(color(text.tone))
-                        stroke-width="0.8" stroke-opacity="0.7" {}
+                    polyline class="ink" points=(joined(line)) fill="none" stroke=(color(text.tone))
+                        stroke-width="0.8" stroke-opacity="0.6" {}
                 }
-                (written(text, None))
+                (written(text, class(text.tone)))
             }
         },
     }
@@ -78,7 +96,7 @@ fn dotted(dot: &Dot) -> Markup {
     let own = color(Tone::Color(dot.color));
     html! {
         g class="dot" data-version=(dot.point.version) data-level=(dot.point.level.name())
-            tabindex="0" role="img" aria-label=(dot.told) {
+            tabindex="0" role="img" aria-label=(dot.told) data-told=(dot.told) {
             title { (dot.told) }
             polygon class="mark" points=(joined(&dot.mark)) stroke=(own) stroke-width="1.6"
                 fill=(if dot.hollow { "none" } else { own.as_str() }) {}

@@ -19,7 +19,6 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
     let memory = Level::Hbm.name_on(ceilings.of_processor());
     let theory = &ceilings.theoretical;
     html! {
-        h2 { "Device and system" }
         div .scroll { table {
             tr { th { "device" } td .left { (device.name) } }
             tr { th { "driver" } td .left { (or_dash(device.driver.as_ref())) } }

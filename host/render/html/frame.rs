@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 
 use super::{Page, Part};
-use crate::analysis::levels::{LEVELS, Level};
 use crate::catalogue::{journey_of, order};
 
 /// The contents, a link to each section and to each version's card.
@@ -34,7 +33,6 @@ pub(super) fn controls(page: &Page) -> Markup {
             None => journeys.push((of, vec![id.into()])),
         }
     }
-    let has = |level: Level| page.profiles.iter().any(|profile| level.bytes(profile).is_some());
     html! {
         div #controls hidden {
             @if journeys.len() > 1 {
@@ -45,22 +43,12 @@ pub(super) fn controls(page: &Page) -> Markup {
                     } }
                 }
             }
-            fieldset { legend { "Levels" }
-                @for level in LEVELS.into_iter().filter(|level| has(*level)) { label {
-                    input type="checkbox" checked data-shows=(level.name());
-                    (level.name())
-                } }
-            }
-            fieldset { legend { "Steps" }
-                label { input type="checkbox" data-all; "show all figures" }
-                output #score {}
-            }
             p .note { "Point at a version to find it everywhere; click to keep it, Esc to let go." }
         }
     }
 }
 
-/// Where the script says which version is kept.
+/// Where the script tells of what is pointed at, and which version is kept.
 pub(super) fn kept() -> Markup {
     html! {
         div #kept role="status" hidden {

@@ -1,5 +1,5 @@
-//! Predict, then reveal: what a reader may guess of a step before its figures are shown. Hidden where no
-//! script makes it work; then the figures are shown.
+//! Predict, then reveal: who likes to may guess what a step does before its figures are shown. Hidden where
+//! no script makes it work.
 
 use maud::{Markup, html};
 
@@ -15,10 +15,12 @@ const ANSWERS: [(f64, f64, &str); 5] = [
 /// Before the cards.
 pub(super) fn begin() -> Markup {
     html! {
-        div .guesses hidden {
-            p { "Guess what each step does to the time before its figures are shown: two points for the "
-                "right range, one for its neighbour." }
-            label { input type="checkbox" data-all; "show all figures" }
+        p .guesses hidden {
+            label {
+                input type="checkbox" data-guess;
+                "Let me guess what a step does to the time before I see it. "
+            }
+            output #score {}
         }
     }
 }
@@ -35,9 +37,4 @@ pub(super) fn ask(id: &str, before: &str) -> Markup {
         }
         p .answer role="status" hidden {}
     }
-}
-
-/// After the cards.
-pub(super) fn end() -> Markup {
-    html! { p .score hidden {} }
 }

@@ -24,11 +24,11 @@ pub(super) fn source_lines(profiles: &[Profile]) -> Markup {
     let sampled: Vec<&Profile> = profiles.iter().filter(|p| !p.lines.is_empty()).collect();
     html! {
         @if !sampled.is_empty() {
-            h2 { "Where the samples are" }
             p .note {
-                "Warp samples by line of Rust, most first, over all launches of a version’s kernel; "
-                "dark: of warps that did not issue. Samples in the assembler’s own subroutines, "
-                "division among them, stand at the line that calls them or at the end of the entry."
+                "Warp samples by line of Rust, most first: "
+                span .key.waiting {} "the warp did not issue " span .key.issued {} "it issued. "
+                "Samples in the assembler’s own subroutines, division among them, stand at the line that "
+                "calls them or at the end of the entry."
             }
             @for profile in &sampled { (of(profile, &sampled)) }
         }

@@ -3,17 +3,19 @@
 use maud::{Markup, html};
 
 use super::sheet::Sheet;
-use crate::analysis::outcomes::{reference, words};
+use crate::analysis::outcomes::{clock_lost, reference, words};
 use crate::record::run::{Measurement, Run};
 use crate::record::state::{Span, State};
+use crate::render::results;
 use crate::render::table::or_dash;
 
-const HEADINGS: [&str; 12] = [
+const HEADINGS: [&str; 13] = [
     "version",
     "median [ms]",
+    "before cap [ms]",
     "95 % interval [ms]",
     "σ",
-    "held back",
+    "clock lost",
     "clock [MHz]",
     "power [W]",
     "temperature [°C]",
@@ -24,16 +26,16 @@ const HEADINGS: [&str; 12] = [
 ];
 
 pub(super) fn measured(run: &Run) -> Markup {
-    let mut sheet = Sheet::new(&HEADINGS).words([4]);
+    let mut sheet = Sheet::new(&HEADINGS).words([5]);
     for result in &run.results {
         sheet.push(Some(&result.version), cells(result, run.passed()));
     }
     let limits = run.results.iter().filter_map(|result| result.state.as_ref()?.power_limit_w);
     let limit = limits.reduce(f64::max);
+    let regime = run.head.provenance.as_ref().and_then(|from| from.regime).map(results::regime);
     let references: Vec<_> = run.results.iter().map(|r| r.verification.reference).collect();
     let compared = references.first().filter(|first| references.iter().all(|r| r == *first));
     html! {
-        h2 { "The machine while it ran" }
         (sheet.markup())
         p .note {
             "Medians of the timed runs. Errors are the largest of all sums"
@@ -44,7 +46,8 @@ pub(super) fn measured(run: &Run) -> Markup {
                 " Clock, power and temperature: median (lowest–highest) of what was seen during "
                 "these runs. "
                 @if let Some(limit) = limit { "The board is limited to " (format!("{limit:.0}")) " W. " }
-                "Held back: the runs during which something kept the clock down, and what."
+                "Clock lost: what that took of the highest clock at which the version was seen. "
+                @if let Some(said) = regime { (said) "." }
             } @else {
                 " This record holds no clock, power or energy."
             }
@@ -56,14 +59,15 @@ fn cells(result: &Measurement, all_passed: bool) -> Vec<String> {
     let of = |field: fn(&State) -> Option<Span>| {
         or_dash(result.state.as_ref().and_then(field).map(range))
     };
-    let times = &result.times;
+    let (times, before) = (&result.times, result.before_cap.as_ref());
     let interval = result.spread.and_then(|spread| spread.interval_s);
     vec![
         result.version.clone(),
         format!("{:.2}", times.median * 1e3),
+        or_dash(before.map(|of| format!("{:.2}", of.times.median * 1e3))),
         or_dash(interval.map(|[low, high]| format!("{:.2}–{:.2}", low * 1e3, high * 1e3))),
         or_dash(times.relative_sigma().map(|sigma| format!("{:.1} %", sigma * 100.0))),
-        or_dash(held_back(result)),
+        or_dash(result.state.as_ref().and_then(clock_lost)),
         of(|state| state.sm_mhz),
         of(|state| state.power_w),
         of(|state| state.temperature_c),
@@ -72,16 +76,6 @@ fn cells(result: &Measurement, all_passed: bool) -> Vec<String> {
         or_dash(result.verification.max_rel_error.map(|error| format!("{error:.1e}"))),
         if all_passed { "–".into() } else { words(result.outcome()).into() },
     ]
-}
-
-/// Of how many runs something held the clock back, and what did.
-fn held_back(result: &Measurement) -> Option<String> {
-    let runs = result.held_back.as_ref()?;
-    let (all, held) = (runs.len(), runs.iter().filter(|held| **held).count());
-    let reasons = result.state.iter().flat_map(|state| &state.held_back);
-    let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
-    let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", ")) };
-    Some(if held == 0 { format!("0 of {all}") } else { format!("▲ {held} of {all}{why}") })
 }
 
 fn range(Span { median, min, max }: Span) -> String {

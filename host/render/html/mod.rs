@@ -1,11 +1,12 @@
 //! The report: one self-contained page. Everything in it comes from stored records, and all of it is there
-//! without the script, which adds: a version highlighted wherever it stands, what is shown, guesses.
+//! without the script, which adds: a version highlighted wherever it stands, journeys that hide, guesses.
 
 mod cards;
 mod counts;
 mod device;
 mod frame;
 mod guess;
+mod kernel;
 mod lines;
 mod measured;
 mod parity;
@@ -19,7 +20,8 @@ mod times;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::analysis::roofline::FIGURES;
+use crate::analysis::levels::{LEVELS, Level};
+use crate::analysis::roofline::{FIGURES, Figure};
 use crate::analysis::table1::Section;
 use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
@@ -28,7 +30,7 @@ use crate::record::profile::Profile;
 use crate::record::race::Race;
 use crate::record::run::Run;
 use crate::record::scale::Scale;
-use crate::render::chart;
+use crate::render::chart::Roofline;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -43,7 +45,7 @@ pub struct Page<'a> {
     pub profiles: &'a [Profile],
     /// The device's ceilings.
     pub ceilings: &'a Ceilings,
-    /// The same versions against CUDA C++.
+    /// These versions against CUDA C++.
     pub comparison: Option<&'a Comparison>,
     /// The processor's journey.
     pub processor: Option<Processor<'a>>,
@@ -66,8 +68,10 @@ pub struct Processor<'a> {
 /// A section and its line in the contents; one without a body vanishes.
 struct Part {
     id: &'static str,
-    title: String,
+    title: &'static str,
     body: Markup,
+    /// Whether it is folded, behind the others.
+    folded: bool,
 }
 
 /// The page.
@@ -94,7 +98,15 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
                 div .frame {
                     aside { (frame::contents(&parts, &steps)) (frame::controls(page)) }
                     main #main {
-                        @for part in &parts { section id=(part.id) { (part.body) } }
+                        @for part in parts.iter().filter(|part| !part.folded) {
+                            section id=(part.id) { h2 { (part.title) } (part.body) }
+                        }
+                        section #more {
+                            h2 { "More" }
+                            @for part in parts.iter().filter(|part| part.folded) {
+                                details .part id=(part.id) { summary { (part.title) } (part.body) }
+                            }
+                        }
                     }
                 }
                 (frame::kept())
@@ -109,68 +121,88 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
 fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
     let Page { run, sections, profiles, ceilings, .. } = *page;
     let none = || html! {};
-    let part = |id, title: &str, body| Part { id, title: title.into(), body };
-    let mut parts = vec![part("steps", "Step by step", cards::cards(page, steps))];
-    for (id, section) in
-        ["times", "times-2", "times-3", "times-4", "times-5"].into_iter().zip(sections)
-    {
-        parts.push(part(id, &times::heading(section), times::times(section)));
-    }
+    let part = |id, title, body| Part { id, title, body, folded: false };
+    let folded = |id, title, body| Part { id, title, body, folded: true };
     let processor = page.processor.as_ref().map(processor::processor).transpose()?;
-    parts.extend([
-        part("published", "What else was published", times::published_beside(sections)),
-        part("measured", "Clock, power, error", measured::measured(run)),
+    let mut parts = vec![
+        part("results", "All versions", times::results(sections)),
+        part("kernel", "The kernel in a minute", kernel::kernel(&run.system)),
+        part("steps", "Step by step", cards::cards(page, steps)),
         part("sigma", "Σ(ω)", sigma::sigma(run)),
-        part("rooflines", "Rooflines", rooflines(profiles, ceilings)?),
-        part(
+        part("rooflines", "Roofline", rooflines(profiles, ceilings)?),
+        part("stalls", "Why warps wait", stalls::Stalls::of(profiles).all()),
+        folded("measured", "Clock, power and error of the runs", measured::measured(run)),
+        folded(
             "operations",
-            "Operations",
+            "Operations and instructions",
             html! {
                 (counts::counts(profiles, ceilings)) (counts::instructions(profiles))
             },
         ),
-        part("stalls", "Why warps wait", stalls::Stalls::of(profiles).all()),
-        part("lines", "Source lines", lines::source_lines(profiles)),
-        part("parity", "Beside CUDA C++", page.comparison.map_or_else(none, parity::parity)),
-        part("processor", "On a processor", processor.unwrap_or_else(none)),
-        part("scaling", "Scaling", page.scale.map_or_else(none, scale::scale)),
-        part("device", "Device and ceilings", device::device(run, ceilings)),
-        part("reproduce", "How to reproduce it", reproduce(&run.system.name)),
-    ]);
+        folded("lines", "Where the samples are, by line of source", lines::source_lines(profiles)),
+        folded("parity", "Beside CUDA C++", page.comparison.map_or_else(none, parity::parity)),
+        folded("processor", "On a processor", processor.unwrap_or_else(none)),
+        folded("scaling", "Scaling", page.scale.map_or_else(none, scale::scale)),
+        folded("published", "What else was published", times::published_beside(sections)),
+        folded("device", "Device, system and ceilings", device::device(run, ceilings)),
+        folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
+    ];
     parts.retain(|part| !part.body.0.is_empty());
     Ok(parts)
 }
 
+/// The rooflines of whole journeys by HBM; by other levels, and as the paper has them, folded.
 fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartError> {
-    Ok(html! {
-        h2 { "Rooflines" }
-        p .note {
-            "Operations are those that the hardware counted, a fused one being two; intensity is "
-            "operations for each byte moved at a level. Rest the pointer on a dot, or come to it by "
-            "keyboard, for its figures."
+    let whole = |figure: &&Figure| figure.is_whole();
+    let (stories, papers): (Vec<&Figure>, Vec<&Figure>) =
+        FIGURES.iter().filter(|figure| figure.paper.is_some() || whole(figure)).partition(whole);
+    let drawn = |figures: &[&Figure], levels: &dyn Fn(&Figure) -> Vec<Level>| {
+        let mut all = Vec::new();
+        for figure in figures {
+            let shown = figure.of(profiles);
+            for level in levels(figure) {
+                let (title, levels) = (figure.title(&shown), &[level]);
+                let of_level = shown.iter().any(|own| level.bytes(own).is_some());
+                let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
+                if of_level {
+                    all.push((level, chart.inline()?));
+                }
+            }
         }
-        (figures(profiles, ceilings)?)
+        Ok::<_, ChartError>(all)
+    };
+    let by_hbm = drawn(&stories, &|_| vec![Level::Hbm])?;
+    let others = drawn(&stories, &|_| LEVELS.into_iter().skip(1).collect())?;
+    let papers = drawn(&papers, &|_| vec![Level::Hbm])?;
+    let charts = |charts: &[(Level, String)]| {
+        html! { div .charts { @for (level, svg) in charts {
+            figure { figcaption { "by " (level.name_on(ceilings.of_processor())) } (PreEscaped(svg)) }
+        } } }
+    };
+    Ok(html! {
+        @if !by_hbm.is_empty() {
+            p .note {
+                "Rate against operations for each byte moved. Operations are those that were counted, a "
+                "fused one being two. Point at a dot, tap it or come to it by keyboard for its figures."
+            }
+            (charts(&by_hbm))
+            @if !others.is_empty() {
+                details .more { summary { "By the other levels of memory" } (charts(&others)) }
+            }
+            @if !papers.is_empty() {
+                details .more { summary { "The steps of the paper’s Figures 1, 3, 5 and 6" } (charts(&papers)) }
+            }
+        }
     })
-}
-
-/// The charts of all figures that have profiles here; narrow screens scroll them.
-fn figures(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartError> {
-    let shown = FIGURES.iter().map(|figure| (figure, figure.of(profiles)));
-    let drawn = shown
-        .filter(|(_, shown)| !shown.is_empty())
-        .map(|(figure, shown)| chart::svg(&figure.title(&shown), &shown, ceilings));
-    let drawn: Vec<String> = drawn.collect::<Result<_, ChartError>>()?;
-    Ok(html! { @for svg in &drawn { figure { div .scroll { (PreEscaped(svg)) } } } })
 }
 
 fn reproduce(name: &str) -> Markup {
     html! {
-        h2 { "How to reproduce it" }
         pre { "scripts/setup\ncargo build --release\n"
               "./target/release/gpp profile --system " (name) "\n"
               "./target/release/gpp roofline\n./target/release/gpp report\n" }
         p .note {
-            "With an NVIDIA GPU, its driver and Nsight Compute, from the repository's root, so that "
+            "With an NVIDIA GPU, its driver and Nsight Compute, from the repository’s root, so that "
             "the profiler finds the Rust sources."
         }
     }

@@ -1,5 +1,5 @@
-// Adds to the page what needs no figure of its own: a version highlighted wherever it stands, journeys and
-// levels hidden and shown, and guesses before figures. Without it all figures are there.
+// Adds to the page what needs no figure of its own: a version highlighted wherever it stands, the figures of
+// what is pointed at, journeys hidden and shown, and guesses before figures. Without it all figures are there.
 "use strict";
 
 const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -24,63 +24,73 @@ function highlight(version) {
   if (hot) for (const own of all(`[data-version="${CSS.escape(hot)}"]`)) own.classList.add("hot");
 }
 
-function keep(version, inAddress = true) {
+// The box below tells the figures of what is pointed at, or which version is kept.
+function tell(told = "") {
+  const box = one("#kept");
+  box.hidden = !told && kept === "";
+  one("b", box).textContent = told ? "" : kept;
+  const title = kept && document.getElementById(kept)?.querySelector("h3, td");
+  one("span", box).textContent = told || (title ? title.textContent.replace(kept, "").trim() : "");
+  one("a", box).href = `#${known.has(kept) ? kept : "steps"}`;
+  one("a", box).hidden = one("button", box).hidden = kept === "";
+}
+
+function keep(version, inAddress = true, told = "") {
   kept = version;
   highlight(kept);
-  const box = one("#kept");
-  box.hidden = kept === "";
-  one("b", box).textContent = kept;
-  const title = document.getElementById(kept)?.querySelector("h3, td");
-  one("span", box).textContent = title ? title.textContent.replace(kept, "").trim() : "";
-  one("a", box).href = `#${known.has(kept) ? kept : "steps"}`;
+  tell(told);
   if (inAddress) history.replaceState(null, "", kept ? `#${kept}` : location.pathname + location.search);
 }
 
+const toldAt = (target) => target.closest?.("[data-told]")?.dataset.told ?? "";
+
 const versionAt = (target) => target.closest?.("[data-version]")?.dataset.version ?? "";
 
-document.addEventListener("pointerover", (event) => highlight(versionAt(event.target) || kept));
-document.addEventListener("focusin", (event) => highlight(versionAt(event.target) || kept));
+for (const kind of ["pointerover", "focusin"])
+  document.addEventListener(kind, ({ target }) => {
+    if (target.closest?.("#kept")) return;
+    highlight(versionAt(target) || kept);
+    tell(toldAt(target));
+  });
 document.addEventListener("click", (event) => {
   const version = versionAt(event.target);
   if (!version || event.target.closest("button, input, label, summary")) return;
   const link = event.target.closest("a");
+  const told = toldAt(event.target);
   if (link) keep(version, false);
-  else if (!String(getSelection())) keep(version === kept ? "" : version);
+  else if (!String(getSelection())) keep(version === kept ? "" : version, true, told);
 });
 document.addEventListener("keydown", (event) => {
-  const dot = event.target.closest?.(".dot");
+  const own = event.target.closest?.("[data-told]");
   if (event.key === "Escape") keep("");
-  if (dot && (event.key === "Enter" || event.key === " ")) {
+  if (own && (event.key === "Enter" || event.key === " ")) {
     event.preventDefault();
-    keep(dot.dataset.version === kept ? "" : dot.dataset.version);
+    keep(versionAt(own) === kept ? "" : versionAt(own), true, own.dataset.told);
   }
 });
 one("#kept button").addEventListener("click", () => keep(""));
 
 function fromAddress() {
   const named = decodeURIComponent(location.hash.slice(1));
-  const lines = document.getElementById(named);
-  if (lines?.matches("details")) lines.open = true;
+  for (let own = document.getElementById(named); own; own = own.parentElement) {
+    if (own.matches("details")) own.open = true;
+  }
   if (known.has(named)) keep(named, false);
 }
 addEventListener("hashchange", fromAddress);
 
-// What is shown: all but the versions and levels whose box is empty.
-const boxes = all("#controls [data-versions], #controls [data-shows]");
+// What is shown: all but the journeys whose box is empty.
+const boxes = all("#controls [data-versions]");
 
 function show() {
   const empty = boxes.filter((box) => !box.checked);
-  const versions = new Set(empty.flatMap((box) => box.dataset.versions?.split(" ") ?? []));
-  const levels = new Set(empty.map((box) => box.dataset.shows).filter(Boolean));
-  for (const own of all("[data-version], [data-level]")) {
-    const { version, level } = own.dataset;
-    own.classList.toggle("off", versions.has(version) || levels.has(level));
-  }
+  const versions = new Set(empty.flatMap((box) => box.dataset.versions.split(" ")));
+  for (const own of all("[data-version]")) own.classList.toggle("off", versions.has(own.dataset.version));
 }
 for (const box of boxes) box.addEventListener("change", show);
 one("#controls").hidden = false;
 
-// Guesses: a card's figures are hidden until its reader has guessed, or wants them all.
+// Guesses, for who wants them: a card's figures are hidden until its reader has guessed.
 const cards = all(".card[data-ratio]");
 const scores = new Map();
 
@@ -106,40 +116,22 @@ function reveal(card, button) {
 
 function score() {
   const points = [...scores.values()].reduce((sum, own) => sum + own, 0);
-  const text = scores.size ? `${points} of ${2 * scores.size} points after ${scores.size} of ${cards.length} guesses` : "";
-  one("#score").textContent = text;
-  const last = one(".score");
-  if (last) {
-    last.hidden = scores.size === 0;
-    last.textContent = `Your guesses: ${text}.`;
-  }
+  one("#score").textContent = `${points} of ${2 * scores.size} points after ${scores.size} of ${cards.length} guesses`;
 }
 
-function showAll(shown) {
-  document.body.classList.toggle("guessing", !shown);
-  for (const box of all("[data-all]")) box.checked = shown;
-  for (const card of cards) one(".guess", card).hidden = shown || card.classList.contains("revealed");
+function guess(wanted) {
+  document.body.classList.toggle("guessing", wanted);
+  for (const card of cards) one(".guess", card).hidden = !wanted || card.classList.contains("revealed");
 }
 
 for (const card of cards) {
   for (const button of all(".guess button", card))
     button.addEventListener("click", () => reveal(card, "from" in button.dataset ? button : null));
 }
-for (const box of all("[data-all]")) box.addEventListener("change", () => showAll(box.checked));
-for (const box of all(".guesses")) box.hidden = false;
-showAll(cards.length === 0);
+one("[data-guess]").addEventListener("change", (event) => guess(event.target.checked));
+for (const box of all(".guesses")) box.hidden = cards.length === 0;
 
-// Long lists are folded until they are wanted, and open on paper.
-const folded = all("details.lines, details.more");
-if (matchMedia("(max-width: 62rem)").matches) folded.push(one("#contents"));
-for (const list of folded) list.open = false;
-let opened = [];
-addEventListener("beforeprint", () => {
-  opened = all("main details:not([open])");
-  for (const list of opened) list.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const list of opened) list.open = false;
-});
+// On a phone the contents are folded.
+if (matchMedia("(max-width: 62rem)").matches) one("#contents").open = false;
 
 fromAddress();

@@ -42,7 +42,6 @@ pub(super) fn parity(found: &Comparison) -> Markup {
         Ratios::of(&of)
     };
     html! {
-        h2 { "Beside CUDA C++" }
         p {
             "The same kernels in CUDA C++ by " (found.yardstick) ", launched in turn with ours on the "
             "same arrays of " (found.head.device.name) "; below 1 ours are faster."

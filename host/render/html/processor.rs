@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::sheet::Sheet;
-use super::{Processor, figures};
+use super::{Processor, rooflines};
 use crate::analysis::bounds::verdict;
 use crate::analysis::race::rated;
 use crate::analysis::speed_ups::over_baseline;
@@ -42,13 +42,12 @@ pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
             or_dash(result.threads.map(|threads| threads.count)),
             or_dash(result.simd.clone()),
             or_dash(result.verification.max_rel_error.map(|error| format!("{error:.1e}"))),
-            or_dash(profile.map(|profile| verdict(profile, ceilings, Some(result)).to_string())),
+            or_dash(profile.map(|own| verdict(own, ceilings, Some(result), None).to_string())),
         ];
         sheet.push(Some(&result.version), cells);
     }
-    let figures = figures(profiles, ceilings)?;
+    let figures = rooflines(profiles, ceilings)?;
     Ok(html! {
-        h2 { "On a processor" }
         p { (results::system(&run.system)) ", on " (run.head.device.name) "." }
         (sheet.markup())
         (figures)

@@ -5,14 +5,13 @@ use maud::{Markup, html};
 use super::sheet::Sheet;
 use crate::record::scale::Scale;
 use crate::render::results;
-use crate::render::scale::{Cells, constants, points, predicted};
+use crate::render::scale::{Cells, NOTHING, constants, points, predicted};
 
 /// A scaling that is rated.
 pub(super) fn scale(scale: &Scale) -> Markup {
     let over = scale.over;
     html! {
-        h2 { "Scaling over " (over.name()) }
-        p { (scale.version) " on " (results::system(&scale.system)) "." }
+        p { "Over " (over.name()) ": " (scale.version) " on " (results::system(&scale.system)) "." }
         (cells(&points(scale)))
         p .note {
             "Strong: the system as it is; weak: each with the same part of its G′. Data in place, or "
@@ -21,9 +20,13 @@ pub(super) fn scale(scale: &Scale) -> Markup {
         }
         @if let Some(model) = &scale.model {
             p { "Model: " (constants(model, over)) "." }
-            (cells(&predicted(model, over)))
-            p .note { "The predictions take for granted that" }
-            ul .note { @for text in &model.assumptions { li { (text) } } }
+            @if model.predictions.is_empty() {
+                p .note { (NOTHING) "." }
+            } @else {
+                (cells(&predicted(model, over)))
+                p .note { "The predictions take for granted that" }
+                ul .note { @for text in &model.assumptions { li { (text) } } }
+            }
         }
     }
 }

@@ -10,6 +10,10 @@ pub(super) struct Sheet<'a> {
     anchors: bool,
 }
 
+/// Columns that a phone has room for, and a desk; rows of more are told in lines there.
+const NARROW: usize = 4;
+const WIDE: usize = 8;
+
 /// What a cell without a value holds.
 const NONE: &str = "–";
 
@@ -41,9 +45,14 @@ impl<'a> Sheet<'a> {
     pub(super) fn markup(&self) -> Markup {
         let filled = |at: usize| self.rows.iter().any(|(_, cells)| cells[at] != NONE);
         let columns: Vec<usize> = (0..self.headings.len()).filter(|&at| filled(at)).collect();
+        let width = match columns.len() {
+            few if few <= NARROW => "narrow",
+            some if some <= WIDE => "wide",
+            _ => "widest",
+        };
         html! {
             @if !self.rows.is_empty() {
-                div .scroll { table {
+                div .scroll { table .(width) {
                     thead { tr { @for &at in &columns {
                         th scope="col" .left[self.words.contains(&at)] { (self.headings[at]) }
                     } } }
@@ -52,7 +61,7 @@ impl<'a> Sheet<'a> {
                             @if place == 0 {
                                 th scope="row" { (named(*version, &cells[at])) }
                             } @else {
-                                td .wrap[self.words.contains(&at)] { (cells[at]) }
+                                td .wrap[self.words.contains(&at)] data-of=(self.headings[at]) { (cells[at]) }
                             }
                         } }
                     } }

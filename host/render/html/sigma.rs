@@ -16,13 +16,12 @@ pub(super) fn sigma(run: &Run) -> Markup {
     };
     let broken = sigma.broken().len();
     html! {
-        h2 { "Σ(ω)" }
         p .note {
-            "Screened exchange and Coulomb hole at " (sigma.rows.len()) " energies, by "
+            "Screened exchange, Coulomb hole and their sum Σ at " (sigma.rows.len()) " energies, by "
             (sigma.result.version) ": a vertex an energy, nothing between. Energies are above the "
             "state’s."
             @if broken > 0 { " At " (broken) " of them a sum is no number: lines end there." }
         }
-        figure { div .scroll { (PreEscaped(chart::sigma::svg(&sigma))) } }
+        figure { (PreEscaped(chart::sigma::inline(&sigma))) }
     }
 }

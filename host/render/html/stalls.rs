@@ -3,30 +3,8 @@
 use maud::{Markup, html};
 
 use super::sheet::named;
+use crate::analysis::stalls::{ELIGIBLE, REASONS};
 use crate::record::profile::Profile;
-
-/// Reasons to wait, and what for; the style has a colour for each.
-const REASONS: [(&str, &str); 15] = [
-    ("long_scoreboard", "data of L1, L2 or memory"),
-    ("wait", "the fixed time until the instruction before is through"),
-    ("math_pipe_throttle", "the pipe that it needs, FP64 here, is busy"),
-    ("short_scoreboard", "shared memory, or a root or reciprocal to start from"),
-    ("dispatch_stall", "the dispatcher is busy"),
-    ("branch_resolving", "where a branch leads"),
-    ("barrier", "other warps of its block"),
-    ("lg_throttle", "room in the queue to L1"),
-    ("mio_throttle", "room in the queue to shared memory"),
-    ("tex_throttle", "room in the queue to the texture unit"),
-    ("imc_miss", "constant memory"),
-    ("no_instruction", "the next instruction itself"),
-    ("drain", "its last stores, at its end"),
-    ("membar", "its stores to be seen by others"),
-    ("sleeping", "it sleeps"),
-];
-
-/// What a warp does that waits for nothing.
-const ELIGIBLE: [(&str, &str); 2] =
-    [("selected", "it issues"), ("not_selected", "it could issue, and another does")];
 
 /// Reasons that no version has a larger share of stand together.
 const TOLD: f64 = 0.01;
@@ -50,7 +28,6 @@ impl<'a> Stalls<'a> {
     pub(super) fn all(&self) -> Markup {
         html! {
             @if !self.profiles.is_empty() {
-                h2 { "Why warps wait" }
                 p .note {
                     "Of the cycles between two instructions of a warp, the share that it spent on each "
                     "reason. Grey, apart: it was eligible and waited for nothing."
@@ -87,10 +64,15 @@ impl<'a> Stalls<'a> {
         let mut most: Vec<(&str, f64)> =
             self.told.iter().map(|(reason, _)| (*reason, share(profile, reason))).collect();
         most.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let parts = most.iter().filter(|(_, share)| *share >= TOLD);
+        let parts: Vec<String> = parts
+            .map(|(reason, share)| format!("{} {:.0} %", spaced(reason), share * 100.0))
+            .collect();
+        let told = format!("{} waits: {}", profile.version, parts.join(", "));
         html! {
             div .stall data-version=(profile.version) {
                 (named(Some(&profile.version), &profile.version))
-                div .stack {
+                div .stack tabindex="0" role="img" aria-label=(told) data-told=(told) {
                     @for (reason, _) in &self.told { (part(reason, share(profile, reason))) }
                     (part("others", self.others(profile)))
                     span .gap {}

@@ -1,50 +1,66 @@
-//! Times and speed-ups beside the paper's.
+//! Times, speed-ups and what is behind them, beside what was published.
 
 use maud::{Markup, html};
 
 use super::sheet::{Sheet, named};
 use crate::analysis::table1::{Row, Section, beside};
+use crate::catalogue;
 use crate::catalogue::published::Published;
-use crate::render::columns::{Columns, columns, mark};
-use crate::render::table::rated_by;
+use crate::render::columns::{is_noise, mark};
+use crate::render::table::or_dash;
 use crate::render::table1::of_which_system;
 
-/// The heading of a section.
-pub(super) fn heading(section: &Section) -> String {
-    match section.journey {
-        "paper" => "Table I".into(),
-        journey => format!("The {journey}’s table"),
-    }
-}
-
-pub(super) fn times(section: &Section) -> Markup {
-    let Columns { headings, rows, words, .. } = columns(section).filled();
-    // The system is the page's.
-    let skipped = headings.iter().position(|heading| heading == "system");
-    let kept = |cells: Vec<String>| -> Vec<String> {
-        let cells = cells.into_iter().enumerate();
-        cells.filter(|(at, _)| Some(*at) != skipped).map(|(_, cell)| cell).collect()
-    };
-    let moved = |at: usize| at - usize::from(skipped.is_some_and(|skipped| skipped < at));
-    let mut sheet = Sheet::new(&kept(headings)).words(words.map(moved));
-    for (row, cells) in section.rows.iter().zip(rows) {
-        sheet.push(Some(&row.version), kept(cells));
-    }
-    html! {
-        h2 { (heading(section)) }
-        (sheet.markup())
+/// A table for each section: what a version takes, and over its journey's first.
+pub(super) fn results(sections: &[Section]) -> Markup {
+    html! { @for section in sections {
+        @if sections.len() > 1 { h3 { "The " (section.journey) "’s versions" } }
+        (table(section))
         p .note {
+            "Medians of runs on data in place, second stage included. Cycles are time × SM clock. "
             @if let Some(said) = mark(section) { (said) ". " }
-            "Medians by GPU events, data on the device, second stage included."
+            @if let Some(said) = of_which_system(section) { (said) "." }
         }
-        @if let Some(said) = of_which_system(section) { p .note { (said) "." } }
-        @if let Some(row) = section.rows.first() {
-            p .note { (rated_by(&row.flops_source)) "." }
-        }
-        (speed_ups(section))
-    }
+    } }
 }
 
+fn table(section: &Section) -> Markup {
+    let over = section.by.over(section.baseline);
+    let there = format!("V100, {over}");
+    let headings = [
+        "version",
+        "what it changes",
+        "time [ms]",
+        &over,
+        "cycles [10⁶]",
+        "SM clock [MHz]",
+        "energy [J]",
+        &there,
+    ];
+    let mut sheet = Sheet::new(&headings).words([1]);
+    for row in &section.rows {
+        let change = catalogue::find(&row.version).map(|listed| listed.version.change);
+        let differs = if row.order_differs && !is_noise(row) { " *" } else { "" };
+        let cells = vec![
+            row.version.clone(),
+            or_dash(change),
+            format!("{:.1}", row.time_s * 1e3),
+            or_dash(row.over_baseline.map(|over| format!("{over:.2}"))),
+            or_dash(row.cycles.map(|cycles| format!("{:.0}", cycles / 1e6))),
+            or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
+            or_dash(row.energy_j.map(|joules| format!("{joules:.0}"))),
+            or_dash(published(row).map(|over| format!("{over:.2}{differs}"))),
+        ];
+        sheet.push(Some(&row.version), cells);
+    }
+    sheet.markup()
+}
+
+/// The speed-up where it was published.
+fn published(row: &Row) -> Option<f64> {
+    row.paper_over_baseline.or(row.published_over_baseline)
+}
+
+/// Tables of others that belong beside these sections.
 pub(super) fn published_beside(sections: &[Section]) -> Markup {
     let tables = beside(sections);
     let rows = |table: &Published| {
@@ -54,43 +70,43 @@ pub(super) fn published_beside(sections: &[Section]) -> Markup {
         }
         sheet.markup()
     };
-    html! {
-        @if !tables.is_empty() {
-            h2 { "What else was published" }
-            @for table in &tables { p { (table.title) } (rows(table)) }
-        }
-    }
+    html! { @for table in &tables { p { (table.title) } (rows(table)) } }
 }
 
-/// Bars of how much faster each version is, here and where it was published.
-fn speed_ups(section: &Section) -> Markup {
+/// Bars of the time of each version over its baseline's, here and where it was published.
+pub(super) fn bars(section: &Section) -> Markup {
     let rows = &section.rows;
-    let there = |row: &Row| row.paper_over_baseline.or(row.published_over_baseline);
-    let ratios = rows.iter().flat_map(|row| [row.over_baseline, there(row)]);
-    let most = ratios.flatten().fold(1.0, f64::max);
-    let bar = |ratio: Option<f64>, class: &str| {
+    let there = |row: &Row| published(row).map(f64::recip);
+    let shares = rows.iter().flat_map(|row| [row.over_baseline.map(f64::recip), there(row)]);
+    let most = shares.flatten().fold(1.0, f64::max);
+    let bar = |share: Option<f64>, class: &str, told: String| {
         html! {
-            @if let Some(ratio) = ratio {
+            @if let Some(share) = share {
                 span .track {
-                    span .fill.(class) style=(format!("width:{:.2}%", 100.0 * ratio / most)) {}
-                    span { (format!("{ratio:.2}×")) }
+                    span .fill.(class) style=(format!("width:{:.2}%", 100.0 * share / most)) {}
+                    span { (told) }
                 }
             }
         }
     };
+    let here = |row: &Row| format!("{:.1} ms", row.time_s * 1e3);
     html! {
-        h3 { "Speed-up over " (section.baseline) }
-        p .note {
-            span .key.here {} "here"
-            @if rows.iter().any(|row| there(row).is_some()) {
-                " " span .key.there {} "the " (section.journey) "’s V100"
+        div .bars {
+            p .note {
+                "Time, as a part of that of " (section.baseline) ": " span .key.here {} "here"
+                @if rows.iter().any(|row| there(row).is_some()) {
+                    " " span .key.there {} "the " (section.journey) "’s V100"
+                }
+            }
+            @for row in rows {
+                div .bar data-version=(row.version) {
+                    (named(Some(&row.version), &row.version))
+                    div {
+                        (bar(row.over_baseline.map(f64::recip), "here", here(row)))
+                        (bar(there(row), "there", or_dash(published(row).map(|over| format!("{over:.2} ×")))))
+                    }
+                }
             }
         }
-        div .bars { @for row in rows {
-            div .bar data-version=(row.version) {
-                (named(Some(&row.version), &row.version))
-                div { (bar(row.over_baseline, "here")) (bar(there(row), "there")) }
-            }
-        } }
     }
 }

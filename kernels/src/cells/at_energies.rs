@@ -56,5 +56,5 @@ pub unsafe fn at_energy<R: Real, T: Team<R>>(
         }
         b += step;
     }
-    add(team, share, [asx.re, asx.im, ach.re, ach.im]);
+    add::<Part, R, T>(team, share, [asx.re, asx.im, ach.re, ach.im]);
 }

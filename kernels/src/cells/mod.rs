@@ -18,8 +18,10 @@
 //! and their warps what has to be summed one by one. The sums of the shares stay in shared memory to its end.
 
 mod at_energies;
+mod cell;
 mod moments;
 mod one_by_one;
+mod part;
 mod place;
 mod read;
 pub mod series;
@@ -30,14 +32,14 @@ mod team;
 use crate::arguments::CellsArguments;
 use crate::formula::TermFn;
 use crate::grid::split;
-use crate::pairs::Part;
 use crate::real::Real;
 use crate::sums::VALUES;
-use at_energies::at_energy;
-use moments::sum_moments;
+pub use cell::Cell;
 use one_by_one::one_by_one;
 pub use place::{BANDS, HOLDS, NUMBERS};
+pub use share::Share;
 use share::{each_of_energy, each_of_warp};
+pub use sums::add;
 use sums::each_of;
 pub use team::*;
 
@@ -55,9 +57,9 @@ fn unit(block: u32, blocks: u32, round: u32) -> u32 {
 ///
 /// # Safety
 /// The [launch contract](crate::contract), `block` one of `blocks`; `team` has [`BANDS`] threads and room for
-/// [`NUMBERS`].
+/// the numbers of such cells: [`NUMBERS`], or those of [`crate::discs`].
 #[inline(always)]
-pub unsafe fn block<R: Real, T: Team<R>>(
+pub unsafe fn block<C: Cell, R: Real, T: Team<R>>(
     a: &CellsArguments,
     team: &T,
     block: u32,
@@ -65,7 +67,7 @@ pub unsafe fn block<R: Real, T: Team<R>>(
     term: impl TermFn<R> + Copy,
 ) {
     team.all(|thread| {
-        each_of(thread, VALUES as u32 * HOLDS, |at| team.set(place::SUMS + at, R::zero()));
+        each_of(thread, VALUES as u32 * HOLDS, |at| team.set(C::SUMS + at, R::zero()));
     });
     let units = a.units();
     let mut round = 0;
@@ -77,11 +79,11 @@ pub unsafe fn block<R: Real, T: Team<R>>(
         let (chunk, part) = split(unit, a.count);
         // SAFETY: the launch contract; the part is one of all, the bands are within the rows.
         unsafe {
-            let (part, first) = (Part::read(a.parts, part), chunk * BANDS);
-            sum_moments(a, team, &part, first);
+            let (part, first) = (C::read(a, part), chunk * BANDS);
+            part.sum_moments(a, team, first);
             team.warps(|warp| {
                 each_of_warp(warp, |shares| {
-                    team.lanes(|lane| at_energy(a, team, &part, first, shares + lane));
+                    team.lanes(|lane| part.at_energy(a, team, first, shares + lane));
                     one_by_one(a, team, &part, first, shares, term);
                 });
             });
@@ -92,7 +94,7 @@ pub unsafe fn block<R: Real, T: Team<R>>(
         each_of(thread, VALUES as u32 * a.nw, |at| {
             let (iw, value) = (at / VALUES as u32, at % VALUES as u32);
             let mut sum = R::zero();
-            each_of_energy(iw, a, |share| sum = sum + team.get(place::sums(share) + value));
+            each_of_energy(iw, a, |share| sum = sum + team.get(sums::at::<C>(share) + value));
             // SAFETY: the launch contract: room for the values of all blocks, this one's own.
             unsafe { *a.partials.add((at * blocks + block) as usize) = sum.value() }
         });

@@ -62,7 +62,7 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
             let elements = |at: u32| -> [[Complex<R>; 2]; AHEAD as usize] {
                 core::array::from_fn(|i| {
                     // SAFETY: a pair of the part, a band within the rows.
-                    unsafe { a.elements(&pole(at + i as u32), first + thread) }
+                    unsafe { a.elements::<_, R>(&pole(at + i as u32), first + thread) }
                 })
             };
             // Of these pairs, then to all: fewer additions in a row.

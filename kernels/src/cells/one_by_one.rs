@@ -1,15 +1,13 @@
 //! Pairs whose moments do not tell their sum, by the definition.
 
-use num_complex::Complex;
-
-use super::series::way;
+use super::cell::Cell;
 use super::share::Share;
 use super::sums::add;
 use super::team::Team;
 use crate::arguments::CellsArguments;
 use crate::formula::{Pair, Term, TermFn};
 use crate::intrinsics::WARP;
-use crate::pairs::{Part, Pole};
+use crate::pairs::Pole;
 use crate::real::Real;
 use crate::sums::VALUES;
 
@@ -18,15 +16,16 @@ use crate::sums::VALUES;
 /// # Safety
 /// As [`block`](super::block).
 #[inline(always)]
-pub unsafe fn one_by_one<R: Real, T: Team<R>>(
+pub unsafe fn one_by_one<C: Cell, R: Real, T: Team<R>>(
     a: &CellsArguments,
     team: &T,
-    part: &Part,
+    part: &C,
     first: u32,
     shares: u32,
     term: impl TermFn<R> + Copy,
 ) {
     let (limits, bands) = (a.limits(), a.bands(first));
+    let way = part.ways::<R>(limits);
     // The bands of a share are as many as of any other, or one fewer.
     let mut from = 0;
     while from < bands {
@@ -39,7 +38,7 @@ pub unsafe fn one_by_one<R: Real, T: Team<R>>(
             iw < a.nw && b < bands && {
                 // SAFETY: a band and an energy in range.
                 let (w, occ) = unsafe { (a.wx::<R>(iw, first + b), a.occ(first + b)) };
-                way(w, part, occ != 0.0, &limits).is_none()
+                way(w, occ != 0.0).is_none()
             }
         });
         while left != 0 {
@@ -51,16 +50,17 @@ pub unsafe fn one_by_one<R: Real, T: Team<R>>(
             let sums = team.sum(|lane| unsafe {
                 let (w, occ) = (a.wx::<R>(iw, n), a.occ(n));
                 let mut sums = [R::zero(); VALUES];
-                let mut at = part.begin + lane;
-                while at < part.end {
-                    let pole = Pole::read(a.poles, at);
-                    let found = term(&pair(&pole), w, &limits);
+                let pairs = part.pairs();
+                let mut at = pairs.start + lane;
+                while at < pairs.end {
+                    let pole = C::pole(a, at);
+                    let found = term(&pair::<C, R>(&pole), w, &limits);
                     add_term(a, &pole, n, occ, found, &mut sums);
                     at += WARP;
                 }
                 sums
             });
-            team.first(|| add(team, shares + share, sums));
+            team.first(|| add::<C, R, T>(team, shares + share, sums));
         }
         from += Share::of(shares, a).step;
     }
@@ -68,8 +68,8 @@ pub unsafe fn one_by_one<R: Real, T: Team<R>>(
 
 /// The factors of a pair.
 #[inline(always)]
-fn pair<R: Real>(pole: &Pole) -> Pair<R> {
-    let wtilde = Complex::new(R::of(pole.wtilde), R::zero());
+fn pair<C: Cell, R: Real>(pole: &Pole<C::Wtilde>) -> Pair<R> {
+    let wtilde = C::wtilde::<R>(pole.wtilde);
     let (wtilde2, eps) = (wtilde * wtilde, R::complex(pole.eps));
     Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
 }
@@ -79,9 +79,9 @@ fn pair<R: Real>(pole: &Pole) -> Pair<R> {
 /// # Safety
 /// As [`block`](super::block), the pair and the band in range.
 #[inline(always)]
-unsafe fn add_term<R: Real>(
+unsafe fn add_term<W, R: Real>(
     a: &CellsArguments,
-    pole: &Pole,
+    pole: &Pole<W>,
     n: u32,
     occ: f64,
     Term { ssx, sch }: Term<R>,
@@ -89,7 +89,7 @@ unsafe fn add_term<R: Real>(
 ) {
     // SAFETY: in range.
     let ([aqsm, aqsn], vcoul) =
-        unsafe { (a.elements::<R>(pole, n), R::of(*a.vcoul_loc.add(pole.igp as usize))) };
+        unsafe { (a.elements::<W, R>(pole, n), R::of(*a.vcoul_loc.add(pole.igp as usize))) };
     let m = aqsm.conj() * aqsn;
     let asx = ssx * (vcoul * R::of(occ)) * m;
     let ach = sch * (vcoul * R::of(0.5)) * m;

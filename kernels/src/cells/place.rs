@@ -33,12 +33,6 @@ pub const fn moment(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)
 }
 
-/// The sums of a share.
-#[inline(always)]
-pub const fn sums(share: u32) -> u32 {
-    SUMS + VALUES as u32 * share
-}
-
 /// The polynomials `k + 1` and `k + 2` of a staged pair.
 #[inline(always)]
 pub const fn polynomials(buffer: u32, at: u32, k: usize) -> u32 {

@@ -10,7 +10,7 @@ use crate::pairs::Pole;
 use crate::real::Real;
 
 impl CellsArguments {
-    pub(super) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let CellsArguments { limittwo, limitone, sexcut, .. } = *self;
         Limits { limittwo, limitone, sexcut }
     }
@@ -25,7 +25,7 @@ impl CellsArguments {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub(super) unsafe fn wx<R: Real>(&self, iw: u32, n: u32) -> R {
+    pub(crate) unsafe fn wx<R: Real>(&self, iw: u32, n: u32) -> R {
         // SAFETY: indices in range, whose product has 32 bits.
         R::of(unsafe { *self.wx.add((n * self.nw + iw) as usize) })
     }
@@ -35,14 +35,14 @@ impl CellsArguments {
     /// # Safety
     /// As [`CellsArguments::wx`].
     #[inline(always)]
-    pub(super) unsafe fn occ(&self, n: u32) -> f64 {
+    pub(crate) unsafe fn occ(&self, n: u32) -> f64 {
         // SAFETY: in range.
         unsafe { *self.occ.add(n as usize) }
     }
 
     /// Bands of a block from `first` on.
     #[inline(always)]
-    pub(super) fn bands(&self, first: u32) -> u32 {
+    pub(crate) fn bands(&self, first: u32) -> u32 {
         BANDS.min(self.nbands - first.min(self.nbands))
     }
 
@@ -51,7 +51,7 @@ impl CellsArguments {
     /// # Safety
     /// As [`CellsArguments::wx`], `n < rows`.
     #[inline(always)]
-    pub(super) unsafe fn elements<R: Real>(&self, pole: &Pole, n: u32) -> [Complex<R>; 2] {
+    pub(crate) unsafe fn elements<W, R: Real>(&self, pole: &Pole<W>, n: u32) -> [Complex<R>; 2] {
         // SAFETY: in range.
         let (aqsm, aqsn) = unsafe {
             (

@@ -60,23 +60,36 @@ mod gpu {
         bytes = const NUMBERS * 8,
     );
 
-    /// The block of the calling thread, all of whose threads do the same.
-    pub struct Block {
+    /// The block of the calling thread, all of whose threads do the same, and its `COUNT` shared numbers.
+    pub struct Block<const COUNT: u32> {
         base: u32,
     }
 
-    impl Block {
+    impl Block<NUMBERS> {
+        /// With those of cells between bounds.
+        ///
         /// # Safety
         /// Called by all threads of a block of whole warps, which do alike whatever they do with it; one for
         /// each launch.
         #[inline(always)]
-        pub unsafe fn calling() -> Block {
+        pub unsafe fn calling() -> Self {
             let base: u32;
             // SAFETY: takes an address.
             unsafe {
                 asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
                      options(pure, nomem, nostack, preserves_flags));
             }
+            Block { base }
+        }
+    }
+
+    impl<const COUNT: u32> Block<COUNT> {
+        /// With shared numbers from this address on.
+        ///
+        /// # Safety
+        /// As [`Block::calling`]; they are there.
+        #[inline(always)]
+        pub(crate) unsafe fn at(base: u32) -> Self {
             Block { base }
         }
 
@@ -86,7 +99,7 @@ mod gpu {
         }
     }
 
-    impl Team<f64> for Block {
+    impl<const COUNT: u32> Team<f64> for Block<COUNT> {
         #[inline(always)]
         fn all(&self, mut each: impl FnMut(u32)) {
             each(lane());
@@ -136,21 +149,21 @@ mod gpu {
 
         #[inline(always)]
         fn get(&self, at: u32) -> f64 {
-            debug_assert!(at < NUMBERS);
+            debug_assert!(at < COUNT);
             // SAFETY: within the variable.
             unsafe { load_shared(self.address(at)) }
         }
 
         #[inline(always)]
         fn set(&self, at: u32, value: f64) {
-            debug_assert!(at < NUMBERS);
+            debug_assert!(at < COUNT);
             // SAFETY: within the variable.
             unsafe { store_shared(self.address(at), value) }
         }
 
         #[inline(always)]
         fn pair(&self, at: u32) -> [f64; 2] {
-            debug_assert!(at < NUMBERS - 1 && at % 2 == 0);
+            debug_assert!(at < COUNT - 1 && at % 2 == 0);
             // SAFETY: within the variable, aligned.
             let pair = unsafe { load_shared_pair(self.address(at)) };
             [pair.re, pair.im]
@@ -158,7 +171,7 @@ mod gpu {
 
         #[inline(always)]
         fn set_pair(&self, at: u32, [re, im]: [f64; 2]) {
-            debug_assert!(at < NUMBERS - 1 && at % 2 == 0);
+            debug_assert!(at < COUNT - 1 && at % 2 == 0);
             // SAFETY: within the variable, aligned.
             unsafe { store_shared_pair(self.address(at), Complex64::new(re, im)) }
         }
@@ -174,7 +187,7 @@ mod host {
     use std::vec;
     use std::vec::Vec;
 
-    use super::super::place::{BANDS, NUMBERS};
+    use super::super::place::BANDS;
     use super::Team;
     use crate::intrinsics::WARP;
     use crate::real::Real;
@@ -188,10 +201,10 @@ mod host {
     }
 
     impl<R: Real> Emulated<R> {
-        /// With nothing shared yet: numbers that no comparison passes.
-        pub fn empty() -> Emulated<R> {
+        /// With nothing shared yet in so many numbers: what no comparison passes.
+        pub fn empty(numbers: u32) -> Emulated<R> {
             let nothing = Cell::new(R::of(f64::NAN));
-            Emulated { shared: vec![nothing; NUMBERS as usize], backwards: Cell::new(false) }
+            Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }
         }
 
         fn in_turn(&self, count: u32, each: impl FnMut(u32)) {

@@ -4,6 +4,8 @@
 //! threads read neighbouring elements. Each thread goes through the energies and keeps a complex
 //! pair of sums for each. Quotients are complex divisions, absolute values are square roots and the
 //! branch has three ways (paper, section III, v0).
+//!
+//! Lines of the nest: 1, 2, 3.
 
 use num_complex::Complex;
 

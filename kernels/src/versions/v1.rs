@@ -3,6 +3,8 @@
 //! A complex division ends in two `div.rn.f64`; `a / b = a · conj(b) · (1 / |b|²)` needs one
 //! `rcp.rn.f64` and multiplications instead ([`reciprocal`]). Three sites: `delw` and `ssx` in either branch
 //! (paper, section III, v1).
+//!
+//! Lines of the nest: 6, 7, 8.
 
 use num_complex::Complex;
 

@@ -3,6 +3,8 @@
 //! In partial fractions both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)`, zero near the pole,
 //! and `p = 1/(w + ω̃)`: see [`crate::tiles::partial_fractions`]. A reciprocal is the hardware's
 //! approximation and one cubic correction, three fused operations: see [`crate::quotient`].
+//!
+//! Lines of the nest: 6, 7, 8.
 
 use super::v3::term;
 use crate::entries::entries;

@@ -3,6 +3,8 @@
 //! v10 waits for `aqsn` half of its time. A block brings eight bands to shared memory while it sums
 //! the eight before, so no load is waited for, and `aqsn` leaves L2 once for the eight warps that
 //! share its `ig`.
+//!
+//! Lines of the nest: 5, 6.
 
 use super::v3::term;
 use crate::entries::entries;

@@ -4,6 +4,8 @@
 //! fused operations, not four, and one reciprocal gives both: see [`crate::tiles::real_poles`]. A thread
 //! has two `igp`. Whether all poles are real is found out when the problem is loaded; others are summed
 //! as in v11.
+//!
+//! Lines of the nest: 6, 7, 8, 10.
 
 use super::v3::term;
 use super::v11;

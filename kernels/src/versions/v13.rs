@@ -5,6 +5,8 @@
 //! read; where it does not hold them all, v12's kernels run. Two energies of a band differ by the same
 //! for all bands: where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
 //! reciprocal ([`crate::tiles::paired_reciprocal`]), and no test for the branch is needed.
+//!
+//! Lines of the nest: 6, 7.
 
 use super::v3::term;
 use super::v12;

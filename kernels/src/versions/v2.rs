@@ -2,6 +2,8 @@
 //!
 //! `sch` and `ssx` are zeroed first, so that the last way is gone. The paper gained nothing from it
 //! here, but other kernels of the code did (section III, v2).
+//!
+//! Lines of the nest: 7, 8.
 
 use super::v0::{Roots, collapse3};
 use super::v1::{self, Reciprocals};

@@ -4,6 +4,8 @@
 //! for all bands: the arithmetic intensity on HBM rises. Of the three loops the one over bands has
 //! the fewest arrays with the band as first index, so the reads stay coalesced (paper, section III,
 //! v4).
+//!
+//! Lines of the nest: 1.
 
 use super::v3::{self, term};
 use crate::arrays::Arrays;

@@ -2,6 +2,8 @@
 //!
 //! A thread keeps two complex sums instead of two for each energy: fewer registers, more warps.
 //! `M` and the pair's factors are computed again for each energy (paper, section III, v5).
+//!
+//! Lines of the nest: 4.
 
 use super::v3::term;
 use super::v4::{self, collapse2};

@@ -4,6 +4,8 @@
 //! from `ig_blk` on and, inside, every 64th band from `n_blk` on. [`N_BLK`] and [`IG_BLK`] are
 //! counts of blocks, so neighbouring threads still hold neighbouring `ig`, and the same parts of
 //! `wtilde`, `eps` and `aqsn` are used again while they are in cache (paper, section III, v6).
+//!
+//! Lines of the nest: 1, 3.
 
 use super::v3::term;
 use super::v5;

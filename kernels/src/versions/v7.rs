@@ -2,6 +2,8 @@
 //!
 //! With blocking a thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it
 //! reads next nearer to what it read last (paper, section III, v7).
+//!
+//! Lines of the nest: 5, 6.
 
 use super::v3::term;
 use super::v6::{self, IG_BLK, N_BLK, blocked};

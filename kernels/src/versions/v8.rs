@@ -3,6 +3,8 @@
 //! The compiler is held to the registers with which larger blocks fit: on a V100 128, one block of
 //! 512 threads where there was one of 128. The same source needs no more than 64 here, so that two
 //! blocks fit on a multiprocessor (paper, section III, v8).
+//!
+//! Lines of the nest: none, the launch changes.
 
 use super::v7::{self, body};
 use crate::entries::entries;

@@ -3,6 +3,8 @@
 //! A thread has one `(ig, igp)` and all bands; `M` is computed once for all energies. What depends
 //! on the pair alone (Ω², the bound between the branches, the cutoff, vcoul) is computed before the
 //! loop or applied to the sums after it. Empty bands come last and have a loop without `ssx`.
+//!
+//! Lines of the nest: 1, 4, 5, 7, 8, 9, 10.
 
 use super::v3::term;
 use crate::entries::entries;

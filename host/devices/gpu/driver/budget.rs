@@ -33,7 +33,8 @@ impl Budget {
             Ok(_) => Ok(Taken { from: self.clone(), bytes }),
             Err(_) => {
                 let (what, free) = (what.into(), self.left());
-                Err(Error::Memory { place: "device", what, needed: bytes, free })
+                let limit = None;
+                Err(Error::Memory { place: "device", what, needed: bytes, free, limit })
             }
         }
     }

@@ -61,7 +61,7 @@ impl Context {
         Ok(Context { device, context: Arc::new(context), budget: Budget::of(u64::MAX) })
     }
 
-    /// The same with at most so many bytes for all buffers that are made from now on.
+    /// Limits all buffers made from now on to so many bytes together.
     #[must_use]
     pub fn limited(self, bytes: u64) -> Context {
         Context { budget: Budget::of(bytes), ..self }
@@ -156,18 +156,13 @@ impl Context {
         Pinned::new(&self.context, what, length)
     }
 
-    /// Page-locks memory of the host where it is, for as long as the result is kept: what is copied
-    /// from there by [`Buffer::upload_registered`] needs no other memory on its way.
+    /// Page-locks memory of the host where it is, for as long as the result lives, which owns it: what is
+    /// copied from there by [`Buffer::upload_registered`] needs no other memory on its way.
     ///
     /// # Errors
     /// [`Error::Driver`], also where the memory, or a page of it, is page-locked already.
-    ///
-    /// # Safety
-    /// The result is dropped while the memory is still borrowed, not forgotten: its drop waits for the
-    /// transfers from there and lets the pages go.
-    pub unsafe fn register<'a>(&self, memory: &'a [u8]) -> Result<Registered<'a>> {
-        // SAFETY: the caller's contract.
-        unsafe { Registered::new(&self.context, memory) }
+    pub fn register<T: Pod>(&self, memory: Arc<Vec<T>>) -> Result<Registered<T>> {
+        Registered::new(&self.context, memory)
     }
 
     /// Loads PTX, with line information for profilers.

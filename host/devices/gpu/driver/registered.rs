@@ -15,7 +15,7 @@ use crate::error::Result;
 /// contexts.
 static RANGES: Mutex<BTreeMap<usize, Range>> = Mutex::new(BTreeMap::new());
 
-/// Memory that somebody has borrowed as [`Registered`].
+/// Memory that a [`Registered`] owns.
 struct Range {
     bytes: usize,
     /// Where transfers from there may be under way.
@@ -27,33 +27,33 @@ fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
     RANGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory that is page-locked for the devices of all contexts, and borrowed meanwhile. Whoever drops it
-/// waits for the transfers from there.
-pub struct Registered<'a> {
-    memory: &'a [u8],
+/// Memory that is page-locked for the devices of all contexts, and owned meanwhile: it stays where it is as
+/// long as this lives, and for ever where this is forgotten. Whoever drops it waits for the transfers from there.
+pub struct Registered<T: Pod> {
+    memory: Arc<Vec<T>>,
     context: Arc<Context>,
 }
 
-impl<'a> Registered<'a> {
-    /// # Safety
-    /// It is dropped while the memory is still borrowed, not forgotten.
-    pub(super) unsafe fn new(context: &Arc<Context>, memory: &'a [u8]) -> Result<Registered<'a>> {
+impl<T: Pod> Registered<T> {
+    pub(super) fn new(context: &Arc<Context>, memory: Arc<Vec<T>>) -> Result<Registered<T>> {
+        let bytes: &[u8] = bytemuck::cast_slice(&memory);
         let register = || {
             CurrentContext::set_current(&**context)?;
-            // SAFETY: the memory is borrowed until `drop` gives it back, which is called.
-            unsafe { raw::register(memory) }
+            // SAFETY: the memory is owned, and nobody can change a shared `Vec`, until `drop` gives it back.
+            unsafe { raw::register(bytes) }
         };
-        register().of(|| format!("page-locking of {} bytes where they are", memory.len()))?;
-        let range = Range { bytes: memory.len(), contexts: Vec::new() };
-        ranges().insert(memory.as_ptr().addr(), range);
+        register().of(|| format!("page-locking of {} bytes where they are", bytes.len()))?;
+        let range = Range { bytes: bytes.len(), contexts: Vec::new() };
+        ranges().insert(bytes.as_ptr().addr(), range);
         Ok(Registered { memory, context: context.clone() })
     }
 }
 
-impl Drop for Registered<'_> {
+impl<T: Pod> Drop for Registered<T> {
     fn drop(&mut self) {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.memory);
         // From here on no transfer begins.
-        let range = ranges().remove(&self.memory.as_ptr().addr());
+        let range = ranges().remove(&bytes.as_ptr().addr());
         for context in range.into_iter().flat_map(|range| range.contexts) {
             // Where this fails the context is lost, and its transfers with it.
             let _ =
@@ -61,7 +61,7 @@ impl Drop for Registered<'_> {
         }
         let _ = CurrentContext::set_current(&*self.context)
             // SAFETY: registered by `new`; every context with a transfer was waited for.
-            .and_then(|()| unsafe { raw::unregister(self.memory) });
+            .and_then(|()| unsafe { raw::unregister(bytes) });
     }
 }
 
@@ -89,9 +89,9 @@ impl<T: Pod> Buffer<T> {
         let mut device = self.first(values.len());
         stream
             .get()
-            // SAFETY: these bytes are borrowed by a `Registered`, which cannot be dropped while the
-            // list is locked, and then waits for this context; the device's memory is not freed before
-            // the copy is done.
+            // SAFETY: these bytes are owned by a `Registered`, which cannot be dropped while the list is
+            // locked, and then waits for this context; the device's memory is not freed before the copy
+            // is done.
             .and_then(|stream| unsafe { device.async_copy_from(bytes, stream) })
             .of(|| format!("upload of {}", self.what()))?;
         Ok(true)

@@ -2,6 +2,8 @@
 //!
 //! The first port of its mini-app is v0's: `n`, `igp` and `ig` are one loop, quotients are complex
 //! divisions, absolute values square roots (NVIDIA developer blog, baseline).
+//!
+//! Lines of the nest: 1, 2, 3.
 
 use crate::entries::entries;
 use crate::kernel::{Gpu, Kernel, Version};

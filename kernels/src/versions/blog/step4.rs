@@ -2,6 +2,8 @@
 //!
 //! More warps to hide latency behind; a multiprocessor has 65536 registers, so a thread of such a block
 //! has 128 at most (the blog's repository, step 4).
+//!
+//! Lines of the nest: none, the launch changes.
 
 use super::step3::{self, body};
 use crate::entries::entries;

@@ -3,11 +3,14 @@
 //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
 //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
 //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-//! number of energies. A block's threads share them ([`crate::cells`]). Other than real poles are summed as in
-//! v11.
+//! number of energies. A block's threads share them: for real poles of cells between two bounds
+//! ([`crate::cells`]), for others of discs ([`crate::discs`]).
+//!
+//! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
-use super::super::{v3, v11};
-use crate::cells::{BANDS, HOLDS};
+use super::super::v3;
+use crate::cells::{BANDS, BLOCKS, HOLDS};
+use crate::discs;
 use crate::entries::entries;
 use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
 use crate::layout::Layout;
@@ -27,7 +30,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: No
 /// For purely real poles.
 pub const REAL: Kernel = Kernel {
     poles: Poles::Real,
-    loops: Loops::Cells,
+    loops: Loops::Cells(BLOCKS),
     energies: Energies::UpTo(HOLDS),
     energies_from: EnergiesFrom::Arrays,
     layout: Layout::Cells,
@@ -37,13 +40,12 @@ pub const REAL: Kernel = Kernel {
     entries: entries!(cells v3::term: gpp_sigma_blocks_real),
 };
 
-/// For any poles: v11's body.
+/// For any poles.
 pub const ANY: Kernel = Kernel {
-    entries: entries!(
-        tiled v11::Fraction, v11::SHAPE, v3::term:
-        gpp_sigma_blocks_nw1 = 1,
-        gpp_sigma_blocks_nw2 = 2,
-        gpp_sigma_blocks_nw3 = 3,
-    ),
-    ..v11::ANY
+    poles: Poles::Any,
+    loops: Loops::Cells(discs::BLOCKS),
+    // With a cap of 168, what five blocks find room with, ptxas spills; without one it takes fewer.
+    max_registers: None,
+    entries: entries!(discs v3::term: gpp_sigma_blocks_any),
+    ..REAL
 };

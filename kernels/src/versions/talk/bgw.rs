@@ -3,6 +3,8 @@
 //! 16 band blocks and 512 of `ig`, as in the sources of 2023, where the input may set both
 //! (`acc_gpp_band_block_size`, `acc_gpp_ig_block_size`). With the 256 of its OpenACC kernel, which the
 //! talk shows, it would be V9 to the letter. Threads and indices are V9's.
+//!
+//! Lines of the nest: 1, 3.
 
 use super::v6::term;
 use super::v9::{self, N_BLK};

@@ -2,6 +2,8 @@
 //!
 //! The baseline of the paper and of the blog: complex divisions, square roots, a branch of three ways
 //! (talk, V1).
+//!
+//! Lines of the nest: 1, 2, 3.
 
 use crate::entries::entries;
 use crate::kernel::{Gpu, Kernel, Version};

@@ -2,6 +2,8 @@
 //!
 //! The blog's step 1. On a V100 a thread needs 186 registers, so that only eight warps fit on a
 //! multiprocessor, and the time grows (talk, V2).
+//!
+//! Lines of the nest: 1.
 
 use super::v1;
 use crate::entries::entries;

@@ -2,6 +2,8 @@
 //!
 //! Held to 128 registers, which is what so many threads leave each of 65536, twice as many warps fit.
 //! In the talk that costs spills and pays all the same (talk, V3).
+//!
+//! Lines of the nest: none, the launch changes.
 
 use super::v2;
 use crate::entries::entries;

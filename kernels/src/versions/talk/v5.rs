@@ -2,6 +2,8 @@
 //!
 //! A thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it reads next nearer
 //! to what it read last (talk, V5). v7 is the same step, once there are blocks.
+//!
+//! Lines of the nest: 5, 6.
 
 use super::v4;
 use crate::arrays::Arrays;

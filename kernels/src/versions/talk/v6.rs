@@ -3,6 +3,8 @@
 //! What does not depend on the band is computed before the loop over bands: the cutoff `sexcut·|eps|`,
 //! its square root with it. `eps`, `vcoul_loc` and the powers of ω̃ stand there in every version here. The
 //! branch goes from three ways to two, as in v2 (talk, V6).
+//!
+//! Lines of the nest: 7, 8, 9.
 
 use core::marker::PhantomData;
 

@@ -1,6 +1,8 @@
 //! V7: divisions become reciprocals.
 //!
 //! As in v1; the talk counts 40 % fewer instructions and becomes bound by bandwidth (talk, V7).
+//!
+//! Lines of the nest: 6, 7, 8.
 
 use super::v6::{self, term};
 use crate::arrays::Arrays;

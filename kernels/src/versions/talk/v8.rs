@@ -1,6 +1,8 @@
 //! V8: absolute values become squares.
 //!
 //! As in v3: warps wait half as often for what the square root leaves behind (talk, V8).
+//!
+//! Lines of the nest: 9.
 
 use super::v6::term;
 use super::v7;

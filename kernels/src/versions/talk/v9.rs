@@ -3,6 +3,8 @@
 //! As in v6, in other blocks: the talk's slides do not say which, its listing is the OpenACC kernel of
 //! BerkeleyGW (`sigma_gpp_openacc` in Sigma/mtxel_cor.f90), which has 16 band blocks and 256 of `ig`. As
 //! everywhere these are counts of blocks, the strides of a thread's loops (talk, V9).
+//!
+//! Lines of the nest: 1, 3.
 
 use super::v6::term;
 use super::v8;

@@ -1,0 +1,134 @@
+//! What was found: the few sentences that a run comes down to.
+
+use super::bounds::{Power, highest_mhz};
+use super::parity::Ratios;
+use super::table1::{Row, Section};
+use crate::catalogue::journey_of;
+use crate::record::comparison::Comparison;
+use crate::record::run::Run;
+use crate::record::times::Verdict;
+
+/// A loss of clock from this share on is told.
+const TOLD: f64 = 0.01;
+
+/// What a section of a run comes down to, a sentence or two each; without what the records do not tell.
+pub fn found(run: &Run, section: &Section, comparison: Option<&Comparison>) -> Vec<String> {
+    let Some(fastest) = fastest(&section.rows) else { return Vec::new() };
+    let said = [
+        Some(speed(section, fastest)),
+        steps(section),
+        power(run, section, fastest),
+        comparison.and_then(|found| cuda(found, &run.system.name)),
+    ];
+    said.into_iter().flatten().collect()
+}
+
+fn fastest<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<&'a Row> {
+    rows.into_iter().min_by(|a, b| a.time_s.total_cmp(&b.time_s))
+}
+
+/// The fastest version, the energy that it takes, and the fastest of the paper's own.
+fn speed(section: &Section, fastest: &Row) -> String {
+    let ms = |row: &Row| format!("{:.1} ms", row.time_s * 1e3);
+    let base = section.rows.iter().find(|row| row.version == section.baseline);
+    let mut text = format!("{} is the fastest version: {}", fastest.version, ms(fastest));
+    if let (Some(base), Some(over)) = (base, fastest.over_baseline) {
+        text += &format!(", {over:.1} times as fast as {} ({})", base.version, ms(base));
+        if let Some((first, own)) = base.energy_j.zip(fastest.energy_j) {
+            text += &format!(", with {own:.0} J instead of {first:.0}");
+        }
+    }
+    text + "."
+}
+
+/// Whether a row is of the paper's own journey.
+fn of_paper(row: &&Row) -> bool {
+    journey_of(&row.version).is_some_and(|journey| journey.id == "paper")
+}
+
+/// Which of the paper's steps do not carry over, and which of its versions is the fastest here and there.
+fn steps(section: &Section) -> Option<String> {
+    let rows: Vec<&Row> = section.rows.iter().filter(of_paper).collect();
+    let there = rows.iter().filter(|row| row.paper_time_s.is_some());
+    let seconds = |row: &Row| row.paper_time_s.unwrap_or(f64::INFINITY);
+    let there = there.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))?;
+    let here = fastest(rows.iter().copied())?;
+    let names = |of: fn(&&Row) -> bool| -> Vec<&str> {
+        let chosen = rows.iter().copied().filter(of);
+        chosen.map(|row| row.version.as_str()).collect()
+    };
+    let is_noise = |row: &&Row| row.step == Some(Verdict::Noise);
+    let other = names(|row| row.order_differs && row.step != Some(Verdict::Noise));
+    let none = names(is_noise);
+    let mut parts = Vec::new();
+    if !other.is_empty() {
+        parts.push(format!("{} the other way", verb(&other, "goes", "go")));
+    }
+    if !none.is_empty() {
+        parts.push(format!("{} within noise", verb(&none, "stays", "stay")));
+    }
+    let steps = rows.len().saturating_sub(1);
+    let first = if parts.is_empty() {
+        format!("All {steps} steps of the paper go the way that they went on its V100")
+    } else {
+        format!("Not all of the paper’s {steps} steps carry over: {}", parts.join(", "))
+    };
+    let leads = if here.version == there.version { " too" } else { "" };
+    Some(format!(
+        "{first}. Of its versions {} is the fastest here, {} on the V100{leads}.",
+        here.version, there.version
+    ))
+}
+
+fn verb(names: &[&str], one: &str, many: &str) -> String {
+    match names {
+        [name] => format!("{name} {one}"),
+        [most @ .., last] => format!("{} and {last} {many}", most.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// What the power cap costs: most, and the fastest version.
+fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
+    let highest = highest_mhz(run)?;
+    let lost = |row: &Row| {
+        let power = Power::of(run.passed_result(&row.version)?, highest)?;
+        (power.lost >= TOLD).then_some(power)
+    };
+    let all: Vec<(&Row, Power)> =
+        section.rows.iter().filter_map(|row| Some((row, lost(row)?))).collect();
+    let Some((most, power)) = all.iter().max_by(|a, b| a.1.lost.total_cmp(&b.1.lost)) else {
+        return Some(format!(
+            "No version loses clock to the power cap: all run near {highest:.0} MHz."
+        ));
+    };
+    let watts = power.limit_w.map_or("power".to_string(), |watts| format!("{watts:.0} W"));
+    let percent = |power: &Power| format!("{:.0} %", 100.0 * power.lost);
+    let own = match lost(fastest) {
+        Some(_) if fastest.version == most.version => String::new(),
+        Some(own) => format!(" and {} {}", fastest.version, percent(&own)),
+        None => format!(" and {} nothing", fastest.version),
+    };
+    Some(format!(
+        "The {watts} cap lowers the clock of {} of {} versions. It costs {} {}{own}.",
+        all.len(),
+        section.rows.len(),
+        most.version,
+        percent(power)
+    ))
+}
+
+/// Our kernels beside the yardstick's.
+fn cuda(found: &Comparison, system: &str) -> Option<String> {
+    let of_system = found.parity.iter().filter(|row| row.system == system);
+    let ratios: Vec<f64> = of_system.map(|row| row.ratio).collect();
+    let Ratios { mean, least, most } = Ratios::of(&ratios)?;
+    let best = found.best.iter().find(|best| best.system == system);
+    let best = best.map_or(String::new(), |best| {
+        let (own, over) = (&best.version, best.cuda_v8_over_best);
+        format!(" {own} is {over:.1} times as fast as the paper’s v8 in CUDA C++.")
+    });
+    Some(format!(
+        "The same kernels in Rust take {mean:.2} of the time of CUDA C++ ({least:.2} to {most:.2}).{best}"
+    ))
+}

@@ -1,0 +1,99 @@
+//! The kernel in a minute: its sum, its loops in ten lines, six words. The page, the README and
+//! docs/kernel.md show what stands here; the header of a version's source names the lines that it changes.
+
+use super::sources;
+
+/// The sum, a line each.
+pub const SUM: [&str; 4] = [
+    "Σ(ω)  = SX(ω) + CH(ω)",
+    "SX(ω) = − Σₙ Σ_G′ Σ_G  v(G′) · occ(n) · ssx · M",
+    "CH(ω) = + Σₙ Σ_G′ Σ_G  v(G′) · ½ · sch · M",
+    "M     = conj(aqsm(G′,n)) · aqsn(G,n)",
+];
+
+/// What the sum is, in a paragraph.
+pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what they \
+    add to its energy, at a trial energy ω. BerkeleyGW sums it over bands n and over pairs of plane waves \
+    G, G′. Each pair has a pole: the energy ω̃ at which the crystal answers to it. Whether ω is far from the \
+    pole or near decides which of two formulas a term takes.";
+
+/// A line of the loop nest.
+pub struct Line {
+    /// Loops that it stands in.
+    pub depth: usize,
+    /// What it does.
+    pub code: &'static str,
+    /// Why, in a few words.
+    pub why: &'static str,
+}
+
+const fn line(depth: usize, code: &'static str, why: &'static str) -> Line {
+    Line { depth, code, why }
+}
+
+/// The loop nest; lines count from 1.
+pub const NEST: [Line; 10] = [
+    line(0, "for n in bands", "occupied ones first"),
+    line(1, "for igp in G′", "this rank's columns of eps"),
+    line(2, "for ig in G", "neighbours in memory"),
+    line(3, "for iw in energies", "the trial energies ω"),
+    line(4, "M = conj(aqsm(igp,n)) · aqsn(ig,n)", "two matrix elements"),
+    line(4, "w = wx(iw,n);  wdiff = w − wtilde;  delw = wtilde / wdiff", "how far from the pole"),
+    line(
+        4,
+        "far:  sch = delw·eps;  ssx = Ω² / (w² − wtilde²)",
+        "|wdiff|² > γ², |delw|² < 1/(4·10⁻⁶)",
+    ),
+    line(4, "near: sch = 0;  ssx = −Ω²·delw / (4·wtilde²·(delw + ½))", "else, if |delw|² > 10⁻¹²"),
+    line(4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff"),
+    line(4, "asx(iw) −= vcoul·occ·ssx·M;  ach(iw) += vcoul·½·sch·M", "the two sums"),
+];
+
+/// Six words: what the arrays are called, what they hold, and their shape.
+pub const WORDS: [(&str, &str); 6] = [
+    ("band n", "A state of the crystal, with its energy e(n). wx(iw,n) = ω(iw) − e(n)."),
+    ("G and G′", "Plane waves, counted by ig and igp. A rank owns all G and its part of the G′."),
+    ("aqsn, aqsm", "Matrix elements: how a band and the state couple through a plane wave."),
+    ("eps", "δ − ε⁻¹(ig,igp): how strongly the crystal screens that pair."),
+    ("ω̃, wtilde", "The pole of a pair: real by default, complex on request. Ω² = ω̃²·eps."),
+    (
+        "asx, ach",
+        "Screened exchange SX and Coulomb hole CH: a complex number each, for every energy.",
+    ),
+];
+
+/// What begins the paragraph of a header that names lines.
+const MARK: &str = "Lines of the nest: ";
+
+/// The lines that a version changes, from 1 and rising; empty where it changes the launch alone.
+/// `None` of a version whose header names none.
+pub fn changed(version: &str) -> Option<Vec<usize>> {
+    let header = sources::of(version)?.header();
+    let named = header.iter().find_map(|paragraph| paragraph.strip_prefix(MARK))?;
+    let numbers = named.split(|sign: char| !sign.is_ascii_digit());
+    Some(numbers.filter_map(|number| number.parse().ok()).collect())
+}
+
+/// Whether a paragraph of a header names lines.
+pub fn names_lines(paragraph: &str) -> bool {
+    paragraph.starts_with(MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::versions;
+
+    #[test]
+    fn every_version_names_its_lines() {
+        for listed in versions() {
+            let id = listed.id();
+            let lines = changed(id).unwrap_or_else(|| panic!("the header of {id} names no lines"));
+            assert!(lines.windows(2).all(|pair| pair[0] < pair[1]), "{id}: {lines:?}");
+            assert!(lines.iter().all(|line| (1..=NEST.len()).contains(line)), "{id}: {lines:?}");
+        }
+        assert_eq!(changed("v3"), Some(vec![9]));
+        assert_eq!(changed("v8"), Some(vec![]));
+        assert_eq!(changed("none"), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! What is made before a calculation, and what stays for the next one.
+
+use super::Engine;
+use crate::catalogue::Kernel;
+use crate::error::Result;
+
+impl Engine<'_> {
+    /// Allows so many bytes of the host's memory for what workers make of slabs and need again.
+    pub fn keep(&mut self, bytes: u64) {
+        self.kept = bytes;
+        let each = bytes / self.workers.len() as u64;
+        self.workers.iter_mut().for_each(|worker| worker.keep(each));
+    }
+
+    /// How many.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Whether slabs give way to others, so that every calculation uploads them again.
+    pub fn streams(&self) -> bool {
+        self.workers.iter().any(|worker| worker.streams())
+    }
+
+    /// Has all in place that a version's kernels read, where it stays there: the next calculation is nothing but
+    /// its launches and what the next batch of energies needs, even if it is the first.
+    ///
+    /// # Errors
+    /// Those of the worker.
+    pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
+        let slabs = self.slabs;
+        let (held, [only]) = (slabs.held(), &mut self.workers[..]) else { return Ok(()) };
+        let ([slab], 1, 1) = (&held[..], slabs.count(), self.ranks.size()) else { return Ok(()) };
+        // The first batch last: its energies are to be there.
+        let kinds: Vec<_> = slabs.frame().batches_for(kernel).kinds().collect();
+        kinds.iter().rev().try_for_each(|batch| only.ready(slab.view(), batch, kernel))
+    }
+}

@@ -1,0 +1,64 @@
+//! What a worker has under way, which nobody leaves behind.
+
+use crate::catalogue::Kernel;
+use crate::devices::{Done, SlabSums, Worker};
+use crate::error::Result;
+use crate::problem::{Batch, SlabView};
+
+/// A worker and how many slabs it has under way. Whoever drops it, after an error or in a panic, waits for these
+/// and leaves their sums: the next run of the worker begins with none.
+pub struct UnderWay<'w> {
+    worker: &'w mut dyn Worker,
+    slabs: usize,
+}
+
+impl<'w> UnderWay<'w> {
+    /// Nothing yet.
+    pub fn of(worker: &'w mut dyn Worker) -> UnderWay<'w> {
+        UnderWay { worker, slabs: 0 }
+    }
+
+    /// Whether another slab can be begun.
+    pub fn has_room(&self) -> bool {
+        self.slabs < self.worker.depth()
+    }
+
+    /// Begins a slab.
+    ///
+    /// # Errors
+    /// Those of [`Worker::begin`].
+    pub fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: Kernel,
+        done: Done,
+    ) -> Result<()> {
+        self.worker.begin(slab, batch, kernel, done)?;
+        self.slabs += 1;
+        Ok(())
+    }
+
+    /// See [`Worker::look_ahead`].
+    pub fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: Kernel) {
+        self.worker.look_ahead(slab, batch, kernel);
+    }
+
+    /// The sums of the slab that was begun first.
+    ///
+    /// # Errors
+    /// Those of [`Worker::finish`].
+    pub fn finish(&mut self) -> Result<SlabSums> {
+        self.slabs -= 1;
+        self.worker.finish()
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        while self.slabs > 0 {
+            // What went wrong first is what the caller is told.
+            let _ = self.finish();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The host's memory: what of it is free to this process.
+
+use super::cgroup;
+use crate::error::{Error, Result, mib};
+
+/// Memory that is free, and what bounds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whose limit leaves no more: of a control group or of a flag; none where it is the machine's memory.
+    pub limit: Option<String>,
+}
+
+impl Free {
+    /// The less of this and another one.
+    #[must_use]
+    pub fn or_less(self, other: Free) -> Free {
+        if other.bytes < self.bytes { other } else { self }
+    }
+
+    /// Fails where less than `needed` bytes are free.
+    ///
+    /// # Errors
+    /// [`Error::Memory`], which names the limit.
+    pub fn require(&self, what: &str, needed: u64) -> Result<()> {
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        let (free, limit) = (self.bytes, self.limit.clone());
+        Err(Error::Memory { place: "host", what: what.into(), needed, free, limit })
+    }
+}
+
+/// Host memory that is free, in the control groups of this process too; nothing where the system does not tell.
+pub fn free() -> Option<Free> {
+    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let of_machine = System::new_with_specifics(kind).ok().map(|system| system.available_memory());
+    let of_machine = of_machine.map(|bytes| Free { bytes, limit: None });
+    let of_group = cgroup::tightest().map(|limit| Free {
+        bytes: limit.free,
+        limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),
+    });
+    match (of_machine, of_group) {
+        (Some(machine), Some(group)) => Some(machine.or_less(group)),
+        (machine, group) => machine.or(group),
+    }
+}
+
+/// Fails where less than `needed` bytes of host memory are free.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn require(what: &str, needed: u64) -> Result<()> {
+    // Where the system does not tell, the allocation itself will.
+    free().map_or(Ok(()), |free| free.require(what, needed))
+}

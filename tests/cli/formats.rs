@@ -1,0 +1,89 @@
+//! What a shell, a profiler and a file of another format are told.
+
+use std::fs;
+
+use crate::common::fixture_path;
+use crate::{archived, gpp, text};
+use predicates::str::contains;
+
+/// A shell asks the script, as it does when somebody presses the tabulator.
+#[test]
+fn completions_know_versions_systems_and_devices() {
+    let complete = |words: &str| {
+        let script = "source <(\"$GPP\" completions bash); COMP_WORDS=(gpp $1); \
+                      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
+                      _gpp gpp \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
+        let output = std::process::Command::new("bash")
+            .args(["-c", script, "bash", words])
+            .env("GPP", assert_cmd::cargo::cargo_bin("gpp"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_string()
+    };
+    for (words, expected) in [
+        ("--version v1", "v1 v10 v11 v12 v13"),
+        ("--version talk:V1", "talk:V1"),
+        ("table --system si5", "si510 si510-complex"),
+        ("--journey pa", "paper past"),
+        ("--device gpu:a", "gpu:all"),
+        // Both of its names are versions.
+        ("diff v7", "v7 v7"),
+        ("ptx sigma:b", "sigma:blocks"),
+    ] {
+        assert_eq!(complete(words), expected, "{words}");
+    }
+}
+
+#[test]
+fn files_of_other_formats_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        text(path)
+    };
+    let hdf5 = file("eps.h5", b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0");
+    let words = file("words.dat", b"1.0 2.0 3.0 4.0 5.0 6.0\n");
+    let (input, run) = (text(fixture_path("edge")), text(archived("si214/run.json")));
+    for (arguments, part) in [
+        (&["--input", &hdf5][..], "eps.h5: is an HDF5 file, and no input file: that begins with"),
+        (&["--input", &words], "words.dat: is text, and no input file"),
+        (&["--input", &run], "run.json: is JSON, and no input file"),
+        (&["sigma", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),
+        (
+            &["sigma", "--from", &input],
+            "it is an input file in the reference mini-app's format, no text",
+        ),
+        (&["table", "--from", &words], "words.dat: is "),
+    ] {
+        gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));
+    }
+}
+
+#[test]
+fn the_ptx_of_a_version_is_a_module_of_its_kernels() {
+    let ptx = |arguments: &[&str]| {
+        let output = gpp().arg("ptx").args(arguments).assert();
+        let output = output.get_output().clone();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    if gpp::devices::gpu::NO_KERNELS.is_some() {
+        assert_eq!(ptx(&["v4"]).0, Some(3));
+        return;
+    }
+    let entries = |text: &str| -> Vec<String> {
+        let begin = ".visible .entry ";
+        let names = text.lines().filter_map(|line| line.strip_prefix(begin));
+        names.map(|rest| rest.split('(').next().unwrap().to_string()).collect()
+    };
+    let (code, v4) = ptx(&["v4"]);
+    assert_eq!(code, Some(0));
+    assert!(v4.starts_with(".version ") && v4.contains(".target sm_"), "{}", &v4[..200]);
+    let kernels = gpp::catalogue::find("v4").unwrap().gpu().unwrap().kernels;
+    let known = kernels.iter().flat_map(|kernel| kernel.entries).map(|entry| entry.symbol);
+    assert_eq!(entries(&v4), known.collect::<Vec<_>>());
+    let (_, one) = ptx(&["gpp_v4_nw2"]);
+    assert_eq!(entries(&one), ["gpp_v4_nw2"]);
+    assert!(v4.contains(one.split_once(".visible").unwrap().1.trim()));
+}

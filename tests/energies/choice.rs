@@ -1,0 +1,92 @@
+//! Whether the version that is chosen for a problem is the fastest, by times that were measured.
+
+use std::path::{Path, PathBuf};
+
+use gpp::catalogue::{self, BackEnd, Task, best_for};
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::kernels::plan::Poles;
+use gpp::problem::grid::{Even, OnGrid};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Grid, Source, systems};
+use gpp::record;
+use gpp::record::run::{Measurement, Run};
+
+use crate::common::{self, QUIET};
+
+/// The versions that `best` chooses between, on a back end, and the time of each.
+fn times(run: &Run) -> Vec<(String, f64)> {
+    let time = |result: &Measurement| (result.version.clone(), result.times.median);
+    run.results.iter().map(time).collect()
+}
+
+/// Fails where the version chosen takes longer than the fastest by more than this factor.
+fn choice_is_fast(task: &Task, back_end: BackEnd, times: &[(String, f64)], most: f64) {
+    let chosen = best_for(back_end, task);
+    let least = times.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+    let (_, time) = times.iter().find(|(id, _)| id == chosen.id()).expect("it ran");
+    assert!(*time <= most * least, "{} at {task:?}: {times:?}", chosen.id());
+}
+
+#[test]
+fn the_choice_is_the_fastest_of_archived_runs() {
+    let mut compared = 0;
+    for folder in glob("data/runs/*/energies").chain(glob("data/runs/cpu-*")) {
+        for path in files(&folder) {
+            let Ok(run) = record::read::<Run>(&path) else { continue };
+            let system = &run.system;
+            let task = Task {
+                nbands: system.nbands,
+                pairs: (system.ngpown * system.ncouls) as u64,
+                nw: system.nw(),
+                poles: Poles::Real,
+            };
+            let sorts = |result: &Measurement| result.version.starts_with("sigma:");
+            if run.results.len() > 1 && run.results.iter().any(sorts) {
+                let back_end = run.head.device.back_end();
+                choice_is_fast(&task, back_end, &times(&run), 1.1);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 8, "{compared} records");
+}
+
+/// Far from where the two are even, so that no other load of the machine turns the order round.
+#[test]
+fn the_choice_is_the_fastest_here() {
+    let device = Host::new();
+    for (name, count) in [("tiny", 501), ("demo", 2), ("demo", 64)] {
+        let system = systems::find(name).unwrap();
+        let synthesis = Synthesis::new(system, 214, QUIET);
+        let grid = Grid::Even(Even::new(-10.0, 10.0, count).unwrap());
+        let problem = OnGrid::new(Box::new(synthesis), grid).load().unwrap();
+        let mut engine = Engine::whole(&device, &problem).unwrap();
+        let mut times = ["cpu:paired", "sigma:cells"].map(|id| (id.to_string(), f64::INFINITY));
+        for _ in 0..3 {
+            for (id, least) in &mut times {
+                let kernel = catalogue::find(id).unwrap().kernel;
+                *least = engine.run(kernel).unwrap().seconds.min(*least);
+            }
+        }
+        choice_is_fast(&problem.task(), BackEnd::Cpu, &times, 1.5);
+    }
+}
+
+/// The folders of a pattern with one `*`.
+fn glob(pattern: &str) -> impl Iterator<Item = PathBuf> {
+    let (before, after) = pattern.split_once('*').expect("a star");
+    let (folder, begin) = before.rsplit_once('/').expect("a folder");
+    let (end, rest) = after.split_once('/').unwrap_or((after, ""));
+    let (begin, end, rest) = (begin.to_string(), end.to_string(), rest.to_string());
+    files(&common::repository(folder)).into_iter().filter_map(move |path| {
+        let name = path.file_name()?.to_str()?.to_string();
+        (name.starts_with(&begin) && name.ends_with(&end)).then(|| path.join(&rest))
+    })
+}
+
+/// What is in a folder, nothing where there is none.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}

@@ -1,0 +1,135 @@
+//! What versions take beside the arrays, and whole runs, against what was said before.
+
+use std::sync::OnceLock;
+
+use gpp::catalogue::Kernel;
+use gpp::devices::Device;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::experiments::parting::{Crew, Limits, Loaded};
+use gpp::experiments::room::{BESIDE, Held, Need};
+use gpp::experiments::setting::Setting;
+use gpp::problem::grid::OnGrid;
+use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Extents, Grid, Problem, Slabs, System, systems};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
+
+use crate::common::{Kind, Make, QUIET, alone, at_energies, make};
+use crate::{peak, system, version};
+
+/// What a run of these versions takes on the processor beside a problem in memory, against what was said.
+fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
+    let host = Host::new();
+    let devices: [&dyn Device; 1] = [&host];
+    let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
+    let crew = Crew { devices: &devices, ranks: &gpp::ranks::Alone };
+    let said = Need::of(problem.frame(), &versions, crew, Held::All).on_host(igp) - BESIDE;
+    let slabs = Slabs::from(problem).of_size(igp);
+    let ((), taken) = peak(|| {
+        let worker = host.worker(problem.frame()).unwrap();
+        let mut engine = Engine::new(slabs, igp, vec![worker]).unwrap();
+        versions.iter().for_each(|version| drop(engine.run(*version).unwrap()));
+    });
+    // Threads and sums of blocks have some of their own.
+    assert!(taken < said + (3 << 20), "{ids:?} {igp}: took {taken}, {said} were said");
+    assert!(said < 2 * taken + (6 << 20), "{ids:?} {igp}: {said} were said, it took {taken}");
+}
+
+#[test]
+fn versions_take_beside_the_arrays_what_is_said() {
+    let _turn = alone();
+    let made = Make { nbands: 40, ngpown: 96, ncouls: 4000, nw: 3, kind: Kind::Real, seed: 4 };
+    let few = make(made);
+    let many = at_energies(Make { nbands: 10, ..made }, 5);
+    // Their pairs sorted, beside which the arrays are small.
+    for igp in [96, 32] {
+        assert_planned(&many, &["sigma:cells"], igp);
+        assert_planned(&many, &["sigma:blocks"], igp);
+        assert_planned(&few, &["cpu:paired"], igp);
+        // A plan that reorders the bands has all their matrix elements twice.
+        assert_planned(&few, &["v13"], igp);
+    }
+    assert_planned(&many, &["cpu:paired", "sigma:cells", "v13"], 32);
+}
+
+#[test]
+fn runs_stay_within_what_they_are_given() {
+    let _turn = alone();
+    let (host, alone) = (Host::new(), gpp::ranks::Alone);
+    let devices: [&dyn Device; 1] = [&host];
+    let crew = Crew { devices: &devices, ranks: &alone };
+    // 49 MB.
+    let system = System { ngpown: 384, ncouls: 4000, ..system() };
+    // What finds room with all that is made of it; what finds room, but not sorted; what does not.
+    for (id, mib, is_whole, is_one) in [
+        ("sigma:cells", 170, true, true),
+        ("sigma:cells", 90, true, false),
+        ("sigma:blocks", 90, true, false),
+        ("sigma:cells", 30, false, false),
+        ("cpu:paired", 100, true, true),
+        ("cpu:paired", 12, false, false),
+        ("v13", 30, false, false),
+    ] {
+        let room = mib << 20;
+        let limits = Limits { host: Some(BESIDE + room), ..Limits::default() };
+        let versions = [version(id)];
+        let ((), taken) = peak(|| {
+            let source = Box::new(Synthesis::new(&system, 5, QUIET));
+            let source = Box::new(OnGrid::new(source, Grid::Count(5)));
+            let loaded = Loaded::of(source, crew, limits).unwrap();
+            let igp = loaded.igp(&versions, crew, limits).unwrap();
+            assert_eq!(
+                (loaded.whole().is_some(), igp == 384),
+                (is_whole, is_one),
+                "{id} {mib}: {igp}"
+            );
+            let setting = Setting {
+                crew,
+                slabs: loaded.slabs(igp),
+                whole: loaded.whole(),
+                limits,
+                checkpoint: None,
+                contents: OnceLock::new(),
+            };
+            let mut engine = setting.engine(&versions).unwrap();
+            (0..2).for_each(|_| drop(engine.run(versions[0]).unwrap()));
+        });
+        assert!(taken < room + (3 << 20), "{id} with {mib} MiB took {taken} bytes");
+        // Slabs are as large as that allows, or half of it where they are to be several.
+        assert!(taken > room / 4, "{id} with {mib} MiB took {taken} bytes");
+    }
+    let limits = Limits { host: Some(BESIDE + (1 << 19)), ..Limits::default() };
+    let source = Box::new(Synthesis::new(&system, 5, QUIET));
+    let loaded = Loaded::of(source, crew, limits).unwrap();
+    let text = loaded.igp(&[version("sigma:cells")], crew, limits).unwrap_err().to_string();
+    assert!(text.contains("not enough host memory for bands and two slabs of 1 igp"), "{text}");
+    assert!(text.ends_with("; --host-memory allows 80.5 MiB"), "{text}");
+}
+
+#[test]
+fn partial_sums_are_counted_for_slabs_of_any_size() {
+    // 2048 igp of si510: 1.7 GB.
+    let slab = Extents { ngpown: 2048, ..systems::find("si510").unwrap().extents() };
+    let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
+    let arrays = ARRAYS.iter().filter(|array| array.of == Of::Slab);
+    let arrays: u64 = arrays
+        .map(|a| layouts.map(|layout| a.bytes(slab, layout)).into_iter().max().unwrap())
+        .sum();
+    let odd = slab.odd_bytes().max(8 * (slab.ncouls * slab.ngpown) as u64);
+    let said = slab.device_bytes(Of::Slab) - arrays - odd;
+    let gpu = version("v13").gpu().unwrap();
+    let kernel = gpu.kernel(Poles::Real);
+    let extents = gpp_kernels::extents::Extents {
+        nbands: slab.nbands as u32,
+        ngpown: slab.ngpown as u32,
+        ncouls: slab.ncouls as u32,
+        nw: slab.nw as u32,
+        odd_begins: &[0, 0],
+        parts: 0,
+    };
+    let needed = u64::from(kernel.grid(&extents).blocks()) * slab.nw as u64 * 4 * 8;
+    assert!(needed > 65_535 * 12 * 8, "{needed}");
+    assert!(said >= needed, "{said} of {needed}");
+}

@@ -1,0 +1,275 @@
+//! Every archived record is read as its type, and reads the same once it is written anew; what is no
+//! such record says so.
+
+mod campaign;
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{json, repository};
+use gpp::experiments::profile::folder::Records;
+use gpp::figures::archive::Archive;
+use gpp::figures::energies;
+use gpp::record::ceilings::Ceilings;
+use gpp::record::clock::Clock;
+use gpp::record::comparison::Comparison;
+use gpp::record::profile::Profile;
+use gpp::record::race::{Race, Racer, Side};
+use gpp::record::run::Run;
+use gpp::record::scale::Scale;
+use gpp::record::scaling::Scaling;
+use gpp::record::system::Poles;
+use gpp::record::times::Times;
+use gpp::record::tuning::Tuning;
+use gpp::record::{self, Record};
+use gpp::reference::verify::Outcome;
+
+/// Reads a record, writes it and reads it again.
+fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
+    let read: R = record::read(path).unwrap();
+    let written = record::text(&read);
+    assert_eq!(record::parse::<R>(&written, path).unwrap(), read, "{}", path.display());
+    read
+}
+
+#[test]
+fn every_archived_record_is_read_and_written() {
+    let mut kinds = [0; 8];
+    for path in json(&repository("data/runs")) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        let kind = match name.split(['-', '.']).next().unwrap() {
+            "run" => {
+                let run: Run = both_ways(&path);
+                assert!(run.passed() && !run.results.is_empty());
+                0
+            }
+            "profile" => {
+                let profile: Profile = both_ways(&path);
+                let version = profile.version.replace(':', "-");
+                assert_eq!(name, format!("profile-{version}.json"));
+                1
+            }
+            "ceilings" => {
+                // A GPU's, or a processor's of two cores.
+                assert!(both_ways::<Ceilings>(&path).fp64 > 1e10);
+                2
+            }
+            "compare" => {
+                assert!(!both_ways::<Comparison>(&path).best.is_empty());
+                3
+            }
+            "scaling" => {
+                assert!(both_ways::<Scaling>(&path).passed());
+                4
+            }
+            "tune" => {
+                let tuning: Tuning = both_ways(&path);
+                assert!(tuning.passed() && tuning.tried == tuning.shapes);
+                7
+            }
+            "clock" => {
+                assert!(!both_ways::<Clock>(&path).versions.is_empty());
+                5
+            }
+            "race" => {
+                assert!(both_ways::<Race>(&path).passed());
+                6
+            }
+            "scale" => {
+                assert!(both_ways::<Scale>(&path).passed());
+                continue;
+            }
+            // The map of the texts' figures, which is no record.
+            "figures" => continue,
+            _ => panic!("{}: of no known kind", path.display()),
+        };
+        kinds[kind] += 1;
+    }
+    assert!(kinds.iter().all(|&count| count > 0), "{kinds:?}");
+}
+
+#[test]
+fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
+    let path = repository("data/runs/h200-2026-11-21/si214/run.json");
+    let mut run: Run = record::read(&path).unwrap();
+    let result = &mut run.results[0];
+    assert_eq!((result.spread, &result.kernel, run.startup_s), (None, &None, None));
+    (result.flops, result.tflops) = (None, None);
+    result.sums.asx[0].re = f64::NAN;
+    let text = record::text(&run);
+    for field in ["flops", "tflops", "spread", "kernel", "startup_s", "shape"] {
+        assert!(text.contains(&format!("\"{field}\": null")), "{field}");
+    }
+    let again: Run = record::parse(&text, &path).unwrap();
+    assert_eq!((again.results[0].flops, again.results[0].tflops), (None, None));
+    assert!(again.results[0].sums.asx[0].re.is_nan());
+    assert_eq!(record::text(&again), text);
+}
+
+#[test]
+fn what_is_no_such_record_says_what_it_is() {
+    let path = repository("data/runs/h200-2026-11-21/compare.json");
+    let said = |error: gpp::Error| {
+        assert_eq!(error.exit_code(), 2);
+        error.to_string()
+    };
+    for (error, found) in [
+        (said(record::read::<Run>(&path).unwrap_err()), "a run, it holds a comparison"),
+        (said(record::read::<Tuning>(&path).unwrap_err()), "a tuning, it holds a comparison"),
+        (
+            said(record::read::<Run>(&repository("data/systems.json")).unwrap_err()),
+            "something else",
+        ),
+        (said(record::read::<Run>(&repository("README.md")).unwrap_err()), "is no JSON"),
+        (said(record::read::<Run>(&repository("no.json")).unwrap_err()), "cannot read: No such"),
+    ] {
+        assert!(error.contains(found), "{error}");
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let parsed = |text: String| record::parse::<Comparison>(&text, &path).unwrap_err().to_string();
+    let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
+    assert!(schema("6").ends_with("needs schema 1 to 5, has 6"));
+    assert!(schema("1.5").ends_with("needs schema 1 to 5, has 1.5"));
+    let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
+    assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
+}
+
+#[test]
+fn a_race_is_read_as_it_was_written_and_rated_by_the_fastest_build_that_passed() {
+    let run: Run = record::read(&repository("data/runs/h200-2026-11-21/si214/run.json")).unwrap();
+    let racer = |side: Side, name: &str, seconds: f64, outcome: Outcome| Racer {
+        system: "demo".into(),
+        poles: Poles::Real,
+        terms: 1000,
+        side,
+        name: name.into(),
+        flags: (side == Side::Fortran).then(|| "-O3".into()),
+        simd: (side == Side::Rust).then(|| "avx2".into()),
+        source_hash: None,
+        threads: 2,
+        times: Times::of(vec![seconds]),
+        ns_per_term: seconds * 1e6,
+        over_fortran: None,
+        max_rel_error: (outcome == Outcome::Passed).then_some(1e-15),
+        outcome,
+    };
+    let race = Race {
+        head: run.head,
+        yardstick: "GNU Fortran".into(),
+        repeat: 1,
+        racers: vec![
+            racer(Side::Fortran, "paper", 8.0, Outcome::Passed),
+            racer(Side::Fortran, "talk", 4.0, Outcome::Passed),
+            // The fastest is no yardstick where it is wrong.
+            racer(Side::Fortran, "talk -ffast-math", 1.0, Outcome::Incorrect),
+            racer(Side::Rust, "cpu:best", 0.5, Outcome::Passed),
+        ],
+    };
+    assert!(!race.passed());
+    let rated = gpp::analysis::race::rated(&race);
+    let ratios: Vec<_> = rated.racers.iter().map(|racer| racer.over_fortran).collect();
+    assert_eq!(ratios, [Some(0.5), Some(1.0), Some(4.0), Some(8.0)]);
+    let path = Path::new("race.json");
+    let text = record::text(&rated);
+    assert_eq!(record::parse::<Race>(&text, path).unwrap(), rated);
+    assert!(record::text(&race).contains("\"over_fortran\": null"));
+    let other = record::parse::<Run>(&text, path).unwrap_err().to_string();
+    assert!(other.contains("it holds a comparison on a processor"), "{other}");
+    let mut shown = Vec::new();
+    gpp::render::race::race(&mut shown, &rated).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("8.00×") && shown.contains("INCORRECT"), "{shown}");
+}
+
+#[test]
+fn energies_are_those_that_the_names_tell() {
+    let archive = Archive::open(&repository("")).unwrap();
+    let folder = archive.path("energies");
+    let runs = energies::runs(&archive).unwrap();
+    for (nw, run) in &runs {
+        let named: Run = record::read(&folder.join(format!("run-{nw}.json"))).unwrap();
+        assert!(named == *run && run.passed(), "run-{nw}.json");
+        let few = run.results.iter().map(|result| result.version.as_str()).collect::<Vec<_>>();
+        assert_eq!(few, ["v13", "sigma:blocks"][usize::from(*nw > 64)..], "run-{nw}.json");
+    }
+    let files = json(&folder).into_iter().filter(|path| path.parent() == Some(&folder));
+    assert_eq!(files.count(), runs.len());
+    for (nw, records) in energies::profiled(&archive).unwrap() {
+        assert_eq!(records.folder, folder.join(format!("nw{nw}")));
+        assert!(records.profiles.iter().all(|profile| profile.nw == Some(nw)));
+        assert_eq!(records.run().unwrap().system.nw(), nw as usize);
+    }
+}
+
+/// Values that no measurement gives end nothing: what is shown divides by times and ceilings.
+#[test]
+fn values_that_nothing_measures_are_refused_by_file_and_field() {
+    let all = json(&repository("data/runs"));
+    let text = |name: &str| {
+        let path = all.iter().find(|path| path.ends_with(name)).unwrap();
+        fs::read_to_string(path).unwrap()
+    };
+    let path = Path::new("some/record.json");
+    let profile: serde_json::Value = serde_json::from_str(&text("profile-v0.json")).unwrap();
+    let ceilings: serde_json::Value = serde_json::from_str(&text("ceilings.json")).unwrap();
+    let refused = |mut record: serde_json::Value, field: &str, value: serde_json::Value| {
+        let found = value.as_f64().unwrap();
+        record[field] = value;
+        let parsed = match record.get("dadd") {
+            Some(_) => record::parse::<Profile>(&record.to_string(), path).map(drop),
+            None => record::parse::<Ceilings>(&record.to_string(), path).map(drop),
+        };
+        let error = parsed.unwrap_err().to_string();
+        let begin = format!("some/record.json: {field} needs a number from ");
+        assert!(error.starts_with(&begin) && error.contains(&format!("has {found:e}")), "{error}");
+    };
+    for value in [1e308, 0.0, -1.0, 1e-300] {
+        refused(profile.clone(), "time_s", value.into());
+        refused(profile.clone(), "duration_s", value.into());
+        for field in ["fp64", "hbm", "l2", "l1"] {
+            refused(ceilings.clone(), field, value.into());
+        }
+    }
+    refused(profile.clone(), "dfma", (-1.0).into());
+    refused(profile, "terms", 0.into());
+}
+
+/// The same program need not have planned both, but the same kernels have to have summed the same data.
+#[test]
+fn a_run_of_other_kernels_than_the_profiles_beside_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = repository("data/runs/h200-2026-11-22-3/si214");
+    for name in ["run.json", "ceilings.json", "profile-v13.json"] {
+        fs::copy(from.join(name), folder.path().join(name)).unwrap();
+    }
+    let identity = |code: &str, program: &str| {
+        serde_json::json!({
+            "problem": "si214", "contents": "aa", "columns": null, "ngpown": 1385, "nw": 2,
+            "energies": "0 to 1", "version": "v13", "kernel": "gpp_v13", "code": code,
+            "program": program, "back_end": "GPU", "vectors": null, "slab": 1385
+        })
+    };
+    let change = |name: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let path = folder.path().join(name);
+        let mut record = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        change(&mut record);
+        fs::write(&path, record.to_string()).unwrap();
+    };
+    let of_run = |code: &str, program: &str| {
+        let identity = identity(code, program);
+        change("run.json", &|run| {
+            let results = run["results"].as_array_mut().unwrap();
+            let own = results.iter_mut().find(|result| result["version"] == "v13").unwrap();
+            own["identity"] = identity.clone();
+        });
+        Records::load(folder.path()).unwrap().run()
+    };
+    // Older records tell nothing.
+    assert!(of_run("c1", "p1").is_ok());
+    change("profile-v13.json", &|profile| profile["identity"] = identity("c1", "p1"));
+    assert!(of_run("c1", "p1").is_ok() && of_run("c1", "p2").is_ok());
+    let told = "run.json: its v13 has kernels' code c2, the profile beside it has c1";
+    assert!(of_run("c2", "p1").unwrap_err().to_string().ends_with(told));
+}

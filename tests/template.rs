@@ -1,0 +1,67 @@
+//! The template of docs/rust-to-ptx.md builds to PTX by the compiler of the kernels and, where there is a
+//! ptxas, assembles; docs and template say one thing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gpp::devices::gpu::NO_KERNELS;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+#[path = "../build/compiler.rs"]
+mod compiler;
+
+use compiler::Package;
+
+const TEMPLATE: Package = Package { folder: "examples/template-kernel", name: "template-kernel" };
+
+fn main() {
+    let trials = vec![
+        Trial::test("it builds and assembles", builds).with_ignored_flag(NO_KERNELS.is_some()),
+        Trial::test("the docs quote it", quoted),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
+}
+
+fn builds() -> Result<(), Failed> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("template");
+    let built = compiler::first_that_builds(&compiler::all(), &root(), TEMPLATE, &target)?;
+    for part in [".visible .entry axpy(", "fma.rn.f64", "%ctaid.x"] {
+        if !built.ptx.contains(part) {
+            return Err(format!("by {} it lacks {part}:\n{}", built.version, built.ptx).into());
+        }
+    }
+    let ptxas = std::env::var_os("GPP_PTXAS").map_or_else(|| PathBuf::from("ptxas"), PathBuf::from);
+    if Command::new(&ptxas).arg("--version").output().is_err() {
+        println!("no ptxas here: it is not assembled");
+        return Ok(());
+    }
+    let file = target.join("axpy.ptx");
+    std::fs::write(&file, &built.ptx)?;
+    for architecture in ["sm_70", "sm_90"] {
+        let output = Command::new(&ptxas)
+            .args([&format!("-arch={architecture}"), "-o", "/dev/null"])
+            .arg(&file)
+            .output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+    }
+    Ok(())
+}
+
+/// Each block of Rust in the docs is a part of the template.
+fn quoted() -> Result<(), Failed> {
+    let docs = std::fs::read_to_string(root().join("docs/rust-to-ptx.md"))?;
+    let source = std::fs::read_to_string(root().join(TEMPLATE.folder).join("src/lib.rs"))?;
+    let blocks: Vec<&str> =
+        docs.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() > 1);
+    for block in blocks {
+        assert!(source.contains(block.trim_end()), "not in the template:\n{block}");
+    }
+    Ok(())
+}
