@@ -130,8 +130,7 @@ impl Task {
             checkpoint: Some(path),
             contents: OnceLock::new(),
         };
-        let calculation = setting.engine(&[self.kernel])?.run(self.kernel);
-        calculation
+        setting.engine(&[self.kernel])?.run(self.kernel)
     }
 }
 
