@@ -24,7 +24,8 @@ use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
 use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::vectors::{self, Order};
 use crate::problem::{
-    Batch, Cells, Frame, Grid, Header, Matrices, OddPoles, Origin, Problem, SlabView, Slabs,
+    Batch, Cells, Evaluator, Frame, Grid, Header, Matrices, OddPoles, Origin, Problem, SlabView,
+    Slabs,
 };
 use crate::record::profile::PerTerm;
 
@@ -132,7 +133,7 @@ fn of_gpu(
     let mut counts = Counts::default();
     let Some(first) = batches.first() else { return Ok(counts) };
     let layout = first.plan().kernel(version).layout;
-    let cells = (layout == Layout::Cells).then(|| problem.cells(slab));
+    let cells = (layout == Layout::Cells).then(|| problem.cells(slab, Evaluator::Gpu));
     let of_bands = &BandArrays::of(bands, order, layout);
     let aqsm_local = &aqsm_local(slab, order, layout);
     for batch in batches {

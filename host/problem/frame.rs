@@ -8,7 +8,7 @@ use num_complex::Complex64;
 
 use super::batch::{Batches, Kept, Of};
 use super::plan::BandOrder;
-use super::{Bands, Cells, Extents, Header, Origin, SlabView, Source, Sums, wrong};
+use super::{Bands, Cells, Evaluator, Extents, Header, Origin, SlabView, Source, Sums, wrong};
 use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Result};
 use crate::ranks::Ranks;
@@ -122,8 +122,8 @@ impl Frame {
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.
-    pub fn cells(&self, slab: SlabView) -> Cells {
-        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles)
+    pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
+        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.

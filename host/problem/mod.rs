@@ -37,7 +37,7 @@ pub use grid::Grid;
 pub use header::Header;
 pub use layout::SharedArrays;
 pub use memory::Extents;
-pub use plan::{BandOrder, BandPlan, Cells, OddPoles};
+pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
 pub use source::{Part, Source};

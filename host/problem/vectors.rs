@@ -6,7 +6,9 @@ use gpp_cpu::relaid::Relaid;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::{BandOrder, BandPlan, Bands, Batch, Cells, Extents, Frame, OddPoles, SlabView, memory};
+use super::{
+    BandOrder, BandPlan, Bands, Batch, Cells, Evaluator, Extents, Frame, OddPoles, SlabView, memory,
+};
 use crate::error::Result;
 
 /// The bands at some energies, in the problem's order.
@@ -93,7 +95,10 @@ impl Sorted {
     /// Of a slab.
     pub fn of(frame: &Frame, slab: SlabView) -> Sorted {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
-        Sorted { cells: frame.cells(slab), aqsm: Chunks::of(&columns, slab.len()) }
+        Sorted {
+            cells: frame.cells(slab, Evaluator::Processor),
+            aqsm: Chunks::of(&columns, slab.len()),
+        }
     }
 
     /// At some energies, with [`chunks`] of the same problem.

@@ -7,7 +7,7 @@ use gpp::kernels::pairs::Part;
 use gpp::problem::batch::KEPT;
 use gpp::problem::grid::{Even, OnGrid};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Batch, Cells, Grid, Problem, Source, systems};
+use gpp::problem::{Batch, Cells, Evaluator, Grid, Problem, Source, systems};
 
 use crate::common::{Kind, QUIET};
 use crate::{at, even};
@@ -15,7 +15,9 @@ use crate::{at, even};
 /// Which part of a problem's terms is summed one by one where pairs are sorted, and how many parts there are.
 fn one_by_one(problem: &Problem) -> (f64, usize) {
     let nw = problem.nw();
-    let Cells::Real(cells) = problem.cells(problem.slab()) else { panic!("the poles are real") };
+    let Cells::Real(cells) = problem.cells(problem.slab(), Evaluator::Gpu) else {
+        panic!("the poles are real")
+    };
     let (every, mut left) = (problem.wx().len().div_ceil(997), 0);
     for (at, &w) in problem.wx().iter().enumerate().step_by(every) {
         let occupied = problem.occ()[at / nw] != 0.0;

@@ -9,7 +9,7 @@ use gpp_kernels::pairs::{Part, Pole};
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::{Cells, Frame, SlabView};
+use crate::problem::{Cells, Evaluator, Frame, SlabView};
 
 /// The sorted pairs of a problem's slabs on the host, which stay for the next calculation where there is room; they
 /// take as much as what they are of.
@@ -31,7 +31,7 @@ impl SortedPairs {
         if let Some(cells) = self.sorted.get(&slab.igp()) {
             return cells.clone();
         }
-        let cells = Arc::new(problem.cells(slab));
+        let cells = Arc::new(problem.cells(slab, Evaluator::Gpu));
         let (poles, parts) = cells.words();
         let bytes = (size_of_val(poles) + size_of_val(parts)) as u64;
         if self.bytes + bytes <= self.room {

@@ -21,7 +21,7 @@ use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::problem::layout::aqsm_local;
 use crate::problem::vectors::Sorted;
-use crate::problem::{Batch, Cells, Extents, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Cells, Evaluator, Extents, Frame, OddPoles, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -182,7 +182,7 @@ impl OfSlab {
                 .get_or_insert_with(|| aqsm_local(slab, problem.order(), layout).into_owned());
         }
         if layout == Layout::Cells {
-            self.cells.get_or_insert_with(|| problem.cells(slab));
+            self.cells.get_or_insert_with(|| problem.cells(slab, Evaluator::Gpu));
         }
         let Some(poles) = odd else { return };
         let place = &mut self.odd[poles as usize];

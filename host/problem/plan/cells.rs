@@ -8,7 +8,7 @@ use gpp_kernels::pairs::{Disc, Part, Pole};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::bounds::bounds;
+use super::bounds::{Evaluator, bounds};
 use super::discs::discs;
 use super::sorted::Sorted;
 use crate::problem::{Extents, SlabView};
@@ -32,9 +32,16 @@ pub enum Cells {
 impl Cells {
     /// Of a slab whose contributing poles have `poles` in common, for energies `wx`, `(nw, nbands)`, of bands of
     /// these occupations.
-    pub fn of(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits, poles: Poles) -> Cells {
+    pub fn of(
+        slab: SlabView,
+        wx: &[f64],
+        occ: &[f64],
+        limits: Limits,
+        poles: Poles,
+        by: Evaluator,
+    ) -> Cells {
         match poles {
-            Poles::Real => Cells::Real(intervals(slab, wx, occ, limits)),
+            Poles::Real => Cells::Real(intervals(slab, bounds(slab, wx, occ, limits, by))),
             Poles::Any => Cells::Any(discs(slab, wx, occ, limits)),
         }
     }
@@ -91,9 +98,8 @@ impl Cells {
     }
 }
 
-/// Those of real poles.
-fn intervals(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Sorted<f64, Part> {
-    let bounds = bounds(slab, wx, occ, limits);
+/// Those of real poles, in cells between `bounds`.
+fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
     let cells = bounds.len();
     // The last one is of the poles that are within no bounds.
     let cell = |wtilde: f64| match bounds.partition_point(|&bound| bound <= wtilde) {

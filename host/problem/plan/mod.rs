@@ -23,6 +23,7 @@ use gpp_kernels::table::Table;
 use self::regular::Regular;
 use super::{Bands, SlabView};
 use crate::catalogue;
+pub use bounds::Evaluator;
 pub use cells::Cells;
 pub use odd::OddPoles;
 pub use order::BandOrder;

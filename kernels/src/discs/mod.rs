@@ -27,7 +27,7 @@ pub use place::NUMBERS;
 use series::Bounds;
 
 /// Blocks of a launch at most, as [`crate::cells::BLOCKS`].
-pub const BLOCKS: u32 = 660;
+pub const BLOCKS: u32 = 528;
 
 impl Cell for Disc {
     type Wtilde = Complex64;

@@ -44,7 +44,7 @@ pub const REAL: Kernel = Kernel {
 pub const ANY: Kernel = Kernel {
     poles: Poles::Any,
     loops: Loops::Cells(discs::BLOCKS),
-    // With a cap of 168, what five blocks find room with, ptxas spills; without one it takes fewer.
+    // With a cap of 168, what six blocks find room with, ptxas spills; with what it takes by itself four do.
     max_registers: None,
     entries: entries!(discs v3::term: gpp_sigma_blocks_any),
     ..REAL
