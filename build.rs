@@ -1,46 +1,30 @@
-//! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the program
-//! as `$OUT_DIR/gpp.ptx`, empty where no compiler here can do it (`GPP_NO_KERNELS` then says why).
-//! The sources of `kernels/` and `cpu/` are listed in `$OUT_DIR/sources.rs`.
-//! What is built and by what is in `GPP_KERNELS_BY`, `GPP_RUSTC` and `GPP_COMMIT`.
+//! Tells the program what it is made from, in `GPP_COMMIT`. The kernels are made by
+//! `core/build.rs`.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
 
-#[path = "build/bounds.rs"]
-mod bounds;
 #[path = "build/commit.rs"]
 mod commit;
-#[path = "build/compiler.rs"]
-mod compiler;
-#[path = "build/inlining.rs"]
-mod inlining;
-#[path = "build/line_table.rs"]
-mod line_table;
-#[path = "build/ptx.rs"]
-mod ptx;
-#[path = "build/sources.rs"]
-mod sources;
-
-const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
-    `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
-    `rustup component add rust-src` elsewhere, or name a rustc in GPP_KERNEL_RUSTC";
-
-/// The crate that becomes PTX.
-const KERNELS: compiler::Package = compiler::Package { folder: "kernels", name: "gpp-kernels" };
 
 /// What the program is made of.
-const SOURCES: [&str; 9] =
-    ["Cargo.toml", "Cargo.lock", "build.rs", "build", "kernels", "cpu", "host", "data", "benches"];
+const SOURCES: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "build.rs",
+    "build",
+    "kernels",
+    "cpu",
+    "core",
+    "host",
+    "data",
+    "benches",
+];
 
 fn main() {
     for path in SOURCES {
         println!("cargo::rerun-if-changed={path}");
     }
-    println!("cargo::rerun-if-env-changed=GPP_KERNEL_RUSTC");
-    println!("cargo::rustc-check-cfg=cfg(no_kernels)");
-
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     if let Some(commit) = commit::of(&root, &SOURCES) {
         println!("cargo::rustc-env=GPP_COMMIT={}", commit.name);
@@ -48,28 +32,4 @@ fn main() {
             println!("cargo::rerun-if-changed={}", file.display());
         }
     }
-    if let Ok(version) = compiler::own().version() {
-        println!("cargo::rustc-env=GPP_RUSTC={version}");
-    }
-
-    // In the folder of the profile, so that builds with other features find them built.
-    let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let text = match compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels) {
-        Ok(compiler::Built { version, ptx }) => {
-            println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
-            ptx::finished(&ptx)
-        }
-        Err(tried) => {
-            let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
-            println!("cargo::warning={why}");
-            println!("cargo::rustc-env=GPP_NO_KERNELS={why}");
-            println!("cargo::rustc-cfg=no_kernels");
-            // A path that never exists: look again at every build.
-            println!("cargo::rerun-if-changed={}", out.join("no-compiler").display());
-            String::new()
-        }
-    };
-    fs::write(out.join("gpp.ptx"), text).expect("OUT_DIR can be written");
-    let sources = sources::list(&root, &["kernels/src", "cpu/src"]);
-    fs::write(out.join("sources.rs"), sources).expect("OUT_DIR can be written");
 }

@@ -1,16 +1,13 @@
 //! `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, run on a GPU or on the host, timed and
 //! verified, version by version.
 //!
-//! A folder uses only those listed before it:
+//! What calculates is the crate `gpp_core`, whose folders are here by their names: [`catalogue`], [`problem`],
+//! [`devices`], [`engine`]. Of those of the program one uses only those listed before it:
 //!
-//! - [`error`]: all that can go wrong
+//! - [`error`]: what goes wrong beside the core's errors
 //! - [`process`]: output, progress, interruption
-//! - [`ranks`]: the processes that share a run
-//! - [`catalogue`]: versions, journeys, shapes, published figures
-//! - [`problem`]: the input, synthesised or read from the reference mini-app's format
+//! - [`ranks`]: the processes that MPI's launcher started
 //! - [`mod@reference`]: the sums that a run is compared with, and the comparison
-//! - [`devices`]: where the kernels run
-//! - [`engine`]: slabs → workers → sums
 //! - [`record`]: what is recorded
 //! - [`experiments`]: what measures
 //! - [`analysis`]: statements about records
@@ -21,14 +18,10 @@
 //! The kernels themselves are in the crate `gpp_kernels`.
 
 pub mod analysis;
-pub mod catalogue;
 pub mod cli;
-pub mod devices;
-pub mod engine;
 pub mod error;
 pub mod experiments;
 pub mod figures;
-pub mod problem;
 pub mod process;
 pub mod ranks;
 pub mod record;
@@ -36,4 +29,4 @@ pub mod reference;
 pub mod render;
 
 pub use error::{Error, Result};
-pub use gpp_kernels as kernels;
+pub use gpp_core::{catalogue, devices, engine, kernels, problem};

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::{FIXTURES, Kind, Make, QUIET, alone, fixture, fixture_path, make};
 use gpp::Error;
+use gpp::error::exit_code;
 use gpp::problem::file::{read, write, write_with_subrecords};
 use gpp::problem::{Problem, synthesis, systems};
 use peak_alloc::PeakAlloc;
@@ -192,7 +193,7 @@ fn unreadable() {
     let missing = read(Path::new("no/such/file.dat"), QUIET).unwrap_err();
     assert!(missing.to_string().starts_with("no/such/file.dat: cannot read: "), "{missing}");
     assert!(read(Path::new("/"), QUIET).unwrap_err().to_string().contains("not a regular file"));
-    assert_eq!(missing.exit_code(), 2);
+    assert_eq!(exit_code(&missing), 2);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use common::{HARD, Kind, Make, QUIET, fixture, hard_path, make, repository};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::error::exit_code;
 use gpp::experiments::measure::same_bits;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::Synthesis;
@@ -91,7 +92,7 @@ fn what_means_nothing_is_refused_by_name() {
     for (name, parts) in REFUSED {
         let path = hard_path(name);
         let error = file::read(&path, QUIET).unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(exit_code(&error), 2);
         let text = error.to_string();
         assert!(text.contains(&path.display().to_string()), "{text}");
         for part in parts {

@@ -10,7 +10,7 @@ use gpp::Error;
 use gpp::catalogue;
 use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Upload, Worker};
 use gpp::engine::Engine;
-use gpp::error::{Code, DriverError};
+use gpp::error::{Code, DriverError, exit_code};
 use gpp::experiments::measure::measure;
 use gpp::experiments::measure::timed::Telling;
 use gpp::kernels::intrinsics::WARP;
@@ -167,7 +167,7 @@ fn the_last_sums_are_judged_and_all_are_compared() {
 fn a_run_that_fails_ends_the_measurement() {
     let (record, told, ..) = measured(0, &[Some((1.0, 1.0)), None, Some((1.0, 1.0))]);
     let error = record.unwrap_err();
-    assert_eq!(error.exit_code(), 3);
+    assert_eq!(exit_code(&error), 3);
     assert!(error.to_string().contains("run of v8"), "{error}");
     assert_eq!(told, 1);
 }

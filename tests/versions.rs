@@ -6,6 +6,7 @@ use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, make};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::error::exit_code;
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::grid;
 use gpp::kernels::plan::Poles;
@@ -162,7 +163,7 @@ fn a_pole_hit_exactly_is_zero_in_every_version() {
 #[test]
 fn too_little_host_memory_says_how_much() {
     let error = gpp::process::memory::require("a system", u64::MAX / 2).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(exit_code(&error), 2);
     let text = error.to_string();
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");

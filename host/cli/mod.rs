@@ -97,8 +97,8 @@ const HEAD_START: Duration = Duration::from_millis(500);
 fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     let known = error.downcast_ref::<Error>();
     // Our errors name their causes themselves.
-    let said = known.map_or_else(|| format!("{error:#}"), Error::to_string);
-    let code = known.map_or(2, Error::exit_code);
+    let said = known.map_or_else(|| format!("{error:#}"), crate::error::said);
+    let code = known.map_or(2, crate::error::exit_code);
     let is_stop = matches!(known, Some(Error::Stopped { .. }));
     if !ranks.is_root() && !is_stop {
         std::thread::sleep(HEAD_START);

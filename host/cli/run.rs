@@ -53,7 +53,7 @@ pub fn measured(
         let versions = versions_for(names, back_end, task)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated(0);
-        let overrides = args.overrides;
+        let overrides = (&args.overrides).into();
         let compares = !args.verify.no_verify;
         let base = Options::new(&versions, repetition);
         let options = Options { overrides, compares, counts, ..base };

@@ -16,6 +16,7 @@ use crate::engine::identity::Identity;
 use crate::error::{Difference, Error, Result};
 use crate::problem::digest::{self, Contents};
 use crate::problem::{Batch, Frame, Problem, Slabs};
+use crate::process::interrupt;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::parting::{Parting, Place};
 use crate::record::provenance;
@@ -61,7 +62,7 @@ impl<'a> Setting<'a> {
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let mut engine = self.opened(versions)?;
         engine.keep(room::spare(self.slabs, versions, self.crew, self.limits));
-        Ok(engine)
+        Ok(engine.stopping(interrupt::asked))
     }
 
     fn opened(&self, versions: &[Kernel]) -> Result<Engine<'a>> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::{Error, FigureError, Result};
+use crate::error::{Error, FigureError, ProfilerError, Result};
 use crate::experiments::profile::aggregate::cycles;
 use crate::experiments::profile::{counters, folder};
 use crate::record::ceilings::Ceilings;
@@ -136,7 +136,7 @@ pub fn is_record(name: &str) -> bool {
 impl System {
     fn read(path: &Path) -> Result<System> {
         let counters = path.join("counters.csv");
-        let wrong = |error| Error::Counters { path: counters.clone(), error };
+        let wrong = |error| ProfilerError::Counters { path: counters.clone(), error };
         let launches = counters::parse(&read(&counters)?).map_err(wrong)?;
         Ok(System {
             run: record::read(&path.join(folder::RUN))?,

@@ -3,10 +3,10 @@
 //! An output takes the place of the file that its name leads to, and a checkpoint goes once results are
 //! shown. So no two flags may lead to one file, by whatever path or link, but those that only read.
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+
+use gpp_core::engine::checkpoint::{number, numbered, numbers};
 
 use super::output::{self, folder, is_stdout, target};
 use crate::error::{Error, Result};
@@ -168,33 +168,4 @@ fn place(path: &Path) -> PathBuf {
     let target = target(path);
     let below = || Some(fs::canonicalize(folder(&target)).ok()?.join(target.file_name()?));
     fs::canonicalize(&target).ok().or_else(below).unwrap_or(target)
-}
-
-/// `FILE.3` beside `FILE`; the file itself for 0.
-pub fn numbered(path: &Path, number: usize) -> PathBuf {
-    let mut name = OsString::from(path);
-    if number > 0 {
-        name.push(format!(".{number}"));
-    }
-    name.into()
-}
-
-/// The number of a file of this name beside `path`. `FILE.03` and `FILE.+3` have none.
-fn number(path: &Path, name: &OsStr) -> Option<usize> {
-    let digits = name.as_encoded_bytes().strip_prefix(path.file_name()?.as_encoded_bytes())?;
-    let number = str::from_utf8(digits.strip_prefix(b".")?).ok()?.parse().ok()?;
-    (number > 0 && numbered(path, number).ends_with(name)).then_some(number)
-}
-
-/// The numbers from 1 of the files that are there beside `path`, ascending.
-///
-/// # Errors
-/// The system's, for a folder that cannot be read.
-pub fn numbers(path: &Path) -> io::Result<Vec<usize>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder(path))? {
-        found.extend(number(path, &entry?.file_name()));
-    }
-    found.sort_unstable();
-    Ok(found)
 }

@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use gpp_core::system::output::remove_half_written;
+
 use crate::process::terminal::{self, note};
 
 /// What is to be done when the program stops.
@@ -259,6 +261,7 @@ fn stop(speaks: bool) {
     while let Some((.., task)) = { lock().tasks.pop() } {
         done(task);
     }
+    remove_half_written();
 }
 
 /// Ends the program once what is half-written is removed.
@@ -271,6 +274,7 @@ fn end(code: i32) -> ! {
         .into_iter()
         .filter(|(_, what, _)| *what == For::Removing)
         .for_each(|(.., task)| done(task));
+    remove_half_written();
     exit(code)
 }
 

@@ -39,6 +39,30 @@ impl FineBar {
     }
 }
 
+impl From<Progress> for gpp_core::progress::Progress {
+    fn from(progress: Progress) -> gpp_core::progress::Progress {
+        use gpp_core::progress::{Bar, Progress};
+        /// Goes off the terminal with the work.
+        struct Shown(ProgressBar);
+        impl Bar for Shown {
+            fn step(&self) {
+                self.0.inc(1);
+            }
+        }
+        impl Drop for Shown {
+            fn drop(&mut self) {
+                self.0.finish_and_clear();
+            }
+        }
+        match progress.shown {
+            true => Progress::by(|what, steps| {
+                Box::new(Shown(super::progress::Progress { shown: true }.bar(what, steps)))
+            }),
+            false => Progress::NONE,
+        }
+    }
+}
+
 impl Progress {
     /// A bar of `steps` on standard error, hidden where that is no terminal.
     pub fn bar(self, what: &str, steps: u64) -> ProgressBar {

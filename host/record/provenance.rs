@@ -13,7 +13,7 @@ use crate::problem::Origin;
 pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 
 /// The compiler of the program and its LLVM.
-pub const PROGRAM_BY: Option<&str> = option_env!("GPP_RUSTC");
+pub const PROGRAM_BY: Option<&str> = gpp_core::BUILT_BY;
 
 /// The program's name and version.
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));

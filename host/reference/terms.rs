@@ -38,8 +38,10 @@ impl<'a> Terms<'a> {
     /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one where it has more.
     #[must_use]
     pub fn at_most(self, most: u64) -> Terms<'a> {
-        let every = self.count().div_ceil(most.max(1)) as usize;
-        Terms { every: self.every * every.max(1), ..self }
+        let of_igp = self.count() / self.igp().max(1) as u64;
+        let igp = (most / of_igp.max(1)).max(1) as usize;
+        let every = self.slabs.frame().header().ngpown.div_ceil(igp);
+        Terms { every: every.max(self.every), ..self }
     }
 
     /// The energies (0-based).

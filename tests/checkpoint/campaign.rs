@@ -9,6 +9,7 @@ use gpp::catalogue::{Kernel, find};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Calculation;
+use gpp::error::exit_code;
 use gpp::experiments::parting::{Crew, Limits};
 use gpp::experiments::setting::Setting;
 use gpp::problem::{Problem, Slabs, Sums, synthesis, systems};
@@ -238,7 +239,7 @@ fn damaged_checkpoints_are_refused_or_continued_to_the_same_bits() {
             Err(error) => {
                 refused += 1;
                 let named = error.to_string().contains(&format!("{number}.ckpt"));
-                assert!(named && error.exit_code() == 2, "{context}: {error}");
+                assert!(named && exit_code(&error) == 2, "{context}: {error}");
                 assert_eq!(fs::read(&path).unwrap(), bytes, "{context}: it is left as it was");
             }
             Ok(calculation) => {

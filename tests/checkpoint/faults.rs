@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use gpp::error::exit_code;
+
 use super::*;
 
 #[test]
@@ -89,7 +91,7 @@ fn a_slab_that_could_not_be_kept_may_be_kept_again() {
     fs::create_dir(path.parent().unwrap()).unwrap();
     let mut checkpoint = run(&path, &[&[2]]).swap_remove(0);
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
-    assert_eq!(checkpoint.keep(3, &sums(3, 4)).unwrap_err().exit_code(), 2);
+    assert_eq!(exit_code(&checkpoint.keep(3, &sums(3, 4)).unwrap_err()), 2);
     fs::create_dir(path.parent().unwrap()).unwrap();
     checkpoint.keep(3, &sums(3, 4)).unwrap();
     let text = fs::read_to_string(&path).unwrap();

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use gpp::devices::{SlabSums, Upload};
 use gpp::engine::checkpoint::{Checkpoint, Finished, read, remove, slab_of};
 use gpp::engine::identity::Identity;
+use gpp::error::exit_code;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -97,7 +98,7 @@ fn refusal(path: &Path, identity: &Identity) -> String {
     match read(path, identity) {
         Ok(found) => panic!("{} was read: {:?}", path.display(), bits(&found)),
         Err(error) => {
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(exit_code(&error), 2);
             let message = error.to_string();
             assert!(message.starts_with(&path.display().to_string()), "{message}");
             message

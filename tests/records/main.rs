@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{json, repository};
+use gpp::error::exit_code;
 use gpp::experiments::profile::folder::Records;
 use gpp::figures::archive::Archive;
 use gpp::figures::energies;
@@ -112,7 +113,7 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 fn what_is_no_such_record_says_what_it_is() {
     let path = repository("data/runs/h200-2026-11-21/compare.json");
     let said = |error: gpp::Error| {
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(exit_code(&error), 2);
         error.to_string()
     };
     for (error, found) in [

@@ -72,6 +72,29 @@ pub struct VerifyArgs {
     pub no_verify: bool,
 }
 
+/// The shape of a version's tiles, where it has others.
+#[derive(Args, Default)]
+pub struct ShapeArgs {
+    /// G′ of a thread in a version that has other shapes, instead of the tuned number
+    #[arg(long, value_name = "N")]
+    pub tile: Option<u32>,
+
+    /// Warps of a block in such a version
+    #[arg(long, value_name = "N")]
+    pub warps: Option<u32>,
+
+    /// Most registers of a thread in such a version
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=255))]
+    pub registers: Option<u32>,
+}
+
+impl From<&ShapeArgs> for Overrides {
+    fn from(args: &ShapeArgs) -> Overrides {
+        let &ShapeArgs { tile, warps, registers } = args;
+        Overrides { tile, warps, registers }
+    }
+}
+
 /// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
@@ -88,7 +111,7 @@ pub struct RunArgs {
     pub slabs: SlabArgs,
 
     #[command(flatten)]
-    pub overrides: Overrides,
+    pub overrides: ShapeArgs,
 
     #[command(flatten)]
     pub verify: VerifyArgs,

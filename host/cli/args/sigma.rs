@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs};
-use super::measuring::{RunArgs, VerifyArgs, VersionArgs};
+use super::measuring::{RunArgs, ShapeArgs, VerifyArgs, VersionArgs};
 use super::names::VERSIONS;
 use super::problem::ProblemArgs;
 use super::slabs::SlabArgs;
-use crate::catalogue::tuned::Overrides;
 use crate::process::files::Files;
 
 /// Arguments of `sigma`.
@@ -85,7 +84,7 @@ impl SigmaArgs {
                 settle: None,
             },
             slabs: self.slabs.clone(),
-            overrides: Overrides::default(),
+            overrides: ShapeArgs::default(),
             verify: self.verify,
             output: self.output.clone(),
         }

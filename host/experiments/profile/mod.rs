@@ -80,8 +80,8 @@ struct Counted {
 /// times begins and after each version.
 ///
 /// # Errors
-/// Before anything long begins: [`Error::Profiler`], [`Error::NoGpu`], [`Error::Data`] for a folder
-/// of another system's profiles. [`Error::Counters`] for recorded counters of another problem. Errors of the
+/// Before anything long begins: [`ProfilerError::Profiler`], [`Error::NoGpu`], [`Error::Data`] for a folder
+/// of another system's profiles. [`ProfilerError::Counters`] for recorded counters of another problem. Errors of the
 /// device and of writing.
 ///
 /// # Panics

@@ -8,7 +8,7 @@ use super::aggregate::{Context, aggregate};
 use super::{Counted, Options, counters};
 use crate::catalogue::Listed;
 use crate::devices::launch::entry;
-use crate::error::{Error, ProfileError, Result};
+use crate::error::{Error, ProfileError, ProfilerError, Result};
 use crate::experiments::source::Source;
 use crate::problem::Problem;
 use crate::process::input;
@@ -24,7 +24,8 @@ pub(super) fn read(
     progress: Progress,
 ) -> Result<Counted> {
     let versions = &options.versions;
-    let wrong = |error: ProfileError| Error::Counters { path: csv.into(), error };
+    let wrong =
+        |error: ProfileError| Error::from(ProfilerError::Counters { path: csv.into(), error });
     let text = input::text(csv).map_err(|e| Error::Data {
         origin: csv.display().to_string(),
         what: format!("cannot read: {e}"),

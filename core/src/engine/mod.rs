@@ -1,0 +1,291 @@
+//! A run: slabs → workers → sums.
+//!
+//! The slabs of a problem are dealt out to workers (`deal.rs`), each on a device of its own or sharing one.
+//! What they sum is kept for each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) and added
+//! here in the order of `igp`: see [`total`]. So slabs of whole groups, of any size and on any number of
+//! workers and ranks, give the same bits. Kernels for processors have groups of one `igp`, the paper's grids
+//! and sorted pairs one group, the slab: the same slabs give the same bits.
+//!
+//! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
+//! after slab, each made while the one before runs. What a batch sums does not depend on the others, but where
+//! pairs are sorted: cells are for all energies.
+//!
+//! A problem that is one slab stays where it was put first; a run is then its launches, and uploads of energies.
+
+pub mod checkpoint;
+pub mod deal;
+mod groups;
+pub mod identity;
+mod locked;
+pub mod pieces;
+mod ready;
+mod reports;
+mod running;
+mod share;
+pub mod total;
+mod under_way;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::thread;
+use std::time::Instant;
+
+use crate::catalogue::Kernel;
+use crate::devices::{Device, Done, SlabSums, Worker};
+use crate::error::{Error, Result};
+use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
+use crate::ranks::{Alone, Ranks};
+use crate::stop::{self, Stop};
+use checkpoint::{Checkpoint, Finished};
+use deal::{Deal, share_of};
+use locked::Locks;
+use pieces::Cut;
+use reports::Report;
+use running::Running;
+pub use share::Share;
+
+/// A problem parted into slabs, and who sums them.
+pub struct Engine<'a> {
+    slabs: Slabs<'a>,
+    workers: Vec<Box<dyn Worker + 'a>>,
+    locks: Locks,
+    deal: Deal,
+    ranks: &'a dyn Ranks,
+    /// Slabs that an earlier run has finished, by their numbers.
+    skipped: BTreeSet<usize>,
+    /// The sums of the skipped slabs, on rank 0.
+    finished: Finished,
+    /// Where slabs are kept as they are finished.
+    checkpoint: Option<Mutex<Checkpoint>>,
+    /// Bytes of the host's memory for what workers make of slabs and need again.
+    kept: u64,
+    stop: Stop,
+}
+
+/// One calculation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calculation {
+    /// The sums, without the starting sums.
+    pub sums: Sums,
+    /// Seconds. Of one slab that was in place, by the device's clock; of several, from the begin to the last
+    /// sum, whatever had to be made, read and uploaded meanwhile.
+    pub seconds: f64,
+    /// Blocks of a launch, the largest one of the first slab, of kernels for GPUs.
+    pub blocks: Option<u32>,
+    /// What each worker did, those of rank 0 first.
+    pub shares: Vec<Share>,
+    /// Slabs that an earlier run had finished.
+    pub resumed: usize,
+}
+
+/// Numbers of slabs with their sums.
+pub type Numbered = Vec<(usize, SlabSums)>;
+
+impl<'a> Engine<'a> {
+    /// The whole problem as one slab on one device, which has to have room for its arrays.
+    ///
+    /// # Errors
+    /// As [`Device::worker`] and [`Worker::place`].
+    pub fn whole(device: &'a dyn Device, problem: &'a Problem) -> Result<Self> {
+        let mut worker = device.worker(problem.frame())?;
+        worker.place(problem.slab())?;
+        Self::new(problem, problem.header().ngpown, vec![worker])
+    }
+
+    /// Slabs of so many `igp`, dealt out to `workers`.
+    ///
+    /// # Errors
+    /// [`Error::Data`] without workers or for empty slabs; as [`Worker::expect`].
+    pub fn new(
+        problem: impl Into<Slabs<'a>>,
+        igp: usize,
+        mut workers: Vec<Box<dyn Worker + 'a>>,
+    ) -> Result<Self> {
+        let whole = problem.into();
+        if igp == 0 || workers.is_empty() {
+            let what =
+                format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
+            return Err(Error::Data { origin: whole.frame().name().into(), what });
+        }
+        let slabs = whole.of_size(igp);
+        if slabs.count() > 1 {
+            let each = slabs.count().div_ceil(workers.len());
+            workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
+        }
+        let deal = Deal::new(slabs.count(), workers.len());
+        let (skipped, finished, locks, checkpoint) = Default::default();
+        Ok(Engine {
+            slabs,
+            workers,
+            locks,
+            deal,
+            ranks: &Alone,
+            skipped,
+            finished,
+            checkpoint,
+            kept: 0,
+            stop: stop::never,
+        })
+    }
+
+    /// Makes this engine one of several processes, each with a part of the slabs.
+    ///
+    /// # Errors
+    /// As [`Worker::expect`].
+    pub fn among(mut self, ranks: &'a dyn Ranks) -> Result<Self> {
+        self.ranks = ranks;
+        let (igp, own) = (self.slabs.igp(), share_of(self.slabs.count(), ranks).len());
+        if ranks.size() > 1 && own > 1 {
+            let each = own.div_ceil(self.workers.len());
+            self.workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
+        }
+        Ok(self)
+    }
+
+    /// Skips slabs that an earlier run has finished, and writes others to the checkpoint when they are done;
+    /// rank 0 has the sums of all skipped slabs.
+    #[must_use]
+    pub fn keeping(
+        self,
+        skipped: BTreeSet<usize>,
+        finished: Finished,
+        checkpoint: Checkpoint,
+    ) -> Self {
+        Engine { skipped, finished, checkpoint: Some(checkpoint.into()), ..self }
+    }
+
+    /// Has `stop` looked at between slabs.
+    #[must_use]
+    pub fn stopping(self, stop: Stop) -> Self {
+        Engine { stop, ..self }
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &'a Frame {
+        self.slabs.frame()
+    }
+
+    /// The problem in the run's slabs.
+    pub fn slabs(&self) -> Slabs<'a> {
+        self.slabs
+    }
+
+    /// Has the workers forget what is in place, so that the next run uploads all slabs again.
+    pub fn forget(&mut self) {
+        self.workers.iter_mut().for_each(|worker| worker.forget());
+        self.locks.forgotten();
+    }
+
+    /// One calculation by these kernels.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where slabs are no whole groups of the kernel, or its batches have groups of several
+    /// sizes; those of the workers.
+    pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
+        self.run_telling(kernel, &|_| ())
+    }
+
+    /// One calculation that tells `done` how far it is, where the device knows. Of several processes
+    /// rank 0 has the sums, the others have what they summed themselves.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
+    pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
+        self.run_batches(kernel, &self.problem().batches_for(kernel), done)
+    }
+
+    /// One calculation at some energies (0-based) only: it returns their sums.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
+    pub fn run_at(
+        &mut self,
+        energies: &[usize],
+        kernel: Kernel,
+        done: Done,
+    ) -> Result<Calculation> {
+        self.run_batches(kernel, &self.problem().batches_at(energies), done)
+    }
+
+    fn run_batches(&mut self, kernel: Kernel, of: &Batches, done: Done) -> Result<Calculation> {
+        groups::require_whole(self.slabs, kernel, of)?;
+        let mut numbers = share_of(self.slabs.count(), self.ranks);
+        numbers.retain(|at| !self.skipped.contains(at));
+        let again = self.locks.take(self.slabs, &self.workers);
+        let cut = Cut::of(&numbers, &self.workers, of.first().plan().igp_of_group(kernel));
+        let cut = cut.filter(|_| again);
+        self.ranks.barrier();
+        let begin = Instant::now();
+        let own = self.sum((kernel, of), (&numbers, cut), done, begin)?;
+        let all = reports::gathered(self.ranks, own)?;
+        let elapsed = begin.elapsed().as_secs_f64();
+
+        let Report { mut slabs, shares, stopped } = all;
+        let finished = self.finished.iter().map(|(at, sums)| (*at, sums.clone()));
+        slabs.extend(finished);
+        slabs.sort_by_key(|(at, _)| *at);
+        if let Some(code) = stopped {
+            let (done, all) = (slabs.len(), self.slabs.count());
+            return Err(Error::Stopped { code, done, all });
+        }
+        let numbers = slabs.iter().map(|(at, _)| *at);
+        if self.ranks.is_root() && !numbers.eq(0..self.slabs.count()) {
+            let what = "its slabs were not summed once each: do all ranks read the same problem?";
+            return Err(Error::Data { origin: self.problem().name().into(), what: what.into() });
+        }
+        let is_alone = self.ranks.size() == 1 && self.skipped.is_empty();
+        let seconds = match &slabs[..] {
+            [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
+            _ => elapsed,
+        };
+        let sums = total::of(slabs.iter().map(|(_, sums)| sums), of.nw());
+        let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
+        Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
+    }
+
+    /// Sums the slabs of these numbers, each on a worker that is free.
+    fn sum(
+        &mut self,
+        (kernel, batches): (Kernel, &Batches),
+        (numbers, cut): (&[usize], Option<Cut>),
+        done: Done,
+        begin: Instant,
+    ) -> Result<Report> {
+        let Engine { slabs, workers, deal, checkpoint, .. } = self;
+        deal.begin(numbers);
+        let all = numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len()).sum();
+        let run = Running {
+            slabs: *slabs,
+            deal,
+            cut,
+            kernel,
+            batches,
+            done,
+            checkpoint: checkpoint.as_ref(),
+            begin,
+            all,
+            summed: AtomicUsize::new(0),
+            stop: self.stop,
+        };
+        let of_workers: Vec<(Numbered, Share)> = match &mut workers[..] {
+            [only] => vec![run.share(0, only.as_mut())?],
+            several => thread::scope(|scope| {
+                let run = &run;
+                let threads: Vec<_> = several
+                    .iter_mut()
+                    .enumerate()
+                    .map(|(at, worker)| scope.spawn(move || run.named_share(at, worker.as_mut())))
+                    .collect();
+                let joined = threads.into_iter().map(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                });
+                joined.collect::<Result<_>>()
+            })?,
+        };
+        let (numbered, shares): (Vec<Numbered>, Vec<Share>) = of_workers.into_iter().unzip();
+        let summed: Numbered = numbered.into_iter().flatten().collect();
+        let stopped = if summed.len() == numbers.len() { None } else { (self.stop)() };
+        Ok(Report { slabs: summed, shares, stopped })
+    }
+}

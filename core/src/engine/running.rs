@@ -1,0 +1,229 @@
+//! What a worker does in a run: slab after slab, each at all energies, as many under way as it takes.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::checkpoint::Checkpoint;
+use super::deal::Deal;
+use super::pieces::{Cut, Piece, Pieces};
+use super::under_way::UnderWay;
+use super::{Numbered, Share};
+use crate::catalogue::Kernel;
+use crate::devices::{Done, SlabSums, Worker};
+use crate::error::{Error, Result};
+use crate::problem::{Batch, Batches, Part, Slabs};
+use crate::stop::Stop;
+
+/// A run that workers share.
+pub struct Running<'a, 'r> {
+    pub slabs: Slabs<'a>,
+    pub deal: &'r Deal,
+    /// Slabs that are cut, if any are.
+    pub cut: Option<Cut>,
+    pub kernel: Kernel,
+    /// The energies in the batches of the kernel.
+    pub batches: &'r Batches<'r>,
+    pub done: Done<'r>,
+    pub checkpoint: Option<&'r Mutex<Checkpoint>>,
+    pub begin: Instant,
+    /// `igp` of all slabs.
+    pub all: usize,
+    /// Those of the slabs that are summed.
+    pub summed: AtomicUsize,
+    pub stop: Stop,
+}
+
+/// Leaves the others nothing to take where one panics.
+struct EndsOnPanic<'d>(&'d Deal);
+
+impl Drop for EndsOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
+impl Running<'_, '_> {
+    /// What a worker takes, and the sums. It begins no slab once someone has asked the program to stop.
+    ///
+    /// # Errors
+    /// Those of the worker, of the source and of the checkpoint.
+    pub fn share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
+        let mut share = Share::default();
+        let _ends = EndsOnPanic(self.deal);
+        // Nobody begins another slab of a run that has failed.
+        let sums = self.slabs_of(who, worker, &mut share).inspect_err(|_| self.deal.end())?;
+        share.busy_s = self.begin.elapsed().as_secs_f64();
+        Ok((sums, share))
+    }
+
+    /// `share` of one of several workers: errors name its device.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn named_share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
+        let done = self.share(who, worker);
+        done.map_err(|error| Error::Device {
+            device: worker.device().into(),
+            error: Box::new(error),
+        })
+    }
+
+    fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {
+        let mut worker = UnderWay::of(worker);
+        let (mut sums, mut begun) = (Vec::new(), VecDeque::<Begun>::new());
+        let mut made = AtHand { of: self.batches, batches: Vec::new() };
+        // Of a slab that is cut what is to be begun, and what is summed.
+        let (mut rest, mut pieces) = (VecDeque::new(), Pieces::default());
+        let mut order: Vec<usize> = (0..self.batches.count()).collect();
+        loop {
+            // The batches of a slab follow each other. Beside its last one the next slab begins, with the same
+            // batch: what devices hold of energies is of one batch at a time.
+            while worker.has_room() && begun.back().is_none_or(Begun::is_on_last) {
+                if rest.is_empty() && (self.stop)().is_none() {
+                    rest.extend(self.deal.next(who).into_iter().flat_map(|at| self.pieces(at)));
+                }
+                let Some(piece) = rest.pop_front() else { break };
+                begun.push_back(self.begin_piece(piece, &order, &mut made, &mut worker, share)?);
+                order.reverse();
+            }
+            let Some(mut first) = begun.pop_front() else { return Ok(sums) };
+            first.look_ahead(&mut made, &mut worker, self.kernel);
+            first.finish(worker.finish()?);
+            if self.begin_next(&mut first, &mut made, &mut worker)? {
+                begun.push_back(first);
+                continue;
+            }
+            let (piece, of_piece) = first.joined();
+            let (at, all, length) = (piece.slab, piece.whole.len(), piece.igp.len());
+            if let Some(of_slab) = pieces.add(piece, of_piece) {
+                share.add(all, &of_slab);
+                if let Some(checkpoint) = self.checkpoint {
+                    checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
+                }
+                sums.push((at, of_slab));
+            }
+            let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;
+            if self.slabs.count() > 1 {
+                (self.done)(summed as f64 / self.all as f64);
+            }
+        }
+    }
+
+    /// What a slab is begun as.
+    fn pieces(&self, at: usize) -> Vec<Piece> {
+        let whole = Piece::whole(at, self.slabs.range(at).expect("the deal is of these slabs"));
+        match &self.cut {
+            Some(cut) => cut.pieces(whole),
+            None => vec![whole],
+        }
+    }
+
+    /// Begins a piece with the first of its batches, which come in this order.
+    fn begin_piece(
+        &self,
+        piece: Piece,
+        order: &[usize],
+        made: &mut AtHand,
+        worker: &mut UnderWay,
+        share: &mut Share,
+    ) -> Result<Begun<'_>> {
+        let making = Instant::now();
+        let part = self.slabs.part(piece.igp.clone())?;
+        if let Part::Made(_) = part {
+            share.source_s += making.elapsed().as_secs_f64();
+        }
+        let left = order.iter().rev().copied().collect();
+        let mut begun = Begun { piece, part: Some(part), left, at_batch: 0, sums: Vec::new() };
+        self.begin_next(&mut begun, made, worker)?;
+        Ok(begun)
+    }
+
+    /// Begins the next batch of what is under way, if there is one.
+    fn begin_next(
+        &self,
+        slab: &mut Begun<'_>,
+        made: &mut AtHand,
+        worker: &mut UnderWay,
+    ) -> Result<bool> {
+        let (finished, all) = (slab.sums.len() as f64, self.batches.count() as f64);
+        let length = slab.piece.igp.len() as f64;
+        let of_batch = |part: f64| {
+            let before = self.summed.load(Ordering::Relaxed) as f64;
+            (self.done)((before + (finished + part) / all * length) / self.all as f64);
+        };
+        if finished > 0.0 && self.batches.count() > 1 {
+            of_batch(0.0);
+        }
+        let (Some(next), Some(part)) = (slab.left.pop(), &slab.part) else { return Ok(false) };
+        slab.at_batch = next;
+        worker.begin(part.view(), &made.get(next), self.kernel, &of_batch)?;
+        if slab.is_on_last() {
+            slab.part = None;
+        }
+        Ok(true)
+    }
+}
+
+/// The batch that is under way and the next one, which is made meanwhile.
+struct AtHand<'r> {
+    of: &'r Batches<'r>,
+    batches: Vec<(usize, Arc<Batch>)>,
+}
+
+impl AtHand<'_> {
+    fn get(&mut self, at: usize) -> Arc<Batch> {
+        if let Some((_, batch)) = self.batches.iter().find(|(number, _)| *number == at) {
+            return batch.clone();
+        }
+        let batch = self.of.get(at);
+        if self.batches.len() > 1 {
+            self.batches.remove(0);
+        }
+        self.batches.push((at, batch.clone()));
+        batch
+    }
+}
+
+/// What is under way.
+struct Begun<'a> {
+    /// Of which slab, and what of it.
+    piece: Piece,
+    /// Its data, as long as batches are to be begun.
+    part: Option<Part<'a>>,
+    /// These, the last one first.
+    left: Vec<usize>,
+    /// The one that is under way.
+    at_batch: usize,
+    /// What is summed, with the numbers of the batches.
+    sums: Vec<(usize, SlabSums)>,
+}
+
+impl Begun<'_> {
+    /// Whether no further batch is to be begun.
+    fn is_on_last(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Makes what the next batch needs of the host, beside what is under way.
+    fn look_ahead(&self, made: &mut AtHand, worker: &mut UnderWay, kernel: Kernel) {
+        if let (Some(next), Some(part)) = (self.left.last(), &self.part) {
+            worker.look_ahead(part.view(), &made.get(*next), kernel);
+        }
+    }
+
+    /// Takes the sums of the batch that is under way.
+    fn finish(&mut self, sums: SlabSums) {
+        self.sums.push((self.at_batch, sums));
+    }
+
+    /// What it was, and the sums of all batches.
+    fn joined(mut self) -> (Piece, SlabSums) {
+        self.sums.sort_by_key(|(batch, _)| *batch);
+        let sums = SlabSums::joined(self.sums.into_iter().map(|(_, sums)| sums));
+        (self.piece, sums.expect("a problem has an energy"))
+    }
+}

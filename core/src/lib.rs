@@ -1,0 +1,31 @@
+//! The core of `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, its versions, and what runs them on
+//! GPUs and processors. It prints nothing, listens to no signal and ends no process.
+//!
+//! A folder uses only those listed before it:
+//!
+//! - [`error`]: all that can go wrong here
+//! - [`progress`], [`stop`]: what a caller is told meanwhile, and may ask for
+//! - [`system`]: files and free memory
+//! - [`ranks`]: the processes that share a run
+//! - [`catalogue`]: versions, journeys, shapes, published figures
+//! - [`problem`]: the input, synthesised or read from the reference mini-app's format
+//! - [`devices`]: where the kernels run
+//! - [`engine`]: slabs → workers → sums
+//!
+//! The kernels themselves are in the crate `gpp_kernels`.
+
+pub mod catalogue;
+pub mod devices;
+pub mod engine;
+pub mod error;
+pub mod problem;
+pub mod progress;
+pub mod ranks;
+pub mod stop;
+pub mod system;
+
+pub use error::{Error, Result};
+pub use gpp_kernels as kernels;
+
+/// The compiler that built this library.
+pub const BUILT_BY: Option<&str> = option_env!("GPP_RUSTC");

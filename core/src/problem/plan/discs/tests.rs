@@ -1,0 +1,64 @@
+//! Discs hold the poles that they say.
+
+use gpp_kernels::discs::series::Bounds;
+
+use super::*;
+use crate::problem::synthesis::synthesise;
+use crate::problem::systems;
+use crate::progress::Progress;
+
+#[test]
+fn places_come_back() {
+    let squares =
+        Squares::of(&[1.0], &[1.0], Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 });
+    for at in 0..4000u32 {
+        let angle = f64::from(at) * 0.37;
+        let pole = Complex64::from_polar(2f64.powf(f64::from(at % 190) - 15.0), angle);
+        let Some(place) = squares.place(pole) else { continue };
+        let unit = f64::from_bits(place >> (2 * BITS) << 52);
+        let step = unit / f64::from(1u32 << (BITS - 2));
+        for (bits, part) in [(place, pole.re), (place >> 1, pole.im)] {
+            let found = gathered(bits) as f64 * step - 2.0 * unit;
+            assert!(found <= part && part <= found + step, "{pole}: {found} for {part}");
+        }
+    }
+    let others = [0.0, 1e-9, 1e31, f64::NAN, f64::INFINITY];
+    assert!(others.iter().all(|&re| squares.place(Complex64::new(re, 0.0)).is_none()));
+}
+
+#[test]
+fn every_pair_is_in_the_disc_of_one_part() {
+    for name in ["tiny-complex", "demo-complex", "tiny"] {
+        let system = systems::find(name).unwrap();
+        let problem = synthesise(system, 1, Progress::NONE).unwrap();
+        let (slab, limits) = (problem.slab(), problem.limits());
+        let sorted = discs(slab, problem.wx(), problem.occ(), limits);
+        let contributing = slab.eps().iter().filter(|eps| **eps != Complex64::ZERO).count();
+        assert_eq!(sorted.poles().len(), contributing);
+        let mut seen = vec![false; contributing];
+        let (mut told, mut discs) = (0, 0);
+        for part in sorted.parts() {
+            let own = part.begin as usize..part.end as usize;
+            assert!(!own.is_empty());
+            for at in own.clone() {
+                assert!(!std::mem::replace(&mut seen[at], true), "{name}: {at} in two parts");
+                let Pole { wtilde, ig, igp, eps } = sorted.poles()[at];
+                let of = igp as usize * slab.ncouls() + ig as usize;
+                assert_eq!((wtilde, eps), (slab.wtilde()[of], slab.eps()[of]));
+                if !part.radius.is_nan() {
+                    assert!((wtilde - part.middle).norm() <= part.radius, "{name}: {part:?}");
+                }
+            }
+            if !part.radius.is_nan() {
+                assert!(LEAST * part.radius <= part.middle.norm());
+                discs += 1;
+                let bounds = Bounds::of(part, &limits);
+                let ways = problem.wx().iter().filter(|w| bounds.way(**w, true).is_some());
+                told += ways.count() * own.len();
+            }
+        }
+        assert!(seen.into_iter().all(|seen| seen));
+        let all = contributing * problem.wx().len();
+        assert!(discs > 0 && told > all / 2, "{name}: {told} of {all} by {discs} discs");
+    }
+}

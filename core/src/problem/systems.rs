@@ -1,0 +1,64 @@
+//! The built-in systems, read from `data/systems.json`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::memory::Extents;
+use crate::error::{Error, Result};
+
+/// Extents of one built-in system.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct System {
+    /// Name on the command line.
+    pub name: String,
+    /// Bands.
+    pub nbands: usize,
+    /// Occupied bands.
+    pub nvband: usize,
+    /// G′ vectors of the rank.
+    pub ngpown: usize,
+    /// G vectors.
+    pub ncouls: usize,
+    /// First energy.
+    pub nstart: usize,
+    /// Last energy.
+    pub nend: usize,
+    /// Whether valid modes are complex; otherwise all are real, BerkeleyGW's default.
+    #[serde(default)]
+    pub complex_modes: bool,
+    /// Where the extents come from.
+    pub note: String,
+}
+
+/// Seed of the built-in systems where none is given.
+pub const DEFAULT_SEED: u64 = 214;
+
+/// All built-in systems.
+pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../data/systems.json"))
+        .expect("data/systems.json is checked by a test")
+});
+
+/// The system of that name.
+///
+/// # Errors
+/// [`Error::UnknownName`].
+pub fn find(name: &str) -> Result<&'static System> {
+    SYSTEMS.iter().find(|system| system.name == name).ok_or_else(|| {
+        Error::unknown("system", name, SYSTEMS.iter().map(|system| system.name.as_str()))
+    })
+}
+
+impl System {
+    /// What the sizes of its arrays depend on.
+    pub fn extents(&self) -> Extents {
+        let System { nbands, ngpown, ncouls, nstart, nend, .. } = *self;
+        Extents { nbands, ngpown, ncouls, nw: (nend + 1).saturating_sub(nstart) }
+    }
+
+    /// Bytes of the arrays that the kernels read.
+    pub fn bytes(&self) -> u64 {
+        self.extents().bytes()
+    }
+}

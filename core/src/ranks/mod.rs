@@ -1,0 +1,112 @@
+//! The processes that share a run, as whoever started them describes them, or this one alone.
+
+mod same;
+
+use std::ops::Range;
+
+pub use same::require_same;
+
+/// The processes of a run, seen from one of them. What is collective here is called by all of them, in
+/// the same order.
+pub trait Ranks: Sync {
+    /// Which one this is, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many there are.
+    fn size(&self) -> usize;
+
+    /// Which one of those on this host, and how many these are.
+    fn local(&self) -> (usize, usize);
+
+    /// Waits until all are here. Collective.
+    fn barrier(&self);
+
+    /// What each gives, in the order of the ranks, for rank 0; none for the others. Collective.
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
+
+    /// What each of those on this host gives, in the order of [`Ranks::local`]. Collective.
+    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
+
+    /// What rank 0 gives, for all. Collective.
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
+
+    /// Ends all of them at once with this exit code.
+    fn abort(&self, code: u8) -> !;
+
+    /// A part of them, the first `size`; none for the others. Collective.
+    fn first(&self, size: usize) -> Option<Box<dyn Ranks>>;
+
+    /// The least of what they have. Collective.
+    fn least(&self, own: u64) -> u64 {
+        let all = self.gather(&own.to_ne_bytes()).unwrap_or_default();
+        let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, u64::from_ne_bytes);
+        let least = all.into_iter().map(read).min().unwrap_or(own);
+        read(self.broadcast(least.to_ne_bytes().to_vec()))
+    }
+
+    /// The part of so many things that is this one's: neighbours, as many as the others have or one more.
+    fn share(&self, of: usize) -> Range<usize> {
+        let bound = |rank: usize| rank * of / self.size();
+        bound(self.rank())..bound(self.rank() + 1)
+    }
+
+    /// How many of all have each of these: for what several processes may share. Collective.
+    fn having(&self, own: &[String]) -> Vec<usize> {
+        let all = self.gather(own.join("\n").as_bytes()).unwrap_or_default();
+        let all = self.broadcast(all.join(&b'\n'));
+        let all = String::from_utf8_lossy(&all);
+        own.iter().map(|one| all.lines().filter(|line| line == one).count()).collect()
+    }
+
+    /// Whether this is rank 0, which reports.
+    fn is_root(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// How messages name this process: nothing where it is alone.
+    fn name(&self) -> Option<String> {
+        (self.size() > 1).then(|| {
+            let host = sysinfo::System::host_name().unwrap_or("an unknown host".into());
+            format!("rank {} of {} on {host}", self.rank(), self.size())
+        })
+    }
+}
+
+/// This process alone.
+pub struct Alone;
+
+impl Ranks for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn local(&self) -> (usize, usize) {
+        (0, 1)
+    }
+
+    fn barrier(&self) {}
+
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        Some(vec![bytes.to_vec()])
+    }
+
+    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        vec![bytes.to_vec()]
+    }
+
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        std::process::exit(code.into())
+    }
+
+    fn first(&self, _: usize) -> Option<Box<dyn Ranks>> {
+        Some(Box::new(Alone))
+    }
+}

@@ -1,0 +1,10 @@
+//! Being asked to stop.
+
+/// Looks whether a calculation is to stop, and for what: a number of the caller's, of a signal for instance.
+/// It is called between slabs, from any thread.
+pub type Stop = fn() -> Option<i32>;
+
+/// For calculations that nobody stops.
+pub fn never() -> Option<i32> {
+    None
+}
