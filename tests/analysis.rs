@@ -23,7 +23,7 @@ use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
 
 fn archived<R: Record>(file: &str) -> R {
-    record::read(&repository(&format!("data/runs/h200-2026-11-21-2/{file}"))).unwrap()
+    record::read(&repository(&format!("data/runs/h200-2026-11-23/{file}"))).unwrap()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_fastest_shape_has_passed_and_all_were_tried() {
 #[test]
 fn steps_are_from_the_version_before_or_say_from_which() {
     let profiles = |system: &str| {
-        let path = format!("data/runs/h200-2026-11-21-2/{system}");
+        let path = format!("data/runs/h200-2026-11-23/{system}");
         folder::load(&repository(&path)).unwrap()
     };
     let all = profiles("si214");

@@ -198,7 +198,7 @@ fn names_are_over_nothing_with_energies_as_the_knob() {
 
 #[test]
 fn the_roofs_and_the_clock_are_named() {
-    let folder = common::repository("data/runs/h200-2026-11-21-3/si214");
+    let folder = common::repository("tests/data/older/schema-2/si214");
     let profiles = folder::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     let drawn = |shown: &[&Profile], ceilings: &Ceilings, levels: &[Level]| {

@@ -13,7 +13,7 @@ use std::fs;
 use common::repository;
 use gpp::catalogue::sources::hash as source_hash;
 use gpp::devices::gpu::{self, NO_KERNELS, PTX};
-use gpp::figures::archive::{Archive, RUNS};
+use gpp::figures::archive::Archive;
 use gpp::kernels::versions::ALL;
 use gpp::record::{self, profile::Profile};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -225,7 +225,7 @@ fn samples_at_calls(profile: &Profile) -> f64 {
 #[test]
 fn archived_samples_of_these_kernels_are_where_they_compute() {
     // Of a line table that stopped at the versions' own lines.
-    let path = repository(RUNS).join("h200-2026-11-22/si214-journeys/profile-talk-V8.json");
+    let path = repository("tests/data/older/schema-3/profile-talk-V8.json");
     assert!(samples_at_calls(&record::read(&path).unwrap()) > SAMPLES_AT_CALLS);
 
     let archive = Archive::open(&repository("")).unwrap();

@@ -143,7 +143,7 @@ fn one_rate() -> Result<(), Failed> {
 
 fn archived_counts() -> Result<(), Failed> {
     // The blog's and the talk's journeys are archived in a folder of their own.
-    let journeys = common::repository("data/runs/h200-2026-11-22/si214-journeys");
+    let journeys = common::repository("data/runs/h200-2026-11-23/si214-journeys");
     let mut profiles = profiles();
     profiles.extend(folder::load(&journeys).unwrap());
     assert!(!profiles.is_empty());

@@ -13,6 +13,11 @@ fn records(folder: &str) -> String {
     text(common::repository(&format!("data/runs/{folder}")))
 }
 
+/// Records of an older format, of real poles and of others: without clocks, hashes and the traffic of L2 alone.
+fn older(folder: &str) -> String {
+    text(common::repository(&format!("tests/data/older/{folder}")))
+}
+
 fn cards(arguments: &[&str], folder: &str) -> Vec<Value> {
     let command = gpp().args(arguments).args(["--json", "-", "--from", folder]).assert();
     let cards: Value = serde_json::from_slice(&command.success().get_output().stdout).unwrap();
@@ -27,11 +32,11 @@ fn row<'a>(card: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn every_version_of_every_journey_has_a_card() {
     for (id, folder, first) in [
-        ("paper", "h200-2026-11-21-3/si214", None),
-        ("past", "h200-2026-11-21-3/si214", Some("v8")),
-        ("blog", "h200-2026-11-22/si214-journeys", None),
-        ("talk", "h200-2026-11-22/si214-journeys", None),
-        ("cpu", "cpu-2026-11-22/demo", None),
+        ("paper", "h200-2026-11-23/si214", None),
+        ("past", "h200-2026-11-23/si214", Some("v8")),
+        ("blog", "h200-2026-11-23/si214-journeys", None),
+        ("talk", "h200-2026-11-23/si214-journeys", None),
+        ("cpu", "cpu-2026-11-22-3/demo", None),
     ] {
         let cards = cards(&["explain", "--journey", id], &records(folder));
         let ids: Vec<&str> = cards.iter().map(|card| card["version"].as_str().unwrap()).collect();
@@ -56,7 +61,7 @@ fn every_version_of_every_journey_has_a_card() {
 
 #[test]
 fn a_card_has_idea_source_figures_and_verdict() {
-    let from = records("h200-2026-11-21-3/si214");
+    let from = older("schema-2/si214");
     let explain = |format: &str| {
         gpp().args(["explain", "v4", "--format", format, "--from", &from]).assert().success()
     };
@@ -88,7 +93,7 @@ fn a_card_has_idea_source_figures_and_verdict() {
 
 #[test]
 fn a_difference_may_be_of_any_two() {
-    let from = records("h200-2026-11-21-3/si214");
+    let from = older("schema-2/si214");
     let card = &cards(&["diff", "v3", "v8"], &from)[0];
     assert_eq!((card["version"].as_str(), card["before"].as_str()), (Some("v8"), Some("v3")));
     let back = &cards(&["diff", "v8", "v3"], &from)[0];
@@ -107,7 +112,7 @@ fn a_difference_may_be_of_any_two() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let from = records("h200-2026-11-21-3/si214");
+    let from = older("schema-2/si214");
     let says = |arguments: &[&str], part: &str| {
         let assert = gpp().args(arguments).args(["--from", &from]).assert().code(2);
         assert.stderr(contains(part.to_string())).stdout(predicate::str::is_empty());
@@ -119,10 +124,10 @@ fn what_is_missing_is_named() {
     says(&["explain"], "VERSION");
     says(&["explain", "v4", "--device", "cpu"], "--device");
     says(&["explain", "v4", "--format", "csv"], "--format csv: is for tables");
-    gpp().args(["explain", "v4", "--from", &records("h200-2026-11-21-3")]).assert().code(2).stderr(
+    gpp().args(["explain", "v4", "--from", &older("schema-2")]).assert().code(2).stderr(
         contains("holds several folders of profiles: --from ").and(contains("--dir").not()),
     );
-    let complex = records("h200-2026-11-21-3/si214-complex");
+    let complex = older("schema-2/si214-complex");
     gpp()
         .args(["diff", "v7", "v8", "--from", &complex])
         .assert()
@@ -152,7 +157,7 @@ fn a_folder_of_profiles_comes_before_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("gpp-profile/tiny");
     fs::create_dir_all(&folder).unwrap();
-    let archive = PathBuf::from(records("cpu-2026-11-22/demo"));
+    let archive = PathBuf::from(records("cpu-2026-11-22-3/demo"));
     for file in ["profile-cpu-threads.json", "profile-cpu-simd.json", "ceilings.json"] {
         fs::copy(archive.join(file), folder.join(file)).unwrap();
     }
@@ -171,7 +176,7 @@ fn a_folder_of_profiles_comes_before_a_run() {
 
 #[test]
 fn a_difference_has_the_steps_between() {
-    let from = records("h200-2026-11-21-3/si214");
+    let from = older("schema-2/si214");
     let diff = |named: &[&str]| {
         let output = gpp().args(["diff", "--from", &from]).args(named).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
@@ -201,7 +206,7 @@ fn a_difference_has_the_steps_between() {
 #[test]
 fn two_runs_are_compared_version_by_version() {
     let dir = tempfile::tempdir().unwrap();
-    let archive = PathBuf::from(records("h200-2026-11-21-3/si214/run.json"));
+    let archive = PathBuf::from(older("schema-2/si214/run.json"));
     let mut run: gpp::record::run::Run = gpp::record::read(&archive).unwrap();
     let scale = |run: &mut gpp::record::run::Run, at: usize, by: f64| {
         let samples = run.results[at].times.samples.iter().map(|time| time * by).collect();
@@ -231,7 +236,7 @@ fn two_runs_are_compared_version_by_version() {
     assert!((document["rows"][0]["time"]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
     assert_eq!(document["rows"][2]["time"]["change"], 0.0);
     assert_ne!(document["rows"][2]["time"]["verdict"], "differs");
-    let other = records("cpu-2026-11-22/demo/run.json");
+    let other = records("cpu-2026-11-22-3/demo/run.json");
     gpp()
         .args(["diff", &before, &other])
         .assert()

@@ -44,7 +44,7 @@ fn narrow_tables_break_no_number() {
         ::gpp::render::kernels::listing(&mut text, &listing, width).unwrap();
         String::from_utf8(text).unwrap()
     };
-    let folder = "data/runs/h200-2026-11-21-3/si214";
+    let folder = "data/runs/h200-2026-11-23/si214";
     let folder = Records::load(&common::repository(folder)).unwrap();
     let run = folder.run().unwrap();
     let evidence = Evidence {

@@ -8,7 +8,7 @@ use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::fixture_path;
+use crate::common::{fixture_path, repository};
 use crate::{archived, gpp, text};
 
 const GRID: [&str; 6] = ["sigma", "--system", "tiny", "--energies=-5:5:11", "--device", "cpu"];
@@ -139,7 +139,7 @@ fn what_cannot_be_is_refused_before_it_runs() {
 
 #[test]
 fn records_that_have_no_sigma_are_refused_by_name() {
-    let old = text(archived("si214/run.json"));
+    let old = text(repository("tests/data/older/schema-1/run.json"));
     let compared = text(archived("compare.json"));
     for (arguments, part) in [
         (&[old.as_str()][..], "run.json: holds v0, v1"),

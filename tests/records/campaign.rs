@@ -43,7 +43,7 @@ const VERSIONS: [&str; 2] = ["v0", "v13"];
 
 impl Texts {
     fn archived() -> Texts {
-        let folder = repository("data/runs/h200-2026-11-22-3/si214");
+        let folder = repository("data/runs/h200-2026-11-23/si214");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let mut run: Value = serde_json::from_str(&read("run.json")).unwrap();
         let results = run["results"].as_array_mut().unwrap();

@@ -109,7 +109,7 @@ fn made_by(constants: &Constants, system: &str, group: usize, ngpown: usize) -> 
 #[test]
 fn a_page_shows_the_scaling_beside_its_profiles() {
     let dir = tempfile::tempdir().unwrap();
-    let archive = common::repository("data/runs/h200-2026-11-21/si214");
+    let archive = common::repository("data/runs/h200-2026-11-23/si214");
     for entry in fs::read_dir(archive).unwrap().map(Result::unwrap) {
         if entry.path().extension().is_some_and(|extension| extension == "json") {
             fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
@@ -217,7 +217,7 @@ fn archived_scalings_are_within_the_model_s_bound() {
     let mut checked = 0;
     for path in common::json(&common::repository("data/runs")) {
         let name = path.display().to_string();
-        let is_of_now = ["h200x2-2026-11-22-2/scale-si", "h200-2026-11-22-4/scale-cpu"];
+        let is_of_now = ["h200x2-2026-11-22-2/scale-si", "h200-2026-11-23/scale-cpu"];
         if !is_of_now.iter().any(|part| name.contains(part)) {
             continue;
         }

@@ -13,7 +13,7 @@ use gpp::render::html::{self, Page};
 use gpp::render::sigma::{csv, text};
 use num_complex::Complex64;
 
-const FOLDER: &str = "data/runs/h200-2026-11-21-3/si214";
+const FOLDER: &str = "tests/data/older/schema-2/si214";
 
 /// The state's energy.
 const STATE: f64 = 6.2;

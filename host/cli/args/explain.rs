@@ -14,7 +14,7 @@ use crate::devices::choice::Choice;
 /// Arguments of `explain`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  gpp explain v4\n  \
-    gpp explain --journey paper --from data/runs/h200-2026-11-21-3/si214")]
+    gpp explain --journey paper --from data/runs/h200-2026-11-23/si214")]
 pub struct ExplainArgs {
     /// Versions, as --version of a run names them
     #[arg(
