@@ -11,9 +11,11 @@
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
+//! - [`calculator`]: a caller's arrays in, sums out
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
 
+pub mod calculator;
 pub mod catalogue;
 pub mod devices;
 pub mod engine;
@@ -24,6 +26,7 @@ pub mod ranks;
 pub mod stop;
 pub mod system;
 
+pub use calculator::{Aqsm, Bands, Calculator, Formula, Found, Screening};
 pub use error::{Error, Result};
 pub use gpp_kernels as kernels;
 

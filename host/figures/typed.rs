@@ -197,7 +197,8 @@ fn stated(sentence: &str) -> Vec<(usize, &'static str, &'static [&'static str])>
     let is_of = |name: &&&str| name.starts_with(of) && !name.starts_with(version);
     let names_it = names.iter().any(|name| name.starts_with(version));
     if names.iter().any(|name| is_of(&name)) && !names_it {
-        found.push((0, of, &[OF_BEST.1]));
+        let begin = sentence.len() - sentence.trim_start().len();
+        found.push((begin, of, &[OF_BEST.1]));
     }
     found
 }

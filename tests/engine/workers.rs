@@ -10,8 +10,7 @@ use gpp::catalogue::{self, Kernel};
 use gpp::devices::host::Host;
 use gpp::devices::{Device, Done, Locked, SlabSums, Worker};
 use gpp::engine::Engine;
-use gpp::problem::{Batch, SlabView};
-use num_complex::Complex64;
+use gpp::problem::{Batch, Matrix, SlabView};
 
 use super::{problems, same_bits};
 
@@ -168,7 +167,7 @@ impl Worker for Locking<'_> {
         self.streams
     }
 
-    fn lock(&self, memory: Arc<Vec<Complex64>>) -> Option<Locked> {
+    fn lock(&self, memory: Arc<Matrix>) -> Option<Locked> {
         let bytes = size_of_val(&memory[..]);
         self.locked.fetch_add(bytes, Relaxed);
         Some(Box::new((memory, Counted(self.locked.clone(), bytes))))

@@ -11,12 +11,11 @@ pub mod launch;
 use std::sync::Arc;
 
 use gpp_kernels::kernel::{Entry, Kernel};
-use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
 use crate::error::Result;
-use crate::problem::{Batch, Extents, Frame, SlabView};
+use crate::problem::{Batch, Extents, Frame, Matrix, SlabView};
 use beside::Beside;
 use gauge::Gauge;
 use host::Host;
@@ -100,7 +99,7 @@ pub trait Worker: Send {
 
     /// Page-locks memory for as long as the result lives, which owns it: slabs that lie there are uploaded
     /// without a copy. None where that is of no use, and where the system refuses it.
-    fn lock(&self, _memory: Arc<Vec<Complex64>>) -> Option<Locked> {
+    fn lock(&self, _memory: Arc<Matrix>) -> Option<Locked> {
         None
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::devices::{Locked, Worker};
-use crate::problem::{Slab, Slabs};
+use crate::problem::{Matrix, Slab, Slabs};
 
 /// What of a problem is page-locked. That takes longer than the copies of one calculation, so it is done when
 /// slabs are uploaded for the second time.
@@ -31,7 +31,7 @@ impl Locks {
         if std::mem::replace(&mut self.ran, true) && self.held.is_none() && again {
             let held = slabs.held();
             let arrays = held.into_iter().flat_map(Slab::shared);
-            let lock = |array: Arc<Vec<_>>| workers.iter().find_map(|to| to.lock(array.clone()));
+            let lock = |array: Arc<Matrix>| workers.iter().find_map(|to| to.lock(array.clone()));
             self.held = Some(arrays.filter_map(lock).collect());
         }
         again

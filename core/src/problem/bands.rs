@@ -6,6 +6,7 @@ use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use super::header::Header;
+use super::matrix::Matrix;
 use super::memory::{AQSN, Extents, OCC, WX};
 use super::range;
 use crate::error::DataError;
@@ -16,7 +17,7 @@ type Result<T> = std::result::Result<T, DataError>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
     header: Arc<Header>,
-    aqsn: Vec<Complex64>,
+    aqsn: Matrix,
     wx: Vec<f64>,
     occ: Vec<f64>,
     /// Whether energies and occupations are those of the header.
@@ -29,7 +30,8 @@ impl Bands {
     /// # Errors
     /// [`DataError`] where an extent or index is out of range, the matrix has the wrong size, or a value is
     /// not finite or out of [`range`].
-    pub fn new(header: impl Into<Arc<Header>>, mut aqsn: Vec<Complex64>) -> Result<Bands> {
+    pub fn new(header: impl Into<Arc<Header>>, aqsn: impl Into<Matrix>) -> Result<Bands> {
+        let mut aqsn = aqsn.into();
         let header = header.into();
         header.validate()?;
         let extents = header.extents();

@@ -9,6 +9,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::header::Header;
+use super::matrix::Matrix;
 use super::memory::Array;
 use crate::error::{DataError, Energy, Pole};
 
@@ -133,20 +134,28 @@ pub(super) fn check_poles(
 }
 
 /// Takes factors below 1e-120 for zero.
-pub(super) fn resolve_factors(factors: &mut [Complex64]) {
-    factors.par_chunks_mut(AT_ONCE).for_each(|factors| {
+pub(super) fn resolve_factors(factors: &mut Matrix) {
+    let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
+    if !factors.par_chunks(AT_ONCE).any(|factors| factors.iter().any(changes)) {
+        return;
+    }
+    factors.to_mut().par_chunks_mut(AT_ONCE).for_each(|factors| {
         factors.iter_mut().filter(|z| vanishes(z)).for_each(|z| *z = Complex64::ZERO);
     });
 }
 
 /// Moves poles whose real part is an energy and whose imaginary part is next to nothing, but not zero, to
 /// where their squares are numbers: a term there changes by 1e-40 of itself.
-pub(super) fn resolve_poles(wtilde: &mut [Complex64], wx: &[f64]) {
+pub(super) fn resolve_poles(wtilde: &mut Matrix, wx: &[f64]) {
     let lookup = Lookup::of(wx);
-    wtilde.par_chunks_mut(AT_ONCE).for_each(|wtilde| {
+    let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.holds(z.re);
+    if !wtilde.par_chunks(AT_ONCE).any(|wtilde| wtilde.iter().any(changes)) {
+        return;
+    }
+    wtilde.to_mut().par_chunks_mut(AT_ONCE).for_each(|wtilde| {
         wtilde
             .iter_mut()
-            .filter(|z| z.im != 0.0 && is_thin(z) && lookup.holds(z.re))
+            .filter(|z| changes(z))
             .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
     });
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 
 use super::bands::Bands;
+use super::matrix::Matrix;
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
 use super::range;
 use crate::error::DataError;
@@ -16,9 +17,9 @@ use crate::error::DataError;
 pub struct Slab {
     igp: Range<usize>,
     ncouls: usize,
-    wtilde: Arc<Vec<Complex64>>,
-    eps: Arc<Vec<Complex64>>,
-    aqsm_local: Vec<Complex64>,
+    wtilde: Arc<Matrix>,
+    eps: Arc<Matrix>,
+    aqsm_local: Matrix,
     vcoul_loc: Vec<f64>,
 }
 
@@ -32,10 +33,11 @@ impl Slab {
     pub fn new(
         bands: &Bands,
         igp: Range<usize>,
-        mut wtilde: Vec<Complex64>,
-        mut eps: Vec<Complex64>,
-        mut aqsm_local: Vec<Complex64>,
+        wtilde: impl Into<Matrix>,
+        eps: impl Into<Matrix>,
+        aqsm_local: impl Into<Matrix>,
     ) -> Result<Slab, DataError> {
+        let (mut wtilde, mut eps, mut aqsm_local) = (wtilde.into(), eps.into(), aqsm_local.into());
         let whole = bands.extents();
         check_part(&igp, whole.ngpown)?;
         let extents = Extents { ngpown: igp.len(), ..whole };
@@ -56,7 +58,7 @@ impl Slab {
         range::resolve_factors(&mut aqsm_local);
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
-        let (wtilde, eps) = (wtilde.into(), eps.into());
+        let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         Ok(Slab { igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
@@ -118,8 +120,8 @@ impl Slab {
             all.extend(behind);
         }
         let vcoul_loc = bands.header().vcoul_loc(to.clone());
-        let (wtilde, eps) = (wtilde.into(), eps.into());
-        Ok(Slab { igp: to, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+        let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
+        Ok(Slab { igp: to, ncouls, wtilde, eps, aqsm_local: aqsm_local.into(), vcoul_loc })
     }
 
     /// Bands.
@@ -128,13 +130,14 @@ impl Slab {
     }
 
     /// `wtilde` and `eps`, to own where they are: the arrays that are page-locked.
-    pub fn shared(&self) -> [Arc<Vec<Complex64>>; 2] {
+    pub fn shared(&self) -> [Arc<Matrix>; 2] {
         [self.wtilde.clone(), self.eps.clone()]
     }
 
     /// `wtilde`, `eps` and `aqsm_local`, copied where others own them as well.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
         [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]
+            .map(Matrix::into_vec)
     }
 }
 

@@ -142,7 +142,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         folded("lines", "Where the samples are, by line of source", lines::source_lines(profiles)),
         folded("parity", "Beside CUDA C++", page.comparison.map_or_else(none, parity::parity)),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
-        folded("scaling", "Scaling", page.scale.map_or_else(none, scale::scale)),
+        folded("scaling", "Scaling over devices", page.scale.map_or_else(none, scale::scale)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),

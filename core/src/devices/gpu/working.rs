@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use gpp_kernels::layout::Layout;
 use gpp_kernels::reduction;
-use num_complex::Complex64;
 
 use super::lane::Lane;
 use super::worker::OnGpu;
@@ -13,7 +12,7 @@ use crate::devices::launch::entry;
 use crate::devices::{Done, Locked, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, SlabView};
+use crate::problem::{Batch, Matrix, SlabView};
 
 /// Lanes that slabs stream through: one's upload runs under the other's kernels.
 const STREAMING: usize = 2;
@@ -56,7 +55,7 @@ impl Worker for OnGpu<'_> {
         self.streams
     }
 
-    fn lock(&self, memory: Arc<Vec<Complex64>>) -> Option<Locked> {
+    fn lock(&self, memory: Arc<Matrix>) -> Option<Locked> {
         if size_of_val(&memory[..]) < LOCKED {
             return None;
         }

@@ -25,7 +25,7 @@ pub fn write(
     reference: &Sums,
     progress: impl Into<Progress>,
 ) -> Result<()> {
-    write_with_subrecords(path, problem, reference, progress.into(), MAX_SUBRECORD)
+    write_with_subrecords(path, problem, reference, progress, MAX_SUBRECORD)
 }
 
 /// [`write()`] with subrecords of at most `max_subrecord` bytes.
@@ -36,9 +36,10 @@ pub fn write_with_subrecords(
     path: &Path,
     problem: &Problem,
     reference: &Sums,
-    progress: Progress,
+    progress: impl Into<Progress>,
     max_subrecord: u64,
 ) -> Result<()> {
+    let progress = progress.into();
     if problem.header().energies.is_some() {
         return Err(wrong(problem.name(), DataError::Unspaced));
     }

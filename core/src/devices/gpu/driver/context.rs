@@ -1,5 +1,6 @@
 //! Devices and their contexts.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -161,7 +162,10 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Driver`], also where the memory, or a page of it, is page-locked already.
-    pub fn register<T: Pod>(&self, memory: Arc<Vec<T>>) -> Result<Registered<T>> {
+    pub fn register<M: Deref<Target = [T]>, T: Pod>(
+        &self,
+        memory: Arc<M>,
+    ) -> Result<Registered<M, T>> {
         Registered::new(&self.context, memory)
     }
 

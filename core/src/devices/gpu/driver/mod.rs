@@ -28,5 +28,5 @@ const _: () = {
     const fn any_thread<T: Send + Sync>() {}
     any_thread::<(Context, Stream, Event, Module, Function<'static>)>();
     any_thread::<(Buffer<f64>, Pinned<f64>, Transfer<f64>)>();
-    any_thread::<Registered<f64>>();
+    any_thread::<Registered<Vec<f64>, f64>>();
 };

@@ -1,6 +1,7 @@
 //! Memory of the host that is page-locked where it is.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
@@ -29,17 +30,17 @@ fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
 
 /// Memory that is page-locked for the devices of all contexts, and owned meanwhile: it stays where it is as
 /// long as this lives, and for ever where this is forgotten. Whoever drops it waits for the transfers from there.
-pub struct Registered<T: Pod> {
-    memory: Arc<Vec<T>>,
+pub struct Registered<M: Deref<Target = [T]>, T: Pod> {
+    memory: Arc<M>,
     context: Arc<Context>,
 }
 
-impl<T: Pod> Registered<T> {
-    pub(super) fn new(context: &Arc<Context>, memory: Arc<Vec<T>>) -> Result<Registered<T>> {
-        let bytes: &[u8] = bytemuck::cast_slice(&memory);
+impl<M: Deref<Target = [T]>, T: Pod> Registered<M, T> {
+    pub(super) fn new(context: &Arc<Context>, memory: Arc<M>) -> Result<Self> {
+        let bytes: &[u8] = bytemuck::cast_slice(&memory[..]);
         let register = || {
             CurrentContext::set_current(&**context)?;
-            // SAFETY: the memory is owned, and nobody can change a shared `Vec`, until `drop` gives it back.
+            // SAFETY: the memory is owned, and nobody can change what is shared, until `drop` gives it back.
             unsafe { raw::register(bytes) }
         };
         register().of(|| format!("page-locking of {} bytes where they are", bytes.len()))?;
@@ -49,9 +50,9 @@ impl<T: Pod> Registered<T> {
     }
 }
 
-impl<T: Pod> Drop for Registered<T> {
+impl<M: Deref<Target = [T]>, T: Pod> Drop for Registered<M, T> {
     fn drop(&mut self) {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.memory);
+        let bytes: &[u8] = bytemuck::cast_slice(&self.memory[..]);
         // From here on no transfer begins.
         let range = ranges().remove(&bytes.as_ptr().addr());
         for context in range.into_iter().flat_map(|range| range.contexts) {

@@ -1,0 +1,270 @@
+//! A caller's arrays in, sums out.
+//!
+//! ```
+//! use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+//! use num_complex::Complex64;
+//!
+//! // Two G vectors, one G′ (the first of them), one occupied band.
+//! let wtilde = [Complex64::new(10.0, 0.0), Complex64::new(12.0, 0.0)];
+//! let eps = [Complex64::new(0.5, 0.0), Complex64::new(0.1, 0.0)];
+//! let aqs = [Complex64::new(1.0, 0.0), Complex64::new(0.2, 0.1)];
+//! let screening = Screening {
+//!     wtilde: &wtilde,
+//!     eps: &eps,
+//!     vcoul: &[2.0, 1.0],
+//!     inv_igp_index: &[1],
+//!     indinv: &[1, 2],
+//! };
+//! let bands = Bands { aqsn: &aqs, aqsm: Aqsm::Whole(&aqs), e: &[-3.0], occ: &[1.0] };
+//! let calculator = Calculator::open("cpu")?;
+//! let found = calculator.sums(&screening, &bands, &[0.0, 1.0], Formula::default())?;
+//! assert_eq!(found.sums.asx.len(), 2);
+//! # Ok::<(), gpp_core::Error>(())
+//! ```
+
+use num_complex::Complex64;
+
+use crate::catalogue::{self, Kernel, choice};
+use crate::devices::choice::Choice;
+use crate::devices::gpu::Gpu;
+use crate::devices::host::Host;
+use crate::devices::{Device, DeviceInfo};
+use crate::engine::Engine;
+use crate::error::{DataError, Error, Result};
+use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Sums};
+use crate::stop::{self, Stop};
+
+/// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
+/// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
+#[derive(Clone, Copy, Debug)]
+pub struct Screening<'a> {
+    /// Plasmon-pole modes in eV, `wtilde_array(ncouls, ngpown)`.
+    pub wtilde: &'a [Complex64],
+    /// `δ − ε⁻¹`, `I_eps_array(ncouls, ngpown)`.
+    pub eps: &'a [Complex64],
+    /// Coulomb interaction of each G, `(ncouls)`; its length says how many there are.
+    pub vcoul: &'a [f64],
+    /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
+    pub inv_igp_index: &'a [i32],
+    /// Row of each G vector; outside of 1..=ncouls it has none. 1, 2, 3, … where G′ are rows themselves.
+    pub indinv: &'a [i32],
+}
+
+/// Matrix elements of G′.
+#[derive(Clone, Copy, Debug)]
+pub enum Aqsm<'a> {
+    /// `aqsmtemp(ncouls, nbands)`: the rows of G′ are taken from it.
+    Whole(&'a [Complex64]),
+    /// `(ngpown, nbands)`: those rows.
+    Local(&'a [Complex64]),
+}
+
+/// The bands that are summed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub aqsn: &'a [Complex64],
+    /// Matrix elements of G′.
+    pub aqsm: Aqsm<'a>,
+    /// Energy of each band in eV, `(nbands)`; its length says how many there are.
+    pub e: &'a [f64],
+    /// Occupation of each band, 0 to 1, `(nbands)`.
+    pub occ: &'a [f64],
+}
+
+/// Limits of the formula.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Formula {
+    /// Width of a pole in eV, `sig_gamma`.
+    pub gamma: f64,
+    /// Bound on `|ssx| / |eps|` below the band, `sexcut`.
+    pub sexcut: f64,
+}
+
+/// BerkeleyGW's.
+impl Default for Formula {
+    fn default() -> Formula {
+        Formula { gamma: 0.5, sexcut: 4.0 }
+    }
+}
+
+/// What came of a calculation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
+    pub sums: Sums,
+    /// The version that calculated them.
+    pub version: &'static str,
+    /// Seconds that its kernels took, or all of it where the device had no room for all at once.
+    pub seconds: f64,
+}
+
+/// A device, open, and the version to run there. Calls from several threads take turns on a GPU's memory, so
+/// that each needs room of its own.
+pub struct Calculator {
+    device: Box<dyn Device + Send>,
+    version: Option<Kernel>,
+    stop: Stop,
+}
+
+impl Calculator {
+    /// Opens `auto`, `cpu`, `gpu` or `gpu:N`: `auto` is the first GPU, or the processor where there is none.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`]; [`Error::Data`] where several devices are named; [`Error::NoGpu`],
+    /// [`Error::Driver`].
+    pub fn open(device: &str) -> Result<Calculator> {
+        let host = || Box::new(Host::new()) as Box<dyn Device + Send>;
+        let gpu = |index| Gpu::open(index).map(|gpu| Box::new(gpu) as Box<dyn Device + Send>);
+        let device = match device.parse()? {
+            Choice::Cpu => host(),
+            Choice::Auto => match gpu(0) {
+                Err(Error::NoGpu { .. }) => host(),
+                gpu => gpu?,
+            },
+            Choice::Gpus(indices) if indices.len() == 1 => gpu(indices[0])?,
+            Choice::Gpus(_) | Choice::AllGpus => {
+                let what =
+                    "a calculator has one device: open one for each, with a share of the columns";
+                return Err(Error::Data { origin: device.into(), what: what.into() });
+            }
+        };
+        Ok(Calculator { device, version: None, stop: stop::never })
+    }
+
+    /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`]; [`Error::Data`] for a version of other devices.
+    pub fn with_version(self, id: &str) -> Result<Calculator> {
+        if id == BEST {
+            return Ok(Calculator { version: None, ..self });
+        }
+        let known = || catalogue::versions().map(|listed| listed.id()).chain([BEST]);
+        let found = catalogue::find(id).ok_or_else(|| Error::unknown("version", id, known()))?;
+        found.kernel.require_on(self.device.back_end())?;
+        Ok(Calculator { version: Some(found.kernel), ..self })
+    }
+
+    /// Has `stop` looked at between the parts of a problem that does not fit the device at once.
+    #[must_use]
+    pub fn stopping(self, stop: Stop) -> Calculator {
+        Calculator { stop, ..self }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
+    /// arrays with numbers below 1e-120, which are taken for zero.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is none or
+    /// out of [range](problem::range); [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator
+    /// stays usable.
+    pub fn sums(
+        &self,
+        screening: &Screening,
+        bands: &Bands,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<Found> {
+        let problem = made(screening, bands, omega, formula)?;
+        let version = self.version.unwrap_or_else(|| best(&*self.device, &problem));
+        let ngpown = problem.header().ngpown;
+        let mut igp = ngpown;
+        loop {
+            match self.run(&problem, igp, version) {
+                Err(Error::Memory { place: "device", .. }) if igp > GROUPS => {
+                    igp = (igp - 1) / 2 / GROUPS * GROUPS;
+                    igp = igp.max(GROUPS);
+                }
+                found => return found,
+            }
+        }
+    }
+
+    fn run(&self, problem: &Problem, igp: usize, version: Kernel) -> Result<Found> {
+        let engine = match igp == problem.header().ngpown {
+            true => Engine::whole(&*self.device, problem)?,
+            false => Engine::new(problem, igp, vec![self.device.worker(problem.frame())?])?,
+        };
+        let calculation = engine.stopping(self.stop).run(version)?;
+        Ok(Found { sums: calculation.sums, version: version.id(), seconds: calculation.seconds })
+    }
+}
+
+/// `igp` that are whole groups of any version.
+const GROUPS: usize = 64;
+
+/// The name of the fastest version.
+const BEST: &str = "best";
+
+fn best(device: &dyn Device, problem: &Problem) -> Kernel {
+    let task = choice::Task {
+        nbands: problem.header().nbands,
+        pairs: problem.wtilde().len() as u64,
+        nw: problem.nw(),
+        poles: problem.poles(),
+    };
+    choice::best_for(device.back_end(), &task).kernel
+}
+
+/// How messages call the problem.
+const NAME: &str = "the arrays given";
+
+/// The problem of these arrays, which has to be dropped before they are: it refers to them.
+fn made(screening: &Screening, bands: &Bands, omega: &[f64], formula: Formula) -> Result<Problem> {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    let nbands = bands.e.len();
+    let header = Header {
+        sig_ntband: nbands,
+        gvec_ng: screening.indinv.len(),
+        ncoul: ncouls,
+        epsmpi_ngpown_max: ngpown,
+        peinf_ntband_max: nbands,
+        nbands,
+        ispin: 1,
+        ngpown,
+        ncouls,
+        peinf_indext_dist: (1..).take(nbands).collect(),
+        wfnkq_ekq: bands.e.to_vec(),
+        nstart: 1,
+        nend: omega.len(),
+        energies: Some(omega.to_vec()),
+        sig_gamma: formula.gamma,
+        inv_igp_index: screening.inv_igp_index.to_vec(),
+        indinv: screening.indinv.to_vec(),
+        vcoul: screening.vcoul.to_vec(),
+        sexcut: formula.sexcut,
+        ..Header::default()
+    };
+    let wrong = |what| Error::Problem { origin: NAME.into(), what };
+    header.validate().map_err(wrong)?;
+    // SAFETY: the problem is dropped by `sums`, while the caller's borrows last.
+    let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
+    let aqsm_local = match bands.aqsm {
+        Aqsm::Local(local) => kept(local),
+        Aqsm::Whole(whole) => rows(whole, &header).map_err(wrong)?.into(),
+    };
+    let parts = || -> std::result::Result<_, DataError> {
+        let (wx, occ) = (header.wx(), bands.occ.to_vec());
+        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?.with_energies(wx, occ)?;
+        let (wtilde, eps) = (kept(screening.wtilde), kept(screening.eps));
+        let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
+        Ok((of_bands, slab))
+    };
+    let (of_bands, slab) = parts().map_err(wrong)?;
+    Problem::of(NAME, Origin::Made, of_bands.into(), slab)
+}
+
+/// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
+fn rows(aqsm: &[Complex64], header: &Header) -> std::result::Result<Vec<Complex64>, DataError> {
+    problem::memory::AQSN.check(header.extents(), aqsm.len())?;
+    let of_column = |column: &[Complex64]| -> Vec<Complex64> {
+        header.rows().map(|row| row.map_or(Complex64::ZERO, |ig| column[ig])).collect()
+    };
+    Ok(aqsm.chunks_exact(header.ncouls).flat_map(of_column).collect())
+}
