@@ -102,7 +102,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     let mut hole = right.wtilde.to_vec();
     hole[7].re = f64::NAN;
     let none = Vec::new();
-    for (screening, bands, omega, named) in [
+    for (screening, of, omega, named) in [
         (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde_array(ig,igp)"),
         (Screening { eps: &right.eps[1..], ..right }, bands, &own.omega, "I_eps_array(ig,igp)"),
         (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega, "inv_igp_index"),
@@ -112,14 +112,14 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
             right,
             Bands { aqsm: Aqsm::Whole(&own.aqsmtemp[2..]), ..bands },
             &own.omega,
-            "aqsntemp(ig,n)",
+            "aqsmtemp(ig,n)",
         ),
         (right, Bands { occ: &own.occ[1..], ..bands }, &own.omega, "occ"),
         (right, Bands { e: &[], ..bands }, &own.omega, "sig_ntband"),
         (right, bands, &none, "nstart"),
         (right, bands, &[f64::INFINITY], "energies"),
     ] {
-        let error = sums(&screening, &bands, omega).unwrap_err().to_string();
+        let error = sums(&screening, &of, omega).unwrap_err().to_string();
         assert!(error.contains(named), "{named}: {error}");
         assert_eq!(sums(&right, &bands, &own.omega).unwrap(), expected);
     }

@@ -31,6 +31,7 @@ use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{DataError, Error, Result};
+use crate::problem::memory::AQSMTEMP;
 use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Sums};
 use crate::stop::{self, Stop};
 
@@ -75,9 +76,9 @@ pub struct Bands<'a> {
 /// Limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// Width of a pole in eV, `sig_gamma`.
+    /// How near to a pole the other formula begins, in eV, `sig_gamma`: see [`gpp_kernels::formula`].
     pub gamma: f64,
-    /// Bound on `|ssx| / |eps|` below the band, `sexcut`.
+    /// Bound on `|ssx| / |eps|` where ω is below the band's energy, `sexcut`: larger ones count as zero.
     pub sexcut: f64,
 }
 
@@ -95,12 +96,12 @@ pub struct Found {
     pub sums: Sums,
     /// The version that calculated them.
     pub version: &'static str,
-    /// Seconds that its kernels took, or all of it where the device had no room for all at once.
+    /// Seconds that its kernels took; with the uploads where the device had no room for the whole problem.
     pub seconds: f64,
 }
 
-/// A device, open, and the version to run there. Calls from several threads take turns on a GPU's memory, so
-/// that each needs room of its own.
+/// A device, open, and the version to run there. Several threads may call it at once; on a GPU each call then
+/// needs memory for its own arrays.
 pub struct Calculator {
     device: Box<dyn Device + Send>,
     version: Option<Kernel>,
@@ -108,7 +109,8 @@ pub struct Calculator {
 }
 
 impl Calculator {
-    /// Opens `auto`, `cpu`, `gpu` or `gpu:N`: `auto` is the first GPU, or the processor where there is none.
+    /// Opens `auto`, `cpu`, `gpu` or `gpu:N`: `gpu` is the first GPU, `auto` too, or the processor where there is
+    /// none.
     ///
     /// # Errors
     /// [`Error::UnknownName`]; [`Error::Data`] where several devices are named; [`Error::NoGpu`],
@@ -161,9 +163,10 @@ impl Calculator {
     /// arrays with numbers below 1e-120, which are taken for zero.
     ///
     /// # Errors
-    /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is none or
-    /// out of [range](problem::range); [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator
-    /// stays usable.
+    /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
+    /// or out of [range](problem::range). Messages name arrays as the mini-app does: `wfnkq_ekq` is [`Bands::e`],
+    /// `nstart` and `energies` are of `omega`. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The
+    /// calculator stays usable.
     pub fn sums(
         &self,
         screening: &Screening,
@@ -171,7 +174,8 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        let problem = made(screening, bands, omega, formula)?;
+        // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
+        let problem = unsafe { made(screening, bands, omega, formula) }?;
         let version = self.version.unwrap_or_else(|| best(&*self.device, &problem));
         let ngpown = problem.header().ngpown;
         let mut igp = ngpown;
@@ -215,8 +219,16 @@ fn best(device: &dyn Device, problem: &Problem) -> Kernel {
 /// How messages call the problem.
 const NAME: &str = "the arrays given";
 
-/// The problem of these arrays, which has to be dropped before they are: it refers to them.
-fn made(screening: &Screening, bands: &Bands, omega: &[f64], formula: Formula) -> Result<Problem> {
+/// The problem of these arrays.
+///
+/// # Safety
+/// It refers to them, and has to be dropped before they are.
+unsafe fn made(
+    screening: &Screening,
+    bands: &Bands,
+    omega: &[f64],
+    formula: Formula,
+) -> Result<Problem> {
     let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
     let nbands = bands.e.len();
     let header = Header {
@@ -243,7 +255,7 @@ fn made(screening: &Screening, bands: &Bands, omega: &[f64], formula: Formula) -
     };
     let wrong = |what| Error::Problem { origin: NAME.into(), what };
     header.validate().map_err(wrong)?;
-    // SAFETY: the problem is dropped by `sums`, while the caller's borrows last.
+    // SAFETY: this function's own contract.
     let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
     let aqsm_local = match bands.aqsm {
         Aqsm::Local(local) => kept(local),
@@ -262,7 +274,7 @@ fn made(screening: &Screening, bands: &Bands, omega: &[f64], formula: Formula) -
 
 /// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
 fn rows(aqsm: &[Complex64], header: &Header) -> std::result::Result<Vec<Complex64>, DataError> {
-    problem::memory::AQSN.check(header.extents(), aqsm.len())?;
+    AQSMTEMP.check(header.extents(), aqsm.len())?;
     let of_column = |column: &[Complex64]| -> Vec<Complex64> {
         header.rows().map(|row| row.map_or(Complex64::ZERO, |ig| column[ig])).collect()
     };

@@ -1,6 +1,10 @@
 //! The core of `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, its versions, and what runs them on
 //! GPUs and processors. It prints nothing, listens to no signal and ends no process.
 //!
+//! Begin with [`Calculator`]: a caller's arrays in, sums out. A program outside this repository depends on
+//! `gpp-core` by path or git. To build cust without a CUDA toolkit it needs the two variables of this
+//! repository's `.cargo/config.toml`.
+//!
 //! A folder uses only those listed before it:
 //!
 //! - [`error`]: all that can go wrong here

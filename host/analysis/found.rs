@@ -53,16 +53,26 @@ fn steps(section: &Section) -> Option<String> {
     let seconds = |row: &Row| row.paper_time_s.unwrap_or(f64::INFINITY);
     let there = there.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))?;
     let here = fastest(rows.iter().copied())?;
-    let names = |of: fn(&&Row) -> bool| -> Vec<&str> {
-        let chosen = rows.iter().copied().filter(of);
-        chosen.map(|row| row.version.as_str()).collect()
-    };
-    let is_noise = |row: &&Row| row.step == Some(Verdict::Noise);
-    let other = names(|row| row.order_differs && row.step != Some(Verdict::Noise));
-    let none = names(is_noise);
+    let is_noise = |row: &Row| row.step == Some(Verdict::Noise);
+    // A step, and whether its version is slower than the one before.
+    let pairs = rows.windows(2).map(|pair| (pair[1], pair[1].time_s > pair[0].time_s));
+    let id = |row: &Row| row.version.clone();
+    let (mut slower, mut faster, mut none) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, is_slower) in pairs {
+        match () {
+            () if is_noise(row) => none.push(id(row)),
+            () if row.order_differs && is_slower => slower.push(id(row)),
+            () if row.order_differs => faster.push(id(row)),
+            () => {}
+        }
+    }
     let mut parts = Vec::new();
-    if !other.is_empty() {
-        parts.push(format!("{} the other way", verb(&other, "goes", "go")));
+    if !slower.is_empty() {
+        let gained = verb(&slower, "gained on its V100 and loses", "gained on its V100 and lose");
+        parts.push(format!("{gained} here"));
+    }
+    if !faster.is_empty() {
+        parts.push(format!("{} here, not there", verb(&faster, "gains", "gain")));
     }
     if !none.is_empty() {
         parts.push(format!("{} within noise", verb(&none, "stays", "stay")));
@@ -71,16 +81,16 @@ fn steps(section: &Section) -> Option<String> {
     let first = if parts.is_empty() {
         format!("All {steps} steps of the paper go the way that they went on its V100")
     } else {
-        format!("Not all of the paper’s {steps} steps carry over: {}", parts.join(", "))
+        format!("Not all of the paper’s {steps} steps carry over: {}", parts.join("; "))
     };
     let leads = if here.version == there.version { " too" } else { "" };
     Some(format!(
-        "{first}. Of its versions {} is the fastest here, {} on the V100{leads}.",
+        "{first}. Of the paper’s versions {} is the fastest here, {} on the V100{leads}.",
         here.version, there.version
     ))
 }
 
-fn verb(names: &[&str], one: &str, many: &str) -> String {
+fn verb(names: &[String], one: &str, many: &str) -> String {
     match names {
         [name] => format!("{name} {one}"),
         [most @ .., last] => format!("{} and {last} {many}", most.join(", ")),
@@ -106,11 +116,11 @@ fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
     let percent = |power: &Power| format!("{:.0} %", 100.0 * power.lost);
     let own = match lost(fastest) {
         Some(_) if fastest.version == most.version => String::new(),
-        Some(own) => format!(" and {} {}", fastest.version, percent(&own)),
-        None => format!(" and {} nothing", fastest.version),
+        Some(own) => format!(", {}’s by {}", fastest.version, percent(&own)),
+        None => format!(", {}’s by less", fastest.version),
     };
     Some(format!(
-        "The {watts} cap lowers the clock of {} of {} versions. It costs {} {}{own}.",
+        "The board’s {watts} cap lowers the clock of {} of {} versions by 1 % or more: {}’s by {}{own}.",
         all.len(),
         section.rows.len(),
         most.version,
@@ -129,6 +139,6 @@ fn cuda(found: &Comparison, system: &str) -> Option<String> {
         format!(" {own} is {over:.1} times as fast as the paper’s v8 in CUDA C++.")
     });
     Some(format!(
-        "The same kernels in Rust take {mean:.2} of the time of CUDA C++ ({least:.2} to {most:.2}).{best}"
+        "The same kernels in Rust take {mean:.2} of the time of our port to CUDA C++ ({least:.2} to {most:.2}).{best}"
     ))
 }

@@ -202,7 +202,7 @@ impl Columns {
 }
 
 fn marked(row: &Row) -> String {
-    let mark = if row.order_differs { "*" } else { "" };
+    let mark = if row.order_differs && !is_noise(row) { "*" } else { "" };
     let noise = if is_noise(row) { "≈" } else { "" };
     format!("{}{mark}{noise}", row.version)
 }

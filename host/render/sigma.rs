@@ -46,7 +46,7 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     };
     writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
     writeln!(to, "{}", energies(rows, width))?;
-    writeln!(to, "Σ = SX + CH, without bare exchange; all three in {UNIT}")?;
+    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
     let broken = sigma.broken();
     if !broken.is_empty() {
         let named: Vec<String> =

@@ -78,7 +78,7 @@ macro_rules! list {
             wx: *const f64,
             /// Coulomb interaction of each `igp`, `(ngpown)`.
             vcoul_loc: *const f64,
-            /// Occupation of each band: 0, ½ or 1, `(nbands)`.
+            /// Occupation of each band: 0 to 1, `(nbands)`.
             occ: *const f64,
             /// The blocks' sums: entry [`Grid::slot`](crate::tiling::Grid::slot) of `(blocks, values)`,
             /// the values of energy `iw` from `iw · VALUES` on.
@@ -138,7 +138,7 @@ macro_rules! list {
             wx: *const f64,
             /// Coulomb interaction of each `igp`, `(ngpown)`.
             vcoul_loc: *const f64,
-            /// Occupation of each band: 0, ½ or 1, `(nbands)`.
+            /// Occupation of each band: 0 to 1, `(nbands)`.
             occ: *const f64,
             /// The blocks' sums, `(blocks, values)`, the values of energy `iw` from `iw · VALUES` on.
             partials: *mut f64,

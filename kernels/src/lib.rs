@@ -10,10 +10,15 @@
 //! where `ssx` and `sch` depend on the plasmon-pole mode `wtilde(ig,igp)`, on `eps(ig,igp)` and on
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
-//! This source builds twice: for `nvptx64`, where every version is a kernel entry, and for the
-//! host, where the bodies run one emulated thread after the other ([`emulator`]). [`versions`] lists
-//! the versions; each has a file of its own that holds exactly what it changes. [`contract`] lists
-//! the conditions of every launch.
+//! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
+//! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
+//! [`versions`] lists the versions; each has a file of its own that holds exactly what it changes.
+//! [`contract`] lists the conditions of every launch.
+//!
+//! Read [`versions::v0`] first: a loop, a term, a kernel and its entries. [`versions::v3`] changes the term,
+//! [`versions::v4`] the loop, [`versions::v8`] the launch. [`versions::v9`] and later are composed of types
+//! ([`tiles`]). `entries.rs` makes the entries. "Lines of the nest" in a header are those of the loop nest in
+//! docs/kernel.md.
 //!
 //! The modules stand below in groups: a module uses only its own group and those before it, and no
 //! two modules use each other.

@@ -12,10 +12,10 @@ pub const SUM: [&str; 4] = [
 ];
 
 /// What the sum is, in a paragraph.
-pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what they \
-    add to its energy, at a trial energy ω. BerkeleyGW sums it over bands n and over pairs of plane waves \
-    G, G′. Each pair has a pole: the energy ω̃ at which the crystal answers to it. Whether ω is far from the \
-    pole or near decides which of two formulas a term takes.";
+pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what the \
+    screening adds to its energy, at a trial energy ω, beside the bare exchange. For each q BerkeleyGW sums it \
+    over bands n and over pairs of plane waves G, G′. Each pair has a pole: the energy ω̃ at which the crystal \
+    answers to it. Whether w = ω − e(n) is far from the pole or near decides which of two formulas a term takes.";
 
 /// A line of the loop nest.
 pub struct Line {
@@ -33,7 +33,7 @@ const fn line(depth: usize, code: &'static str, why: &'static str) -> Line {
 
 /// The loop nest; lines count from 1.
 pub const NEST: [Line; 10] = [
-    line(0, "for n in bands", "occupied ones first"),
+    line(0, "for n in bands", "occupied or empty, in any order"),
     line(1, "for igp in G′", "this rank's columns of eps"),
     line(2, "for ig in G", "neighbours in memory"),
     line(3, "for iw in energies", "the trial energies ω"),
@@ -44,8 +44,12 @@ pub const NEST: [Line; 10] = [
         "far:  sch = delw·eps;  ssx = Ω² / (w² − wtilde²)",
         "|wdiff|² > γ², |delw|² < 1/(4·10⁻⁶)",
     ),
-    line(4, "near: sch = 0;  ssx = −Ω²·delw / (4·wtilde²·(delw + ½))", "else, if |delw|² > 10⁻¹²"),
-    line(4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff"),
+    line(
+        4,
+        "near: sch = 0;  ssx = −Ω²·delw / (4·wtilde²·(delw + ½))",
+        "else, if |delw|² > 10⁻¹²; else both are 0",
+    ),
+    line(4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff; γ and sexcut are inputs"),
     line(4, "asx(iw) −= vcoul·occ·ssx·M;  ach(iw) += vcoul·½·sch·M", "the two sums"),
 ];
 
@@ -53,12 +57,18 @@ pub const NEST: [Line; 10] = [
 pub const WORDS: [(&str, &str); 6] = [
     ("band n", "A state of the crystal, with its energy e(n). wx(iw,n) = ω(iw) − e(n)."),
     ("G and G′", "Plane waves, counted by ig and igp. A rank owns all G and its part of the G′."),
-    ("aqsn, aqsm", "Matrix elements: how a band and the state couple through a plane wave."),
+    (
+        "aqsn, aqsm",
+        "Matrix elements: how a band and the state whose Σ is sought couple through a plane wave.",
+    ),
     ("eps", "δ − ε⁻¹(ig,igp): how strongly the crystal screens that pair."),
-    ("ω̃, wtilde", "The pole of a pair: real by default, complex on request. Ω² = ω̃²·eps."),
+    (
+        "ω̃, wtilde",
+        "The pole of a pair, real in BerkeleyGW but for invalid modes with `invalid_gpp_mode 1`. It may be complex. Ω² = ω̃²·eps.",
+    ),
     (
         "asx, ach",
-        "Screened exchange SX and Coulomb hole CH: a complex number each, for every energy.",
+        "Screened exchange SX, without the bare exchange (BerkeleyGW's SX−X), and Coulomb hole CH: a complex number each, for every energy.",
     ),
 ];
 

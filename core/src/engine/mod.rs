@@ -1,14 +1,14 @@
 //! A run: slabs → workers → sums.
 //!
-//! The slabs of a problem are dealt out to workers (`deal.rs`), each on a device of its own or sharing one.
+//! The slabs of a problem are dealt out to workers (`deal.rs`). gpp has one worker for each device.
 //! The sums of each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) are kept apart and
 //! added here in the order of `igp`: see [`total`]. So where slabs hold whole groups, bits do not depend
 //! on slabs, workers and ranks. In kernels for processors each `igp` is a group. The paper's grids and
 //! sorted pairs have one group, the slab: their bits depend on the size of slabs.
 //!
-//! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
-//! after slab, each made while the one before runs. The sums of a batch do not depend on other batches,
-//! except where pairs are sorted: cells depend on all energies.
+//! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]). A slab
+//! goes through all batches before the next slab begins to; each batch is made while the one before runs. The
+//! sums of a batch do not depend on other batches, except where pairs are sorted: cells depend on all energies.
 //!
 //! A problem of one slab is placed once. Each run then launches its kernels and uploads the energies.
 
@@ -68,8 +68,8 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums.
     pub sums: Sums,
-    /// Seconds. For one slab that was in place, by the device's clock. For several slabs, from the begin
-    /// to the last sum, with all making, reading and uploading.
+    /// Seconds: by the device's clock for one slab that was in place, else from the begin to the last sum, with
+    /// all making, reading and uploading.
     pub seconds: f64,
     /// Blocks of the largest launch of the first slab, for kernels of GPUs.
     pub blocks: Option<u32>,
@@ -129,7 +129,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Makes this engine one of several processes, each with a part of the slabs.
+    /// Makes this the engine of one of several processes, each of which sums a part of the slabs.
     ///
     /// # Errors
     /// As [`Worker::expect`].

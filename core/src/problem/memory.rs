@@ -118,6 +118,9 @@ pub static OCC: Array = Array {
     cells: |e| [e.nbands, 1],
 };
 
+/// What `aqsm_local` is taken from; no kernel reads it.
+pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
+
 /// All arrays.
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 

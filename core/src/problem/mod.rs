@@ -1,7 +1,9 @@
 //! One problem: the arrays that the kernels read, and where they come from.
 //!
-//! [`Bands`] are held once, [`Slab`]s are ranges of igp; a [`Source`] gives both. A [`Frame`] is a problem
-//! without its slabs: what a run needs before the first and after the last. A [`Problem`] is all in memory.
+//! `ig` counts G vectors, `igp` the G′ of this rank: the rows and columns of `wtilde` and `eps`. [`Bands`] are
+//! what all columns share, held once. A [`Slab`] is a range of `igp` with its columns. A [`Source`] gives both.
+//! A [`Frame`] is a problem without its slabs: what a run needs before the first and after the last. A
+//! [`Problem`] is a frame with one slab of all `igp`, in memory.
 
 pub mod bands;
 pub mod batch;
@@ -65,7 +67,8 @@ pub struct Problem {
     slab: Slab,
 }
 
-/// The large arrays of a problem; everything else follows from the [`Header`].
+/// The large arrays of a problem. The rest follows from the [`Header`], but for energies and occupations that a
+/// caller gives: [`Bands::with_energies`].
 #[derive(Clone, Debug)]
 pub struct Matrices {
     /// `(ncouls, ngpown)`.

@@ -1,7 +1,7 @@
 //! A GPU kernel in Rust, as small as it gets: y ← a·x + y, an element a thread.
 //!
 //! For `nvptx64` this builds to PTX with the entry `axpy`; for the host the same body is a plain function,
-//! which the test below calls. docs/rust-to-ptx.md explains every line.
+//! which the test below calls. docs/rust-to-ptx.md of gpp explains the source and has the command that builds it.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx))]
 

@@ -72,8 +72,8 @@ fn why(step: &Step) -> Option<String> {
             parts.push(format!("{}, {}", amount(cycles, "cycles"), cause.text));
         }
         (Some(cycles), None) => parts.push(amount(cycles, "cycles")),
-        (None, Some(cause)) => parts.push(cause.text),
-        (None, None) => {}
+        (None, Some(cause)) if step.both(Side::cycles).is_none() => parts.push(cause.text),
+        (None, _) => {}
     }
     if let Some(clock) = clock {
         let said = clock_changed(step, clock);

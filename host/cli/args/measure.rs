@@ -35,9 +35,9 @@ pub struct MeasureArgs {
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
 
-    /// Seconds of runs in a row, 200 of them at most. A GPU that NVML tells of is timed twice: before its
-    /// limit of power lowers the clock, and at the steady state, which two such rows in a row show. By default
-    /// 1 there, none elsewhere and with --warmup 0
+    /// Seconds of runs in a row, 200 of them at most. A GPU whose clock NVML shows is timed twice: before
+    /// its limit of power lowers the clock, then sustained, until two such rows take the same time. By default
+    /// 1 there; none elsewhere, and none with --warmup 0
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub settle: Option<Duration>,
 }

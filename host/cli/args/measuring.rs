@@ -15,9 +15,9 @@ use crate::process::files::Files;
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Kernel versions: ids, ranges (v0-v8, talk:V1-V9), best or all, with commas; also journeys
-    /// (paper, talk) and the best of one (talk:best). By default paper,past, for a run on a CPU or at energies
-    /// of your own best, which is the fastest for the problem; all is every version that the device runs: a
-    /// CPU its own, then the others, emulated
+    /// (paper, talk) and the best of one (talk:best). By default paper,past; on a CPU, or with --energies,
+    /// best. best is the fastest for the problem. all is every version that the device runs; a CPU runs its
+    /// own, then emulates the others
     #[arg(
         short = 'v',
         long,

@@ -48,9 +48,9 @@ Exit codes:
   1    ran, verification failed
   2    bad usage or bad input, or too little memory on the host
   3    the device asked for is missing or failed
-  130  interrupted (143 by SIGTERM, 138 by SIGUSR1); what was done by then is printed, and a calculation
-       in several slabs ends after those at hand. Results that are being shown are shown whole: then the
-       code is theirs
+  130  interrupted (143 by SIGTERM, 138 by SIGUSR1); what was done is printed. A calculation in
+       several slabs ends after those at hand. Results that are being shown are shown whole;
+       then the code is theirs
 
 GPP_PTX=FILE loads the kernels from FILE instead of the PTX in the program.";
 

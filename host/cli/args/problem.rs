@@ -53,7 +53,7 @@ fn energies(text: &str) -> std::result::Result<usize, String> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArgs {
-    /// Built-in system, see `gpp list`; by default demo, where the command is for a GPU si214
+    /// Built-in system, see `gpp list`; by default demo, or si214 in commands that need a GPU
     #[arg(
         short,
         long,

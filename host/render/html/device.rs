@@ -55,7 +55,7 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
         } }
         @if ceilings.fp64_sustained.is_some() {
             p .note {
-                "The FP64 peak is that of a burst of half a millisecond, at the highest clock; "
+                "The FP64 peak is that of a burst of a twentieth of a second, at the highest clock; "
                 "sustained for seconds it is what the board’s power limit leaves."
             }
         }

@@ -35,7 +35,8 @@ pub(super) fn summary(page: &Page, title: &str) -> Markup {
 fn provenance(page: &Page) -> String {
     let (device, from) = (&page.run.head.device, page.run.head.provenance.as_ref());
     let clock = device.clock_mhz.map(|clock| format!("up to {clock} MHz"));
-    let repeat = from.and_then(|from| from.repeat).map(|runs| format!("{runs} timed runs each"));
+    let repeat =
+        from.and_then(|from| from.repeat).map(|runs| format!("{runs} timed runs or more each"));
     let date = from.map(|from| format!("measured {}", from.date));
     let commit =
         from.and_then(|from| from.commit.as_ref()).map(|commit| format!("commit {commit}"));

@@ -43,7 +43,7 @@ fn table(section: &Section) -> Markup {
         let cells = vec![
             row.version.clone(),
             or_dash(change),
-            format!("{:.1}", row.time_s * 1e3),
+            format!("{:.1}{}", row.time_s * 1e3, if is_noise(row) { " ≈" } else { "" }),
             or_dash(row.over_baseline.map(|over| format!("{over:.2}"))),
             or_dash(row.cycles.map(|cycles| format!("{:.0}", cycles / 1e6))),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
@@ -89,7 +89,10 @@ pub(super) fn bars(section: &Section) -> Markup {
             }
         }
     };
-    let here = |row: &Row| format!("{:.1} ms", row.time_s * 1e3);
+    let here = |row: &Row| {
+        let over = row.over_baseline.map_or(String::new(), |over| format!(", {over:.2} ×"));
+        format!("{:.1} ms{over}", row.time_s * 1e3)
+    };
     html! {
         div .bars {
             p .note {

@@ -1,10 +1,12 @@
 //! v13: energies as operands, one reciprocal for two of them.
 //!
-//! v12 is short of the register file's read ports. The energies of a band are equal for all threads:
-//! read from the constant memory they are operands of additions, and take neither a register nor a
-//! read. Where it does not hold them all, v12's kernels run. Two energies differ by one amount for all
-//! bands. Where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
-//! reciprocal ([`crate::tiles::paired_reciprocal`]), and no test for the branch is needed.
+//! v12 waits for reads of registers. The energies of a band are equal for all threads. An addition can
+//! take one straight from the constant memory: no register holds it, and none is read. Where the constant
+//! memory does not hold all energies, v12's kernels run.
+//!
+//! Two energies differ by one amount for all bands. So for *far* bands, to which no pole is near
+//! ([`crate::plan`]), two real quotients share a reciprocal ([`crate::tiles::paired_reciprocal`]), and no test
+//! for the branch is needed.
 //!
 //! Lines of the nest: 6, 7.
 
@@ -32,8 +34,10 @@ pub static VERSION: Version = Version {
 pub static GPU: Gpu =
     Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: Some(&v12::GPU), shapes: SHAPES };
 
+/// What the body for real poles is composed of: see [`crate::tiles`]. Not the number type, [`crate::real::Real`].
 type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
 
+/// What the body for any poles is composed of.
 type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
 
 const SHAPE: Shape = Shape { tile: 2, warps: 8 };
@@ -68,7 +72,8 @@ pub const ANY: Kernel = Kernel {
     )
 };
 
-/// Other shapes of tiles, for `gpp tune` and for devices where one is faster.
+/// The kernels in shapes of tiles, `tile x warps`, the one above among them: for `gpp tune` and for devices
+/// where another is faster. Their cap on registers is given when they are loaded.
 const SHAPES: &[Kernel] = shapes!(
     term:
     Real as REAL, 1 x 8: gpp_v13_real_1_8_nw1, gpp_v13_real_1_8_nw2, gpp_v13_real_1_8_nw3;

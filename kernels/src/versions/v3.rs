@@ -1,8 +1,8 @@
 //! v3: absolute values become squares.
 //!
 //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
-//! square root (paper, section III, v3). For two energies 72 registers leave room for 28 warps instead of
-//! 24, at the cost of one spilled number. That is faster.
+//! square root (paper, section III, v3). The entry for two energies may take 72 registers. Then 28 warps fit
+//! on a multiprocessor instead of 24, and one number is spilled. That is faster.
 //!
 //! Lines of the nest: 9.
 

@@ -1,8 +1,8 @@
 //! v8: 512 threads a block.
 //!
-//! A cap on registers lets larger blocks fit: on a V100 a cap of 128, one block of 512 threads where
-//! there was one of 128. Here the kernel needs no more than 64 registers, so that two
-//! blocks fit on a multiprocessor (paper, section III, v8).
+//! A thread may take fewer registers, so that larger blocks fit on a multiprocessor (paper, section III,
+//! v8). With the paper's cap of 128 registers one block of 512 threads fits. With our cap of 64 two fit; a
+//! few numbers are spilled.
 //!
 //! Lines of the nest: none, the launch changes.
 

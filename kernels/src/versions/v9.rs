@@ -25,8 +25,10 @@ pub static VERSION: Version = Version {
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, shapes: &[] };
 
+/// What its body is composed of: see [`crate::tiles`].
 type Fraction = Branches<Direct, WithBand, Exact>;
 
+/// One `igp` a thread, eight warps a block.
 const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
 /// For any poles.
