@@ -68,9 +68,6 @@ fn versions(system: &System) -> String {
     let mut rated = table1::rows(&system.run);
     rated.retain(|row| row.journey == "paper");
     let baseline = rated.first().map_or("", |row| &row.baseline);
-    let over = format!("over {baseline}");
-    let of_first = rated.iter().find(|row| row.version == baseline);
-    let of_first = of_first.and_then(|row| row.before_cap_s);
     let in_both = rated.iter().any(|row| row.before_cap_s.is_some());
     let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
     let ms = |seconds: f64| text("time", seconds * 1e3, None);
@@ -80,27 +77,25 @@ fn versions(system: &System) -> String {
         let mut cells =
             vec![format!("[{id}](kernels/src/versions/{id}.rs)"), change.unwrap_or("").to_string()];
         if in_both {
-            let over = of_first.zip(row.before_cap_s).map(|(first, own)| first / own);
-            cells.extend([or_dash(row.before_cap_s.map(ms)), ratio(over)]);
+            cells.push(or_dash(row.before_cap_s.map(ms)));
         }
         cells.extend([
             ms(row.time_s),
             ratio(row.over_baseline),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
             or_dash(row.energy_j.map(|joules| text("joules", joules, None))),
-            or_dash(row.paper_time_s.map(|time| format!("{time:.3}"))),
             ratio(row.paper_over_baseline),
         ]);
         cells
     };
     let mut headings = vec!["version", "what it changes"];
-    if in_both {
-        headings.extend(["before the cap [ms]", &over, "sustained [ms]"]);
+    headings.extend(if in_both {
+        &["before the cap [ms]", "sustained [ms]"][..]
     } else {
-        headings.push("H200, si214 [ms]");
-    }
-    let there = format!("V100 {over}");
-    headings.extend([&*over, "SM clock [MHz]", "energy [J]", "V100, paper [s]", &there]);
+        &["H200, si214 [ms]"]
+    });
+    let (over, there) = (format!("over {baseline}"), format!("V100 over {baseline}"));
+    headings.extend([&*over, "SM clock [MHz]", "energy [J]", &there]);
     markdown(&headings, rated.iter().map(cells))
 }
 

@@ -89,10 +89,7 @@ pub(super) fn bars(section: &Section) -> Markup {
             }
         }
     };
-    let here = |row: &Row| {
-        let over = row.over_baseline.map_or(String::new(), |over| format!(", {over:.2} ×"));
-        format!("{:.1} ms{over}", row.time_s * 1e3)
-    };
+    let here = |row: &Row| format!("{:.1} ms", row.time_s * 1e3);
     html! {
         div .bars {
             p .note {
