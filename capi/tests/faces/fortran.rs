@@ -1,0 +1,3 @@
+use crate::Outcome;
+pub fn program() -> Outcome { Ok(()) }
+pub fn ranks() -> Outcome { Ok(()) }
