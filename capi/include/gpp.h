@@ -73,19 +73,20 @@ typedef struct gpp_complex {
 
 /*
  The screening of one rank at one q. All arrays are in the host's memory, column-major, the first index
- fastest. The caller owns them; they are read during a call and never kept.
+ fastest. The caller owns them; they are read during a call and never kept. Extents are from 1 to
+ 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
  */
 typedef struct gpp_screening {
   /*
-   G vectors, the rows of `wtilde` and `eps`; at least 1.
+   G vectors, the rows of `wtilde` and `eps`.
    */
   int64_t ncouls;
   /*
-   G' vectors of this rank, the columns of `wtilde` and `eps`; at least 1.
+   G' vectors of this rank, the columns of `wtilde` and `eps`.
    */
   int64_t ngpown;
   /*
-   Length of `indinv`; at least 1.
+   Length of `indinv`.
    */
   int64_t ng;
   /*
@@ -123,7 +124,7 @@ typedef struct gpp_screening {
  */
 typedef struct gpp_bands {
   /*
-   Bands; at least 1.
+   Bands.
    */
   int64_t nbands;
   /*

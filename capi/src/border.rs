@@ -11,11 +11,11 @@ use crate::types::Complex;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// An extent from 1.
-pub fn extent(name: &str, found: i64) -> Result<usize> {
+/// An extent.
+pub fn extent(name: &str, found: i64, most: usize) -> Result<usize> {
     match usize::try_from(found) {
-        Ok(extent) if extent > 0 => Ok(extent),
-        _ => Err(Failure::argument(format!("{name} must be at least 1, found {found}"))),
+        Ok(extent) if (1..=most).contains(&extent) => Ok(extent),
+        _ => Err(Failure::argument(format!("{name} must be from 1 to {most}, found {found}"))),
     }
 }
 

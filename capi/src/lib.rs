@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 
 use gpp_core::problem::header::MOST_ENERGIES;
+use gpp_core::problem::memory;
 use gpp_core::{Aqsm, Calculator, catalogue};
 use num_complex::Complex64;
 
@@ -171,6 +172,9 @@ pub unsafe extern "C" fn gpp_sums(
     })
 }
 
+/// Bytes that the system is not asked about.
+const ALWAYS_THERE: usize = 1 << 24;
+
 /// A caller's arrays, looked at.
 struct Given<'a> {
     wtilde: Cow<'a, [Complex64]>,
@@ -210,13 +214,10 @@ impl Given<'_> {
                     gpp_core::Formula { gamma, sexcut }
                 }
             };
-            let (ncouls, ngpown) = (extent("ncouls", s.ncouls)?, extent("ngpown", s.ngpown)?);
-            let (ng, nbands) = (extent("ng", s.ng)?, extent("nbands", b.nbands)?);
-            let nw = extent("nw", nw)?;
-            if nw > MOST_ENERGIES {
-                let most = format!("nw must be at most {MOST_ENERGIES}, found {nw}");
-                return Err(Failure::argument(most));
-            }
+            let indexed = |name, found| extent(name, found, i32::MAX as usize);
+            let (ncouls, ngpown) = (indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?);
+            let (ng, nbands) = (indexed("ng", s.ng)?, indexed("nbands", b.nbands)?);
+            let nw = extent("nw", nw, MOST_ENERGIES)?;
             let aqsm_local = match b.aqsm_local {
                 0 | 1 => b.aqsm_local == 1,
                 other => {
@@ -242,9 +243,23 @@ impl Given<'_> {
                 out: [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?],
             }
         };
+        given.require_memory()?;
         finite("e", given.e)?;
         finite("omega", given.omega)?;
         Ok(given)
+    }
+
+    /// Fails where there is no room for what is copied of the arrays: an allocation that fails ends the process.
+    fn require_memory(&self) -> Result<()> {
+        let Given { vcoul, inv_igp_index, indinv, e, omega, .. } = self;
+        let of_bands = inv_igp_index.len() * size_of::<Complex64>() + size_of_val(*omega) + 32;
+        let others = [size_of_val(*vcoul), size_of_val(*inv_igp_index), size_of_val(*indinv)];
+        let bands = of_bands.saturating_mul(e.len());
+        let needed = others.into_iter().fold(bands, usize::saturating_add);
+        if needed > ALWAYS_THERE {
+            memory::require("the rows of aqsm and the energies", needed as u64)?;
+        }
+        Ok(())
     }
 
     fn sums(&self, calculator: &Calculator) -> Result<gpp_core::Found> {

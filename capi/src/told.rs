@@ -42,7 +42,10 @@ pub fn returned(of: Of, text: &str) -> *const c_char {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     let hand = |strings: &RefCell<Strings>| {
         let place = &mut strings.borrow_mut().returned[of as usize];
-        *place = text;
+        // An equal one stays where it is.
+        if *place != text {
+            *place = text;
+        }
         ptr::from_ref(place.as_c_str()).cast::<c_char>()
     };
     STRINGS.try_with(hand).unwrap_or(c"".as_ptr())

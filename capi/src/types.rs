@@ -18,15 +18,16 @@ pub struct Handle {
 }
 
 /// The screening of one rank at one q. All arrays are in the host's memory, column-major, the first index
-/// fastest. The caller owns them; they are read during a call and never kept.
+/// fastest. The caller owns them; they are read during a call and never kept. Extents are from 1 to
+/// 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Screening {
-    /// G vectors, the rows of `wtilde` and `eps`; at least 1.
+    /// G vectors, the rows of `wtilde` and `eps`.
     pub ncouls: i64,
-    /// G' vectors of this rank, the columns of `wtilde` and `eps`; at least 1.
+    /// G' vectors of this rank, the columns of `wtilde` and `eps`.
     pub ngpown: i64,
-    /// Length of `indinv`; at least 1.
+    /// Length of `indinv`.
     pub ng: i64,
     /// Plasmon-pole modes in eV, `wtilde_array(ig, igp)`.
     pub wtilde: *const Complex,
@@ -48,7 +49,7 @@ pub struct Screening {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bands {
-    /// Bands; at least 1.
+    /// Bands.
     pub nbands: i64,
     /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
     pub aqsn: *const Complex,
