@@ -107,7 +107,7 @@ impl Ranks for World {
         bytes
     }
 
-    fn abort(&self, code: u8) -> ! {
+    fn abort(&self, code: u8) {
         self.communicator.abort(code.into())
     }
 

@@ -1,7 +1,7 @@
 //! # The launch contract
 //!
-//! What holds whenever a kernel runs, on the GPU or in the emulator. Whoever launches one keeps it;
-//! every unsafe function of this crate that cites it relies on it.
+//! Conditions of every kernel launch, on the GPU or in the emulator. The code that launches a kernel
+//! keeps them; every unsafe function of this crate that cites this contract relies on them.
 //!
 //! 1. **Arrays.** Every pointer of the arguments ([`crate::arguments`]) is valid for the extents given
 //!    with it, in the kernel's [`crate::layout::Layout`], on the GPU aligned to 16 bytes. Nobody

@@ -10,13 +10,13 @@
 //! where `ssx` and `sch` depend on the plasmon-pole mode `wtilde(ig,igp)`, on `eps(ig,igp)` and on
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
-//! The same source builds twice: for `nvptx64`, where every version is a kernel entry, and for the
-//! host, where the same bodies run one emulated thread after the other ([`emulator`]). [`versions`] lists
-//! the versions; each has a file of its own that holds exactly what it changes. [`contract`] says what
-//! every launch keeps.
+//! This source builds twice: for `nvptx64`, where every version is a kernel entry, and for the
+//! host, where the bodies run one emulated thread after the other ([`emulator`]). [`versions`] lists
+//! the versions; each has a file of its own that holds exactly what it changes. [`contract`] lists
+//! the conditions of every launch.
 //!
-//! The modules stand below in groups: each uses only its own and those before it, and none uses
-//! another that uses it.
+//! The modules stand below in groups: a module uses only its own group and those before it, and no
+//! two modules use each other.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch))]
 

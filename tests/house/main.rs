@@ -10,17 +10,27 @@ use std::path::PathBuf;
 
 use modules::Modules;
 
-/// The folders and files of `host/` from the bottom up: each uses only those before it. The
-/// library's root and the command's `main` stand above all.
-const LAYERS: [&str; 14] = [
+/// The folders and files of `core/src/` from the bottom up: each uses only those before it. The library's root
+/// stands above all.
+const CORE: [&str; 10] = [
     "error",
-    "process",
+    "progress",
+    "stop",
+    "system",
     "ranks",
     "catalogue",
     "problem",
-    "reference",
     "devices",
     "engine",
+    "calculator",
+];
+
+/// Those of `host/`. The library's root and the command's `main` stand above all.
+const LAYERS: [&str; 10] = [
+    "error",
+    "process",
+    "ranks",
+    "reference",
     "record",
     "experiments",
     "analysis",
@@ -51,13 +61,44 @@ fn no_file_is_long_without_a_reason() {
 }
 
 #[test]
-fn folders_of_the_host_use_only_those_below() {
+fn folders_use_only_those_below() {
+    none(arrows::upward(&Modules::read(&root(), "core/src"), &CORE));
     none(arrows::upward(&Modules::read(&root(), "host"), &LAYERS));
 }
 
 #[test]
-fn modules_of_the_host_form_no_circle() {
+fn modules_form_no_circle() {
+    none(arrows::circles_of_siblings(&Modules::read(&root(), "core/src")));
     none(arrows::circles_of_siblings(&Modules::read(&root(), "host")));
+}
+
+/// Flags, bars, signals, output and the end of the process are the program's.
+#[test]
+fn the_core_leaves_to_the_program_what_is_the_program_s() {
+    let of_core = |file: &PathBuf| file.starts_with("core/src");
+    let core: Vec<PathBuf> = files::all(&root()).into_iter().filter(of_core).collect();
+    assert!(core.len() > 80, "{} files", core.len());
+    let mut found = Vec::new();
+    for file in core {
+        let file = file.display().to_string();
+        let text = read(&file);
+        for word in [
+            "println!",
+            "print!",
+            "eprintln!",
+            "clap",
+            "indicatif",
+            "signal_hook",
+            "process::exit(",
+        ] {
+            let lines = text
+                .lines()
+                .enumerate()
+                .filter(|(_, line)| line.contains(word) && !line.trim_start().starts_with("//"));
+            found.extend(lines.map(|(at, _)| format!("{file}:{}: {word}", at + 1)));
+        }
+    }
+    none(found);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Who takes which slab.
+//! Deals slabs to workers.
 //!
-//! Workers take slabs as they get free, the first ones in order. A slab then is at home with the worker that
-//! had it last, where it may still be in place: in later runs everyone begins with what is theirs and helps
-//! the others out afterwards.
+//! A worker takes a slab whenever it is free, at first in order. A slab then is at home with the worker that
+//! had it last, where it may still be in place. In later runs each worker begins with the slabs at home with
+//! it, and helps the others afterwards.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,14 +13,14 @@ pub struct Deal(Mutex<State>);
 
 struct State {
     workers: usize,
-    /// Where each slab is at home.
+    /// The worker with which each slab is at home.
     homes: Vec<Option<usize>>,
     /// Whether it is still to be taken.
     waits: Vec<bool>,
 }
 
 impl Deal {
-    /// Of so many slabs for so many workers. The first slabs are at home with a worker each.
+    /// A deal of so many slabs to so many workers. At first each worker has one of the first slabs at home.
     pub fn new(slabs: usize, workers: usize) -> Deal {
         let homes = (0..slabs).map(|at| (at < workers).then_some(at)).collect();
         Deal(Mutex::new(State { workers, homes, waits: vec![false; slabs] }))
@@ -58,7 +58,7 @@ impl Deal {
 }
 
 impl State {
-    /// Those with this home that wait, in their order.
+    /// The waiting slabs with this home, in their order.
     fn waiting(&self, home: Option<usize>) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.waits.len()).filter(move |&at| self.waits[at] && self.homes[at] == home)
     }
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-/// The slabs of one of several processes: neighbours, as many as the others have or one more.
+/// The slabs of one of several processes: neighbouring slabs, as many as the others have or one more.
 pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
     ranks.share(slabs).collect()
 }
@@ -83,7 +83,7 @@ pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// What each worker takes where they come in this order, again and again.
+    /// The slabs that each worker takes when workers come in this order, again and again.
     fn taken(deal: &Deal, turns: &[usize], workers: usize) -> Vec<Vec<usize>> {
         let mut taken = vec![Vec::new(); workers];
         let mut idle = 0;

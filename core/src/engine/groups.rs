@@ -1,4 +1,4 @@
-//! Which slabs a kernel can sum so that their sizes do not matter.
+//! Tells whether a kernel's sums depend on the size of slabs.
 
 use crate::catalogue::Kernel;
 use crate::error::{Error, Result};

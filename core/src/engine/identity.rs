@@ -1,4 +1,4 @@
-//! What a task is: all that its sums depend on, to the bit.
+//! The identity of a task: all that its sums depend on, to the bit.
 
 use gpp_kernels::sums::VALUES;
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,22 @@ use crate::devices::SlabSums;
 use crate::error::Difference;
 use crate::problem::slabs;
 
-/// All that the sums of a version's slabs depend on. Runs of another identity do not continue a checkpoint,
-/// processes of several share no run, and records keep it.
+/// All that the sums of a version's slabs depend on. A checkpoint of another identity is not continued,
+/// ranks with different identities share no run, and records keep it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Name of the system or file, which is not compared where the contents are the same.
+    /// Name of the system or file; not compared where the contents are equal.
     pub problem: String,
     /// A digest of the problem: [`crate::problem::digest::Contents`].
     pub contents: String,
-    /// A digest of all columns of its slabs; null where that of the contents is enough, or where it is not
-    /// known.
+    /// A digest of all columns of its slabs; null where the digest of the contents is enough, or where it is
+    /// not known.
     pub columns: Option<String>,
     /// Number of `igp`.
     pub ngpown: usize,
     /// Number of energies.
     pub nw: usize,
-    /// A digest of them.
+    /// A digest of the energies.
     pub energies: String,
     /// Id of the version.
     pub version: String,
@@ -32,47 +32,47 @@ pub struct Identity {
     pub code: String,
     /// The program, its commit and compiler, which also plan what kernels do.
     pub program: String,
-    /// What runs them: a processor, or a GPU and its compute capability.
+    /// The back end that runs the kernels: a processor, or a GPU and its compute capability.
     pub back_end: String,
     /// The processor's vectors, of versions made for processors.
     pub vectors: Option<String>,
-    /// Number of `igp` of a slab, the last excepted.
+    /// Number of `igp` of a slab; the last slab may have fewer.
     pub slab: usize,
 }
 
 /// A part of an identity.
 struct Part {
-    /// What messages call it.
+    /// Its name in messages.
     what: &'static str,
     value: String,
-    /// The flag that says it, if one does.
+    /// The flag that sets it, if there is one.
     flag: &'static str,
 }
 
-/// What the program is called in messages.
+/// The program's name in messages.
 const PROGRAM: &str = "program";
 
-/// What the size of a slab is called in messages.
+/// The name in messages of the size of a slab.
 const SLAB: &str = "slab size";
 
-/// What says which problem it is.
+/// The name in messages of the problem's contents.
 const PROBLEM: &str = "--system, --input and --seed";
 
-/// How many parts are of the problem's data.
+/// Number of parts that are of the problem's data.
 const OF_DATA: usize = 3;
 
 impl Identity {
-    /// What is different in another one, if anything.
+    /// The first part that differs in another identity, if any.
     pub fn difference(&self, found: &Identity) -> Option<Difference> {
         self.first_difference(found, |_| true)
     }
 
-    /// The same but for what is known later: the size of slabs, and a digest of all columns.
+    /// The first part that differs among those known before slabs are: all but their size and the columns.
     pub fn difference_before_slabs(&self, found: &Identity) -> Option<Difference> {
         self.first_difference(found, |what| what != SLAB && what != COLUMNS)
     }
 
-    /// The same of what kernels sum, and by which code: whatever program plans it, in whatever slabs.
+    /// The first part that differs, except for the program that plans, the size of slabs and the columns.
     pub fn difference_of_kernels(&self, found: &Identity) -> Option<Difference> {
         self.first_difference(found, |what| ![PROGRAM, SLAB, COLUMNS].contains(&what))
     }
@@ -134,7 +134,7 @@ impl Identity {
         ]
     }
 
-    /// Why these cannot be the sums of the slab `at`, if they cannot.
+    /// Why these sums cannot be of slab `at`, if they cannot.
     pub(super) fn misfit(&self, at: usize, sums: &SlabSums) -> Option<String> {
         let Some(slab) = slabs::range(self.ngpown, self.slab, at) else {
             let count = slabs::count(self.ngpown, self.slab);
@@ -153,8 +153,8 @@ impl Identity {
     }
 }
 
-/// What says which energies they are.
+/// The name in messages of the energies.
 const ENERGIES: &str = "--energies and --nw";
 
-/// What a digest of all columns is called in messages.
+/// The name in messages of the digest of all columns.
 const COLUMNS: &str = "columns";

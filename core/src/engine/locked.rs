@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::devices::{Locked, Worker};
 use crate::problem::{Matrix, Slab, Slabs};
 
-/// What of a problem is page-locked. That takes longer than the copies of one calculation, so it is done when
-/// slabs are uploaded for the second time.
+/// The page-locked arrays of a problem. Locking takes longer than the copies of one calculation, so it
+/// is done when slabs are uploaded for the second time.
 #[derive(Default)]
 pub struct Locks {
     /// Whether there was a calculation before.
     ran: bool,
-    /// Whether what was in place has been forgotten since then.
+    /// Whether the devices have forgotten since then what was in place.
     forgotten: bool,
-    /// Nothing before it was tried: who is refused once does not ask again.
+    /// Nothing was tried yet: a lock that was refused once is not tried again.
     held: Option<Vec<Locked>>,
 }
 
@@ -23,8 +23,8 @@ impl Locks {
         self.forgotten = true;
     }
 
-    /// Page-locks, once, what stays in memory of the slabs, where the calculation that begins uploads it again.
-    /// Returns whether it does.
+    /// Page-locks, once, the slabs that stay in memory, where the calculation that begins uploads them again.
+    /// Returns whether it uploads them again.
     pub fn take(&mut self, slabs: Slabs, workers: &[Box<dyn Worker + '_>]) -> bool {
         let forgotten = std::mem::take(&mut self.forgotten);
         let again = forgotten || workers.iter().any(|worker| worker.streams());

@@ -1,16 +1,16 @@
 //! A run: slabs → workers → sums.
 //!
 //! The slabs of a problem are dealt out to workers (`deal.rs`), each on a device of its own or sharing one.
-//! What they sum is kept for each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) and added
-//! here in the order of `igp`: see [`total`]. So slabs of whole groups, of any size and on any number of
-//! workers and ranks, give the same bits. Kernels for processors have groups of one `igp`, the paper's grids
-//! and sorted pairs one group, the slab: the same slabs give the same bits.
+//! The sums of each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) are kept apart and
+//! added here in the order of `igp`: see [`total`]. So where slabs hold whole groups, bits do not depend
+//! on slabs, workers and ranks. In kernels for processors each `igp` is a group. The paper's grids and
+//! sorted pairs have one group, the slab: their bits depend on the size of slabs.
 //!
 //! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]), slab
-//! after slab, each made while the one before runs. What a batch sums does not depend on the others, but where
-//! pairs are sorted: cells are for all energies.
+//! after slab, each made while the one before runs. The sums of a batch do not depend on other batches,
+//! except where pairs are sorted: cells depend on all energies.
 //!
-//! A problem that is one slab stays where it was put first; a run is then its launches, and uploads of energies.
+//! A problem of one slab is placed once. Each run then launches its kernels and uploads the energies.
 
 pub mod checkpoint;
 pub mod deal;
@@ -45,7 +45,7 @@ use reports::Report;
 use running::Running;
 pub use share::Share;
 
-/// A problem parted into slabs, and who sums them.
+/// A problem cut into slabs, and the workers that sum them.
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
     workers: Vec<Box<dyn Worker + 'a>>,
@@ -56,9 +56,9 @@ pub struct Engine<'a> {
     skipped: BTreeSet<usize>,
     /// The sums of the skipped slabs, on rank 0.
     finished: Finished,
-    /// Where slabs are kept as they are finished.
+    /// The checkpoint to which finished slabs are written.
     checkpoint: Option<Mutex<Checkpoint>>,
-    /// Bytes of the host's memory for what workers make of slabs and need again.
+    /// Bytes of the host's memory for what workers compute from slabs and need again.
     kept: u64,
     stop: Stop,
 }
@@ -68,12 +68,12 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums.
     pub sums: Sums,
-    /// Seconds. Of one slab that was in place, by the device's clock; of several, from the begin to the last
-    /// sum, whatever had to be made, read and uploaded meanwhile.
+    /// Seconds. For one slab that was in place, by the device's clock. For several slabs, from the begin
+    /// to the last sum, with all making, reading and uploading.
     pub seconds: f64,
-    /// Blocks of a launch, the largest one of the first slab, of kernels for GPUs.
+    /// Blocks of the largest launch of the first slab, for kernels of GPUs.
     pub blocks: Option<u32>,
-    /// What each worker did, those of rank 0 first.
+    /// The work of each worker, rank 0's workers first.
     pub shares: Vec<Share>,
     /// Slabs that an earlier run had finished.
     pub resumed: usize,
@@ -83,7 +83,7 @@ pub struct Calculation {
 pub type Numbered = Vec<(usize, SlabSums)>;
 
 impl<'a> Engine<'a> {
-    /// The whole problem as one slab on one device, which has to have room for its arrays.
+    /// The whole problem as one slab on one device, which needs room for its arrays.
     ///
     /// # Errors
     /// As [`Device::worker`] and [`Worker::place`].
@@ -143,8 +143,8 @@ impl<'a> Engine<'a> {
         Ok(self)
     }
 
-    /// Skips slabs that an earlier run has finished, and writes others to the checkpoint when they are done;
-    /// rank 0 has the sums of all skipped slabs.
+    /// Skips slabs that an earlier run has finished, and writes the others to the checkpoint when done.
+    /// Rank 0 has the sums of all skipped slabs.
     #[must_use]
     pub fn keeping(
         self,
@@ -180,14 +180,14 @@ impl<'a> Engine<'a> {
     /// One calculation by these kernels.
     ///
     /// # Errors
-    /// [`Error::Data`] where slabs are no whole groups of the kernel, or its batches have groups of several
-    /// sizes; those of the workers.
+    /// [`Error::Data`] where slabs do not hold whole groups of the kernel, or where its batches have
+    /// groups of several sizes; the errors of the workers.
     pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
         self.run_telling(kernel, &|_| ())
     }
 
-    /// One calculation that tells `done` how far it is, where the device knows. Of several processes
-    /// rank 0 has the sums, the others have what they summed themselves.
+    /// One calculation that tells `done` its progress, where the device knows it. With several processes
+    /// rank 0 has the sums of all, the others have their own.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
@@ -244,7 +244,7 @@ impl<'a> Engine<'a> {
         Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
     }
 
-    /// Sums the slabs of these numbers, each on a worker that is free.
+    /// Sums the slabs of these numbers, each on a free worker.
     fn sum(
         &mut self,
         (kernel, batches): (Kernel, &Batches),

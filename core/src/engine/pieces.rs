@@ -1,14 +1,14 @@
-//! What is begun at a time: a slab, or a part of it.
+//! Pieces: the slabs, or parts of slabs, that workers begin one at a time.
 //!
-//! Where slabs are uploaded anew, the first one's upload runs under no kernel. So a worker's first slab is cut
-//! in two: of the smaller part the upload is soon done, and the rest's runs under its kernels.
+//! Where slabs are uploaded anew, no kernel hides the upload of the first one. So a worker's first slab is
+//! cut in two: the smaller part is uploaded soon, and its kernels hide the upload of the rest.
 
 use std::ops::Range;
 
 use crate::devices::{SlabSums, Worker};
 
-/// A slab is cut so that its first part is one of this many, in whole groups. Where an upload takes a third of the
-/// kernels' time, the first part's kernels hide the upload of the rest. On an H200 si510's upload takes a quarter.
+/// A slab's first part is one of this many parts, in whole groups. Where the upload takes a third of the
+/// kernels' time, the first part's kernels hide the rest of it. On an H200 si510's upload takes a quarter.
 const FIRST: usize = 4;
 
 /// The part of the upload of a worker's first slab that no kernel hides, for slabs of so many groups.
@@ -26,7 +26,7 @@ pub struct Piece {
     pub slab: usize,
     /// The igp of the slab.
     pub whole: Range<usize>,
-    /// Those of this part.
+    /// The igp of this part.
     pub igp: Range<usize>,
 }
 
@@ -68,18 +68,18 @@ impl Cut {
         group.filter(|_| has_use).map(|group| Cut { slabs: first.collect(), group })
     }
 
-    /// What a slab is begun as.
+    /// The piece with which a slab is begun.
     pub fn pieces(&self, slab: Piece) -> Vec<Piece> {
         if self.slabs.contains(&slab.slab) { slab.cut(self.group) } else { vec![slab] }
     }
 }
 
-/// Sums of pieces whose slabs are not whole yet.
+/// Sums of pieces whose slabs are not complete yet.
 #[derive(Default)]
 pub struct Pieces(Vec<(Piece, SlabSums)>);
 
 impl Pieces {
-    /// Adds a piece; the sums of its slab, where that is whole now.
+    /// Adds a piece. Returns the sums of its slab once that is complete.
     ///
     /// # Panics
     /// Never: a slab that is whole has a piece.

@@ -1,29 +1,29 @@
-//! What is made before a calculation, and what stays for the next one.
+//! Prepares the arrays of a calculation, and keeps them for the next one.
 
 use super::Engine;
 use crate::catalogue::Kernel;
 use crate::error::Result;
 
 impl Engine<'_> {
-    /// Allows so many bytes of the host's memory for what workers make of slabs and need again.
+    /// Allows so many bytes of the host's memory for what workers compute from slabs and need again.
     pub fn keep(&mut self, bytes: u64) {
         self.kept = bytes;
         let each = bytes / self.workers.len() as u64;
         self.workers.iter_mut().for_each(|worker| worker.keep(each));
     }
 
-    /// How many.
+    /// Bytes that are allowed for it.
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// Whether slabs give way to others, so that every calculation uploads them again.
+    /// Whether slabs displace each other, so that every calculation uploads them again.
     pub fn streams(&self) -> bool {
         self.workers.iter().any(|worker| worker.streams())
     }
 
-    /// Has all in place that a version's kernels read, where it stays there: the next calculation is nothing but
-    /// its launches and what the next batch of energies needs, even if it is the first.
+    /// Places all that a version's kernels read, where it stays there. The next calculation, even the
+    /// first, then only launches, and prepares the next batch of energies.
     ///
     /// # Errors
     /// Those of the worker.

@@ -1,4 +1,4 @@
-//! What each process of a run tells the others.
+//! The report of each process of a run to the others.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use super::{Numbered, Share};
 use crate::error::Result;
 use crate::ranks::Ranks;
 
-/// What a process summed, or all of them.
+/// The sums of one process, or of all.
 pub struct Report {
     /// Slabs with their sums.
     pub slabs: Numbered,
-    /// What each worker did.
+    /// The work of each worker.
     pub shares: Vec<Share>,
     /// The signal by which it was stopped before its last slab.
     pub stopped: Option<i32>,
@@ -25,13 +25,13 @@ struct Message {
     stopped: Option<i32>,
 }
 
-/// For rank 0 all reports in one; for the others their own. All know whether one was stopped.
+/// Gathers all reports in one on rank 0; other ranks get their own. All learn whether one was stopped.
 ///
 /// # Errors
 /// Those of the ranks.
 ///
 /// # Panics
-/// Never: what is read was written by the same program.
+/// Never: the bytes were written by this program.
 pub fn gathered(ranks: &dyn Ranks, own: Report) -> Result<Report> {
     if ranks.size() == 1 {
         return Ok(own);

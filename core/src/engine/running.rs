@@ -1,4 +1,4 @@
-//! What a worker does in a run: slab after slab, each at all energies, as many under way as it takes.
+//! A worker's loop: slab after slab, each at all energies, as many slabs under way as the device takes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,12 +30,12 @@ pub struct Running<'a, 'r> {
     pub begin: Instant,
     /// `igp` of all slabs.
     pub all: usize,
-    /// Those of the slabs that are summed.
+    /// The sums of finished slabs.
     pub summed: AtomicUsize,
     pub stop: Stop,
 }
 
-/// Leaves the others nothing to take where one panics.
+/// Where one worker panics, leaves the others no slabs to take.
 struct EndsOnPanic<'d>(&'d Deal);
 
 impl Drop for EndsOnPanic<'_> {
@@ -47,7 +47,7 @@ impl Drop for EndsOnPanic<'_> {
 }
 
 impl Running<'_, '_> {
-    /// What a worker takes, and the sums. It begins no slab once someone has asked the program to stop.
+    /// The work of one worker, with its sums. It begins no slab once the program was asked to stop.
     ///
     /// # Errors
     /// Those of the worker, of the source and of the checkpoint.
@@ -113,7 +113,7 @@ impl Running<'_, '_> {
         }
     }
 
-    /// What a slab is begun as.
+    /// The piece with which a slab is begun.
     fn pieces(&self, at: usize) -> Vec<Piece> {
         let whole = Piece::whole(at, self.slabs.range(at).expect("the deal is of these slabs"));
         match &self.cut {
@@ -122,7 +122,7 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Begins a piece with the first of its batches, which come in this order.
+    /// Begins a piece with the first of its batches; `order` lists these.
     fn begin_piece(
         &self,
         piece: Piece,
@@ -142,7 +142,7 @@ impl Running<'_, '_> {
         Ok(begun)
     }
 
-    /// Begins the next batch of what is under way, if there is one.
+    /// Begins the next batch of the piece under way, if there is one.
     fn begin_next(
         &self,
         slab: &mut Begun<'_>,
@@ -188,17 +188,17 @@ impl AtHand<'_> {
     }
 }
 
-/// What is under way.
+/// A piece under way.
 struct Begun<'a> {
-    /// Of which slab, and what of it.
+    /// The slab, and which part of it.
     piece: Piece,
-    /// Its data, as long as batches are to be begun.
+    /// Its data, as long as there are batches to begin.
     part: Option<Part<'a>>,
-    /// These, the last one first.
+    /// The batches to begin, in reverse order.
     left: Vec<usize>,
-    /// The one that is under way.
+    /// The batch under way.
     at_batch: usize,
-    /// What is summed, with the numbers of the batches.
+    /// The sums so far, with the numbers of their batches.
     sums: Vec<(usize, SlabSums)>,
 }
 
@@ -208,7 +208,7 @@ impl Begun<'_> {
         self.left.is_empty()
     }
 
-    /// Makes what the next batch needs of the host, beside what is under way.
+    /// Prepares the next batch on the host while this one is under way.
     fn look_ahead(&self, made: &mut AtHand, worker: &mut UnderWay, kernel: Kernel) {
         if let (Some(next), Some(part)) = (self.left.last(), &self.part) {
             worker.look_ahead(part.view(), &made.get(*next), kernel);
@@ -220,7 +220,7 @@ impl Begun<'_> {
         self.sums.push((self.at_batch, sums));
     }
 
-    /// What it was, and the sums of all batches.
+    /// The piece, and its sums of all batches.
     fn joined(mut self) -> (Piece, SlabSums) {
         self.sums.sort_by_key(|(batch, _)| *batch);
         let sums = SlabSums::joined(self.sums.into_iter().map(|(_, sums)| sums));

@@ -1,10 +1,10 @@
-//! What a worker did.
+//! The work of one worker.
 
 use serde::{Deserialize, Serialize};
 
 use crate::devices::SlabSums;
 
-/// What one worker did in a calculation.
+/// The work of one worker in a calculation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Slabs.

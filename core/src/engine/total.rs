@@ -1,7 +1,7 @@
 //! Sums of groups of `igp`, added up in the order of `igp`.
 //!
 //! Each output is added by Neumaier's compensated summation (A. Neumaier, ZAMM 54, 39, 1974), one group
-//! after the other, whoever summed the groups and in how many slabs: the same groups give the same bits.
+//! after the other. So bits do not depend on which worker summed a group, nor on the number of slabs.
 
 use gpp_cpu::compensated::Compensated;
 use gpp_kernels::sums::VALUES;

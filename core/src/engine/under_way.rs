@@ -1,12 +1,12 @@
-//! What a worker has under way, which nobody leaves behind.
+//! A worker's slabs under way, for which every path out waits.
 
 use crate::catalogue::Kernel;
 use crate::devices::{Done, SlabSums, Worker};
 use crate::error::Result;
 use crate::problem::{Batch, SlabView};
 
-/// A worker and how many slabs it has under way. Whoever drops it, after an error or in a panic, waits for these
-/// and leaves their sums: the next run of the worker begins with none.
+/// A worker and the number of its slabs under way. Dropping it, after an error or in a panic, waits for these
+/// and discards their sums: the next run of the worker begins with none under way.
 pub struct UnderWay<'w> {
     worker: &'w mut dyn Worker,
     slabs: usize,

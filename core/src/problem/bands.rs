@@ -1,4 +1,4 @@
-//! What all igp of a problem have in common.
+//! The bands: all that a problem's igp share.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl Bands {
         &self.occ
     }
 
-    /// What falls with the energies of each band in eV, `−e(n)`; none where they are not those of the header.
+    /// The part of `wx` that depends on the band, `−e(n)` in eV; none where energies are not the header's.
     pub(super) fn falling(&self) -> Option<Vec<f64>> {
         let falling = || (0..self.header.nbands).map(|n| -self.header.e(n)).collect();
         self.of_header.then(falling)

@@ -9,8 +9,8 @@ use gpp_kernels::plan::Poles;
 use super::plan::BandOrder;
 use super::{BandPlan, Bands};
 
-/// Neighbouring energies of a problem, a calculation of their own: what it sums depends on nothing but
-/// them, whatever other batches there are; but kernels that sort pairs have [cells](super::Cells) for all
+/// Neighbouring energies of a problem, summed by a calculation of their own. Its sums do not depend on other
+/// batches. Only kernels that sort pairs are different: their [cells](super::Cells) depend on all
 /// energies of the problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
@@ -20,7 +20,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Of these energies (0-based) of a problem's bands.
+    /// A batch of these energies (0-based) of a problem's bands.
     pub(super) fn new(
         bands: &Bands,
         order: &Arc<BandOrder>,
@@ -53,7 +53,7 @@ impl Batch {
         &self.wx[n * self.nw()..(n + 1) * self.nw()]
     }
 
-    /// What the later versions need to know of the bands at these energies.
+    /// The plan of the bands at these energies, which versions from v9 on need.
     pub fn plan(&self) -> &BandPlan {
         &self.plan
     }
@@ -64,7 +64,7 @@ impl Batch {
     }
 }
 
-/// Bytes of batches that stay from one turn to the next; others are made at each of theirs.
+/// Bytes of batches that stay for the next calculation; others are made each time.
 pub const KEPT: usize = 16 << 20;
 
 /// Batches that stay.
@@ -109,7 +109,7 @@ pub struct Batches<'a> {
     ranges: Vec<Range<usize>>,
 }
 
-/// What the batches of a problem are made of, and those that stay.
+/// The data that batches are made from, and the batches that stay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Of<'a> {
     pub bands: &'a Bands,
@@ -156,8 +156,8 @@ impl<'a> Batches<'a> {
         (0..self.count()).map(move |at| self.get(at))
     }
 
-    /// One of each number of energies, in their order: the first, and the last where it has fewer. Which kernels
-    /// run depends on nothing else.
+    /// One batch of each size, in their order: the first, and the last where it has fewer energies. The
+    /// size alone decides which kernels run.
     pub fn kinds(&self) -> impl Iterator<Item = Arc<Batch>> {
         let last = self.count() - 1;
         let differs = self.ranges[last].len() != self.ranges[0].len();

@@ -1,4 +1,4 @@
-//! What tells a problem's data from another's.
+//! Digests that tell a problem's data from another's.
 
 use gpp_kernels::arrays::Limits;
 use rayon::prelude::*;
@@ -8,11 +8,11 @@ use twox_hash::XxHash64;
 use super::{Frame, Origin, SlabView, Slabs};
 use crate::error::Result;
 
-/// A digest of a problem: of its bands and limits, of its energies, and of some of its columns, which are what
-/// a slab has of an `igp`.
+/// A digest of a problem: of its bands and limits, of its energies, and of some of its columns. A column
+/// is the data of one `igp` in a slab.
 ///
-/// Columns of a built-in system come from one generator with a stream of its own for each: another generator
-/// shows in the few that are made here. Of other problems [`columns`] is the digest of all.
+/// In a built-in system each column has a random stream of its own, so another generator shows in the few
+/// columns made here. Other problems need the digest of all: [`columns`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// Of bands, limits and some columns.
@@ -21,7 +21,7 @@ pub struct Contents {
     pub energies: String,
 }
 
-/// Columns that a digest of some is of.
+/// Number of columns in the digest of some.
 const SOME: usize = 8;
 
 impl Contents {
@@ -45,13 +45,13 @@ impl Contents {
     }
 }
 
-/// Whether [`Contents`] tell a problem from all others that it may be taken for: then no digest of all columns
-/// is needed.
+/// Whether [`Contents`] tell this problem from all others that might be taken for it: then a digest of all
+/// columns is not needed.
 pub fn is_told_by_some(frame: &Frame) -> bool {
     matches!(frame.origin(), Origin::System(..))
 }
 
-/// What is there once: bands, in parts, and limits.
+/// The bands, in parts, and the limits.
 fn bands(frame: &Frame) -> Vec<u64> {
     let Limits { limittwo, limitone, sexcut } = frame.limits();
     let e: Vec<f64> = (0..frame.extents().nbands).map(|n| frame.header().e(n)).collect();

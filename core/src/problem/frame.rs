@@ -1,4 +1,4 @@
-//! All of a problem but its slabs.
+//! A problem without its slabs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Result};
 use crate::ranks::Ranks;
 
-/// All of a problem but its slabs: bands with their plan, name and origin, and the sums that come with it.
+/// A problem without its slabs: bands with their plan, name and origin, and the sums that come with it.
 #[derive(Clone, Debug)]
 pub struct Frame {
     name: String,
@@ -80,7 +80,7 @@ impl Frame {
         &self.origin
     }
 
-    /// What all igp have in common.
+    /// The bands.
     pub fn bands(&self) -> &Bands {
         &self.bands
     }
@@ -90,7 +90,7 @@ impl Frame {
         self.bands.clone()
     }
 
-    /// What all its contributing poles have in common.
+    /// The kind of all its contributing poles.
     pub fn poles(&self) -> Poles {
         self.poles
     }

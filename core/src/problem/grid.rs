@@ -1,4 +1,4 @@
-//! Other energies than a problem's own.
+//! Grids of energies in place of a problem's own.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::error::Result;
 pub enum Grid {
     /// From one to another, ends included, at equal distances.
     Even(Even),
-    /// So many with the problem's own spacing, from its first one on.
+    /// A number of energies with the problem's own spacing, from its first one on.
     Count(usize),
     /// Those of [`Grid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
     /// is the second one; where it is alone, it is iw = 2 and `e_lk`.
@@ -32,16 +32,16 @@ pub struct Even {
     count: usize,
 }
 
-/// What is wrong with energies.
+/// Errors of a grid of energies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
-    /// It is no grid.
+    /// The text is no grid.
     #[error("needs FROM:TO:COUNT or one energy, in eV above the state's")]
     Form,
-    /// A part is no number.
+    /// A part is not a number.
     #[error("{0} needs a finite number, found `{1}`")]
     NoNumber(&'static str, String),
-    /// A number of energies that none are.
+    /// A number of energies that no grid has.
     #[error("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{0}`")]
     Count(String),
     /// Several energies that do not ascend.

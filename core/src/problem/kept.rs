@@ -1,4 +1,4 @@
-//! A source of which some slabs are in memory.
+//! A source that holds some slabs in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use gpp_kernels::plan::Poles;
 use super::{Bands, Extents, Origin, Part, Slab, SlabView, Source, Sums, range};
 use crate::error::Result;
 
-/// Another source with its bands and the slab of some igp in memory. It gives parts of these as they are, makes
-/// or reads all others for those who ask, and keeps none of them: what it takes does not grow.
+/// Another source, with its bands and one slab in memory. It gives parts of this slab as they are. It makes
+/// or reads other slabs on request and keeps none of them, so its memory does not grow.
 pub struct Kept<'a> {
     source: Box<dyn Source + 'a>,
     bands: Arc<Bands>,
@@ -26,7 +26,7 @@ impl<'a> Kept<'a> {
         Kept { source, bands, slab: None }.moved(igp)
     }
 
-    /// The same with other igp. Those of both stay where they are; no more than the rest is made or read.
+    /// This source with other igp in memory. Columns of both stay where they are; others are made or read.
     ///
     /// # Errors
     /// Those of [`Source::slab`].

@@ -1,4 +1,4 @@
-//! The arrays that depend on the band, in the orders that kernels want, each made when it is asked for.
+//! The arrays that depend on the band, in the orders that kernels need, each made on request.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::memory::{AQSM_LOCAL, AQSN, Extents, OCC, WX};
 use super::{BandOrder, Bands, Batch, Cells, OddPoles, SlabView};
 
-/// The arrays of a problem's bands in one layout, the same for all of its energies.
+/// The arrays of a problem's bands in one layout, for all of its energies.
 #[derive(Clone, Debug)]
 pub struct BandArrays<'a> {
     aqsn: Cow<'a, [Complex64]>,

@@ -1,5 +1,5 @@
-//! The arrays that the kernels read, once and for all: what they are called, how large they are, what
-//! they belong to and how they depend on the layout. All that is said of memory follows from this list.
+//! The list of the arrays that kernels read: their names and sizes, whether they belong to bands or
+//! slabs, and how they depend on the layout. All estimates of memory follow from this list.
 
 use gpp_kernels::cells::BANDS;
 use gpp_kernels::kernel::{Gpu, Kernel};
@@ -17,7 +17,7 @@ pub struct Array {
     pub name: &'static str,
     /// Bytes of an element.
     pub element: u64,
-    /// What it belongs to.
+    /// Whether it belongs to the bands or to a slab.
     pub of: Of,
     /// What a layout changes of it.
     pub varies: Varies,
@@ -29,12 +29,12 @@ pub struct Array {
     cells: fn(Extents) -> [usize; 2],
 }
 
-/// What an array belongs to.
+/// The owner of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// The bands: there once for a problem.
+    /// The bands: one array for a problem.
     Bands,
-    /// The slab: there for each.
+    /// The slab: one array for each.
     Slab,
 }
 
@@ -118,7 +118,7 @@ pub static OCC: Array = Array {
     cells: |e| [e.nbands, 1],
 };
 
-/// All of them.
+/// All arrays.
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 
 /// Bands that the layout of cells has room for.
@@ -161,7 +161,7 @@ fn partial_sums(slab: Extents) -> u64 {
 /// The igp of a group at most, of any kernel.
 const GROUP: usize = 512;
 
-/// What the sizes of arrays depend on.
+/// The extents that the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
     /// Bands.
@@ -245,8 +245,8 @@ impl Extents {
         (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
     }
 
-    /// Bytes that a device needs at most for the arrays of the bands or of a slab in one layout. A slab's
-    /// include its sums, and odd poles up to one in 16 pairs or the indices of sorted ones. Energies are there a batch at a time.
+    /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
+    /// of energies. A slab's include sums, and odd poles up to one in 16 pairs or indices of sorted ones.
     pub fn device_bytes(self, of: Of) -> u64 {
         let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
         let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];

@@ -1,7 +1,7 @@
 //! One problem: the arrays that the kernels read, and where they come from.
 //!
-//! [`Bands`] are there once, [`Slab`]s for ranges of igp; a [`Source`] gives both. A [`Frame`] is all but the
-//! slabs: what a run needs to know before the first and after the last. A [`Problem`] is both, in memory.
+//! [`Bands`] are held once, [`Slab`]s are ranges of igp; a [`Source`] gives both. A [`Frame`] is a problem
+//! without its slabs: what a run needs before the first and after the last. A [`Problem`] is all in memory.
 
 pub mod bands;
 pub mod batch;

@@ -1,8 +1,8 @@
 //! How large and how small the numbers of a problem may be.
 //!
-//! The versions square `|w² − ω̃²|` and `|ω̃|²`: four factors, which are finite up to 1e75. A larger
-//! `|w|` makes `ssx` vanish, which is right as long as no pole is anywhere near it. Where `w = −ω̃` the
-//! term has no bound; below zero the cutoff takes it.
+//! The versions square `|w² − ω̃²|` and `|ω̃|²`, products of four factors, finite up to 1e75. A larger
+//! `|w|` makes `ssx` vanish, which is right as long as no pole is near it. Where `w = −ω̃` the
+//! term has no bound; below zero the cutoff drops it.
 
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
@@ -144,8 +144,8 @@ pub(super) fn resolve_factors(factors: &mut Matrix) {
     });
 }
 
-/// Moves poles whose real part is an energy and whose imaginary part is next to nothing, but not zero, to
-/// where their squares are numbers: a term there changes by 1e-40 of itself.
+/// Where a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
+/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself.
 pub(super) fn resolve_poles(wtilde: &mut Matrix, wx: &[f64]) {
     let lookup = Lookup::of(wx);
     let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.holds(z.re);
@@ -165,7 +165,7 @@ fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
 }
 
-/// What the contributing poles among these have in common: those whose `eps` is not taken for zero.
+/// The kind of the contributing poles among these: those whose `eps` does not count as zero.
 pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
     let are_real = |(wtilde, eps): (&[Complex64], &[Complex64])| {
         wtilde.iter().zip(eps).all(|(pole, eps)| pole.im == 0.0 || vanishes(eps))

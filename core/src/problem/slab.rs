@@ -75,8 +75,8 @@ impl Slab {
         }
     }
 
-    /// The same with other igp, of which `make` gives those that this one lacks. Those of both stay in the memory
-    /// that they are in.
+    /// This slab with other igp. `make` gives the columns that this one lacks. Columns of both stay where
+    /// they are in memory.
     pub(super) fn moved<E>(
         self,
         bands: &Bands,

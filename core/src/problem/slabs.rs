@@ -10,7 +10,7 @@ pub fn count(ngpown: usize, igp: usize) -> usize {
     ngpown.div_ceil(igp.max(1))
 }
 
-/// The igp of slab `at` of these; none past the last one, which may be smaller than the others.
+/// The igp of slab `at`; none past the last slab, which may be smaller than the others.
 pub fn range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
     let size = igp.max(1);
     (at < count(ngpown, size))
@@ -70,7 +70,7 @@ impl<'a> Slabs<'a> {
         self.source.slab(self.frame.bands(), igp)
     }
 
-    /// What of it stays in memory as it is.
+    /// The slabs that stay in memory as they are.
     pub fn held(self) -> Vec<&'a Slab> {
         self.source.held()
     }

@@ -1,4 +1,4 @@
-//! Where a problem's data comes from, whole or slab by slab.
+//! Sources of a problem's data, whole or slab by slab.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::slab::check_part;
 use super::{Bands, Origin, Problem, Slab, SlabView, Sums, range, wrong};
 use crate::error::Result;
 
-/// Gives the bands of a problem once, and slabs of it in any order: those of any ranges of igp hold the
-/// same bits as the whole.
+/// Gives the bands of a problem once, and slabs of it in any order. A slab holds the bits that the whole
+/// problem has there.
 pub trait Source: Sync {
     /// Name of the problem.
     fn name(&self) -> &str;
@@ -39,8 +39,8 @@ pub trait Source: Sync {
     /// [`Error::File`](crate::Error::File), [`Error::Problem`](crate::Error::Problem).
     fn bands(&self) -> Result<Arc<Bands>>;
 
-    /// The `igp` (0-based) of the problem with these bands. A source keeps nothing of what it makes or reads
-    /// here: what stays in memory is what it holds already.
+    /// The `igp` (0-based) of the problem with these bands. A source keeps none of the data that it makes or
+    /// reads here; only what it holds already stays in memory.
     ///
     /// # Errors
     /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
@@ -51,8 +51,8 @@ pub trait Source: Sync {
         Vec::new()
     }
 
-    /// What the contributing poles of some `igp` (0-based) have in common, those whose `eps` is not zero; of no
-    /// igp they are real. Takes no more memory than a few columns.
+    /// The kind of the contributing poles of some `igp` (0-based): those whose `eps` is not zero. Without any
+    /// igp it is real. Takes no more memory than a few columns.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File).

@@ -1,4 +1,4 @@
-//! What versions made for processors read, borrowed of a problem; see [`gpp_cpu::problem`].
+//! The arrays for versions made for processors, borrowed from a problem; see [`gpp_cpu::problem`].
 
 use gpp_cpu::cells::{Chunks, Task};
 use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};

@@ -2,8 +2,8 @@
 //!
 //! BerkeleyGW's default makes every ω̃ real. Then both quotients are real, an accumulation is two
 //! fused operations, not four, and one reciprocal gives both: see [`crate::tiles::real_poles`]. A thread
-//! has two `igp`. Whether all poles are real is found out when the problem is loaded; others are summed
-//! as in v11.
+//! has two `igp`. gpp finds out whether all poles are real when it loads the problem, and sums other
+//! problems as in v11.
 //!
 //! Lines of the nest: 6, 7, 8, 10.
 

@@ -1,9 +1,9 @@
-//! v13: energies as operands, and what they have in common.
+//! v13: energies as operands, one reciprocal for two of them.
 //!
-//! What v12 is short of is the register file's read ports. The energies of a band are the same for all
-//! threads: from the constant memory they are operands of additions and take neither a register nor a
-//! read; where it does not hold them all, v12's kernels run. Two energies of a band differ by the same
-//! for all bands: where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
+//! v12 is short of the register file's read ports. The energies of a band are equal for all threads:
+//! read from the constant memory they are operands of additions, and take neither a register nor a
+//! read. Where it does not hold them all, v12's kernels run. Two energies differ by one amount for all
+//! bands. Where no pole is near, so for *far* bands ([`crate::plan`]), two real quotients share a
 //! reciprocal ([`crate::tiles::paired_reciprocal`]), and no test for the branch is needed.
 //!
 //! Lines of the nest: 6, 7.

@@ -2,7 +2,7 @@
 //!
 //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
 //! square root (paper, section III, v3). For two energies 72 registers leave room for 28 warps instead of
-//! 24, at the cost of one spilled number: the shorter time of the two.
+//! 24, at the cost of one spilled number. That is faster.
 //!
 //! Lines of the nest: 9.
 

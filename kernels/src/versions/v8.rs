@@ -1,7 +1,7 @@
 //! v8: 512 threads a block.
 //!
-//! The compiler is held to the registers with which larger blocks fit: on a V100 128, one block of
-//! 512 threads where there was one of 128. The same source needs no more than 64 here, so that two
+//! A cap on registers lets larger blocks fit: on a V100 a cap of 128, one block of 512 threads where
+//! there was one of 128. Here the kernel needs no more than 64 registers, so that two
 //! blocks fit on a multiprocessor (paper, section III, v8).
 //!
 //! Lines of the nest: none, the launch changes.

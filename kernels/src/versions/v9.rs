@@ -1,7 +1,7 @@
-//! v9: all energies in one pass over the bands, and nothing of the pair in it.
+//! v9: all energies in one pass over the bands, with the pair's own factors outside the loop.
 //!
-//! A thread has one `(ig, igp)` and all bands; `M` is computed once for all energies. What depends
-//! on the pair alone (Ω², the bound between the branches, the cutoff, vcoul) is computed before the
+//! A thread has one `(ig, igp)` and all bands; `M` is computed once for all energies. Factors that depend
+//! on the pair alone (Ω², the bound between the branches, the cutoff, vcoul) are computed before the
 //! loop or applied to the sums after it. Empty bands come last and have a loop without `ssx`.
 //!
 //! Lines of the nest: 1, 4, 5, 7, 8, 9, 10.

@@ -1,4 +1,4 @@
-//! What a checkpoint's file holds: lines of JSON.
+//! The contents of a checkpoint's file: lines of JSON.
 //!
 //! The first has the number of this format and the [`Identity`], each further one a finished slab,
 //! the last the CRC-32 of all bytes before it. Real numbers are written as their bits, so that NaN
@@ -10,17 +10,17 @@ use crate::devices::{SlabSums, Upload};
 use crate::engine::identity::Identity;
 use crate::error::Refusal;
 
-/// What a checkpoint begins with.
+/// The beginning of every checkpoint.
 pub(super) const MARK: &str = "{\"gpp_checkpoint\":";
 
-/// The format that is written and read.
+/// The version of the format.
 const FORMAT: u64 = 2;
 
 /// What stands before and behind the checksum, eight hexadecimal digits.
 const CHECKSUM: [&str; 2] = ["{\"crc32\":\"", "\"}\n"];
 const DIGITS: usize = 8;
 
-/// What a file holds.
+/// The contents of a file.
 pub(super) struct Contents {
     pub identity: Identity,
     /// Slabs with their numbers, in the order in which they were finished.
@@ -35,7 +35,7 @@ struct Head<I> {
     identity: I,
 }
 
-/// What tells the format, whatever else is in it.
+/// The part of the first line that tells the format.
 #[derive(Deserialize)]
 struct Format {
     gpp_checkpoint: u64,
@@ -62,7 +62,7 @@ pub(super) fn slab(at: usize, sums: &SlabSums) -> Vec<u8> {
 }
 
 impl Line {
-    /// Of the slab of this number.
+    /// The line of the slab of this number.
     pub(in crate::engine) fn of(at: usize, sums: &SlabSums) -> Line {
         Line {
             slab: at,

@@ -10,8 +10,8 @@
 //! 4. wait for each other,
 //! 5. sum slabs that are not finished and [`keep`](Checkpoint::keep) each.
 //!
-//! A rank's file is written as a whole with each slab, beside the old one, whose place it takes
-//! once it is on disk. So it is whole at every moment, and a rank that is killed loses the slab at
+//! A rank writes its whole file anew with each slab, beside the old one, and replaces that once the new one
+//! is on disk. So the file is whole at every moment, and a rank that is killed loses the slab at
 //! hand. That costs little: a group of three energies takes up to 250 bytes, ten thousand groups
 //! two and a half megabytes, in a run that takes hours.
 
@@ -139,8 +139,8 @@ impl Checkpoint {
     }
 }
 
-/// Removes the files of all ranks: for rank 0, once the results have been shown and nobody keeps
-/// anything any more.
+/// Removes the files of all ranks. Rank 0 calls it once the results have been shown and no rank keeps
+/// slabs any more.
 ///
 /// # Errors
 /// [`crate::Error::Checkpoint`] where one cannot be removed.

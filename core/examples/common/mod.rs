@@ -1,0 +1,58 @@
+//! Arrays as a GW code has them, made up: 40 G vectors, of which 12 are this rank's G′, and 10 bands.
+
+use num_complex::Complex64;
+
+pub const NCOULS: usize = 40;
+pub const NGPOWN: usize = 12;
+pub const NBANDS: usize = 10;
+
+/// Arrays of one rank.
+pub struct Arrays {
+    /// In eV, `(ncouls, ngpown)`.
+    pub wtilde: Vec<Complex64>,
+    /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
+    pub eps: Vec<Complex64>,
+    /// `(ncouls)`.
+    pub vcoul: Vec<f64>,
+    /// `(ngpown)`, into `indinv`.
+    pub inv_igp_index: Vec<i32>,
+    /// Rows of G vectors.
+    pub indinv: Vec<i32>,
+    /// In eV, `(nbands)`.
+    pub e: Vec<f64>,
+    /// `(nbands)`.
+    pub occ: Vec<f64>,
+}
+
+impl Arrays {
+    pub fn new() -> Arrays {
+        let pair = |at: usize| (at % NCOULS, at / NCOULS);
+        let wtilde = |at| {
+            let (ig, igp) = pair(at);
+            Complex64::new(8.0 + 0.3 * ig as f64 + 0.2 * igp as f64, 0.0)
+        };
+        let eps = |at| {
+            let (ig, igp) = pair(at);
+            let far = ig.abs_diff(3 * igp) as f64;
+            Complex64::new(0.6 * (-0.2 * far).exp(), 0.01)
+        };
+        Arrays {
+            wtilde: (0..NCOULS * NGPOWN).map(wtilde).collect(),
+            eps: (0..NCOULS * NGPOWN).map(eps).collect(),
+            vcoul: (0..NCOULS).map(|ig| 4.0 / (1.0 + ig as f64)).collect(),
+            inv_igp_index: (0..NGPOWN as i32).map(|igp| 1 + 3 * igp).collect(),
+            indinv: (1..=NCOULS as i32).collect(),
+            e: (0..NBANDS).map(|n| -6.0 + 1.5 * n as f64).collect(),
+            occ: (0..NBANDS).map(|n| if n < 4 { 1.0 } else { 0.0 }).collect(),
+        }
+    }
+}
+
+/// Matrix elements `⟨n|exp(i(q+G)·r)|state⟩`, `(ncouls, nbands)`.
+pub fn elements(state: usize) -> Vec<Complex64> {
+    let of = |at: usize| {
+        let (ig, n) = (at % NCOULS, at / NCOULS);
+        Complex64::from_polar(1.0 / (1.0 + ig as f64 + n.abs_diff(state) as f64), 0.1 * at as f64)
+    };
+    (0..NCOULS * NBANDS).map(of).collect()
+}

@@ -1,0 +1,30 @@
+//! Many states against one screening, Σ_ll at each state's own energy:
+//! `cargo run --release -p gpp-core --example states`.
+
+mod common;
+
+use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+
+fn main() -> gpp_core::Result<()> {
+    let own = common::Arrays::new();
+    let screening = Screening {
+        wtilde: &own.wtilde,
+        eps: &own.eps,
+        vcoul: &own.vcoul,
+        inv_igp_index: &own.inv_igp_index,
+        indinv: &own.indinv,
+    };
+    let calculator = Calculator::open("auto")?;
+    for (state, &e) in own.e.iter().enumerate() {
+        let aqs = common::elements(state);
+        let bands = Bands { aqsn: &aqs, aqsm: Aqsm::Whole(&aqs), e: &own.e, occ: &own.occ };
+        // A derivative of Σ at the state's energy takes a step to each side.
+        let found =
+            calculator.sums(&screening, &bands, &[e - 0.5, e, e + 0.5], Formula::default())?;
+        let sigma: Vec<f64> =
+            found.sums.asx.iter().zip(&found.sums.ach).map(|(asx, ach)| (asx + ach).re).collect();
+        let z = 1.0 / (1.0 - (sigma[2] - sigma[0]));
+        println!("state {state}: {e:5.1} eV, SX + CH {:+.5}, Z {z:.3}", sigma[1]);
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! A crate outside of this repository that calls the core, with the lines of docs/library.md.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What docs/library.md shows, from the block that begins with this line on.
+fn block<'a>(docs: &'a str, begin: &str) -> &'a str {
+    let at =
+        docs.find(begin).unwrap_or_else(|| panic!("docs/library.md has no block with {begin}"));
+    docs[at..].split("```").next().expect("there is a part before")
+}
+
+#[test]
+fn a_crate_elsewhere_builds_and_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_to_string(root.join("docs/library.md")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text.replace("PATH/TO/gpp", root.to_str().unwrap())).unwrap();
+    };
+    let dependencies = block(&docs, "[dependencies]");
+    let package = "[package]\nname = \"elsewhere\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
+    write("Cargo.toml", &format!("{package}{dependencies}"));
+    write(".cargo/config.toml", block(&docs, "[env]"));
+    write("src/main.rs", block(&docs, "use gpp_core"));
+    fs::copy(root.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
+
+    // What it depends on is built where this test is: in the folder above its own temporary one.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(dir.path())
+        .args(["run", "--release", "--offline", "--quiet", "--target-dir"])
+        .arg(target)
+        .env_remove("CUDA_PATH")
+        .env_remove("CUDA_LIBRARY_PATH")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
+}
