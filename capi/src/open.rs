@@ -93,10 +93,7 @@ pub fn call(body: impl FnOnce() -> Result<(), Failure>) -> Status {
 }
 
 /// Runs the body of a call of a handle, which keeps the message too.
-pub fn call_of(
-    handle: *const Handle,
-    body: impl FnOnce(&Open) -> Result<(), Failure>,
-) -> Status {
+pub fn call_of(handle: *const Handle, body: impl FnOnce(&Open) -> Result<(), Failure>) -> Status {
     call(|| {
         let open = find(handle)?;
         caught(|| body(&open))

@@ -44,10 +44,9 @@ impl From<Error> for Failure {
 
 fn status(error: &Error) -> Status {
     match error {
-        Error::UnknownName { .. }
-        | Error::File(_)
-        | Error::Problem { .. }
-        | Error::Data { .. } => Status::BadArgument,
+        Error::UnknownName { .. } | Error::File(_) | Error::Problem { .. } | Error::Data { .. } => {
+            Status::BadArgument
+        }
         Error::NoGpu { .. } => Status::NoDevice,
         Error::Driver { .. } | Error::Threads { .. } => Status::DeviceFailed,
         Error::Memory { .. } => Status::Memory,

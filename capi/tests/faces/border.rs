@@ -231,14 +231,14 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
             1 => {}
             _ => (0..1 + draw.below(3)).for_each(|_| spoil_argument(&mut a, draw)),
         }
-        let given = if rarely == 1 { ptr::without_provenance_mut(draw.below(1 << 20)) } else { handle };
+        let given =
+            if rarely == 1 { ptr::without_provenance_mut(draw.below(1 << 20)) } else { handle };
         let screening = if rarely == 2 { ptr::null() } else { &raw const a.screening };
         let bands = if rarely == 3 { (&raw const a.bands).wrapping_byte_add(4) } else { &a.bands };
         let formula = &raw const a.formula;
         // SAFETY: what is neither null, misaligned nor impossible is all there.
-        let status = unsafe {
-            gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach)
-        };
+        let status =
+            unsafe { gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach) };
         let nw = a.nw;
         if spoiled == 0 && !(1..=3).contains(&rarely) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
@@ -247,7 +247,10 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         } else {
             assert_eq!(status, Status::BadArgument, "call {call}: {}", message(ptr::null()));
             assert!(!message(ptr::null()).is_empty(), "call {call}");
-            assert!(memory.asx.iter().chain(&memory.ach).all(|&sum| sum == UNTOUCHED), "call {call}");
+            assert!(
+                memory.asx.iter().chain(&memory.ach).all(|&sum| sum == UNTOUCHED),
+                "call {call}"
+            );
         }
     }
 }

@@ -29,11 +29,30 @@ pub fn has(tool: &str) -> bool {
     env::split_paths(&paths).any(|folder| folder.join(tool).is_file())
 }
 
-/// A file that cargo made of the library when it built this test, which depends on it.
+/// A file that cargo made of the library when it built this test, which depends on it. Where it is not beside
+/// the test it is built.
 pub fn library(name: &str) -> Result<PathBuf, Failed> {
     let test = env::current_exe()?;
-    let beside = test.parent().ok_or("a test is in a folder")?.join(name);
-    if beside.is_file() { Ok(beside) } else { Err(format!("no {}", beside.display()).into()) }
+    let beside = test.parent().ok_or("a test is in a folder")?;
+    if beside.join(name).is_file() {
+        return Ok(beside.join(name));
+    }
+    let profile = beside.parent().ok_or("its folder is in that of the profile")?;
+    let target = profile.parent().ok_or("that is in the target folder")?;
+    let mut command = cargo();
+    command.args(["build", "--offline", "-p", "gpp-c", "--target-dir"]).arg(target);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    run(&mut command)?;
+    Ok(profile.join(name))
+}
+
+/// Cargo, in the repository.
+fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
 }
 
 /// What a command printed, where it ended well.
@@ -59,9 +78,8 @@ pub fn compile<A: AsRef<OsStr>>(
 /// `cargo cinstall` makes what the package's metadata says.
 pub fn installed() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(root()).args(["cinstall", "--release", "-p", "gpp-c", "--prefix", "/usr"]);
+    let mut command = cargo();
+    command.args(["cinstall", "--release", "-p", "gpp-c", "--prefix", "/usr"]);
     command.args(["--libdir", "/usr/lib", "--target-dir"]);
     command.arg(folder.path().join("target")).arg("--destdir").arg(folder.path());
     run(&mut command)?;

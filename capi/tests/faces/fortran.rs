@@ -27,8 +27,10 @@ fn built(compiler: &str, example: &str, folder: &Path) -> Result<PathBuf, Failed
     let root = root().canonicalize()?;
     let program = folder.join("program");
     let flags = ["-std=f2018", "-O1", "-Wall", "-Werror", "-fcheck=all", "-ffpe-summary=none"];
-    let sources = MODULES.into_iter().chain([example]).map(|source| root.join(source).into_os_string());
-    let rest = [library("libgpp_c.a")?.into_os_string(), "-o".into(), program.clone().into_os_string()];
+    let sources =
+        MODULES.into_iter().chain([example]).map(|source| root.join(source).into_os_string());
+    let rest =
+        [library("libgpp_c.a")?.into_os_string(), "-o".into(), program.clone().into_os_string()];
     let all = flags.map(Into::into).into_iter().chain(sources).chain(rest);
     compile(compiler, folder, all.chain(LIBRARIES.map(Into::into)))?;
     Ok(program)

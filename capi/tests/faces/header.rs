@@ -37,7 +37,11 @@ pub fn compiles() -> Outcome {
             continue;
         }
         let all = warnings.into_iter().chain([standard, "-x", language]);
-        compile(compiler, &package(), all.map(Into::into).chain([header.clone().into_os_string()]))?;
+        compile(
+            compiler,
+            &package(),
+            all.map(Into::into).chain([header.clone().into_os_string()]),
+        )?;
     }
     Ok(())
 }
