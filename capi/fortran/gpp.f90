@@ -1,0 +1,277 @@
+! gpp for programs in Fortran: BerkeleyGW's GPP sums, on GPUs and processors. Compile this file with the
+! program and link libgpp. Arrays are BerkeleyGW's: in the host's memory, column-major, indices from 1.
+! No call prints or stops the program; a status other than gpp_ok has its reason in gpp_message.
+module gpp
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, &
+    c_f_pointer, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
+  implicit none
+  private
+  public :: gpp_open, gpp_close, gpp_set_version, gpp_sums
+  public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
+
+  ! How a call ended.
+  integer(c_int32_t), parameter, public :: gpp_ok = 0            ! all went well
+  integer(c_int32_t), parameter, public :: gpp_bad_argument = 1  ! the message names it
+  integer(c_int32_t), parameter, public :: gpp_no_device = 2     ! the device is not there
+  integer(c_int32_t), parameter, public :: gpp_device_failed = 3 ! it refused an operation
+  integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little of it
+  integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! not used yet
+  integer(c_int32_t), parameter, public :: gpp_internal = 6      ! a fault of gpp
+
+  ! An open device. It is to be closed; a copy is the same device.
+  type, public :: gpp_calculator
+    private
+    type(c_ptr) :: handle = c_null_ptr
+    ! Which array of the last call of gpp_sums has too few elements, an index into shapes.
+    integer :: too_small = 0
+  end type gpp_calculator
+
+  ! What arrays have at least.
+  character(len=*), parameter :: shapes(10) = [character(len=48) :: &
+    'I_eps_array(ncouls, ngpown), as wtilde_array', 'vcoul(ncouls)', 'inv_igp_index(ngpown)', &
+    'aqsntemp(ncouls, nbands)', 'aqsmtemp(ncouls, nbands)', 'aqsmtemp(ngpown, nbands)', &
+    'occ(nbands), as e', 'asx(nw), as omega', 'ach(nw), as omega', 'indinv(1)']
+
+  type, bind(c) :: c_screening
+    integer(c_int64_t) :: ncouls, ngpown, ng
+    type(c_ptr) :: wtilde
+    integer(c_int64_t) :: ld_wtilde
+    type(c_ptr) :: eps
+    integer(c_int64_t) :: ld_eps
+    type(c_ptr) :: vcoul, inv_igp_index, indinv
+  end type c_screening
+
+  type, bind(c) :: c_bands
+    integer(c_int64_t) :: nbands
+    type(c_ptr) :: aqsn
+    integer(c_int64_t) :: ld_aqsn
+    type(c_ptr) :: aqsm
+    integer(c_int64_t) :: ld_aqsm
+    integer(c_int32_t) :: aqsm_local
+    type(c_ptr) :: e, occ
+  end type c_bands
+
+  type, bind(c) :: c_formula
+    real(c_double) :: gamma, sexcut
+  end type c_formula
+
+  interface
+    function c_open(device, handle) bind(c, name='gpp_open') result(status)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: device(*)
+      type(c_ptr), intent(out) :: handle
+      integer(c_int32_t) :: status
+    end function c_open
+
+    function c_close(handle) bind(c, name='gpp_close') result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t) :: status
+    end function c_close
+
+    function c_set_version(handle, id) bind(c, name='gpp_set_version') result(status)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: id(*)
+      integer(c_int32_t) :: status
+    end function c_set_version
+
+    function c_sums(handle, screening, bands, nw, omega, formula, asx, ach) &
+        bind(c, name='gpp_sums') result(status)
+      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr, c_screening
+      type(c_ptr), value :: handle
+      type(c_screening), intent(in) :: screening
+      type(c_bands), intent(in) :: bands
+      integer(c_int64_t), value :: nw
+      type(c_ptr), value :: omega
+      type(c_formula), intent(in) :: formula
+      type(c_ptr), value :: asx, ach
+      integer(c_int32_t) :: status
+    end function c_sums
+
+    function c_version() bind(c, name='gpp_version') result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function c_version
+
+    function c_device_name(handle) bind(c, name='gpp_device_name') result(text)
+      import :: c_ptr
+      type(c_ptr), value :: handle
+      type(c_ptr) :: text
+    end function c_device_name
+
+    function c_last_version(handle) bind(c, name='gpp_last_version') result(text)
+      import :: c_ptr
+      type(c_ptr), value :: handle
+      type(c_ptr) :: text
+    end function c_last_version
+
+    function c_message(handle) bind(c, name='gpp_message') result(text)
+      import :: c_ptr
+      type(c_ptr), value :: handle
+      type(c_ptr) :: text
+    end function c_message
+
+    pure function c_strlen(text) bind(c, name='strlen') result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+      integer(c_size_t) :: length
+    end function c_strlen
+  end interface
+
+contains
+
+  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the processor where there
+  ! is none.
+  subroutine gpp_open(calculator, device, status)
+    type(gpp_calculator), intent(out) :: calculator
+    character(len=*), intent(in) :: device
+    integer(c_int32_t), intent(out) :: status
+    status = c_open(trim(device)//c_null_char, calculator%handle)
+  end subroutine gpp_open
+
+  ! Closes it; one that is not open stays so.
+  subroutine gpp_close(calculator, status)
+    type(gpp_calculator), intent(inout) :: calculator
+    integer(c_int32_t), intent(out), optional :: status
+    integer(c_int32_t) :: ended
+    ended = c_close(calculator%handle)
+    calculator = gpp_calculator()
+    if (present(status)) status = ended
+  end subroutine gpp_close
+
+  ! Runs this version in place of the fastest for each problem; 'best' is the fastest again.
+  subroutine gpp_set_version(calculator, id, status)
+    type(gpp_calculator), intent(inout) :: calculator
+    character(len=*), intent(in) :: id
+    integer(c_int32_t), intent(out) :: status
+    calculator%too_small = 0
+    status = c_set_version(calculator%handle, trim(id)//c_null_char)
+  end subroutine gpp_set_version
+
+  ! Sums screened exchange and Coulomb hole over bands, G' and G at the energies omega. asx and ach have the
+  ! unit of vcoul, and are this rank's: the caller sums them over ranks. After a failure they are as they
+  ! were. Energies are in eV, those of omega and e from the same zero. An array whose elements do not follow
+  ! each other in memory is copied by the compiler.
+  subroutine gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, &
+      aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local)
+    type(gpp_calculator), intent(inout) :: calculator
+    ! Modes in eV, and the identity less the inverse dielectric matrix: (ncouls, ngpown).
+    complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
+    ! Coulomb interaction of each G, (ncouls) or more.
+    real(c_double), intent(in), target, contiguous :: vcoul(:)
+    ! G' of each column, (ngpown) or more, indices into indinv; row of each G, others than 1..ncouls: none.
+    integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    ! Matrix elements of G and of G', (ncouls, nbands) or more; of more rows the first are taken.
+    complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
+    ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:)
+    ! Energies of the sums in eV, (nw).
+    real(c_double), intent(in), target, contiguous :: omega(:)
+    ! The sums: (nw) or more, of which the first are written.
+    complex(c_double_complex), intent(inout), target, contiguous :: asx(:), ach(:)
+    integer(c_int32_t), intent(out) :: status
+    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 where they are not given.
+    real(c_double), intent(in), optional :: gamma, sexcut
+    ! Whether aqsmtemp is (ngpown, nbands): the rows of this rank's G' alone.
+    logical, intent(in), optional :: aqsm_local
+    type(c_screening) :: screening
+    type(c_bands) :: bands
+    type(c_formula) :: formula
+    logical :: is_local
+    integer :: ncouls, ngpown, nbands, nw
+
+    is_local = .false.
+    if (present(aqsm_local)) is_local = aqsm_local
+    formula = c_formula(0.5_c_double, 4.0_c_double)
+    if (present(gamma)) formula%gamma = gamma
+    if (present(sexcut)) formula%sexcut = sexcut
+    ncouls = size(wtilde_array, 1)
+    ngpown = size(wtilde_array, 2)
+    nbands = size(e)
+    nw = size(omega)
+
+    calculator%too_small = 0
+    if (any(shape(I_eps_array) /= shape(wtilde_array))) calculator%too_small = 1
+    if (size(vcoul) < ncouls) calculator%too_small = 2
+    if (size(inv_igp_index) < ngpown) calculator%too_small = 3
+    if (size(aqsntemp, 1) < ncouls .or. size(aqsntemp, 2) < nbands) calculator%too_small = 4
+    if (size(aqsmtemp, 1) < merge(ngpown, ncouls, is_local) .or. size(aqsmtemp, 2) < nbands) &
+      calculator%too_small = merge(6, 5, is_local)
+    if (size(occ) < nbands) calculator%too_small = 7
+    if (size(asx) < nw) calculator%too_small = 8
+    if (size(ach) < nw) calculator%too_small = 9
+    if (size(indinv) < 1) calculator%too_small = 10
+    if (calculator%too_small /= 0) then
+      status = gpp_bad_argument
+      return
+    end if
+
+    screening%ncouls = ncouls
+    screening%ngpown = ngpown
+    screening%ng = size(indinv)
+    screening%wtilde = c_loc(wtilde_array)
+    screening%ld_wtilde = ncouls
+    screening%eps = c_loc(I_eps_array)
+    screening%ld_eps = ncouls
+    screening%vcoul = c_loc(vcoul)
+    screening%inv_igp_index = c_loc(inv_igp_index)
+    screening%indinv = c_loc(indinv)
+    bands%nbands = nbands
+    bands%aqsn = c_loc(aqsntemp)
+    bands%ld_aqsn = size(aqsntemp, 1)
+    bands%aqsm = c_loc(aqsmtemp)
+    bands%ld_aqsm = size(aqsmtemp, 1)
+    bands%aqsm_local = merge(1, 0, is_local)
+    bands%e = c_loc(e)
+    bands%occ = c_loc(occ)
+    status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, &
+      c_loc(asx), c_loc(ach))
+  end subroutine gpp_sums
+
+  ! The library's version, as in '0.1.0'.
+  function gpp_version() result(text)
+    character(len=:), allocatable :: text
+    text = from_c(c_version())
+  end function gpp_version
+
+  ! What the device is called.
+  function gpp_device_name(calculator) result(text)
+    type(gpp_calculator), intent(in) :: calculator
+    character(len=:), allocatable :: text
+    text = from_c(c_device_name(calculator%handle))
+  end function gpp_device_name
+
+  ! The version that gpp_sums ran last; empty where none ran.
+  function gpp_last_version(calculator) result(text)
+    type(gpp_calculator), intent(in) :: calculator
+    character(len=:), allocatable :: text
+    text = from_c(c_last_version(calculator%handle))
+  end function gpp_last_version
+
+  ! Why the last call that failed did so, gpp_open among them.
+  function gpp_message(calculator) result(text)
+    type(gpp_calculator), intent(in) :: calculator
+    character(len=:), allocatable :: text
+    if (calculator%too_small /= 0) then
+      text = 'an array has too few elements for '//trim(shapes(calculator%too_small))
+    else
+      text = from_c(c_message(calculator%handle))
+    end if
+  end function gpp_message
+
+  function from_c(at) result(text)
+    type(c_ptr), intent(in) :: at
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: signs(:)
+    integer :: i, length
+    length = 0
+    if (c_associated(at)) length = int(c_strlen(at))
+    allocate (character(len=length) :: text)
+    if (length == 0) return
+    call c_f_pointer(at, signs, [length])
+    do i = 1, length
+      text(i:i) = signs(i)
+    end do
+  end function from_c
+end module gpp

@@ -1,0 +1,295 @@
+// A program that calls gpp: sums against the formula written out here, then every error, after each of which
+// the handle still sums; two threads with one handle. Built as C and as C++. It prints one line at its end.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <gpp.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NCOULS = 5, NGPOWN = 3, NG = 7, NBANDS = 4, NW = 3, LD = 8 };
+
+#define CHECK(what) \
+    do { \
+        if (!(what)) { \
+            fprintf(stderr, "line %d: %s; message: %s\n", __LINE__, #what, gpp_message(NULL)); \
+            exit(1); \
+        } \
+    } while (0)
+
+// Columns are LD apart; the rows behind NCOULS are no numbers, which nobody may read.
+static gpp_complex wtilde[NGPOWN * LD], eps[NGPOWN * LD], aqsn[NBANDS * LD], aqsm[NBANDS * LD];
+// The same, one column behind the other.
+static gpp_complex wtilde_tight[NGPOWN * NCOULS], aqsm_local[NBANDS * NGPOWN];
+static double vcoul[NCOULS] = {2.0, 1.5, 1.0, 0.5, 0.25};
+// The G' of the last column has no row.
+static int32_t inv_igp_index[NGPOWN] = {3, 1, 6};
+static int32_t indinv[NG] = {2, 1, 4, 3, 5, 6, 0};
+static double e[NBANDS] = {-6.0, -2.0, 1.5, 4.0}, occ[NBANDS] = {1.0, 1.0, 0.5, 0.0};
+static double omega[NW] = {-1.0, 0.0, 1.0};
+static gpp_complex asx_expected[NW], ach_expected[NW];
+
+static gpp_complex of(double re, double im) {
+    gpp_complex z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
+static gpp_complex times(gpp_complex a, gpp_complex b) {
+    return of(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+static double square(gpp_complex a) { return a.re * a.re + a.im * a.im; }
+static gpp_complex over(gpp_complex a, gpp_complex b) {
+    gpp_complex c = times(a, of(b.re, -b.im));
+    return of(c.re / square(b), c.im / square(b));
+}
+static double any(void) {
+    static unsigned state = 20260000;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) / 16777216.0;
+}
+
+static void make(void) {
+    for (int i = 0; i < NGPOWN * LD; i++) wtilde[i] = eps[i] = of(NAN, NAN);
+    for (int i = 0; i < NBANDS * LD; i++) aqsn[i] = aqsm[i] = of(NAN, NAN);
+    for (int igp = 0; igp < NGPOWN; igp++)
+        for (int ig = 0; ig < NCOULS; ig++) {
+            wtilde_tight[igp * NCOULS + ig] = wtilde[igp * LD + ig] = of(5 + 10 * any(), 0.1 * any());
+            eps[igp * LD + ig] = of(any(), 0.2 * any() - 0.1);
+        }
+    for (int n = 0; n < NBANDS; n++)
+        for (int ig = 0; ig < NCOULS; ig++) {
+            aqsn[n * LD + ig] = of(any() - 0.3, any() - 0.5);
+            aqsm[n * LD + ig] = of(any() - 0.3, any() - 0.5);
+        }
+    for (int n = 0; n < NBANDS; n++)
+        for (int igp = 0; igp < NGPOWN; igp++) {
+            int row = indinv[inv_igp_index[igp] - 1];
+            int has = row >= 1 && row <= NCOULS;
+            aqsm_local[n * NGPOWN + igp] = has ? aqsm[n * LD + row - 1] : of(0, 0);
+        }
+}
+
+// The formula, term by term, with BerkeleyGW's limits.
+static void sum(gpp_complex *asx, gpp_complex *ach) {
+    const double limittwo = 0.5 * 0.5, limitone = 1 / (4e-6), sexcut = 4;
+    for (int iw = 0; iw < NW; iw++) {
+        asx[iw] = ach[iw] = of(0, 0);
+        for (int n = 0; n < NBANDS; n++)
+            for (int igp = 0; igp < NGPOWN; igp++) {
+                int row = indinv[inv_igp_index[igp] - 1];
+                if (row < 1 || row > NCOULS) continue;
+                for (int ig = 0; ig < NCOULS; ig++) {
+                    gpp_complex wt = wtilde[igp * LD + ig], ep = eps[igp * LD + ig];
+                    gpp_complex left = aqsm[n * LD + row - 1];
+                    gpp_complex m = times(of(left.re, -left.im), aqsn[n * LD + ig]);
+                    gpp_complex wt2 = times(wt, wt), ssx = of(0, 0), sch = of(0, 0);
+                    double w = omega[iw] - e[n], v = vcoul[row - 1];
+                    gpp_complex wdiff = of(w - wt.re, -wt.im), delw = over(wt, wdiff);
+                    if (square(wdiff) > limittwo && square(delw) < limitone) {
+                        sch = times(delw, ep);
+                        ssx = over(times(wt2, ep), of(w * w - wt2.re, -wt2.im));
+                    } else if (square(delw) > 1e-12) {
+                        gpp_complex half = of(4 * (delw.re + 0.5), 4 * delw.im);
+                        gpp_complex top = times(times(wt2, ep), delw), low = times(wt2, half);
+                        ssx = over(of(-top.re, -top.im), low);
+                    }
+                    if (w < 0 && sqrt(square(ssx)) > sexcut * sqrt(square(ep))) ssx = of(0, 0);
+                    gpp_complex x = times(ssx, m), c = times(sch, m);
+                    asx[iw] = of(asx[iw].re - v * occ[n] * x.re, asx[iw].im - v * occ[n] * x.im);
+                    ach[iw] = of(ach[iw].re + v * 0.5 * c.re, ach[iw].im + v * 0.5 * c.im);
+                }
+            }
+    }
+}
+
+static gpp_screening screening(void) {
+    gpp_screening s;
+    s.ncouls = NCOULS, s.ngpown = NGPOWN, s.ng = NG;
+    s.wtilde = wtilde, s.ld_wtilde = LD, s.eps = eps, s.ld_eps = LD;
+    s.vcoul = vcoul, s.inv_igp_index = inv_igp_index, s.indinv = indinv;
+    return s;
+}
+static gpp_bands bands(void) {
+    gpp_bands b;
+    b.nbands = NBANDS, b.aqsn = aqsn, b.ld_aqsn = LD, b.aqsm = aqsm, b.ld_aqsm = LD;
+    b.aqsm_local = 0, b.e = e, b.occ = occ;
+    return b;
+}
+
+static int near(const gpp_complex *found, const gpp_complex *expected) {
+    for (int iw = 0; iw < NW; iw++) {
+        double off = sqrt(square(of(found[iw].re - expected[iw].re, found[iw].im - expected[iw].im)));
+        if (!(off <= 1e-13 * sqrt(square(expected[iw])))) return 0;
+    }
+    return 1;
+}
+static int right(gpp_handle *handle, const gpp_screening *s, const gpp_bands *b) {
+    gpp_complex asx[NW], ach[NW];
+    if (gpp_sums(handle, s, b, NW, omega, NULL, asx, ach) != GPP_STATUS_OK) return 0;
+    return near(asx, asx_expected) && near(ach, ach_expected);
+}
+
+// What a wrong argument gives, in the handle and on this thread; the handle goes on.
+#define REFUSED(s, b, nw, omega, asx, ach, says) \
+    do { \
+        CHECK(gpp_sums(handle, s, b, nw, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT); \
+        CHECK(strstr(gpp_message(handle), says) != NULL); \
+        CHECK(strstr(gpp_message(NULL), says) != NULL); \
+        gpp_screening s_right = screening(); \
+        gpp_bands b_right = bands(); \
+        CHECK(right(handle, &s_right, &b_right)); \
+    } while (0)
+
+#define WRONG_IN(kind, field, value, says) \
+    do { \
+        gpp_screening s = screening(); \
+        gpp_bands b = bands(); \
+        kind.field = value; \
+        REFUSED(&s, &b, NW, omega, asx, ach, says); \
+    } while (0)
+
+static void errors(gpp_handle *handle) {
+    gpp_complex asx[NW], ach[NW], untouched = of(7, 7);
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    for (int iw = 0; iw < NW; iw++) asx[iw] = ach[iw] = untouched;
+    WRONG_IN(s, ncouls, 0, "ncouls must be from 1 to 2147483647");
+    WRONG_IN(s, ngpown, -3, "ngpown must be from 1 to 2147483647, found -3");
+    WRONG_IN(s, ngpown, INT64_MAX, "ngpown must be");
+    WRONG_IN(s, ld_wtilde, INT64_MAX, "more than memory can hold");
+    WRONG_IN(s, ld_eps, NCOULS - 1, "ld_eps must be at least 5");
+    WRONG_IN(s, wtilde, NULL, "wtilde is null");
+    WRONG_IN(s, eps, (gpp_complex *)((char *)eps + 4), "eps is not at a multiple of 8 bytes");
+    WRONG_IN(s, vcoul, NULL, "vcoul is null");
+    WRONG_IN(s, indinv, (int32_t *)((char *)indinv + 1), "indinv is not at a multiple of 4 bytes");
+    WRONG_IN(b, nbands, INT64_MIN, "nbands must be from 1 to 2147483647");
+    WRONG_IN(b, aqsm_local, 2, "aqsm_local must be 0 or 1");
+    WRONG_IN(b, e, NULL, "e is null");
+    WRONG_IN(b, aqsn, NULL, "aqsn is null");
+    REFUSED(NULL, &b, NW, omega, asx, ach, "screening is null");
+    REFUSED(&s, NULL, NW, omega, asx, ach, "bands is null");
+    REFUSED(&s, &b, 0, omega, asx, ach, "nw must be from 1 to 100000, found 0");
+    REFUSED(&s, &b, 100001, omega, asx, ach, "nw must be from 1 to 100000, found 100001");
+    REFUSED(&s, &b, NW, NULL, asx, ach, "omega is null");
+    REFUSED(&s, &b, NW, omega, NULL, ach, "asx is null");
+    REFUSED(&s, &b, NW, omega, asx, asx + 1, "ach overlaps asx");
+    REFUSED(&s, &b, NW, omega, asx, eps, "ach overlaps eps");
+    REFUSED(&s, &b, NW, (double *)ach, asx, ach, "ach overlaps omega");
+    // Numbers that are none, and indices that point nowhere.
+    double none = NAN, kept = e[1];
+#define WRONG_NUMBER(place, wrong, says) \
+    do { \
+        kept = place; \
+        place = wrong; \
+        CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT); \
+        CHECK(strstr(gpp_message(handle), says) != NULL); \
+        place = kept; \
+        CHECK(right(handle, &s, &b)); \
+    } while (0)
+    WRONG_NUMBER(e[1], none, "e(2) is NaN");
+    WRONG_NUMBER(omega[2], INFINITY, "omega(3) is inf");
+    WRONG_NUMBER(occ[0], 1.5, "occ(1) is 1.5");
+    WRONG_NUMBER(vcoul[1], none, "vcoul(2) is NaN");
+    WRONG_NUMBER(wtilde[LD + 2].re, none, "wtilde_array(ig,igp) is NaN");
+    WRONG_NUMBER(eps[2 * LD].im, none, "I_eps_array(ig,igp) is");
+    WRONG_NUMBER(aqsn[3 * LD + 1].re, none, "aqsntemp(ig,n) is NaN");
+    WRONG_NUMBER(aqsm[1].re, none, "aqsm_local(igp,n) is NaN");
+    WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(2) = 8");
+    gpp_formula formula;
+    formula.gamma = none, formula.sexcut = 4;
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(handle), "gamma") != NULL);
+    // A failure writes nothing.
+    for (int iw = 0; iw < NW; iw++) CHECK(asx[iw].re == 7 && ach[iw].im == 7);
+}
+
+static void handles(gpp_handle *handle) {
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    gpp_complex asx[NW], ach[NW];
+    gpp_handle *other = handle;
+    CHECK(gpp_open("cpi", &other) == GPP_STATUS_BAD_ARGUMENT && other == NULL);
+    CHECK(strstr(gpp_message(NULL), "did you mean `cpu`?") != NULL);
+    CHECK(gpp_open(NULL, &other) == GPP_STATUS_BAD_ARGUMENT && other == NULL);
+    CHECK(gpp_open("cpu", NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_open("\xff\xfe", &other) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_open("gpu:77", &other) == GPP_STATUS_NO_DEVICE && other == NULL);
+    CHECK(strstr(gpp_message(NULL), "no GPU to run on") != NULL);
+    CHECK(gpp_open("cpu", &other) == GPP_STATUS_OK && other != handle);
+    CHECK(right(other, &s, &b));
+    CHECK(gpp_close(other) == GPP_STATUS_OK);
+    gpp_handle *bad[] = {NULL, other, (gpp_handle *)1, (gpp_handle *)(uintptr_t)&s};
+    for (int i = 0; i < 4; i++) {
+        CHECK(gpp_sums(bad[i], &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(strstr(gpp_message(bad[i]), i == 0 ? "handle is null" : "handle is none") != NULL);
+        CHECK(gpp_set_version(bad[i], "v3") == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(gpp_close(bad[i]) == (i == 0 ? GPP_STATUS_OK : GPP_STATUS_BAD_ARGUMENT));
+        CHECK(*gpp_device_name(bad[i]) == 0 && *gpp_last_version(bad[i]) == 0);
+    }
+}
+
+static void *turns(void *handle) {
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    for (int i = 0; i < 10; i++) {
+        CHECK(right((gpp_handle *)handle, &s, &b));
+        CHECK(gpp_sums((gpp_handle *)handle, &s, NULL, NW, omega, NULL, NULL, NULL) != GPP_STATUS_OK);
+        CHECK(strcmp(gpp_message((gpp_handle *)handle), "bands is null") == 0);
+    }
+    return NULL;
+}
+
+// The device is "cpu" where none is named.
+int main(int count, char **arguments) {
+    const char *device = count > 1 ? arguments[1] : "cpu";
+    int on_cpu = strcmp(device, "cpu") == 0;
+    struct sigaction before[NSIG], after;
+    cpu_set_t cores, cores_after;
+    for (int i = 1; i < NSIG; i++) sigaction(i, NULL, &before[i]);
+    sched_getaffinity(0, sizeof cores, &cores);
+    make();
+    sum(asx_expected, ach_expected);
+    CHECK(strcmp(gpp_version(), GPP_EXPECTED_VERSION) == 0);
+    CHECK(*gpp_message(NULL) == 0);
+
+    gpp_handle *handle = NULL;
+    CHECK(gpp_open(device, &handle) == GPP_STATUS_OK);
+    CHECK(*gpp_device_name(handle) && !*gpp_last_version(handle) && !*gpp_message(handle));
+    const char *versions[] = {"best", "v3", "v13", "cpu:threads", "sigma:cells"};
+    for (int i = 0; i < (on_cpu ? 5 : 3); i++) {
+        CHECK(gpp_set_version(handle, versions[i]) == GPP_STATUS_OK);
+        gpp_screening s = screening();
+        gpp_bands b = bands();
+        CHECK(right(handle, &s, &b));
+        if (i > 0) CHECK(strcmp(gpp_last_version(handle), versions[i]) == 0);
+        s.wtilde = wtilde_tight, s.ld_wtilde = NCOULS;
+        b.aqsm = aqsm_local, b.ld_aqsm = NGPOWN, b.aqsm_local = 1;
+        CHECK(right(handle, &s, &b));
+    }
+    CHECK(gpp_set_version(handle, "v14") == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(handle), "unknown version `v14`") != NULL);
+    CHECK(gpp_set_version(handle, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    errors(handle);
+    CHECK(strcmp(gpp_last_version(handle), on_cpu ? "sigma:cells" : "v13") == 0);
+    CHECK(on_cpu || gpp_set_version(handle, "cpu:threads") == GPP_STATUS_BAD_ARGUMENT);
+    handles(handle);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, turns, handle) == 0);
+    for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK(gpp_close(handle) == GPP_STATUS_OK);
+
+    // Signals and cores of this thread are as they were.
+    for (int i = 1; i < NSIG; i++)
+        CHECK(sigaction(i, NULL, &after) != 0 || after.sa_handler == before[i].sa_handler);
+    sched_getaffinity(0, sizeof cores_after, &cores_after);
+    CHECK(CPU_EQUAL(&cores, &cores_after));
+    puts("gpp.c: all as expected");
+    return 0;
+}

@@ -1,0 +1,278 @@
+//! Arguments drawn at random, from right ones to hopeless ones: each call ends with the status that its
+//! arguments deserve, names one that is wrong, writes nothing then, and the handle goes on.
+
+use std::ffi::CStr;
+use std::ptr;
+use std::thread;
+
+use gpp_c::{
+    Bands, Complex, Formula, Handle, Screening, Status, gpp_close, gpp_message, gpp_open,
+    gpp_set_version, gpp_sums,
+};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::Outcome;
+
+/// Calls of a thread.
+const CALLS: usize = 5_000;
+
+const THREADS: u64 = 2;
+
+/// What a thread draws from.
+struct Draw(ChaCha8Rng);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0.next_u32() as usize % bound
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn number(&mut self) -> f64 {
+        f64::from(self.0.next_u32()) / f64::from(u32::MAX)
+    }
+
+    fn complex(&mut self, len: usize) -> Vec<Complex> {
+        (0..len).map(|_| Complex { re: 0.1 + self.number(), im: self.number() }).collect()
+    }
+}
+
+const NCOULS: usize = 6;
+const NGPOWN: usize = 3;
+const NBANDS: usize = 4;
+const NW: usize = 2;
+
+/// Right arguments, and their memory.
+struct Memory {
+    wtilde: Vec<Complex>,
+    eps: Vec<Complex>,
+    aqsn: Vec<Complex>,
+    aqsm: Vec<Complex>,
+    vcoul: Vec<f64>,
+    inv_igp_index: Vec<i32>,
+    indinv: Vec<i32>,
+    e: Vec<f64>,
+    occ: Vec<f64>,
+    omega: Vec<f64>,
+    asx: Vec<Complex>,
+    ach: Vec<Complex>,
+}
+
+impl Memory {
+    fn new(draw: &mut Draw) -> Memory {
+        let mut wtilde = draw.complex(NCOULS * NGPOWN);
+        wtilde.iter_mut().for_each(|mode| mode.re += 20.0);
+        Memory {
+            wtilde,
+            eps: draw.complex(NCOULS * NGPOWN),
+            aqsn: draw.complex(NCOULS * NBANDS),
+            aqsm: draw.complex(NCOULS * NBANDS),
+            vcoul: vec![1.0; NCOULS],
+            inv_igp_index: vec![2, 1, 5],
+            indinv: vec![1, 2, 3, 4, 5, 6],
+            e: vec![-3.0, -1.0, 1.0, 2.0],
+            occ: vec![1.0, 1.0, 0.5, 0.0],
+            omega: vec![0.0, 0.5],
+            asx: vec![UNTOUCHED; NW],
+            ach: vec![UNTOUCHED; NW],
+        }
+    }
+}
+
+const UNTOUCHED: Complex = Complex { re: 7.0, im: -7.0 };
+
+struct Arguments {
+    screening: Screening,
+    bands: Bands,
+    formula: Formula,
+    nw: i64,
+    omega: *const f64,
+    asx: *mut Complex,
+    ach: *mut Complex,
+}
+
+fn arguments(memory: &mut Memory) -> Arguments {
+    let rows = NCOULS as i64;
+    Arguments {
+        screening: Screening {
+            ncouls: rows,
+            ngpown: NGPOWN as i64,
+            ng: memory.indinv.len() as i64,
+            wtilde: memory.wtilde.as_ptr(),
+            ld_wtilde: rows,
+            eps: memory.eps.as_ptr(),
+            ld_eps: rows,
+            vcoul: memory.vcoul.as_ptr(),
+            inv_igp_index: memory.inv_igp_index.as_ptr(),
+            indinv: memory.indinv.as_ptr(),
+        },
+        bands: Bands {
+            nbands: NBANDS as i64,
+            aqsn: memory.aqsn.as_ptr(),
+            ld_aqsn: rows,
+            aqsm: memory.aqsm.as_ptr(),
+            ld_aqsm: rows,
+            aqsm_local: 0,
+            e: memory.e.as_ptr(),
+            occ: memory.occ.as_ptr(),
+        },
+        formula: Formula { gamma: 0.5, sexcut: 4.0 },
+        nw: NW as i64,
+        omega: memory.omega.as_ptr(),
+        asx: memory.asx.as_mut_ptr(),
+        ach: memory.ach.as_mut_ptr(),
+    }
+}
+
+/// Sizes that no memory has, or that are none.
+const WRONG: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
+
+/// Makes a number one that is refused.
+fn spoil_number(memory: &mut Memory, draw: &mut Draw) {
+    let none = draw.of(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300]);
+    let matrices = [&mut memory.wtilde, &mut memory.eps, &mut memory.aqsn];
+    let which = draw.below(9);
+    match (which, matrices) {
+        (0..=2, matrices) => {
+            let matrix = &mut *matrices.into_iter().nth(which).unwrap();
+            let at = draw.below(matrix.len());
+            match draw.below(2) {
+                0 => matrix[at].re = none,
+                _ => matrix[at].im = none,
+            }
+        }
+        // A row that some G′ has.
+        (3, _) => memory.aqsm[NCOULS * draw.below(NBANDS) + draw.of(&[1, 0, 4])].re = none,
+        (4, _) => memory.vcoul[draw.of(&[1, 0, 4])] = none,
+        (5, _) => memory.e[draw.below(NBANDS)] = none,
+        (6, _) => memory.occ[draw.below(NBANDS)] = draw.of(&[none, -0.1, 1.1]),
+        (7, _) => memory.omega[draw.below(NW)] = none,
+        _ => memory.inv_igp_index[draw.below(NGPOWN)] = draw.of(&[0, -1, 7, i32::MIN, i32::MAX]),
+    }
+}
+
+/// Makes an argument one that is refused.
+fn spoil_argument(a: &mut Arguments, draw: &mut Draw) {
+    let wrong = draw.of(&WRONG);
+    let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
+    let (s, b) = (&mut a.screening, &mut a.bands);
+    match draw.below(24) {
+        0 => s.ncouls = wrong,
+        1 => s.ngpown = wrong,
+        2 => s.ng = wrong,
+        3 => b.nbands = wrong,
+        4 => a.nw = draw.of(&[0, -1, i64::MIN, i64::MAX, 100_001]),
+        5 => s.ld_wtilde = below_rows,
+        6 => s.ld_eps = below_rows,
+        7 => b.ld_aqsn = below_rows,
+        8 => b.ld_aqsm = below_rows,
+        9 => b.aqsm_local = draw.of(&[2, -1, i32::MAX]),
+        10 => s.wtilde = wrong_at(s.wtilde, draw),
+        11 => s.eps = wrong_at(s.eps, draw),
+        12 => s.vcoul = wrong_at(s.vcoul, draw),
+        13 => s.inv_igp_index = wrong_at(s.inv_igp_index, draw),
+        14 => s.indinv = wrong_at(s.indinv, draw),
+        15 => b.aqsn = wrong_at(b.aqsn, draw),
+        16 => b.aqsm = wrong_at(b.aqsm, draw),
+        17 => b.e = wrong_at(b.e, draw),
+        18 => b.occ = wrong_at(b.occ, draw),
+        19 => a.omega = wrong_at(a.omega, draw),
+        20 => a.asx = wrong_at(a.asx, draw).cast_mut(),
+        21 => a.ach = wrong_at(a.ach, draw).cast_mut(),
+        22 => a.ach = a.asx.wrapping_add(draw.below(NW)),
+        _ => a.formula.gamma = f64::NAN,
+    }
+}
+
+/// No address of this type's.
+fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
+    match draw.below(3) {
+        0 => ptr::null(),
+        1 => at.wrapping_byte_add(1 + draw.below(align_of::<T>() - 1)),
+        // The last bytes of the address space: what begins there does not end.
+        _ => ptr::without_provenance(usize::MAX - align_of::<T>() + 1),
+    }
+}
+
+/// Changes that leave the arguments right.
+fn vary(a: &mut Arguments, draw: &mut Draw) {
+    match draw.below(6) {
+        0 => a.nw = 1,
+        1 => a.bands.nbands = 1 + draw.below(NBANDS) as i64,
+        2 => a.screening.ngpown = 1 + draw.below(NGPOWN) as i64,
+        // The first rows of wider columns, which are copied.
+        3 => a.screening.ncouls = 5,
+        4 => (a.bands.aqsm_local, a.bands.ld_aqsm) = (1, draw.of(&[3, 4, 6])),
+        _ => {}
+    }
+}
+
+fn message(handle: *const Handle) -> String {
+    // SAFETY: a string, which this thread's next call of the function ends.
+    unsafe { CStr::from_ptr(gpp_message(handle)) }.to_str().expect("messages are UTF-8").into()
+}
+
+/// # Panics
+/// Where a call does not end as it should.
+fn calls(handle: *mut Handle, draw: &mut Draw) {
+    for call in 0..CALLS {
+        let mut memory = Memory::new(draw);
+        let spoiled = draw.below(5);
+        if spoiled == 1 {
+            spoil_number(&mut memory, draw);
+        }
+        let mut a = arguments(&mut memory);
+        let rarely = draw.below(100);
+        match spoiled {
+            0 => vary(&mut a, draw),
+            1 => {}
+            _ => (0..1 + draw.below(3)).for_each(|_| spoil_argument(&mut a, draw)),
+        }
+        let given =
+            if rarely == 1 { ptr::without_provenance_mut(draw.below(1 << 20)) } else { handle };
+        let screening = if rarely == 2 { ptr::null() } else { &raw const a.screening };
+        let bands = if rarely == 3 { (&raw const a.bands).wrapping_byte_add(4) } else { &a.bands };
+        let formula = &raw const a.formula;
+        // SAFETY: what is neither null, misaligned nor impossible is all there.
+        let status =
+            unsafe { gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach) };
+        let nw = a.nw;
+        if spoiled == 0 && !(1..=3).contains(&rarely) {
+            assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
+            let written = memory.asx.iter().chain(&memory.ach).filter(|&&sum| sum != UNTOUCHED);
+            assert_eq!(written.count() as i64, 2 * nw, "call {call}");
+        } else {
+            assert_eq!(status, Status::BadArgument, "call {call}: {}", message(ptr::null()));
+            assert!(!message(ptr::null()).is_empty(), "call {call}");
+            assert!(
+                memory.asx.iter().chain(&memory.ach).all(|&sum| sum == UNTOUCHED),
+                "call {call}"
+            );
+        }
+    }
+}
+
+pub fn wrong_arguments() -> Outcome {
+    let mut handle = ptr::null_mut();
+    // SAFETY: a string with its end, and a place for a handle.
+    assert_eq!(unsafe { gpp_open(c"cpu".as_ptr(), &mut handle) }, Status::Ok);
+    // SAFETY: a string with its end.
+    assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
+    let number = handle.addr();
+    thread::scope(|scope| {
+        let of_seed = |seed| {
+            move || {
+                let mut draw = Draw(ChaCha8Rng::seed_from_u64(seed));
+                calls(ptr::without_provenance_mut(number), &mut draw);
+            }
+        };
+        let threads: Vec<_> = (0..THREADS).map(|seed| scope.spawn(of_seed(seed))).collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("calls end as they should"));
+    });
+    assert_eq!(gpp_close(handle), Status::Ok);
+    assert_eq!(gpp_close(handle), Status::BadArgument);
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! What cargo built of this package, and tools that make programs of it.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use libtest_mimic::Failed;
+
+use crate::Outcome;
+
+/// The package's folder.
+pub fn package() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
+}
+
+/// The repository's.
+pub fn root() -> PathBuf {
+    package().join("..")
+}
+
+/// What the libraries need beside them. The static one has functions that nobody calls, and that call some of
+/// the driver's; the linker has to leave them out.
+pub const LIBRARIES: [&str; 4] = ["-Wl,--gc-sections", "-lpthread", "-ldl", "-lm"];
+
+/// Whether a tool is to be found.
+pub fn has(tool: &str) -> bool {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&paths).any(|folder| folder.join(tool).is_file())
+}
+
+/// A file that cargo made of the library when it built this test, which depends on it. Where it is not beside
+/// the test it is built.
+pub fn library(name: &str) -> Result<PathBuf, Failed> {
+    let test = env::current_exe()?;
+    let beside = test.parent().ok_or("a test is in a folder")?;
+    if beside.join(name).is_file() {
+        return Ok(beside.join(name));
+    }
+    let profile = beside.parent().ok_or("its folder is in that of the profile")?;
+    let target = profile.parent().ok_or("that is in the target folder")?;
+    let mut command = cargo();
+    command.args(["build", "--offline", "-p", "gpp-c", "--target-dir"]).arg(target);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    run(&mut command)?;
+    Ok(profile.join(name))
+}
+
+/// Cargo, in the repository.
+fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// What a command printed, where it ended well.
+pub fn run(command: &mut Command) -> Result<Output, Failed> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let [out, errors] =
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    Err(format!("{command:?}: {}\n{out}\n{errors}", output.status).into())
+}
+
+/// Runs a compiler in a folder.
+pub fn compile<A: AsRef<OsStr>>(
+    compiler: &str,
+    folder: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Outcome {
+    run(Command::new(compiler).current_dir(folder).args(arguments)).map(drop)
+}
+
+/// `cargo cinstall` makes what the package's metadata says.
+pub fn installed() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut command = cargo();
+    command.args(["cinstall", "--release", "-p", "gpp-c", "--prefix", "/usr"]);
+    command.args(["--libdir", "/usr/lib", "--target-dir"]);
+    command.arg(folder.path().join("target")).arg("--destdir").arg(folder.path());
+    run(&mut command)?;
+    for file in ["include/gpp.h", "lib/libgpp.a", "lib/libgpp.so", "lib/pkgconfig/gpp.pc"] {
+        assert!(folder.path().join("usr").join(file).exists(), "no {file}");
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Programs in C, and what the shared library shows to them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::Outcome;
+use crate::built::{LIBRARIES, compile, library, package, run};
+
+/// Nothing but `gpp_…` may be found by others in the process: no function of the driver's above all.
+pub fn symbols() -> Outcome {
+    let shared = library("libgpp_c.so")?;
+    let defined = run(Command::new("nm").args(["-D", "--defined-only"]).arg(&shared))?;
+    let defined = String::from_utf8(defined.stdout)?;
+    let names: Vec<&str> =
+        defined.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let header = std::fs::read_to_string(package().join("include/gpp.h"))?;
+    for name in &names {
+        assert!(name.starts_with("gpp_"), "{name} is shown");
+        assert!(header.contains(&format!("{name}(")), "{name} is not in the header");
+    }
+    assert!(names.contains(&"gpp_sums") && names.len() == 8, "{names:?}");
+    let needed = run(Command::new("nm").args(["-D", "--undefined-only"]).arg(&shared))?;
+    let needed = String::from_utf8(needed.stdout)?;
+    let driver = needed.lines().find(|line| line.contains(" cu"));
+    assert_eq!(driver, None);
+    Ok(())
+}
+
+/// The program of `tests/c`, against the static library or the shared one.
+fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Failed> {
+    let program = folder.path().join("program");
+    let library = library(if is_static { "libgpp_c.a" } else { "libgpp_c.so" })?;
+    let mut arguments: Vec<_> =
+        ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"].map(Into::into).into();
+    arguments.push(package().join("include").into_os_string());
+    let version = concat!("-DGPP_EXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
+    arguments.extend([version.into(), package().join("tests/c/gpp.c").into_os_string()]);
+    arguments.extend(["-o".into(), program.clone().into_os_string(), library.into_os_string()]);
+    arguments.extend(LIBRARIES.map(Into::into));
+    compile("cc", folder.path(), arguments)?;
+    Ok(program)
+}
+
+/// Runs it: it says that all is well, and nothing else is printed.
+pub fn program() -> Outcome {
+    for is_static in [true, false] {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(built(&folder, is_static)?);
+        if let Some(at) = library("libgpp_c.so")?.parent() {
+            command.env("LD_LIBRARY_PATH", at);
+        }
+        let output = run(&mut command)?;
+        assert_eq!(String::from_utf8(output.stdout)?, "gpp.c: all as expected\n");
+        assert_eq!(String::from_utf8(output.stderr)?, "");
+    }
+    Ok(())
+}
+
+/// Under valgrind, which has no AVX-512: it reads nothing that it may not, and loses nothing.
+pub fn watched() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let program = built(&folder, true)?;
+    let mut command = Command::new("valgrind");
+    command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
+    command.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
+    command.arg("--fair-sched=yes").arg(program);
+    run(&mut command).map(drop)
+}

@@ -1,0 +1,61 @@
+//! Programs in Fortran: the examples, compiled with all warnings against the static library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Failed;
+
+use crate::Outcome;
+use crate::built::{LIBRARIES, compile, library, root, run};
+
+/// What is compiled before an example.
+const MODULES: [&str; 2] = ["capi/fortran/gpp.f90", "examples/fortran/miniapp.f90"];
+
+/// What Open MPI has to be told to start more processes than there are cores, as root too, and where nothing
+/// can be reached; other launchers pass over it.
+const SETTINGS: [(&str, &str); 7] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_plm", "isolated"),
+    ("OMPI_MCA_pml", "ob1"),
+    ("OMPI_MCA_btl", "self,vader"),
+];
+
+fn built(compiler: &str, example: &str, folder: &Path) -> Result<PathBuf, Failed> {
+    let root = root().canonicalize()?;
+    let program = folder.join("program");
+    let flags = ["-std=f2018", "-O1", "-Wall", "-Werror", "-fcheck=all", "-ffpe-summary=none"];
+    let sources =
+        MODULES.into_iter().chain([example]).map(|source| root.join(source).into_os_string());
+    let rest =
+        [library("libgpp_c.a")?.into_os_string(), "-o".into(), program.clone().into_os_string()];
+    let all = flags.map(Into::into).into_iter().chain(sources).chain(rest);
+    compile(compiler, folder, all.chain(LIBRARIES.map(Into::into)))?;
+    Ok(program)
+}
+
+/// On the processor: the sums of the mini-app's loop, and errors.
+pub fn program() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let program = built("gfortran", "examples/fortran/sigma.f90", folder.path())?;
+    let output = run(Command::new(program).arg("cpu"))?;
+    let printed = String::from_utf8(output.stdout)?;
+    assert!(printed.contains(": as expected"), "{printed}");
+    assert_eq!(String::from_utf8(output.stderr)?, "");
+    Ok(())
+}
+
+/// A share of the columns on each rank; three ranks have shares of different sizes.
+pub fn ranks() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let program = built("mpif90", "examples/fortran/ranks.f90", folder.path())?;
+    for ranks in ["2", "3"] {
+        let mut command = Command::new("mpirun");
+        command.envs(SETTINGS).args(["-n", ranks]).arg(&program).arg("cpu");
+        let printed = String::from_utf8(run(&mut command)?.stdout)?;
+        assert_eq!(printed.trim(), format!("gpp on {ranks} ranks: as expected"));
+    }
+    Ok(())
+}

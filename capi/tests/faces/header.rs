@@ -1,0 +1,47 @@
+//! The header.
+
+use std::env;
+use std::fs;
+
+use crate::Outcome;
+use crate::built::{compile, has, package};
+
+/// As committed: what cbindgen makes of the sources.
+pub fn generated() -> Outcome {
+    let config = cbindgen::Config::from_file(package().join("cbindgen.toml"))?;
+    let sources = ["lib", "status", "types"].map(|file| package().join(format!("src/{file}.rs")));
+    let builder = sources
+        .into_iter()
+        .fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
+    let mut text = Vec::new();
+    builder.generate()?.write(&mut text);
+    let text = String::from_utf8(text)?;
+    let path = package().join("include/gpp.h");
+    if env::var_os("GPP_UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &text)?;
+    }
+    if fs::read_to_string(&path)? == text {
+        return Ok(());
+    }
+    let how = "GPP_UPDATE_SNAPSHOTS=1 cargo test --release -p gpp-c header";
+    Err(format!("include/gpp.h is not what cbindgen makes of capi/src; {how}").into())
+}
+
+/// Alone, with all warnings.
+pub fn compiles() -> Outcome {
+    let header = package().join("include/gpp.h");
+    let warnings = ["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+    for (compiler, language, standard) in [("cc", "c", "-std=c99"), ("c++", "c++", "-std=c++11")] {
+        if compiler == "c++" && !has(compiler) {
+            println!("no C++ compiler here: the header is compiled as C alone");
+            continue;
+        }
+        let all = warnings.into_iter().chain([standard, "-x", language]);
+        compile(
+            compiler,
+            &package(),
+            all.map(Into::into).chain([header.clone().into_os_string()]),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! The faces for C and Fortran: the header, the symbols of the shared library, programs in both languages
+//! against the static one, and the border under thousands of wrong arguments.
+//!
+//! What needs a tool that is not here is reported as ignored, and says so.
+
+mod border;
+mod built;
+mod c;
+mod fortran;
+mod header;
+
+use std::env;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+type Outcome = Result<(), Failed>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let missing = |tools: &[&str], required: &str| {
+        let missing: Vec<&str> = tools.iter().copied().filter(|tool| !built::has(tool)).collect();
+        let ignored = !missing.is_empty() && env::var_os(required).is_none();
+        if ignored {
+            eprintln!("SKIPPED on this machine: no {}", missing.join(", no "));
+        }
+        ignored
+    };
+    let no_valgrind = missing(&["cc", "valgrind"], "GPP_REQUIRE_VALGRIND");
+    let no_fortran = missing(&["gfortran"], "GPP_REQUIRE_GFORTRAN");
+    let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
+    let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
+    let trials = vec![
+        Trial::test("the header is what cbindgen makes", header::generated),
+        Trial::test("the header is C and C++", header::compiles),
+        Trial::test("the shared library shows nothing but gpp_", c::symbols),
+        Trial::test("a program in C", c::program),
+        Trial::test("a program in C under valgrind", c::watched).with_ignored_flag(no_valgrind),
+        Trial::test("wrong arguments by the thousand", border::wrong_arguments),
+        Trial::test("a program in Fortran", fortran::program).with_ignored_flag(no_fortran),
+        Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi),
+        Trial::test("cargo cinstall", built::installed).with_ignored_flag(no_cargo_c),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}

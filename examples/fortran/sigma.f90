@@ -1,0 +1,72 @@
+! The mini-app's loop, and the call that takes its place; then what a wrong argument gives.
+!
+!   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/sigma.f90 -lgpp
+program sigma
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
+  use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_message, &
+    gpp_ok, gpp_open, gpp_set_version, gpp_sums, gpp_version
+  use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
+  implicit none
+  complex(dp), allocatable :: wtilde_array(:, :), I_eps_array(:, :), aqsntemp(:, :), aqsmtemp(:, :)
+  complex(dp), allocatable :: local(:, :)
+  real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
+  integer, allocatable :: inv_igp_index(:), indinv(:)
+  complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw)
+  real(dp) :: sizes(nw)
+  type(gpp_calculator) :: calculator
+  character(len=16) :: device
+  integer :: status, igp, row
+
+  call get_command_argument(1, device)
+  if (device == '') device = 'auto'
+  call make(50, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, e, occ, omega)
+  call loop(wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, e, occ, omega, &
+    asx_loop, ach_loop, sizes)
+
+  call gpp_open(calculator, 'nowhere', status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'nowhere') == 0) error stop 'gpp_open'
+  call gpp_open(calculator, device, status)
+  if (status /= gpp_ok) error stop 'no such device'
+  call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
+    e, occ, omega, asx, ach, status, gamma, sexcut)
+  call compare('sums')
+
+  ! The rows of G' alone.
+  allocate (local(size(inv_igp_index), size(e)))
+  local = 0
+  do igp = 1, size(inv_igp_index)
+    row = indinv(inv_igp_index(igp))
+    if (row >= 1 .and. row <= ncouls) local(igp, :) = aqsmtemp(row, :)
+  end do
+  asx = 0
+  ach = 0
+  call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, local, &
+    e, occ, omega, asx, ach, status, aqsm_local=.true.)
+  call compare('sums of rows of G'' alone')
+
+  call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul(2:), inv_igp_index, indinv, aqsntemp, &
+    aqsmtemp, e, occ, omega, asx, ach, status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'vcoul(ncouls)') == 0) error stop 'vcoul'
+  omega(2) = ieee_value(omega(2), ieee_quiet_nan)
+  call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
+    e, occ, omega, asx, ach, status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'omega(2)') == 0) error stop 'omega'
+  call gpp_set_version(calculator, 'v99', status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'v99') == 0) error stop 'version'
+  print '(8a)', 'gpp ', gpp_version(), ', ', gpp_last_version(calculator), ' on ', &
+    gpp_device_name(calculator), ': as expected'
+  call gpp_close(calculator, status)
+  if (status /= gpp_ok) error stop 'gpp_close'
+
+contains
+
+  ! Sum for sum, relative to the sum of the terms' sizes.
+  subroutine compare(what)
+    character(len=*), intent(in) :: what
+    if (status /= gpp_ok) then
+      print '(3a)', what, ': ', gpp_message(calculator)
+      error stop
+    end if
+    if (.not. all(abs(asx - asx_loop) + abs(ach - ach_loop) <= 1e-13_dp*sizes)) error stop 'other sums'
+  end subroutine compare
+end program sigma
