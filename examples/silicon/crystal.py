@@ -30,8 +30,8 @@ SIDE = 2 * REACH + 1
 def sphere(k, cutoff):
     """Reciprocal vectors (n, 3) with |k + G|² below a cutoff in rydberg, shortest first."""
     reach = int(np.sqrt(cutoff / UNIT2) + np.linalg.norm(k)) + 2
-    numbers = np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)))
-    g = numbers[np.all(numbers % 2 == numbers[:, :1] % 2, axis=1)]
+    g = np.mgrid[[slice(-reach, reach + 1)] * 3].reshape(3, -1).T
+    g = g[np.all(g % 2 == g[:, :1] % 2, axis=1)]
     size = np.sum((k + g) ** 2, axis=1)
     inside = size * UNIT2 < cutoff
     g, size = g[inside], size[inside]
@@ -91,11 +91,14 @@ def matrix_elements(bra, bands, ket, cube, columns, g, shift):
 
 
 class Grid:
-    """An even grid of N³ points, moved by half a step where asked: reduced coordinates in steps of 1/(2N)."""
+    """An even grid of N³ points, each moved by half a step along some of the three directions.
 
-    def __init__(self, n, half):
-        steps = 2 * np.array(list(itertools.product(range(n), repeat=3))) + int(half)
-        self.n, self.steps = n, steps
+    `steps` (N³, 3) are reduced coordinates in units of 1/(2N).
+    """
+
+    def __init__(self, n, half=(0, 0, 0)):
+        self.n, self.half = n, np.array(half)
+        self.steps = 2 * np.array(list(itertools.product(range(n), repeat=3))) + self.half
 
     def k(self, at):
         """A point's Cartesian coordinates."""
@@ -104,8 +107,19 @@ class Grid:
     def fold(self, steps):
         """The point that is these steps, but for a reciprocal vector, which is given too: steps = point + it."""
         times, inside = np.divmod(steps, 2 * self.n)
-        x, y, z = inside // 2
+        x, y, z = (inside - self.half) // 2
         return (x * self.n + y) * self.n + z, times @ B
+
+    def find(self, k):
+        """The same for Cartesian coordinates; none where they are no point of the grid."""
+        steps = np.rint(k @ np.linalg.inv(B) * 2 * self.n).astype(int)
+        on = np.allclose(steps @ B / (2 * self.n), k) and np.all((steps - self.half) % 2 == 0)
+        return self.fold(steps) if on else None
+
+
+def moved_grids(n):
+    """Four grids that together have the symmetry of the crystal, without Γ: one alone has not."""
+    return [Grid(n, half) for half in ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
 
 
 def operations():
@@ -116,12 +130,9 @@ def operations():
         for signs in itertools.product((1, -1), repeat=3):
             r = np.zeros((3, 3), int)
             r[range(3), order] = signs
-            for first in (tau, -tau):
-                t = first - r @ tau
-                # The other atom has to come to the other place, but for a vector of the lattice.
-                off = 2 * (t - r @ tau + (tau if np.allclose(first, tau) else -tau))
-                whole = np.allclose(off, off.round()) and off.round().sum() % 2 == 0
-                if whole and np.allclose(2 * off / 2 % 1, 0):
+            # One atom comes to its place or the other's; the other atom follows if 2t is a vector of the lattice.
+            for t in (tau - r @ tau, -tau - r @ tau):
+                if round(4 * t.sum()) % 2 == 0:
                     found.append((r, t))
                     break
     assert len(found) == 48
@@ -135,7 +146,7 @@ def phases(g, t):
     return np.cos(turns).round()
 
 
-def irreducible(grid, half=False):
+def irreducible(grid):
     """For each point of a grid that holds Γ: its irreducible point and the operation that leads to it."""
     all_, of = operations(), {}
     first = []
@@ -144,9 +155,7 @@ def irreducible(grid, half=False):
             continue
         first.append(at)
         for r, t in all_:
-            turned = grid.k(at) @ r.T
-            steps = np.rint(turned @ np.linalg.inv(B) * 2 * grid.n).astype(int)
-            star, shift = grid.fold(steps)
+            star, shift = grid.find(grid.k(at) @ r.T)
             of.setdefault(star, (at, r, t, shift))
     return first, of
 
@@ -154,7 +163,7 @@ def irreducible(grid, half=False):
 class Density:
     """The valence density of the states at some k, and what follows from it."""
 
-    SIZE = 32  # points along each edge of a cell
+    SIZE = 24  # points along each edge of a cell
 
     def __init__(self, all_states):
         self.r = np.zeros((self.SIZE,) * 3)

@@ -13,7 +13,7 @@ import time
 import gpp
 import numpy as np
 
-from crystal import RYDBERG, VALENCE, Density, Grid, irreducible, states
+from crystal import RYDBERG, VALENCE, Density, Grid, irreducible, moved_grids, states
 from screening import NO_POLE, inverses, poles
 from sigma import SelfEnergy
 
@@ -93,8 +93,8 @@ def compare_poles(screenings, stars, system):
     for at, s in screenings.items():
         diagonal = np.eye(len(s.g), dtype=bool)
         here.append((s.wtilde, s.inverse, diagonal, np.full(diagonal.shape, float(many[at]))))
-    print("\nPoles: pairs with ω̃² < 0 [%], then of the others, weighed by their q")
-    print(f"  {'':12}{'ω̃² < 0':>9} {'ω̃ off the diagonal':>26} {'on it':>9} {'|δ − ε⁻¹| off it':>29}")
+    print("\nPoles: pairs without one (ω̃² ≤ 0), then the others, all q")
+    print(f"  {'':12}{'none':>9} {'ω̃ off the diagonal':>26} {'on it':>9} {'|δ − ε⁻¹| off it':>29}")
     print(f"  {'':12}{'[%]':>9} {'10 %':>8} {'median':>8} {'90 %':>8} {'median':>9} {'10 %':>9} {'median':>9} {'90 %':>9}")
     of_poles("silicon", here)
     made = gpp.system(system)
@@ -112,12 +112,12 @@ def corrections(sigma, grid):
     means = {}
     for point, k in points.items():
         names = [(name, its) for name, where, its in STATES if where == point]
-        steps = np.rint(k @ np.linalg.inv(np.array([[-1, 1, 1], [1, -1, 1], [1, 1, -1]])) * 2 * grid.n)
-        if np.any(steps % 2):
+        at = grid.find(k)
+        if at is None:
             print(f"  {point} is no point of this grid")
             continue
-        at, _ = grid.fold(steps.astype(int))
-        elements = dict(zip(sum((its for _, its in names), []), sigma.at(at, sum((its for _, its in names), []))))
+        all_ = sum((its for _, its in names), [])
+        elements = dict(zip(all_, sigma.at(at[0], all_)))
         for name, its in names:
             of = [elements[band] for band in its]
             spread = np.ptp([one.sigma() for one in of])
@@ -155,9 +155,9 @@ def main():
     parser.add_argument("--version", default="best", help="a version of gpp")
     parser.add_argument("--beside", metavar="SYSTEM", help="the built-in system whose poles are compared")
     given = parser.parse_args()
-    n = given.grid or (2 if given.quick else 6)
+    n = given.grid or (4 if given.quick else 6)
     planewaves = given.planewaves or (7.0 if given.quick else 9.0)
-    cutoff = given.screening or (2.5 if given.quick else 5.0)
+    cutoff = given.screening or (3.0 if given.quick else 5.0)
     begin = time.perf_counter()
 
     def say(what):
@@ -165,10 +165,10 @@ def main():
 
     print(f"grid {n}³, plane waves to {planewaves} Ry, dielectric matrix to {cutoff} Ry")
     bands(planewaves)
-    grid, shifted = Grid(n, half=False), Grid(n, half=True)
+    grid, moved = Grid(n), moved_grids(n)
     first, stars = irreducible(grid)
-    say(f"ε of {len(first)} q, {len(shifted.steps)} k")
-    gs, found, kept = inverses(grid, shifted, first, cutoff, planewaves)
+    say(f"ε of {len(first)} q, {4 * n**3} k")
+    gs, found, kept = inverses(grid, moved, first, cutoff, planewaves)
     density = Density(kept)
     screenings = {
         at: poles(grid.k(at), g, inverse, density, given.discard)
