@@ -7,8 +7,13 @@ README.md says what each step is, what the numbers can be compared with, and wha
 """
 
 import argparse
+import os
 import sys
 import time
+
+# Matrices are small: threads of BLAS wait for each other longer than they work. It is read when NumPy loads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import gpp
 import numpy as np
