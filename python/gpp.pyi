@@ -1,0 +1,105 @@
+"""BerkeleyGW's GPP self-energy kernel, on GPUs and processors.
+
+Indices count from 0. The first index of a matrix is the fastest in Fortran's order: arrays in that order are
+used where they are, others are copied.
+"""
+
+from os import PathLike
+from typing import TypeAlias, TypedDict, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Complex: TypeAlias = NDArray[np.complex128]
+Real: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
+
+__version__: str
+
+class Error(RuntimeError):
+    """What went wrong in a calculation, in words."""
+
+class Arguments(TypedDict):
+    """The arguments of `Calculator.sums`. There is no such class when the module runs: it is a dict."""
+
+    wtilde: Complex
+    eps: Complex
+    vcoul: Real
+    igp_to_ig: Index
+    aqsn: Complex
+    aqsm: Complex
+    e: Real
+    occ: Real
+    omega: Real
+    gamma: float
+    sexcut: float
+
+@final
+class Calculator:
+    """A device, open, and the version to run there. Threads may share it."""
+
+    def __new__(cls, device: str = "auto", version: str = "best") -> Calculator:
+        """Opens "auto", "cpu", "gpu" or "gpu:N", for an id of `gpp.versions()` or "best"."""
+    @property
+    def device(self) -> str:
+        """The device: "cpu", "gpu:0", …"""
+    @property
+    def device_name(self) -> str:
+        """The device's model."""
+    @property
+    def version(self) -> str:
+        """The version asked for; "best" leaves it to each problem."""
+    def sums(
+        self,
+        wtilde: Complex,
+        eps: Complex,
+        vcoul: Real,
+        igp_to_ig: Index,
+        aqsn: Complex,
+        aqsm: Complex,
+        e: Real,
+        occ: Real,
+        omega: Real,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+    ) -> Sums:
+        """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
+
+        wtilde : (ncouls, ngpown), eV. Plasmon-pole modes.
+        eps : (ncouls, ngpown). δ − ε⁻¹.
+        vcoul : (ncouls,). Coulomb interaction of each G; the sums have its unit.
+        igp_to_ig : (ngpown,). Row of each column's G′, 0 to ncouls − 1; -1 for none.
+        aqsn : (ncouls, nbands). Matrix elements of G.
+        aqsm : (ncouls, nbands), whose rows of G′ are taken, or (ngpown, nbands), those rows.
+        e : (nbands,), eV. Energy of each band.
+        occ : (nbands,), 0 to 1. Occupation of each band.
+        omega : (nw,), eV. The energies of the sums.
+        gamma : eV. Width of a pole.
+        sexcut : bound on |ssx| / |eps| where omega is below the band.
+        """
+
+@final
+class Sums:
+    """What came of a calculation; arrays are (nw,), in the unit of vcoul."""
+
+    @property
+    def asx(self) -> Complex:
+        """Screened exchange."""
+    @property
+    def ach(self) -> Complex:
+        """Coulomb hole."""
+    @property
+    def version(self) -> str:
+        """The version that calculated them."""
+    @property
+    def seconds(self) -> float:
+        """Seconds that its kernels took."""
+
+def versions() -> dict[str, str]:
+    """The ids of all versions, in order, each with what it changes."""
+
+def system(name: str, seed: int = 214, energies: Real | None = None) -> Arguments:
+    """The arguments of `Calculator.sums` for a built-in system; energies in eV above the state's."""
+
+def read(path: str | PathLike[str]) -> tuple[Arguments, tuple[Complex, Complex]]:
+    """The arguments of a file in the mini-app's format, and the sums (asx, ach) that it compares with."""

@@ -1,0 +1,137 @@
+//! The class that calculates.
+
+use gpp_core::Formula;
+use num_complex::Complex64;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::arguments::{Arrays, Given};
+use crate::raised;
+
+/// A device, open, and the version to run there.
+///
+/// Parameters
+/// ----------
+/// device : "auto", "cpu", "gpu" or "gpu:N". "auto" is the first GPU, or the processor where there is none.
+/// version : an id of `gpp.versions()`, or "best": the fastest for each problem.
+///
+/// Raises `gpp.Error` for an unknown name, a GPU that is not there, a version of other devices. Threads may
+/// share a calculator.
+#[pyclass(frozen, module = "gpp")]
+pub struct Calculator {
+    calculator: gpp_core::Calculator,
+    version: String,
+}
+
+#[pymethods]
+impl Calculator {
+    #[new]
+    #[pyo3(signature = (device = "auto", version = "best"))]
+    fn new(py: Python<'_>, device: &str, version: &str) -> PyResult<Calculator> {
+        let open = || gpp_core::Calculator::open(device)?.with_version(version);
+        let calculator = py.detach(open).map_err(raised)?;
+        Ok(Calculator { calculator, version: version.into() })
+    }
+
+    /// The device: "cpu", "gpu:0", "gpu:1", …
+    #[getter]
+    fn device(&self) -> &str {
+        &self.calculator.device().id
+    }
+
+    /// The device's model.
+    #[getter]
+    fn device_name(&self) -> &str {
+        &self.calculator.device().name
+    }
+
+    /// The version asked for; "best" leaves it to each problem.
+    #[getter]
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn __repr__(&self) -> String {
+        format!("gpp.Calculator(device='{}', version='{}')", self.device(), self.version)
+    }
+
+    /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
+    ///
+    /// Indices count from 0, as everywhere in Python. The first index of a matrix is the fastest in Fortran's
+    /// order: such an array, of shape (ncouls, ngpown), is used where it is. An array in C's order or with
+    /// gaps is copied. A C-ordered array of shape (ngpown, ncouls) has the same memory: give its transpose,
+    /// `array.T`, which copies nothing.
+    ///
+    /// Parameters
+    /// ----------
+    /// wtilde : (ncouls, ngpown) complex128, eV. Plasmon-pole modes.
+    /// eps : (ncouls, ngpown) complex128. δ − ε⁻¹.
+    /// vcoul : (ncouls,) float64. Coulomb interaction of each G; the sums have its unit.
+    /// igp_to_ig : (ngpown,) int64 or int32. Row of each column's G′, 0 to ncouls − 1; -1 for none.
+    /// aqsn : (ncouls, nbands) complex128. Matrix elements of G.
+    /// aqsm : (ncouls, nbands) complex128, whose rows of G′ are taken, or (ngpown, nbands), those rows. Where
+    ///     ncouls = ngpown it is the first.
+    /// e : (nbands,) float64, eV. Energy of each band.
+    /// occ : (nbands,) float64, 0 to 1. Occupation of each band.
+    /// omega : (nw,) float64, eV. The energies of the sums.
+    /// gamma : eV. Width of a pole.
+    /// sexcut : bound on |ssx| / |eps| where omega is below the band.
+    ///
+    /// Returns `gpp.Sums`. Raises TypeError for an argument of another type, `gpp.Error` for one of another
+    /// shape, or with a number that no kernel takes; the calculator stays usable. Other threads of Python run
+    /// meanwhile; they must not change the arrays.
+    #[pyo3(signature = (
+        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn sums(
+        &self,
+        py: Python<'_>,
+        wtilde: &Bound<'_, PyAny>,
+        eps: &Bound<'_, PyAny>,
+        vcoul: &Bound<'_, PyAny>,
+        igp_to_ig: &Bound<'_, PyAny>,
+        aqsn: &Bound<'_, PyAny>,
+        aqsm: &Bound<'_, PyAny>,
+        e: &Bound<'_, PyAny>,
+        occ: &Bound<'_, PyAny>,
+        omega: &Bound<'_, PyAny>,
+        gamma: f64,
+        sexcut: f64,
+    ) -> PyResult<Sums> {
+        let given = Given { wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega };
+        let arrays = Arrays::of(&given)?;
+        let found = arrays.sums(py, &self.calculator, Formula { gamma, sexcut }).map_err(raised)?;
+        let array = |sums: Vec<Complex64>| PyArray1::from_vec(py, sums).unbind();
+        Ok(Sums {
+            asx: array(found.sums.asx),
+            ach: array(found.sums.ach),
+            version: found.version,
+            seconds: found.seconds,
+        })
+    }
+}
+
+/// What came of a calculation.
+#[pyclass(frozen, get_all, module = "gpp")]
+pub struct Sums {
+    /// Screened exchange at each energy, (nw,) complex128, in the unit of vcoul.
+    asx: Py<PyArray1<Complex64>>,
+    /// Coulomb hole at each energy, (nw,) complex128, in the unit of vcoul.
+    ach: Py<PyArray1<Complex64>>,
+    /// The version that calculated them.
+    version: &'static str,
+    /// Seconds that its kernels took.
+    seconds: f64,
+}
+
+#[pymethods]
+impl Sums {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let repr =
+            |array: &Py<PyArray1<Complex64>>| Ok::<_, PyErr>(array.bind(py).repr()?.to_string());
+        let (asx, ach) = (repr(&self.asx)?, repr(&self.ach)?);
+        let (version, seconds) = (self.version, self.seconds);
+        Ok(format!("gpp.Sums(asx={asx}, ach={ach}, version='{version}', seconds={seconds:.3e})"))
+    }
+}

@@ -1,0 +1,265 @@
+"""The module against the formula of docs/kernel.md, written once more with NumPy."""
+
+import threading
+
+import gpp
+import numpy as np
+import pytest
+
+
+def by_definition(wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma=0.5, sexcut=4.0):
+    """asx and ach, term by term."""
+    rows = igp_to_ig
+    asx, ach = np.zeros(len(omega), complex), np.zeros(len(omega), complex)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for n, band in enumerate(e):
+            m = aqsn[:, n, None] * np.conj(aqsm[rows, n])[None, :] * vcoul[rows][None, :]
+            for iw, energy in enumerate(omega):
+                w = energy - band
+                w = 1e-12 if abs(w) < 1e-12 else w
+                wdiff = w - wtilde
+                delw = wtilde / wdiff
+                size = abs(delw) ** 2
+                far = (abs(wdiff) ** 2 > gamma**2) & (size < 1 / (4 * 1e-6))
+                near = ~far & (size > 1e-12)
+                sch = np.where(far, delw * eps, 0)
+                squared = wtilde**2 * eps
+                ssx = np.where(far, squared / (w**2 - wtilde**2), 0)
+                ssx = np.where(near, -squared * delw / (4 * wtilde**2 * (delw + 0.5)), ssx)
+                if w < 0:
+                    ssx = np.where(abs(ssx) > sexcut * abs(eps), 0, ssx)
+                asx[iw] -= occ[n] * np.sum(ssx * m)
+                ach[iw] += 0.5 * np.sum(sch * m)
+    return asx, ach
+
+
+def far(found, expected):
+    """The largest error of both sums, relative to the largest of each."""
+    pairs = zip((found.asx, found.ach), expected)
+    return max(np.max(abs(a - b)) / np.max(abs(b)) for a, b in pairs)
+
+
+@pytest.fixture(scope="module")
+def cpu():
+    return gpp.Calculator("cpu")
+
+
+@pytest.fixture
+def tiny():
+    return gpp.system("tiny")
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
+@pytest.mark.parametrize("energies", [None, np.linspace(-10, 10, 41)])
+def test_sums_are_those_of_the_formula(cpu, name, energies):
+    system = gpp.system(name, energies=energies)
+    found = cpu.sums(**system)
+    assert found.asx.dtype == found.ach.dtype == np.complex128
+    assert found.asx.shape == found.ach.shape == system["omega"].shape
+    assert found.version in gpp.versions() and found.seconds > 0
+    assert far(found, by_definition(**system)) <= 1e-12
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
+def test_versions_are_alike(cpu, name):
+    system = gpp.system(name)
+    best = cpu.sums(**system)
+    for version in gpp.versions():
+        found = gpp.Calculator("cpu", version).sums(**system)
+        assert found.version == version
+        assert far(found, (best.asx, best.ach)) <= 1e-12, version
+
+
+def test_best_is_chosen_by_the_problem(cpu):
+    assert cpu.version == "best"
+    few, many = gpp.system("demo"), gpp.system("demo", energies=np.arange(64.0))
+    assert cpu.sums(**few).version == "cpu:paired"
+    assert cpu.sums(**many).version == "sigma:cells"
+
+
+def test_either_order_has_the_same_bits(cpu, tiny):
+    expected = cpu.sums(**tiny)
+    names = ["wtilde", "eps", "aqsn", "aqsm"]
+    assert all(tiny[name].flags.f_contiguous for name in names)
+    in_c = {name: np.ascontiguousarray(tiny[name]) for name in names}
+    gaps = {name: np.repeat(tiny[name], 2, axis=0)[::2] for name in names}
+    assert not any(array.flags.forc for array in gaps.values())
+    transposed = {name: np.ascontiguousarray(tiny[name].T).T for name in names}
+    backwards = {name: np.array(tiny[name][::-1])[::-1] for name in [*names, "vcoul", "e"]}
+    for other in in_c, gaps, transposed, backwards:
+        found = cpu.sums(**tiny | other)
+        assert np.array_equal(found.asx, expected.asx)
+        assert np.array_equal(found.ach, expected.ach)
+
+
+def test_aqsm_is_whole_or_the_rows_of_the_columns(cpu, tiny):
+    expected = cpu.sums(**tiny)
+    rows = tiny["igp_to_ig"]
+    for rows in rows, rows.astype(np.int32):
+        found = cpu.sums(**tiny | {"aqsm": tiny["aqsm"][rows], "igp_to_ig": rows})
+        assert np.array_equal(found.asx, expected.asx)
+
+
+def test_a_column_without_a_row_adds_nothing(cpu, tiny):
+    one_less = {name: tiny[name][:, :-1] for name in ("wtilde", "eps")}
+    expected = cpu.sums(**tiny | one_less | {"igp_to_ig": tiny["igp_to_ig"][:-1]})
+    rows = tiny["igp_to_ig"].copy()
+    rows[-1] = -1
+    found = cpu.sums(**tiny | {"igp_to_ig": rows})
+    assert far(found, (expected.asx, expected.ach)) <= 1e-15
+
+
+@pytest.mark.parametrize("name", ["wtilde", "eps", "vcoul", "aqsn", "aqsm", "e", "occ", "omega", "igp_to_ig"])
+def test_a_wrong_type_is_named(cpu, tiny, name):
+    array = tiny[name]
+
+    class OnDevice:
+        __cuda_array_interface__ = {"shape": array.shape, "version": 3}
+
+    other = np.complex64 if array.dtype == np.complex128 else np.float32
+    swapped = array.astype(array.dtype.newbyteorder())
+    wrong = [array.astype(other), array[None], array.tolist(), None]
+    wrong += [swapped] if name != "igp_to_ig" else []
+    for given in wrong:
+        with pytest.raises(TypeError, match=f"^{name} needs a NumPy array"):
+            cpu.sums(**tiny | {name: given})
+    with pytest.raises(TypeError, match=f"{name}.*GPU are not supported yet"):
+        cpu.sums(**tiny | {name: OnDevice()})
+
+
+@pytest.mark.parametrize(
+    "name, change, said",
+    [
+        ("wtilde", lambda a: a[1:], r"wtilde needs shape \(ncouls, ngpown\) = \(67, 9\); found \(66, 9\)"),
+        ("eps", lambda a: a.T, r"eps needs shape .* found \(9, 67\)"),
+        ("aqsn", lambda a: a[:, 1:], "aqsn needs shape"),
+        ("aqsm", lambda a: a[:5], r"aqsm needs shape .*\(67, 21\) or \(ngpown, nbands\) = \(9, 21\)"),
+        ("occ", lambda a: a[1:], r"occ needs shape \(nbands,\) = \(21,\)"),
+        ("occ", lambda a: a + 1, "occ.* must be from 0 to 1"),
+        ("igp_to_ig", lambda a: a + 60, r"igp_to_ig\[1\] is 68; it must be from 0 to 66"),
+        ("igp_to_ig", lambda a: a - 2, r"igp_to_ig\[0\] is -2"),
+        ("omega", lambda a: a * np.nan, "energies"),
+        ("omega", lambda a: a[:0], "nstart"),
+        ("wtilde", lambda a: a * np.inf, "wtilde_array"),
+        ("sexcut", lambda _: -1.0, "sexcut must not be negative"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_calculator_goes_on(cpu, tiny, name, change, said):
+    expected = cpu.sums(**tiny)
+    with np.errstate(invalid="ignore"):
+        wrong = tiny | {name: change(tiny[name])}
+    with pytest.raises(gpp.Error, match=said):
+        cpu.sums(**wrong)
+    assert np.array_equal(cpu.sums(**tiny).asx, expected.asx)
+
+
+def test_an_array_that_is_not_aligned_is_named(cpu, tiny):
+    bytes_ = np.zeros(tiny["e"].nbytes + 1, np.uint8)
+    odd = bytes_[1:].view(np.float64)
+    odd[:] = tiny["e"]
+    with pytest.raises(TypeError, match="e is not aligned"):
+        cpu.sums(**tiny | {"e": odd})
+
+
+def test_unknown_names():
+    assert issubclass(gpp.Error, RuntimeError)
+    for wrong, said in [
+        (lambda: gpp.Calculator("cpi"), "did you mean `cpu`"),
+        (lambda: gpp.Calculator("gpu:0,1"), "one device"),
+        (lambda: gpp.Calculator("cpu", "v14"), "unknown version"),
+        (lambda: gpp.system("tinny"), "did you mean `tiny`"),
+        (lambda: gpp.read("nowhere.dat"), "nowhere.dat"),
+    ]:
+        with pytest.raises(gpp.Error, match=said):
+            wrong()
+
+
+def test_what_a_calculator_says_of_itself(cpu):
+    assert (cpu.device, cpu.version) == ("cpu", "best")
+    assert repr(cpu) == "gpp.Calculator(device='cpu', version='best')"
+    assert "version='cpu:paired'" in repr(cpu.sums(**gpp.system("tiny")))
+    assert gpp.__version__.count(".") == 2
+    assert "0" in gpp.Calculator.sums.__doc__ and "ncouls" in gpp.Calculator.sums.__doc__
+
+
+def test_a_file_of_the_mini_app(cpu, tiny, tmp_path):
+    path = tmp_path / "tiny.dat"
+    expected = cpu.sums(**tiny)
+    write(path, tiny, expected)
+    arguments, (asx, ach) = gpp.read(path)
+    found = cpu.sums(**arguments)
+    assert np.array_equal(asx, expected.asx) and np.array_equal(ach, expected.ach)
+    assert far(found, (asx, ach)) <= 1e-12
+    for name in ("wtilde", "eps", "vcoul", "aqsn", "e", "occ"):
+        assert np.array_equal(arguments[name], tiny[name]), name
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(gpp.Error, match="record"):
+        gpp.read(str(path))
+
+
+def write(path, tiny, sums):
+    """The file of docs/file-format.md."""
+    (ncouls, ngpown), nbands = tiny["wtilde"].shape, len(tiny["e"])
+    ints = lambda *numbers: np.array(numbers, "<i4").tobytes()
+    reals = lambda *numbers: np.array(numbers, "<f8").tobytes()
+    raw = lambda array: array.tobytes(order="F")
+    three = lambda array: raw(np.concatenate([[0], array]))
+    zero = raw(np.zeros(3, complex))
+    records = [
+        ints(nbands, ncouls, ncouls, ngpown, nbands),
+        ints(nbands, 1, 1, ngpown, ncouls),
+        ints(*range(1, nbands + 1)),
+        reals(*tiny["e"]),
+        ints(2, 3, -3) + reals(1.0, tiny["gamma"], tiny["omega"][0]),
+        ints(*tiny["igp_to_ig"] + 1),
+        ints(ncouls, *range(1, ncouls + 1)),
+        raw(tiny["aqsm"]),
+        ints(int(tiny["occ"].sum())) + reals(1e-6, 6.383),
+        reals(*tiny["vcoul"]),
+        reals(tiny["sexcut"], 0, 0),
+        raw(tiny["wtilde"]),
+        raw(tiny["eps"]),
+        raw(tiny["aqsn"]),
+        zero,
+        zero,
+        three(sums.asx),
+        three(sums.ach),
+    ]
+    with open(path, "wb") as file:
+        for record in records:
+            file.write(ints(len(record)) + record + ints(len(record)))
+
+
+def test_other_threads_run_meanwhile(cpu):
+    system = gpp.system("demo")
+    counted, done = [0], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+
+    # A thread that counts gets nowhere while another holds the interpreter's lock for all that time.
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        before = counted[0]
+        emulated = gpp.Calculator("cpu", "v0").sums(**system)
+        during = counted[0] - before
+    finally:
+        done.set()
+        thread.join()
+    best = cpu.sums(**system)
+    assert during > 1000
+    assert far(emulated, (best.asx, best.ach)) <= 1e-12
+
+
+def test_threads_share_a_calculator(cpu, tiny):
+    expected = cpu.sums(**tiny)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(cpu.sums(**tiny))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(np.array_equal(sums.asx, expected.asx) for sums in found)
