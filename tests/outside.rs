@@ -4,10 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What docs/library.md shows, from the block that begins with this line on.
+/// What a text shows, from the block that begins with this line on.
 fn block<'a>(docs: &'a str, begin: &str) -> &'a str {
-    let at =
-        docs.find(begin).unwrap_or_else(|| panic!("docs/library.md has no block with {begin}"));
+    let at = docs.find(begin).unwrap_or_else(|| panic!("no block with {begin}"));
     docs[at..].split("```").next().expect("there is a part before")
 }
 
@@ -43,4 +42,31 @@ fn a_crate_elsewhere_builds_and_runs() {
     assert!(output.status.success(), "{said}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
+}
+
+/// The README's lines in Rust are of an example, and the examples run.
+#[test]
+fn the_examples_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let own = block(&readme, "let found = Calculator");
+    let example = fs::read_to_string(root.join("core/examples/arrays.rs")).unwrap();
+    assert!(own.lines().all(|line| example.contains(line.trim())), "{own}");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    for (name, says) in [("arrays", "SX"), ("states", "state 9"), ("ranks", "ach(iw=2)")] {
+        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(root).args([
+            "run",
+            "--release",
+            "--offline",
+            "--quiet",
+            "--target-dir",
+        ]);
+        let output =
+            command.arg(target).args(["-p", "gpp-core", "--example", name]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains(says), "{name}: {printed}");
+    }
 }

@@ -126,7 +126,11 @@ fn terminals_see_both_ends_of_many_energies() {
     assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
     assert!(!short.contains("are not shown") && !piped.contains("not shown"));
     assert!(long.lines().skip(1).all(|line| line.chars().count() <= 80), "{long}");
-    assert!(long.contains("Σ = SX + CH; SX is without bare exchange; all three in units of vcoul"));
+    assert!(
+        long.contains(
+            "Σ = SX + CH; SX is without bare exchange (SX−X); all three in units of vcoul"
+        )
+    );
     assert!(
         long.contains("not shown in this width: Im SX, Im CH") && long.contains("Re Σ"),
         "{long}"

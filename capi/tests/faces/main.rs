@@ -8,6 +8,7 @@ mod built;
 mod c;
 mod fortran;
 mod header;
+mod readme;
 
 use std::env;
 
@@ -38,6 +39,8 @@ fn main() {
         Trial::test("wrong arguments by the thousand", border::wrong_arguments),
         Trial::test("a program in Fortran", fortran::program).with_ignored_flag(no_fortran),
         Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi),
+        Trial::test("the README's C", readme::in_c),
+        Trial::test("the README's Fortran", readme::in_fortran).with_ignored_flag(no_fortran),
         Trial::test("cargo cinstall", built::installed).with_ignored_flag(no_cargo_c),
     ];
     libtest_mimic::run(&arguments, trials).exit();
