@@ -68,7 +68,10 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
         if !handle.is_null() {
             let open = open::remove(handle)?;
             let calculator = open::locked(&open.calculator).take();
-            apart(|| Ok(drop(calculator)))?;
+            apart(move || {
+                drop(calculator);
+                Ok(())
+            })?;
         }
         Ok(())
     })
