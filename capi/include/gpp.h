@@ -199,7 +199,8 @@ gpp_status gpp_close(struct gpp_handle *handle);
 
 /*
  Runs this version, of those that `gpp list` prints, in place of the fastest for each problem, as in "v13"
- or "cpu:paired"; "best" is the fastest again. After a failure it stays what it was.
+ or "cpu:paired"; "best" is the fastest again. Waits for whoever calculates with the handle. After a failure
+ it stays what it was.
 
  # Safety
  `id` is null or a string with its end.

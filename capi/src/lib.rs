@@ -21,7 +21,7 @@ use gpp_core::{Aqsm, Calculator, catalogue};
 use num_complex::Complex64;
 
 use border::{Out, Seen, addresses, extent, finite};
-use open::{call, call_of};
+use open::{apart, call, call_of};
 use status::Failure;
 pub use status::Status;
 pub use types::{Bands, Complex, Formula, Handle, Screening};
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn gpp_open(device: *const c_char, handle: *mut *mut Handl
         unsafe { handle.write(std::ptr::null_mut()) };
         // SAFETY: the caller's word.
         let device = unsafe { text("device", device) }?;
-        let calculator = Calculator::open(device)?;
+        let calculator = apart(|| Ok(Calculator::open(device)?))?;
         // SAFETY: as above.
         unsafe { handle.write(open::add(calculator)) };
         Ok(())
@@ -67,14 +67,19 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
         if !handle.is_null() {
             let open = open::remove(handle)?;
-            drop(open::locked(&open.calculator).take());
+            let calculator = open::locked(&open.calculator).take();
+            apart(move || {
+                drop(calculator);
+                Ok(())
+            })?;
         }
         Ok(())
     })
 }
 
 /// Runs this version, of those that `gpp list` prints, in place of the fastest for each problem, as in "v13"
-/// or "cpu:paired"; "best" is the fastest again. After a failure it stays what it was.
+/// or "cpu:paired"; "best" is the fastest again. Waits for whoever calculates with the handle. After a failure
+/// it stays what it was.
 ///
 /// # Safety
 /// `id` is null or a string with its end.
@@ -159,10 +164,10 @@ pub unsafe extern "C" fn gpp_sums(
 ) -> Status {
     open::calculate(handle, |calculator, open| {
         // SAFETY: the caller's word.
-        let given = unsafe { Given::seen(screening, bands, (nw, omega), formula, [asx, ach]) }?;
-        let found = given.sums(calculator)?;
+        let (given, [asx, ach]) =
+            unsafe { Given::seen(screening, bands, (nw, omega), formula, [asx, ach]) }?;
+        let found = apart(move || given.sums(calculator))?;
         open.told().version = found.version;
-        let [asx, ach] = &given.out;
         // SAFETY: the caller's word.
         unsafe {
             asx.write(&found.sums.asx);
@@ -189,7 +194,6 @@ struct Given<'a> {
     occ: &'a [f64],
     omega: &'a [f64],
     formula: gpp_core::Formula,
-    out: [Out; 2],
 }
 
 impl Given<'_> {
@@ -201,7 +205,7 @@ impl Given<'_> {
         (nw, omega): (i64, *const f64),
         formula: *const Formula,
         [asx, ach]: [*mut Complex; 2],
-    ) -> Result<Given<'a>> {
+    ) -> Result<(Given<'a>, [Out; 2])> {
         let mut seen = Seen::default();
         // SAFETY: of all in the block, the caller's word.
         let given = unsafe {
@@ -240,13 +244,14 @@ impl Given<'_> {
                 aqsm_local,
                 omega,
                 formula,
-                out: [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?],
             }
         };
+        let nw = given.omega.len();
+        let out = [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?];
         given.require_memory()?;
         finite("e", given.e)?;
         finite("omega", given.omega)?;
-        Ok(given)
+        Ok((given, out))
     }
 
     /// Fails where there is no room for what is copied of the arrays: an allocation that fails ends the process.

@@ -255,7 +255,24 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
     }
 }
 
+/// Names of devices that are none, or nearly one.
+fn names(draw: &mut Draw) {
+    const SIGNS: &[u8] = b"gpu:cpu,0189 -+auto\xff\xc3all";
+    for _ in 0..500 {
+        let mut name: Vec<u8> = (0..draw.below(24)).map(|_| draw.of(SIGNS)).collect();
+        name.splice(0..0, draw.of(&[&b"gpu:"[..], b"gpu", b"cpu", b""]).iter().copied());
+        name.push(0);
+        let mut handle = ptr::null_mut();
+        // SAFETY: a string with its end, and a place for a handle.
+        let status = unsafe { gpp_open(name.as_ptr().cast(), &mut handle) };
+        assert_eq!(status == Status::Ok, !handle.is_null());
+        assert!(status != Status::Internal, "{}", message(ptr::null()));
+        gpp_close(handle);
+    }
+}
+
 pub fn wrong_arguments() -> Outcome {
+    names(&mut Draw(ChaCha8Rng::seed_from_u64(THREADS)));
     let mut handle = ptr::null_mut();
     // SAFETY: a string with its end, and a place for a handle.
     assert_eq!(unsafe { gpp_open(c"cpu".as_ptr(), &mut handle) }, Status::Ok);

@@ -1,8 +1,11 @@
 //! Programs in C, and what the shared library shows to them.
 
+use std::env;
 use std::path::PathBuf;
 use std::process::Command;
+use std::ptr;
 
+use gpp_c::{Status, gpp_close, gpp_open};
 use tempfile::TempDir;
 
 use crate::Outcome;
@@ -45,9 +48,31 @@ fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Fa
 
 /// Runs it: it says that all is well, and nothing else is printed.
 pub fn program() -> Outcome {
+    on("cpu")
+}
+
+/// The same on a GPU.
+pub fn on_gpu() -> Outcome {
+    on("gpu")
+}
+
+/// Whether there is none, and none has to be there.
+pub fn no_gpu() -> bool {
+    let mut handle = ptr::null_mut();
+    // SAFETY: a string with its end, and a place for a handle.
+    let none = unsafe { gpp_open(c"gpu".as_ptr(), &mut handle) } == Status::NoDevice;
+    gpp_close(handle);
+    if none {
+        eprintln!("SKIPPED on this machine: no GPU");
+    }
+    none && env::var_os("GPP_REQUIRE_GPU").is_none()
+}
+
+fn on(device: &str) -> Outcome {
     for is_static in [true, false] {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(built(&folder, is_static)?);
+        command.arg(device);
         if let Some(at) = library("libgpp_c.so")?.parent() {
             command.env("LD_LIBRARY_PATH", at);
         }

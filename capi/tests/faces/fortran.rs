@@ -36,11 +36,20 @@ fn built(compiler: &str, example: &str, folder: &Path) -> Result<PathBuf, Failed
     Ok(program)
 }
 
-/// On the processor: the sums of the mini-app's loop, and errors.
+/// The sums of the mini-app's loop, and errors.
 pub fn program() -> Outcome {
+    on("cpu")
+}
+
+/// The same on a GPU.
+pub fn on_gpu() -> Outcome {
+    on("gpu")
+}
+
+fn on(device: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = built("gfortran", "examples/fortran/sigma.f90", folder.path())?;
-    let output = run(Command::new(program).arg("cpu"))?;
+    let output = run(Command::new(program).arg(device))?;
     let printed = String::from_utf8(output.stdout)?;
     assert!(printed.contains(": as expected"), "{printed}");
     assert_eq!(String::from_utf8(output.stderr)?, "");

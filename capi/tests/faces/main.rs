@@ -26,21 +26,32 @@ fn main() {
         }
         ignored
     };
+    // The flags are those of a linker of ELF.
+    let no_elf = !cfg!(target_os = "linux");
     let no_valgrind = missing(&["cc", "valgrind"], "GPP_REQUIRE_VALGRIND");
     let no_fortran = missing(&["gfortran"], "GPP_REQUIRE_GFORTRAN");
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
+    let no_gpu = no_elf || c::no_gpu();
     let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
     let trials = vec![
         Trial::test("the header is what cbindgen makes", header::generated),
         Trial::test("the header is C and C++", header::compiles),
-        Trial::test("the shared library shows nothing but gpp_", c::symbols),
-        Trial::test("a program in C", c::program),
-        Trial::test("a program in C under valgrind", c::watched).with_ignored_flag(no_valgrind),
+        Trial::test("the shared library shows nothing but gpp_", c::symbols)
+            .with_ignored_flag(no_elf),
+        Trial::test("a program in C", c::program).with_ignored_flag(no_elf),
+        Trial::test("a program in C under valgrind", c::watched)
+            .with_ignored_flag(no_valgrind || no_elf),
+        Trial::test("a program in C on the GPU", c::on_gpu).with_ignored_flag(no_gpu),
         Trial::test("wrong arguments by the thousand", border::wrong_arguments),
         Trial::test("a program in Fortran", fortran::program).with_ignored_flag(no_fortran),
         Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi),
         Trial::test("the README's C", readme::in_c),
         Trial::test("the README's Fortran", readme::in_fortran).with_ignored_flag(no_fortran),
+        Trial::test("a program in Fortran", fortran::program)
+            .with_ignored_flag(no_fortran || no_elf),
+        Trial::test("a program in Fortran on the GPU", fortran::on_gpu)
+            .with_ignored_flag(no_gpu || no_fortran),
+        Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi || no_elf),
         Trial::test("cargo cinstall", built::installed).with_ignored_flag(no_cargo_c),
     ];
     libtest_mimic::run(&arguments, trials).exit();
