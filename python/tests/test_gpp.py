@@ -94,8 +94,7 @@ def test_either_order_has_the_same_bits(cpu, tiny):
 
 def test_aqsm_is_whole_or_the_rows_of_the_columns(cpu, tiny):
     expected = cpu.sums(**tiny)
-    rows = tiny["igp_to_ig"]
-    for rows in rows, rows.astype(np.int32):
+    for rows in tiny["igp_to_ig"], tiny["igp_to_ig"].astype(np.int32):
         found = cpu.sums(**tiny | {"aqsm": tiny["aqsm"][rows], "igp_to_ig": rows})
         assert np.array_equal(found.asx, expected.asx)
 
@@ -226,8 +225,7 @@ def write(path, tiny, sums):
         three(sums.ach),
     ]
     with open(path, "wb") as file:
-        for record in records:
-            file.write(ints(len(record)) + record + ints(len(record)))
+        file.writelines(ints(len(record)) + record + ints(len(record)) for record in records)
 
 
 def test_other_threads_run_meanwhile(cpu):
