@@ -1,5 +1,6 @@
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
+import os
 import threading
 
 import gpp
@@ -261,3 +262,17 @@ def test_threads_share_a_calculator(cpu, tiny):
         thread.join()
     assert len(found) == 4
     assert all(np.array_equal(sums.asx, expected.asx) for sums in found)
+
+
+def test_a_gpu_has_the_sums_of_the_processor(cpu):
+    try:
+        gpu = gpp.Calculator("gpu")
+    except gpp.Error as error:
+        if os.environ.get("GPP_REQUIRE_GPU"):
+            raise
+        pytest.skip(str(error))
+    assert gpu.device == "gpu:0"
+    for name in "tiny", "demo", "demo-complex":
+        system = gpp.system(name)
+        expected = cpu.sums(**system)
+        assert far(gpu.sums(**system), (expected.asx, expected.ach)) <= 1e-12
