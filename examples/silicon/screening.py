@@ -20,6 +20,7 @@ class Screening:
     g: np.ndarray  # (ng, 3)
     inverse: np.ndarray  # δ − ε⁻¹
     wtilde: np.ndarray  # ω̃ in eV; NO_POLE, or 0 where δ − ε⁻¹ is next to nothing
+    forbidden: np.ndarray  # pairs that symmetry gives no strength: Ω² = 0
 
 
 def inverses(grid, moved, points, cutoff, planewaves):
@@ -93,11 +94,12 @@ def poles(q, g, inverse, density, discard):
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = plasma2 * cosine * ratio / rest
     nothing = abs(rest) < SMALLEST
+    forbidden = ~nothing & (abs(squared) <= SMALLEST)
     wtilde = np.where(squared > SMALLEST, np.sqrt(np.maximum(squared, 0)) * RYDBERG, NO_POLE)
     wtilde[nothing] = rest[nothing] = 0
     if discard:
         rest[wtilde == NO_POLE] = 0
-    return Screening(q, g, rest, wtilde)
+    return Screening(q, g, rest, wtilde, forbidden)
 
 
 @lru_cache

@@ -72,43 +72,48 @@ def bands(cutoff):
 
 
 def of_poles(name, parts):
-    """Prints what the poles of some matrices are like, each (ω̃, δ − ε⁻¹, on the diagonal, how often)."""
-    wtilde, eps, diagonal, times = (np.concatenate([part[i].ravel() for part in parts]) for i in range(4))
+    """Prints what the poles of some matrices are like, each (ω̃, δ − ε⁻¹, on the diagonal, Ω² = 0, how often)."""
+    wtilde, eps, diagonal, forbidden, times = (
+        np.concatenate([part[i].ravel() for part in parts]) for i in range(5)
+    )
     kept = eps != 0
     valid = kept & (wtilde != NO_POLE)
 
-    def quantiles(values, weights, at=(0.1, 0.5, 0.9)):
-        order = np.argsort(values)
-        share = np.cumsum(weights[order]) / np.sum(weights)
-        return [values[order][min(np.searchsorted(share, p), len(values) - 1)] for p in at]
+    def share(some):
+        return 100 * np.sum(times[some]) / np.sum(times[kept])
 
-    on, off = valid & diagonal, valid & ~diagonal
-    invalid = 100 * np.sum(times[kept & ~valid]) / np.sum(times[kept])
-    row = [f"{invalid:9.1f}"]
-    row += [f"{x:8.1f}" for x in quantiles(wtilde[off], times[off])]
-    row += [f"{quantiles(wtilde[on], times[on])[1]:9.1f}"]
-    row += [f"{x:9.1e}" for x in quantiles(abs(eps[off]), times[off])]
+    def quantiles(values, some):
+        order = np.argsort(values[some])
+        below = np.cumsum(times[some][order]) / np.sum(times[some])
+        return [values[some][order][min(np.searchsorted(below, p), len(order) - 1)] for p in (0.1, 0.5, 0.9)]
+
+    row = [f"{share(kept & forbidden):7.1f}", f"{share(kept & ~valid & ~forbidden):7.1f}"]
+    row += [f"{x:8.1f}" for x in quantiles(wtilde, valid & ~diagonal)]
+    row += [f"{quantiles(wtilde, valid & diagonal)[1]:9.1f}"]
+    row += [f"{x:9.1e}" for x in quantiles(abs(eps), kept & ~diagonal)]
     print(f"  {name:12}" + " ".join(row))
 
 
 def compare_poles(screenings, stars, system):
     """Poles of this silicon beside those of a built-in system."""
-    many = {at: sum(first == at for first, *_ in stars.values()) for at in screenings}
     here = []
     for at, s in screenings.items():
+        times = sum(first == at for first, *_ in stars.values())
         diagonal = np.eye(len(s.g), dtype=bool)
-        here.append((s.wtilde, s.inverse, diagonal, np.full(diagonal.shape, float(many[at]))))
-    print("\nPoles: pairs without one (ω̃² ≤ 0), then the others, all q")
-    print(f"  {'':12}{'none':>9} {'ω̃ off the diagonal':>26} {'on it':>9} {'|δ − ε⁻¹| off it':>29}")
+        here.append((s.wtilde, s.inverse, diagonal, s.forbidden, np.full(diagonal.shape, float(times))))
+    print("\nPoles: pairs without one [%]; the others [eV]; all pairs. Of all q")
     print(
-        f"  {'':12}{'[%]':>9} {'10 %':>8} {'median':>8} {'90 %':>8} {'median':>9} {'10 %':>9} {'median':>9} {'90 %':>9}"
+        f"  {'':12}{'Ω² = 0':>7} {'ω̃² < 0':>9} {'ω̃ off the diagonal':>27} {'on it':>9} {'|δ − ε⁻¹| off it':>29}"
     )
+    heads = "10 %", "median", "90 %"
+    at = " ".join(f"{head:>8}" for head in heads), " ".join(f"{head:>9}" for head in heads)
+    print(f"  {'':12}{'':15} {at[0]} {'median':>9} {at[1]}")
     of_poles("silicon", here)
     made = gpp.system(system)
     wtilde, eps = made["wtilde"].real, made["eps"]
     diagonal = np.zeros(wtilde.shape, bool)
     diagonal[made["igp_to_ig"], np.arange(wtilde.shape[1])] = True
-    of_poles(system, [(wtilde, abs(eps), diagonal, np.ones(wtilde.shape))])
+    of_poles(system, [(wtilde, abs(eps), diagonal, np.zeros_like(diagonal), np.ones(wtilde.shape))])
 
 
 def corrections(sigma, grid):
