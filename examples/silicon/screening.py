@@ -5,9 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from crystal import (
-    RYDBERG, UNIT2, VALENCE, VOLUME, B, linear, matrix_elements, moved_grids, operations, phases, sphere, states,
-)
+import crystal
+from crystal import RYDBERG, UNIT2, VALENCE, VOLUME, B, linear, matrix_elements, moved_grids, phases, sphere
 
 NO_POLE = 1e12  # eV, where ω̃² is negative, or zero by symmetry: the static limit
 SMALLEST = 1e-6  # of δ − ε⁻¹, and of ω̃² in rydberg², that are taken for a pole
@@ -21,9 +20,10 @@ class Screening:
     g: np.ndarray  # (ng, 3)
     inverse: np.ndarray  # δ − ε⁻¹
     wtilde: np.ndarray  # ω̃ in eV; NO_POLE, or 0 where δ − ε⁻¹ is next to nothing
+    forbidden: np.ndarray  # pairs that symmetry gives no strength: Ω² = 0
 
 
-def inverses(grid, moved, points, cutoff, planewaves, progress=lambda _: None):
+def inverses(grid, moved, points, cutoff, planewaves):
     """ε⁻¹ (G, G′) at each q of a grid, with its G: a sum over all valence and conduction bands at k of the
     grids `moved`; and the states there.
 
@@ -34,14 +34,14 @@ def inverses(grid, moved, points, cutoff, planewaves, progress=lambda _: None):
     qs = [small if at == 0 else grid.k(at) for at in points]
     gs = [sphere(grid.k(at), cutoff) for at in points]
     polarizability = [np.zeros((len(g), len(g))) for g in gs]
-    kept = [[states(k.k(at), planewaves) for at in range(len(k.steps))] for k in moved]
+    kept = [[crystal.states(k.k(at), planewaves) for at in range(len(k.steps))] for k in moved]
     kets = [(k, its, at) for k, its in zip(moved, kept) for at in range(len(its))]
-    for done, (k, its, number) in enumerate(kets):
+    for k, its, number in kets:
         ket = its[number]
         cube = ket.cube()
         for at, q, g, sum_ in zip(points, qs, gs, polarizability):
             if at == 0:
-                bra, shift = states(ket.k + q, planewaves), np.zeros(3, int)
+                bra, shift = crystal.states(ket.k + q, planewaves), np.zeros(3, int)
             else:
                 bra, shift = k.fold(k.steps[number] + grid.steps[at])
                 bra = its[bra]
@@ -51,20 +51,19 @@ def inverses(grid, moved, points, cutoff, planewaves, progress=lambda _: None):
             m *= np.sqrt(4 / (len(kets) * VOLUME * gap))[:, None, :]
             flat = m.transpose(0, 2, 1).reshape(-1, len(g))
             sum_ -= flat.T @ flat
-        progress((done + 1) / len(kets))
     found = []
     for at, q, g, p in zip(points, qs, gs, polarizability):
         root = np.sqrt(8 * np.pi / (np.sum((q + g) ** 2, axis=1) * UNIT2))
         inverse = np.linalg.inv(np.eye(len(g)) - root[:, None] * p * root)
         found.append(mean_of_directions(inverse, g) if at == 0 else inverse)
-    return gs, found, sum(kept, [])
+    return gs, found, [one for its in kept for one in its]
 
 
 def mean_of_directions(inverse, g):
     """The mean over all operations of a matrix at a small q: its wings vanish."""
     order = np.argsort(linear(g))
     mean = np.zeros_like(inverse)
-    for r, t in operations():
+    for r, t in crystal.operations():
         turned = g @ r.T
         to = order[np.searchsorted(linear(g)[order], linear(turned))]
         phase = phases(turned, t)
@@ -95,11 +94,12 @@ def poles(q, g, inverse, density, discard):
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = plasma2 * cosine * ratio / rest
     nothing = abs(rest) < SMALLEST
+    forbidden = ~nothing & (abs(squared) <= SMALLEST)
     wtilde = np.where(squared > SMALLEST, np.sqrt(np.maximum(squared, 0)) * RYDBERG, NO_POLE)
     wtilde[nothing] = rest[nothing] = 0
     if discard:
         rest[wtilde == NO_POLE] = 0
-    return Screening(q, g, rest, wtilde)
+    return Screening(q, g, rest, wtilde, forbidden)
 
 
 @lru_cache

@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 
-import gpp
 import numpy as np
 
-from crystal import (
-    RYDBERG, UNIT2, VALENCE, VOLUME, matrix_elements, phases, sphere,
-)
+from crystal import RYDBERG, UNIT2, VALENCE, VOLUME, matrix_elements, phases, sphere
 from screening import averaged_coulomb
 
 STEP = 0.5  # eV, of the slope of Σ(E)
@@ -61,7 +58,6 @@ class SelfEnergy:
             bra, shift = self.grid.fold(self.grid.steps[point] + self.grid.steps[q])
             bra = self.states[bra]
             screening, vcoul, g, phase = self._turned(q)
-            # Vectors beyond those of the dielectric matrix, for exchange alone; 2·√cutoff is the longest.
             m = matrix_elements(bra, slice(None), ket, cube, bands, g, shift)
             far = self._beyond(q, g)
             bare = matrix_elements(bra, slice(VALENCE), ket, cube, bands, far, shift)
@@ -100,6 +96,7 @@ class SelfEnergy:
         return screening, vcoul, g, phases(g, t)
 
     def _beyond(self, q, g):
+        """Vectors beyond those of the dielectric matrix, for bare exchange: all that two plane waves differ by."""
         all_ = sphere(self.grid.k(q), 4 * self.planewaves)
         key = {tuple(one) for one in g}
         return np.array([one for one in all_ if tuple(one) not in key])

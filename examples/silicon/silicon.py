@@ -18,7 +18,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import gpp
 import numpy as np
 
-from crystal import RYDBERG, VALENCE, Density, Grid, irreducible, moved_grids, states
+from crystal import RYDBERG, Density, Grid, irreducible, moved_grids, states
 from screening import NO_POLE, inverses, poles
 from sigma import SelfEnergy
 
@@ -72,48 +72,57 @@ def bands(cutoff):
 
 
 def of_poles(name, parts):
-    """Prints what the poles of some matrices are like, each (ω̃, δ − ε⁻¹, on the diagonal, how often)."""
-    wtilde, eps, diagonal, times = (np.concatenate([part[i].ravel() for part in parts]) for i in range(4))
+    """Prints what the poles of some matrices are like, each (ω̃, δ − ε⁻¹, on the diagonal, Ω² = 0, how often)."""
+    wtilde, eps, diagonal, forbidden, times = (
+        np.concatenate([part[i].ravel() for part in parts]) for i in range(5)
+    )
     kept = eps != 0
     valid = kept & (wtilde != NO_POLE)
 
-    def quantiles(values, weights, at=(0.1, 0.5, 0.9)):
-        order = np.argsort(values)
-        share = np.cumsum(weights[order]) / np.sum(weights)
-        return [values[order][min(np.searchsorted(share, p), len(values) - 1)] for p in at]
+    def share(some):
+        return 100 * np.sum(times[some]) / np.sum(times[kept])
 
-    on, off = valid & diagonal, valid & ~diagonal
-    invalid = 100 * np.sum(times[kept & ~valid]) / np.sum(times[kept])
-    row = [f"{invalid:9.1f}"]
-    row += [f"{x:8.1f}" for x in quantiles(wtilde[off], times[off])]
-    row += [f"{quantiles(wtilde[on], times[on])[1]:9.1f}"]
-    row += [f"{x:9.1e}" for x in quantiles(abs(eps[off]), times[off])]
+    def quantiles(values, some):
+        order = np.argsort(values[some])
+        below = np.cumsum(times[some][order]) / np.sum(times[some])
+        return [values[some][order][min(np.searchsorted(below, p), len(order) - 1)] for p in (0.1, 0.5, 0.9)]
+
+    row = [f"{share(kept & forbidden):7.1f}", f"{share(kept & ~valid & ~forbidden):7.1f}"]
+    row += [f"{x:8.1f}" for x in quantiles(wtilde, valid & ~diagonal)]
+    row += [f"{quantiles(wtilde, valid & diagonal)[1]:9.1f}"]
+    row += [f"{x:9.1e}" for x in quantiles(abs(eps), kept & ~diagonal)]
     print(f"  {name:12}" + " ".join(row))
 
 
 def compare_poles(screenings, stars, system):
     """Poles of this silicon beside those of a built-in system."""
-    many = {at: sum(first == at for first, *_ in stars.values()) for at in screenings}
     here = []
     for at, s in screenings.items():
+        times = sum(first == at for first, *_ in stars.values())
         diagonal = np.eye(len(s.g), dtype=bool)
-        here.append((s.wtilde, s.inverse, diagonal, np.full(diagonal.shape, float(many[at]))))
-    print("\nPoles: pairs without one (ω̃² ≤ 0), then the others, all q")
-    print(f"  {'':12}{'none':>9} {'ω̃ off the diagonal':>26} {'on it':>9} {'|δ − ε⁻¹| off it':>29}")
-    print(f"  {'':12}{'[%]':>9} {'10 %':>8} {'median':>8} {'90 %':>8} {'median':>9} {'10 %':>9} {'median':>9} {'90 %':>9}")
+        here.append((s.wtilde, s.inverse, diagonal, s.forbidden, np.full(diagonal.shape, float(times))))
+    print("\nPoles: pairs without one [%]; the others [eV]; all pairs. Of all q")
+    print(
+        f"  {'':12}{'Ω² = 0':>7} {'ω̃² < 0':>9} {'ω̃ off the diagonal':>27} {'on it':>9} {'|δ − ε⁻¹| off it':>29}"
+    )
+    heads = "10 %", "median", "90 %"
+    at = " ".join(f"{head:>8}" for head in heads), " ".join(f"{head:>9}" for head in heads)
+    print(f"  {'':12}{'':15} {at[0]} {'median':>9} {at[1]}")
     of_poles("silicon", here)
     made = gpp.system(system)
     wtilde, eps = made["wtilde"].real, made["eps"]
     diagonal = np.zeros(wtilde.shape, bool)
     diagonal[made["igp_to_ig"], np.arange(wtilde.shape[1])] = True
-    of_poles(system, [(wtilde, abs(eps), diagonal, np.ones(wtilde.shape))])
+    of_poles(system, [(wtilde, abs(eps), diagonal, np.zeros_like(diagonal), np.ones(wtilde.shape))])
 
 
 def corrections(sigma, grid):
     """Prints Σ of the states, and the corrections beside the published ones."""
     points = {"Γ": GAMMA, "X": X, "L": L}
     print("\nSelf-energy [eV]")
-    print(f"  {'state':6} {'E':>7} {'exchange':>9} {'SX − X':>8} {'CH':>8} {'Σ':>8} {'Vxc':>8} {'Z':>5} {'spread':>8}")
+    print(
+        f"  {'state':6} {'E':>7} {'exchange':>9} {'SX − X':>7} {'CH':>8} {'Σ':>8} {'Vxc':>8} {'Z':>6} {'spread':>8}"
+    )
     means = {}
     for point, k in points.items():
         names = [(name, its) for name, where, its in STATES if where == point]
@@ -121,19 +130,15 @@ def corrections(sigma, grid):
         if at is None:
             print(f"  {point} is no point of this grid")
             continue
-        all_ = sum((its for _, its in names), [])
-        elements = dict(zip(all_, sigma.at(at[0], all_)))
+        numbers = [band for _, its in names for band in its]
+        elements = dict(zip(numbers, sigma.at(at[0], numbers)))
         for name, its in names:
             of = [elements[band] for band in its]
-            spread = np.ptp([one.sigma() for one in of])
-            mean = lambda value: float(np.mean([value(one) for one in of]))
-            means[name] = (mean(lambda x: x.e), mean(lambda x: x.correction()))
-            e, top = means[name][0], means.get("Γ25'", means[name])[0]
-            parts = [mean(v) for v in (
-                lambda x: x.exchange, lambda x: x.sx[1], lambda x: x.ch[1], lambda x: x.sigma(), lambda x: x.vxc
-            )]
-            row = " ".join(f"{x:8.3f}" for x in parts)
-            print(f"  {name:6} {e:7.2f} {row} {mean(lambda x: x.z()):6.3f} {spread:8.1e}")
+            parts = [(x.e, x.exchange, x.sx[1], x.ch[1], x.sigma(), x.vxc, x.z(), x.correction()) for x in of]
+            e, *row, z, correction = np.mean(parts, axis=0)
+            spread = np.ptp([x.sigma() for x in of])
+            print(f"  {name:6} {e:7.2f} " + " ".join(f"{x:8.3f}" for x in row) + f" {z:6.3f} {spread:8.0e}")
+            means[name] = e, correction
     top = means["Γ25'"]
     print("\nQuasi-particle corrections Z(Σ − Vxc), less that of Γ25' [eV]")
     print(f"  {'state':6} {'EPM':>7} {'correction':>11} {'sum':>7}")
@@ -155,14 +160,16 @@ def main():
     parser.add_argument("--grid", type=int, metavar="N", help="N³ points q, an even N")
     parser.add_argument("--planewaves", type=float, metavar="RY", help="cutoff of the states' plane waves")
     parser.add_argument("--screening", type=float, metavar="RY", help="cutoff of the dielectric matrix")
-    parser.add_argument("--discard", action="store_true", help="leave pairs with ω̃² < 0 out, in place of static ones")
+    parser.add_argument(
+        "--discard", action="store_true", help="leave pairs with ω̃² ≤ 0 out: static otherwise"
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, gpu, gpu:N")
     parser.add_argument("--version", default="best", help="a version of gpp")
     parser.add_argument("--beside", metavar="SYSTEM", help="the built-in system whose poles are compared")
     given = parser.parse_args()
     n = given.grid or (4 if given.quick else 6)
-    planewaves = given.planewaves or (7.0 if given.quick else 9.0)
-    cutoff = given.screening or (3.0 if given.quick else 5.0)
+    planewaves = given.planewaves or (7.0 if given.quick else 12.0)
+    cutoff = given.screening or (3.0 if given.quick else 9.0)
     begin = time.perf_counter()
 
     def say(what):
@@ -176,12 +183,13 @@ def main():
     gs, found, kept = inverses(grid, moved, first, cutoff, planewaves)
     density = Density(kept)
     screenings = {
-        at: poles(grid.k(at), g, inverse, density, given.discard)
-        for at, g, inverse in zip(first, gs, found)
+        at: poles(grid.k(at), g, inverse, density, given.discard) for at, g, inverse in zip(first, gs, found)
     }
     plasma = np.sqrt(16 * np.pi * density.of(np.zeros(3, int))) * RYDBERG
-    print(f"\nDielectric constant {1 / found[0][0, 0]:.1f}, plasma energy {plasma:.1f} eV, "
-          f"{len(gs[0])} G at Γ, {len(kept[0].e)} bands")
+    print(
+        f"\nDielectric constant {1 / found[0][0, 0]:.1f}, plasma energy {plasma:.1f} eV, "
+        f"{len(gs[0])} G at Γ, {len(kept[0].e)} bands"
+    )
     compare_poles(screenings, stars, given.beside or ("demo" if given.quick else "si214"))
     say("states on the grid")
     all_states = [states(grid.k(at), planewaves) for at in range(len(grid.steps))]
@@ -190,8 +198,10 @@ def main():
     sigma = SelfEnergy(grid, all_states, screenings, stars, density, planewaves, calculator)
     corrections(sigma, grid)
     rate = sigma.terms / max(sigma.seconds, 1e-9) / 1e9
-    print(f"\ngpp: {sigma.terms / 1e9:.2f} · 10⁹ terms in {sigma.seconds:.2f} s ({rate:.2f} · 10⁹ a second) by "
-          f"{', '.join(sorted(sigma.versions))}; all {time.perf_counter() - begin:.0f} s")
+    print(
+        f"\ngpp: {sigma.terms / 1e9:.2f} · 10⁹ terms in {sigma.seconds:.2f} s ({rate:.2f} · 10⁹ a second) by "
+        f"{', '.join(sorted(sigma.versions))}; all {time.perf_counter() - begin:.0f} s"
+    )
 
 
 if __name__ == "__main__":

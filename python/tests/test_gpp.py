@@ -1,5 +1,6 @@
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
+import os
 import threading
 
 import gpp
@@ -94,8 +95,7 @@ def test_either_order_has_the_same_bits(cpu, tiny):
 
 def test_aqsm_is_whole_or_the_rows_of_the_columns(cpu, tiny):
     expected = cpu.sums(**tiny)
-    rows = tiny["igp_to_ig"]
-    for rows in rows, rows.astype(np.int32):
+    for rows in tiny["igp_to_ig"], tiny["igp_to_ig"].astype(np.int32):
         found = cpu.sums(**tiny | {"aqsm": tiny["aqsm"][rows], "igp_to_ig": rows})
         assert np.array_equal(found.asx, expected.asx)
 
@@ -226,8 +226,7 @@ def write(path, tiny, sums):
         three(sums.ach),
     ]
     with open(path, "wb") as file:
-        for record in records:
-            file.write(ints(len(record)) + record + ints(len(record)))
+        file.writelines(ints(len(record)) + record + ints(len(record)) for record in records)
 
 
 def test_other_threads_run_meanwhile(cpu):
@@ -263,3 +262,17 @@ def test_threads_share_a_calculator(cpu, tiny):
         thread.join()
     assert len(found) == 4
     assert all(np.array_equal(sums.asx, expected.asx) for sums in found)
+
+
+def test_a_gpu_has_the_sums_of_the_processor(cpu):
+    try:
+        gpu = gpp.Calculator("gpu")
+    except gpp.Error as error:
+        if os.environ.get("GPP_REQUIRE_GPU"):
+            raise
+        pytest.skip(str(error))
+    assert gpu.device == "gpu:0"
+    for name in "tiny", "demo", "demo-complex":
+        system = gpp.system(name)
+        expected = cpu.sums(**system)
+        assert far(gpu.sums(**system), (expected.asx, expected.ach)) <= 1e-12

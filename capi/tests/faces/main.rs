@@ -43,10 +43,9 @@ fn main() {
             .with_ignored_flag(no_valgrind || no_elf),
         Trial::test("a program in C on the GPU", c::on_gpu).with_ignored_flag(no_gpu),
         Trial::test("wrong arguments by the thousand", border::wrong_arguments),
-        Trial::test("a program in Fortran", fortran::program).with_ignored_flag(no_fortran),
-        Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi),
-        Trial::test("the README's C", readme::in_c),
-        Trial::test("the README's Fortran", readme::in_fortran).with_ignored_flag(no_fortran),
+        Trial::test("the README's C", readme::in_c).with_ignored_flag(no_elf),
+        Trial::test("the README's Fortran", readme::in_fortran)
+            .with_ignored_flag(no_fortran || no_elf),
         Trial::test("a program in Fortran", fortran::program)
             .with_ignored_flag(no_fortran || no_elf),
         Trial::test("a program in Fortran on the GPU", fortran::on_gpu)
