@@ -5,32 +5,33 @@ used where they are, others are copied.
 """
 
 from os import PathLike
-from typing import TypeAlias, TypedDict, final
+from typing import TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
-Complex: TypeAlias = NDArray[np.complex128]
-Real: TypeAlias = NDArray[np.float64]
-Index: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
+_Complex: TypeAlias = NDArray[np.complex128]
+_Real: TypeAlias = NDArray[np.float64]
+_Index: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
 
 __version__: str
 
 class Error(RuntimeError):
     """What went wrong in a calculation, in words."""
 
-class Arguments(TypedDict):
-    """The arguments of `Calculator.sums`. There is no such class when the module runs: it is a dict."""
+@type_check_only
+class _Arguments(TypedDict):
+    """The arguments of `Calculator.sums`."""
 
-    wtilde: Complex
-    eps: Complex
-    vcoul: Real
-    igp_to_ig: Index
-    aqsn: Complex
-    aqsm: Complex
-    e: Real
-    occ: Real
-    omega: Real
+    wtilde: _Complex
+    eps: _Complex
+    vcoul: _Real
+    igp_to_ig: _Index
+    aqsn: _Complex
+    aqsm: _Complex
+    e: _Real
+    occ: _Real
+    omega: _Real
     gamma: float
     sexcut: float
 
@@ -51,15 +52,15 @@ class Calculator:
         """The version asked for; "best" leaves it to each problem."""
     def sums(
         self,
-        wtilde: Complex,
-        eps: Complex,
-        vcoul: Real,
-        igp_to_ig: Index,
-        aqsn: Complex,
-        aqsm: Complex,
-        e: Real,
-        occ: Real,
-        omega: Real,
+        wtilde: _Complex,
+        eps: _Complex,
+        vcoul: _Real,
+        igp_to_ig: _Index,
+        aqsn: _Complex,
+        aqsm: _Complex,
+        e: _Real,
+        occ: _Real,
+        omega: _Real,
         gamma: float = 0.5,
         sexcut: float = 4.0,
     ) -> Sums:
@@ -83,10 +84,10 @@ class Sums:
     """What came of a calculation; arrays are (nw,), in the unit of vcoul."""
 
     @property
-    def asx(self) -> Complex:
+    def asx(self) -> _Complex:
         """Screened exchange."""
     @property
-    def ach(self) -> Complex:
+    def ach(self) -> _Complex:
         """Coulomb hole."""
     @property
     def version(self) -> str:
@@ -98,8 +99,8 @@ class Sums:
 def versions() -> dict[str, str]:
     """The ids of all versions, in order, each with what it changes."""
 
-def system(name: str, seed: int = 214, energies: Real | None = None) -> Arguments:
+def system(name: str, seed: int = 214, energies: _Real | None = None) -> _Arguments:
     """The arguments of `Calculator.sums` for a built-in system; energies in eV above the state's."""
 
-def read(path: str | PathLike[str]) -> tuple[Arguments, tuple[Complex, Complex]]:
+def read(path: str | PathLike[str]) -> tuple[_Arguments, tuple[_Complex, _Complex]]:
     """The arguments of a file in the mini-app's format, and the sums (asx, ach) that it compares with."""

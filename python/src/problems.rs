@@ -36,7 +36,10 @@ pub fn versions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 ///
 /// Matrices are in Fortran's order. Raises `gpp.Error` for an unknown name or too little memory.
 #[pyfunction]
-#[pyo3(signature = (name, seed = systems::DEFAULT_SEED, energies = None))]
+#[pyo3(
+    signature = (name, seed = systems::DEFAULT_SEED, energies = None),
+    text_signature = "(name, seed=214, energies=None)"
+)]
 pub fn system<'py>(
     py: Python<'py>,
     name: &str,

@@ -1,6 +1,8 @@
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
+import ctypes
 import os
+import sys
 import threading
 
 import gpp
@@ -180,6 +182,14 @@ def test_what_a_calculator_says_of_itself(cpu):
     assert "version='cpu:paired'" in repr(cpu.sums(**gpp.system("tiny")))
     assert gpp.__version__.count(".") == 2
     assert "0" in gpp.Calculator.sums.__doc__ and "ncouls" in gpp.Calculator.sums.__doc__
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="build.rs hides them there")
+def test_the_drivers_names_stay_inside():
+    # The core defines them for its linker; another user of CUDA in the process must not find them.
+    module = ctypes.CDLL(gpp.gpp.__file__)
+    assert hasattr(module, "PyInit_gpp")
+    assert not any(hasattr(module, name) for name in ("cuInit", "cuMemAlloc_v2", "cuLaunchKernel"))
 
 
 def test_a_file_of_the_mini_app(cpu, tiny, tmp_path):
