@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -75,15 +76,42 @@ pub fn compile<A: AsRef<OsStr>>(
     run(Command::new(compiler).current_dir(folder).args(arguments)).map(drop)
 }
 
-/// `cargo cinstall` makes what the package's metadata says.
+/// `cargo cinstall` installs what the package's metadata says: here of a package that has it, and the files,
+/// but one function alone.
 pub fn installed() -> Outcome {
     let folder = tempfile::tempdir()?;
+    let manifest = fs::read_to_string(package().join("Cargo.toml"))?;
+    let begin = manifest.find("[package.metadata.capi").ok_or("no metadata")?;
+    let end = manifest.find("[lints]").ok_or("no lints")?;
+    let head = concat!(
+        "[package]\nname = \"gpp-c\"\nedition = \"2024\"\nversion = \"",
+        env!("CARGO_PKG_VERSION"),
+        "\"\n[lib]\nname = \"gpp_c\"\n[features]\ncapi = []\n[workspace]\n"
+    );
+    let function = "#[unsafe(no_mangle)]\npub extern \"C\" fn gpp_none() {}\n";
+    let files = [
+        ("Cargo.toml", head.to_string() + &manifest[begin..end]),
+        ("src/lib.rs", function.into()),
+        ("include/gpp.h", fs::read_to_string(package().join("include/gpp.h"))?),
+        ("fortran/gpp.f90", fs::read_to_string(package().join("fortran/gpp.f90"))?),
+    ];
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
+        fs::write(path, text)?;
+    }
     let mut command = cargo();
-    command.args(["cinstall", "--release", "-p", "gpp-c", "--prefix", "/usr"]);
-    command.args(["--libdir", "/usr/lib", "--target-dir"]);
-    command.arg(folder.path().join("target")).arg("--destdir").arg(folder.path());
+    command.current_dir(folder.path()).args(["cinstall", "--release", "--offline"]);
+    command.args(["--prefix", "/usr", "--libdir", "/usr/lib", "--destdir"]).arg(folder.path());
+    command.env("CARGO_TARGET_DIR", folder.path().join("target"));
     run(&mut command)?;
-    for file in ["include/gpp.h", "lib/libgpp.a", "lib/libgpp.so", "lib/pkgconfig/gpp.pc"] {
+    for file in [
+        "include/gpp.h",
+        "lib/libgpp.a",
+        "lib/libgpp.so",
+        "lib/pkgconfig/gpp.pc",
+        "share/gpp/gpp.f90",
+    ] {
         assert!(folder.path().join("usr").join(file).exists(), "no {file}");
     }
     Ok(())
