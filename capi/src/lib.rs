@@ -257,7 +257,8 @@ impl Given<'_> {
     /// Fails where there is no room for what is copied of the arrays: an allocation that fails ends the process.
     fn require_memory(&self) -> Result<()> {
         let Given { vcoul, inv_igp_index, indinv, e, omega, .. } = self;
-        let of_bands = inv_igp_index.len() * size_of::<Complex64>() + size_of_val(*omega) + 32;
+        let rows = if self.aqsm_local { 0 } else { inv_igp_index.len() };
+        let of_bands = rows * size_of::<Complex64>() + size_of_val(*omega) + 32;
         let others = [size_of_val(*vcoul), size_of_val(*inv_igp_index), size_of_val(*indinv)];
         let bands = of_bands.saturating_mul(e.len());
         let needed = others.into_iter().fold(bands, usize::saturating_add);

@@ -48,8 +48,8 @@ fn status(error: &Error) -> Status {
             Status::BadArgument
         }
         Error::NoGpu { .. } => Status::NoDevice,
-        Error::Driver { .. } | Error::Threads { .. } => Status::DeviceFailed,
-        Error::Memory { .. } => Status::Memory,
+        Error::Driver { .. } => Status::DeviceFailed,
+        Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
         Error::Device { error, .. } => status(error),
         Error::Compiler { .. } | Error::Checkpoint(_) | Error::Write { .. } | Error::Caller(_) => {

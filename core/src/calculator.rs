@@ -22,6 +22,8 @@
 //! # Ok::<(), gpp_core::Error>(())
 //! ```
 
+use std::{panic, thread};
+
 use num_complex::Complex64;
 
 use crate::catalogue::{self, Kernel, choice};
@@ -34,6 +36,7 @@ use crate::error::{DataError, Error, Result};
 use crate::problem::memory::AQSMTEMP;
 use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Sums};
 use crate::stop::{self, Stop};
+use crate::system::memory;
 
 /// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
 /// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
@@ -103,10 +106,13 @@ pub struct Found {
 /// A device, open, and the version to run there. Several threads may call it at once; on a GPU each call then
 /// needs memory for its own arrays.
 pub struct Calculator {
-    device: Box<dyn Device + Send>,
+    /// There until this is dropped.
+    device: Option<Opened>,
     version: Option<Kernel>,
     stop: Stop,
 }
+
+type Opened = Box<dyn Device + Send>;
 
 impl Calculator {
     /// Opens `auto`, `cpu`, `gpu` or `gpu:N`: `gpu` is the first GPU, `auto` too, or the processor where there is
@@ -116,8 +122,8 @@ impl Calculator {
     /// [`Error::UnknownName`]; [`Error::Data`] where several devices are named; [`Error::NoGpu`],
     /// [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
-        let host = || Box::new(Host::new()) as Box<dyn Device + Send>;
-        let gpu = |index| Gpu::open(index).map(|gpu| Box::new(gpu) as Box<dyn Device + Send>);
+        let host = || Box::new(Host::new()) as Opened;
+        let gpu = |index| apart(|| Gpu::open(index).map(|gpu| Box::new(gpu) as Opened));
         let device = match device.parse()? {
             Choice::Cpu => host(),
             Choice::Auto => match gpu(0) {
@@ -131,36 +137,43 @@ impl Calculator {
                 return Err(Error::Data { origin: device.into(), what: what.into() });
             }
         };
-        Ok(Calculator { device, version: None, stop: stop::never })
+        Ok(Calculator { device: Some(device), version: None, stop: stop::never })
     }
 
     /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again.
     ///
     /// # Errors
     /// [`Error::UnknownName`]; [`Error::Data`] for a version of other devices.
-    pub fn with_version(self, id: &str) -> Result<Calculator> {
+    pub fn with_version(mut self, id: &str) -> Result<Calculator> {
         if id == BEST {
-            return Ok(Calculator { version: None, ..self });
+            self.version = None;
+            return Ok(self);
         }
         let known = || catalogue::versions().map(|listed| listed.id()).chain([BEST]);
         let found = catalogue::find(id).ok_or_else(|| Error::unknown("version", id, known()))?;
-        found.kernel.require_on(self.device.back_end())?;
-        Ok(Calculator { version: Some(found.kernel), ..self })
+        found.kernel.require_on(self.opened().back_end())?;
+        self.version = Some(found.kernel);
+        Ok(self)
     }
 
     /// Has `stop` looked at between the parts of a problem that does not fit the device at once.
     #[must_use]
-    pub fn stopping(self, stop: Stop) -> Calculator {
-        Calculator { stop, ..self }
+    pub fn stopping(mut self, stop: Stop) -> Calculator {
+        self.stop = stop;
+        self
+    }
+
+    fn opened(&self) -> &dyn Device {
+        self.device.as_deref().expect("it is there until this is dropped")
     }
 
     /// The device.
     pub fn device(&self) -> &DeviceInfo {
-        self.device.info()
+        self.opened().info()
     }
 
     /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
-    /// arrays with numbers below 1e-120, which are taken for zero.
+    /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
     ///
     /// # Errors
     /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
@@ -176,11 +189,21 @@ impl Calculator {
     ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
         let problem = unsafe { made(screening, bands, omega, formula) }?;
-        let version = self.version.unwrap_or_else(|| best(&*self.device, &problem));
+        let version = self.version.unwrap_or_else(|| best(self.opened(), &problem));
+        let beside = self.opened().beside(problem.frame(), &[version], problem.extents());
+        memory::require(
+            "what versions lay out of the arrays",
+            beside.bands.saturating_add(beside.slab),
+        )?;
+        apart(|| self.in_slabs(&problem, version))
+    }
+
+    /// In one slab, or in smaller ones until they find room.
+    fn in_slabs(&self, problem: &Problem, version: Kernel) -> Result<Found> {
         let ngpown = problem.header().ngpown;
         let mut igp = ngpown;
         loop {
-            match self.run(&problem, igp, version) {
+            match self.run(problem, igp, version) {
                 Err(Error::Memory { place: "device", .. }) if igp > GROUPS => {
                     igp = (igp - 1) / 2 / GROUPS * GROUPS;
                     igp = igp.max(GROUPS);
@@ -192,12 +215,32 @@ impl Calculator {
 
     fn run(&self, problem: &Problem, igp: usize, version: Kernel) -> Result<Found> {
         let engine = match igp == problem.header().ngpown {
-            true => Engine::whole(&*self.device, problem)?,
-            false => Engine::new(problem, igp, vec![self.device.worker(problem.frame())?])?,
+            true => Engine::whole(self.opened(), problem)?,
+            false => Engine::new(problem, igp, vec![self.opened().worker(problem.frame())?])?,
         };
         let calculation = engine.stopping(self.stop).run(version)?;
         Ok(Found { sums: calculation.sums, version: version.id(), seconds: calculation.seconds })
     }
+}
+
+/// What the driver keeps of a thread, its current context above all, is the caller's own.
+impl Drop for Calculator {
+    fn drop(&mut self) {
+        let device = self.device.take();
+        // Without a thread it goes here.
+        let _ = apart(|| Ok(drop(device)));
+    }
+}
+
+/// Does work on a thread of its own, with as much stack as a program's first one.
+fn apart<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("gpp-call".into()).stack_size(8 << 20);
+        let working = thread
+            .spawn_scoped(scope, work)
+            .map_err(|error| Error::Threads { reason: error.to_string() })?;
+        working.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+    })
 }
 
 /// `igp` that are whole groups of any version.

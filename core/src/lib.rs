@@ -2,7 +2,7 @@
 //! GPUs and processors. It prints nothing, listens to no signal and ends no process.
 //!
 //! Begin with [`Calculator`]: a caller's arrays in, sums out. A program outside this repository depends on
-//! `gpp-core` by path or git. To build cust without a CUDA toolkit it needs the two variables of this
+//! `gpp-core` by its path. To build cust without a CUDA toolkit it needs the two variables of this
 //! repository's `.cargo/config.toml`.
 //!
 //! A folder uses only those listed before it:

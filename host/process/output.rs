@@ -1,12 +1,23 @@
 //! What the program writes: files that appear whole or not at all, and standard output.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-pub use gpp_core::system::output::{check, folder, replace, target};
+pub use gpp_core::system::output::{check, folder, target};
 
 use crate::error::{Error, Result};
-use crate::process::startup;
+use crate::process::{interrupt, startup};
+
+/// Has `write` fill a file that takes the place of `path` once it is complete: see
+/// [`gpp_core::system::output::replace`]. Where the program is stopping it does not come back.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+    let _waits = interrupt::showing(Box::new(|| ()));
+    gpp_core::system::output::replace(path, write)
+}
 
 /// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {

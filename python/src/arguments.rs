@@ -119,7 +119,9 @@ impl<'py> Arrays<'py> {
 /// Rows (1-based) of `igp_to_ig`, 32 or 64 bits; what 32 bits do not hold becomes −1, which is none.
 fn rows(given: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let is_integer = |array: &Bound<'_, PyUntypedArray>| -> PyResult<bool> {
-        Ok(array.getattr("dtype")?.getattr("kind")?.extract::<char>()? == 'i')
+        let dtype = array.getattr("dtype")?;
+        let is_wide = dtype.getattr("itemsize")?.extract::<usize>()? >= 4;
+        Ok(is_wide && dtype.getattr("kind")?.extract::<char>()? == 'i')
     };
     let wrong =
         || PyTypeError::new_err("igp_to_ig needs a NumPy array of int64 or int32, 1-dimensional");

@@ -7,6 +7,7 @@ use gpp_core::problem::file;
 use gpp_core::problem::synthesis::Synthesis;
 use gpp_core::problem::{Problem, Source, Sums, systems};
 use gpp_core::progress::Progress;
+use gpp_core::system::memory;
 use num_complex::Complex64;
 use numpy::npyffi::NPY_ORDER;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
@@ -86,6 +87,8 @@ fn arguments<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let header = problem.header();
     let (ncouls, ngpown, nbands) = (header.ncouls, header.ngpown, header.nbands);
+    let copied = size_of::<Complex64>() * 2 * ncouls * (ngpown + nbands);
+    memory::require("arrays for NumPy", copied as u64).map_err(raised)?;
     let mut aqsm = vec![Complex64::ZERO; ncouls * nbands];
     py.detach(|| {
         let columns = aqsm.chunks_exact_mut(ncouls).enumerate();

@@ -23,7 +23,7 @@ impl Matrix {
     /// An array that stays where it is: nothing is copied.
     ///
     /// # Safety
-    /// It is there, and nobody changes it, until this and what is made of it are dropped.
+    /// It is there, and nobody changes it, until this and what is made of it are dropped, not forgotten.
     pub unsafe fn kept(array: &[Complex64]) -> Matrix {
         Matrix(Memory::Kept { at: array.as_ptr(), len: array.len() })
     }

@@ -140,7 +140,7 @@ pub(super) fn resolve_factors(factors: &mut Matrix) {
         return;
     }
     factors.to_mut().par_chunks_mut(AT_ONCE).for_each(|factors| {
-        factors.iter_mut().filter(|z| vanishes(z)).for_each(|z| *z = Complex64::ZERO);
+        factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
     });
 }
 
