@@ -124,9 +124,10 @@ contains
   ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the processor where there
   ! is none.
   subroutine gpp_open(calculator, device, status)
-    type(gpp_calculator), intent(out) :: calculator
+    type(gpp_calculator), intent(inout) :: calculator
     character(len=*), intent(in) :: device
     integer(c_int32_t), intent(out) :: status
+    call gpp_close(calculator)
     status = c_open(trim(device)//c_null_char, calculator%handle)
   end subroutine gpp_open
 

@@ -228,7 +228,10 @@ impl Drop for Calculator {
     fn drop(&mut self) {
         let device = self.device.take();
         // Without a thread it goes here.
-        let _ = apart(|| Ok(drop(device)));
+        let _ = apart(|| {
+            drop(device);
+            Ok(())
+        });
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Evaluation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
-    /// ([`UNDERFLOW`]).
+    /// (`UNDERFLOW`).
     pub magnitudes: Vec<[f64; 2]>,
     /// What rounding may add or take away, where it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// is the data of one `igp` in a slab.
 ///
 /// In a built-in system each column has a random stream of its own, so another generator shows in the few
-/// columns made here. Other problems need the digest of all: [`columns`].
+/// columns made here. Other problems need the digest of all, `columns`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// Of bands, limits and some columns.

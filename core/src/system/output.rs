@@ -3,7 +3,9 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -14,12 +16,26 @@ fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {
     HALF_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what is half-written, for a process that is about to end: whoever writes more waits for the end.
+/// Removes what is half-written, for a process that is about to end: whoever writes more waits for the end. A
+/// file system that does not answer is not waited for.
 pub fn remove_half_written() {
-    let files = half_written();
-    files.iter().for_each(|path| drop(fs::remove_file(path)));
-    std::mem::forget(files);
+    for _ in 0..TRIES {
+        let files = match HALF_WRITTEN.try_lock() {
+            Ok(files) => files,
+            Err(TryLockError::Poisoned(files)) => files.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+        };
+        files.iter().for_each(|path| drop(fs::remove_file(path)));
+        std::mem::forget(files);
+        return;
+    }
 }
+
+/// Five milliseconds each.
+const TRIES: u32 = 200;
 
 /// A file beside the one that it is to be, removed with this unless it has taken that one's place.
 struct HalfWritten(Option<tempfile::NamedTempFile>);

@@ -12,7 +12,7 @@
 //! functions are smooth in `t`, a few Chebyshev polynomials ([`ways`]), and the *moments* of the cell,
 //! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
 //! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
-//! Other poles lie in discs of the complex plane, and their moments are those of powers ([`discs`]).
+//! Other poles lie in discs of the complex plane, and their moments are those of powers (`discs`).
 //!
 //! Work is shared out by chunks of bands and parts of the pairs. Moments are summed with bands in the
 //! vectors, what they give with energies, and what is summed one by one with pairs; each number adds the same

@@ -80,9 +80,9 @@ struct Counted {
 /// times begins and after each version.
 ///
 /// # Errors
-/// Before anything long begins: [`ProfilerError::Profiler`], [`Error::NoGpu`], [`Error::Data`] for a folder
-/// of another system's profiles. [`ProfilerError::Counters`] for recorded counters of another problem. Errors of the
-/// device and of writing.
+/// Before anything long begins: of the [profiler](crate::error::ProfilerError), [`Error::NoGpu`], [`Error::Data`]
+/// for a folder of another system's profiles. `ProfilerError::Counters` for recorded counters of another problem.
+/// Errors of the device and of writing.
 ///
 /// # Panics
 /// Never: profiles are of versions that were asked for.

@@ -19,7 +19,7 @@ const RUNS: usize = 5;
 /// Seconds for which FMA run before the rate that the power limit leaves is taken, and for which it is
 /// taken: the board finds its clock in tenths of a second.
 const SETTLING: f64 = 1.0;
-/// See [`SETTLING`].
+/// See `SETTLING`.
 pub const SUSTAINED: f64 = 1.0;
 
 /// Seconds of FMA in a row of which the fastest counts: a launch alone has its begin and its end in its time.
