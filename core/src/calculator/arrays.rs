@@ -1,0 +1,126 @@
+//! A caller's arrays, and the problem that they make.
+
+use num_complex::Complex64;
+
+use crate::error::{DataError, Error, Result};
+use crate::problem::memory::AQSMTEMP;
+use crate::problem::{self, Header, Matrix, Origin, Problem, Slab};
+
+/// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
+/// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
+#[derive(Clone, Copy, Debug)]
+pub struct Screening<'a> {
+    /// Plasmon-pole modes in eV, `wtilde_array(ncouls, ngpown)`.
+    pub wtilde: &'a [Complex64],
+    /// `δ − ε⁻¹`, `I_eps_array(ncouls, ngpown)`.
+    pub eps: &'a [Complex64],
+    /// Coulomb interaction of each G, `(ncouls)`; its length says how many there are.
+    pub vcoul: &'a [f64],
+    /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
+    pub inv_igp_index: &'a [i32],
+    /// Row of each G vector; outside of 1..=ncouls it has none. 1, 2, 3, … where G′ are rows themselves.
+    pub indinv: &'a [i32],
+}
+
+/// Matrix elements of G′.
+#[derive(Clone, Copy, Debug)]
+pub enum Aqsm<'a> {
+    /// `aqsmtemp(ncouls, nbands)`: the rows of G′ are taken from it.
+    Whole(&'a [Complex64]),
+    /// `(ngpown, nbands)`: those rows.
+    Local(&'a [Complex64]),
+}
+
+/// The bands that are summed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub aqsn: &'a [Complex64],
+    /// Matrix elements of G′.
+    pub aqsm: Aqsm<'a>,
+    /// Energy of each band in eV, `(nbands)`; its length says how many there are.
+    pub e: &'a [f64],
+    /// Occupation of each band, 0 to 1, `(nbands)`.
+    pub occ: &'a [f64],
+}
+
+/// Limits of the formula.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Formula {
+    /// How near to a pole the other formula begins, in eV, `sig_gamma`: see [`gpp_kernels::formula`].
+    pub gamma: f64,
+    /// Bound on `|ssx| / |eps|` where ω is below the band's energy, `sexcut`: larger ones count as zero.
+    pub sexcut: f64,
+}
+
+/// BerkeleyGW's.
+impl Default for Formula {
+    fn default() -> Formula {
+        Formula { gamma: 0.5, sexcut: 4.0 }
+    }
+}
+
+/// How messages call the problem.
+const NAME: &str = "the arrays given";
+
+/// The problem of these arrays.
+///
+/// # Safety
+/// It refers to them, and has to be dropped before they are.
+pub(super) unsafe fn made(
+    screening: &Screening,
+    bands: &Bands,
+    omega: &[f64],
+    formula: Formula,
+) -> Result<Problem> {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    let nbands = bands.e.len();
+    let header = Header {
+        sig_ntband: nbands,
+        gvec_ng: screening.indinv.len(),
+        ncoul: ncouls,
+        epsmpi_ngpown_max: ngpown,
+        peinf_ntband_max: nbands,
+        nbands,
+        ispin: 1,
+        ngpown,
+        ncouls,
+        peinf_indext_dist: (1..).take(nbands).collect(),
+        wfnkq_ekq: bands.e.to_vec(),
+        nstart: 1,
+        nend: omega.len(),
+        energies: Some(omega.to_vec()),
+        sig_gamma: formula.gamma,
+        inv_igp_index: screening.inv_igp_index.to_vec(),
+        indinv: screening.indinv.to_vec(),
+        vcoul: screening.vcoul.to_vec(),
+        sexcut: formula.sexcut,
+        ..Header::default()
+    };
+    let wrong = |what| Error::Problem { origin: NAME.into(), what };
+    header.validate().map_err(wrong)?;
+    // SAFETY: this function's own contract.
+    let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
+    let aqsm_local = match bands.aqsm {
+        Aqsm::Local(local) => kept(local),
+        Aqsm::Whole(whole) => rows(whole, &header).map_err(wrong)?.into(),
+    };
+    let parts = || -> std::result::Result<_, DataError> {
+        let (wx, occ) = (header.wx(), bands.occ.to_vec());
+        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?.with_energies(wx, occ)?;
+        let (wtilde, eps) = (kept(screening.wtilde), kept(screening.eps));
+        let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
+        Ok((of_bands, slab))
+    };
+    let (of_bands, slab) = parts().map_err(wrong)?;
+    Problem::of(NAME, Origin::Made, of_bands.into(), slab)
+}
+
+/// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
+fn rows(aqsm: &[Complex64], header: &Header) -> std::result::Result<Vec<Complex64>, DataError> {
+    AQSMTEMP.check(header.extents(), aqsm.len())?;
+    let of_column = |column: &[Complex64]| -> Vec<Complex64> {
+        header.rows().map(|row| row.map_or(Complex64::ZERO, |ig| column[ig])).collect()
+    };
+    Ok(aqsm.chunks_exact(header.ncouls).flat_map(of_column).collect())
+}
