@@ -87,7 +87,7 @@ fn different() {
             "rank 1 has --checkpoint ",
         ),
         (&paired, &["-v", "cpu:paired", "--repeat", "3"], "rank 1 has --repeat 3, rank 0 has none"),
-        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has --unverified "),
+        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has --no-verify "),
         (&paired, &["-v", "cpu:paired", "--nonsense"], "rank 1 has arguments "),
     ] {
         two(&[&run[..], first].concat(), &[&run[..], second].concat())

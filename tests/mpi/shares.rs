@@ -89,7 +89,7 @@ fn one_group_a_slab() {
 
 /// Slabs are made anew in each run where a rank has room for the bands and a few of them.
 fn streamed() {
-    let run = ["--version", "best,v9", "--system", "demo", "--host-memory", "206MiB"];
+    let run = ["--version", "best,v9", "--system", "demo", "--host-memory", "255MiB"];
     same(&run, &[3]);
 }
 
