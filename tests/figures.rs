@@ -35,7 +35,7 @@ fn texts_have_the_archive_s_figures() {
 /// What a processor takes for many energies, in the folder that the text names.
 #[test]
 fn many_energies_take_what_is_archived() {
-    let folder = "data/runs/cpu-2026-11-22-2";
+    let folder = "data/runs/cpu-2026-11-23";
     let text = std::fs::read_to_string(repository("docs/many-energies.md")).unwrap();
     assert!(text.contains(folder));
     let run =
