@@ -21,7 +21,7 @@ use gpp_core::{Aqsm, Calculator, catalogue};
 use num_complex::Complex64;
 
 use border::{Out, Seen, addresses, extent, finite};
-use open::{apart, call, call_of};
+use open::{call, call_of};
 use status::Failure;
 pub use status::Status;
 pub use types::{Bands, Complex, Formula, Handle, Screening};
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn gpp_open(device: *const c_char, handle: *mut *mut Handl
         unsafe { handle.write(std::ptr::null_mut()) };
         // SAFETY: the caller's word.
         let device = unsafe { text("device", device) }?;
-        let calculator = apart(|| Ok(Calculator::open(device)?))?;
+        let calculator = Calculator::open(device)?;
         // SAFETY: as above.
         unsafe { handle.write(open::add(calculator)) };
         Ok(())
@@ -67,11 +67,7 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
         if !handle.is_null() {
             let open = open::remove(handle)?;
-            let calculator = open::locked(&open.calculator).take();
-            apart(move || {
-                drop(calculator);
-                Ok(())
-            })?;
+            drop(open::locked(&open.calculator).take());
         }
         Ok(())
     })
@@ -166,7 +162,7 @@ pub unsafe extern "C" fn gpp_sums(
         // SAFETY: the caller's word.
         let (given, [asx, ach]) =
             unsafe { Given::seen(screening, bands, (nw, omega), formula, [asx, ach]) }?;
-        let found = apart(move || given.sums(calculator))?;
+        let found = given.sums(calculator)?;
         open.told().version = found.version;
         // SAFETY: the caller's word.
         unsafe {

@@ -3,14 +3,12 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use std::thread;
 
-use gpp_core::{Calculator, Error};
+use gpp_core::Calculator;
 
 use crate::status::{Failure, Status};
 use crate::told;
@@ -139,19 +137,6 @@ fn caught(body: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     })
 }
 
-/// Works on a thread of its own: what is current to the caller's stays so, the CUDA context above all.
-pub fn apart<R: Send>(work: impl FnOnce() -> Result<R, Failure> + Send) -> Result<R, Failure> {
-    let none = |error: io::Error| Error::Threads { reason: error.to_string() };
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().name("gpp-call".into()).stack_size(STACK);
-        let working = thread.spawn_scoped(scope, work).map_err(none)?;
-        working.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
-    })
-}
-
-/// Bytes that a thread has for what the driver does there: as much as a program's first one.
-const STACK: usize = 8 << 20;
-
 fn text(panicked: &(dyn Any + Send)) -> &str {
     let owned = || panicked.downcast_ref::<String>().map(String::as_str);
     panicked.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no more is known")
@@ -165,8 +150,6 @@ mod tests {
     fn a_panic_becomes_a_status_and_a_message() {
         assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
         assert_eq!(told::kept(), "a fault of gpp: it fell over 7");
-        assert_eq!(call(|| apart(|| panic!("apart"))), Status::Internal);
-        assert_eq!(told::kept(), "a fault of gpp: apart");
         assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
         assert_eq!(call(|| Ok(())), Status::Ok);
         assert_eq!(told::kept(), "a fault of gpp: it fell over 7");
