@@ -16,6 +16,7 @@
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
 //! - [`calculator`]: a caller's arrays in, sums out
+//! - [`offdiag`]: Σ as a matrix
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
 
@@ -24,6 +25,7 @@ pub mod catalogue;
 pub mod devices;
 pub mod engine;
 pub mod error;
+pub mod offdiag;
 pub mod problem;
 pub mod progress;
 pub mod ranks;

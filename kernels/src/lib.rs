@@ -63,6 +63,8 @@ pub mod kernel;
 pub mod spills;
 pub mod versions;
 
+pub mod offdiag;
+
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

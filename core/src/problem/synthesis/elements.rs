@@ -29,6 +29,7 @@ pub enum Stream {
     Aqsn = 2,
     Aqsm = 3,
     Phases = 4,
+    Bands = 5,
 }
 
 /// Uniform numbers of one column.

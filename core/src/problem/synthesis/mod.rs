@@ -159,3 +159,23 @@ pub fn synthesise(system: &System, seed: u64, progress: impl Into<Progress>) -> 
 pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
     matrix_elements(seed, Stream::Aqsm, n, &rows(system), column);
 }
+
+/// Matrix elements `A_l(ig,n)` of a system's bands l, each column by itself.
+pub struct Elements<'a> {
+    system: &'a System,
+    seed: u64,
+    rows: Vec<f64>,
+}
+
+impl<'a> Elements<'a> {
+    /// Of this system.
+    pub fn new(system: &'a System, seed: u64) -> Elements<'a> {
+        Elements { system, seed, rows: rows(system) }
+    }
+
+    /// `A_l(:,n)`; l and n are 0-based, and n is one of the system's bands.
+    pub fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        let at = l * self.system.nbands + n;
+        matrix_elements(self.seed, Stream::Bands, at, &self.rows, column);
+    }
+}

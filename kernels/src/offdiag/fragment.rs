@@ -1,0 +1,90 @@
+//! Fragments of `mma.sync.m16n8k8` in FP64, which needs sm_90: `C (16 × 8) += A (16 × 8) · B (8 × 8)`.
+//!
+//! With `g = lane / 4` and `t = lane % 4`, a lane holds
+//!
+//! ```text
+//! A (row, k):      (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
+//! B (k, column):   (t, g)  (t + 4, g)
+//! C (row, column): (g, 2t) (g, 2t + 1) (g + 8, 2t) (g + 8, 2t + 1)
+//! ```
+
+use super::lanes::PerLane;
+
+/// Rows of A and C.
+pub const ROWS: u32 = 16;
+/// Columns of B and C.
+pub const COLUMNS: u32 = 8;
+/// Columns of A, rows of B.
+pub const DEPTH: u32 = 8;
+
+/// The left operand.
+pub type Left = [PerLane<f64>; 4];
+/// The right operand.
+pub type Right = [PerLane<f64>; 2];
+/// The sum.
+pub type Sum = [PerLane<f64>; 4];
+
+/// Row and k of a lane's element of the left operand.
+#[inline(always)]
+pub const fn left(lane: u32, element: u32) -> (u32, u32) {
+    (lane / 4 + 8 * (element % 2), lane % 4 + 4 * (element / 2))
+}
+
+/// k and column of a lane's element of the right operand.
+#[inline(always)]
+pub const fn right(lane: u32, element: u32) -> (u32, u32) {
+    (lane % 4 + 4 * element, lane / 4)
+}
+
+/// Row and column of a lane's element of the sum.
+#[inline(always)]
+pub const fn sum(lane: u32, element: u32) -> (u32, u32) {
+    (lane / 4 + 8 * (element / 2), 2 * (lane % 4) + element % 2)
+}
+
+/// `c += a · b`.
+///
+/// # Safety
+/// All lanes of the warp come here.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+    // SAFETY: the whole warp takes part, by this function's own contract; nothing but registers is touched.
+    unsafe {
+        core::arch::asm!(
+            "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+            inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
+            in(reg64) a[0][0], in(reg64) a[1][0], in(reg64) a[2][0], in(reg64) a[3][0],
+            in(reg64) b[0][0], in(reg64) b[1][0],
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+}
+
+/// `c += a · b`: each element by fused operations, k rising, as the GPU does.
+///
+/// # Safety
+/// None is needed; on the GPU all lanes of the warp come here.
+#[cfg(not(target_arch = "nvptx64"))]
+pub unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+    let (mut rows, mut columns) = ([[0.0; 8]; 16], [[0.0; 8]; 8]);
+    for lane in 0..32 {
+        for element in 0..4 {
+            let (row, k) = left(lane, element);
+            rows[row as usize][k as usize] = a[element as usize][lane as usize];
+        }
+        for element in 0..2 {
+            let (k, column) = right(lane, element);
+            columns[column as usize][k as usize] = b[element as usize][lane as usize];
+        }
+    }
+    for lane in 0..32 {
+        for element in 0..4 {
+            let (row, column) = sum(lane, element);
+            let c = &mut c[element as usize][lane as usize];
+            for k in 0..8 {
+                *c = rows[row as usize][k].mul_add(columns[column as usize][k], *c);
+            }
+        }
+    }
+}
