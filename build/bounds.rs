@@ -1,6 +1,6 @@
 //! The launch bounds of each entry, as its kernel states them.
 
-use gpp_kernels::versions;
+use gpp_kernels::{offdiag, versions};
 
 /// The PTX with each entry's threads, and its register cap where it has one; a shape that is tuned is
 /// given its cap when it is loaded.
@@ -21,6 +21,9 @@ pub fn add(ptx: &str) -> String {
 
 /// The bounds of an entry; none of one that is no version's.
 fn of(symbol: &str) -> Option<String> {
+    if let Some(threads) = offdiag::threads(symbol) {
+        return Some(format!(".maxntid {threads}\n"));
+    }
     let (_, kernel, entry) = versions::find(symbol)?;
     let mut bounds = format!(".maxntid {}\n", kernel.threads);
     if let Some(registers) = kernel.max_registers_of(entry) {

@@ -11,6 +11,10 @@
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it.
 
 pub mod elements;
+pub mod emulated;
+pub mod gpu;
+pub mod images;
+mod launches;
 
 use num_complex::Complex64;
 
@@ -37,6 +41,15 @@ impl Task<'_> {
     /// Energies.
     pub fn nw(&self) -> usize {
         self.problem.nw()
+    }
+
+    /// Operations: eight a complex product and addition, of both products.
+    pub fn operations(&self) -> f64 {
+        let extents = self.problem.extents();
+        let occupied = self.problem.occ().iter().filter(|&&occ| occ != 0.0).count();
+        let items = (self.nw() * (extents.nbands + occupied)) as f64;
+        let (bands, ngpown) = (self.bands() as f64, extents.ngpown as f64);
+        8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
 
     /// Limits of the formula.
@@ -69,8 +82,29 @@ impl Sums {
         self.sx.len() / (self.bands * self.bands)
     }
 
+    /// Takes `SX_lm` and `CH_lm` of an energy.
+    fn take(&mut self, iw: usize, of: impl Fn(usize, usize) -> [Complex64; 2]) {
+        for m in 0..self.bands {
+            for l in 0..self.bands {
+                let at = self.at(l, m, iw);
+                [self.sx[at], self.ch[at]] = of(l, m);
+            }
+        }
+    }
+
     /// The place of element (l, m) at an energy.
     pub fn at(&self, l: usize, m: usize, iw: usize) -> usize {
         l + self.bands * (m + self.bands * iw)
     }
+}
+
+/// What came of a calculation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summed {
+    /// The matrices.
+    pub sums: Sums,
+    /// Seconds of the products, by the device's clock where it has one.
+    pub seconds: f64,
+    /// Seconds in all, with making and moving A.
+    pub total: f64,
 }

@@ -1,12 +1,13 @@
 //! The kernels: a block's place, its rows and what it stores.
 
 use super::fragment::{COLUMNS, ROWS, sum};
-use super::image::{LEFT, RIGHT, left};
+use super::image::{LEFT, RIGHT, left, right};
 use super::lanes::{LANES, lane, unrolled};
-use super::poles::{Exchange, Given, Hole, Limits, Make};
+use super::poles::{Given, Limits, Make, Odd};
 use super::products::{complex, products};
 use super::stages::{Extent, Rows, Stages};
 use crate::arguments::arguments;
+use crate::arrays;
 use crate::intrinsics::WARP;
 
 /// The tile of a block: fragments of a warp, and warps.
@@ -20,8 +21,6 @@ pub struct Tile {
     pub across: u32,
     /// Warps along igp.
     pub along: u32,
-    /// Stages of its ring.
-    pub stages: u32,
 }
 
 impl Tile {
@@ -53,7 +52,7 @@ impl Tile {
 
     /// What a stage holds, of right images of so many words.
     pub const fn extent(self, words: u32) -> Extent {
-        Extent { left: self.left(), right: self.right(), words, stages: self.stages }
+        Extent::filling(self.left(), self.right(), words)
     }
 }
 
@@ -85,7 +84,81 @@ arguments! {
     }
     gpp_offdiag_hole = gpu::hole;
     gpp_offdiag_exchange = gpu::exchange;
+    gpp_offdiag_complex_hole = gpu::complex_hole;
+    gpp_offdiag_complex_exchange = gpu::complex_exchange;
 }
+
+arguments! {
+    /// What the kernel of odd pairs takes, which adds them to U.
+    OddPairs {
+        /// See [`First::a`].
+        a: *const f64,
+        /// The pairs, those of an igp beside each other.
+        pairs: *const Odd,
+        /// Where those of each igp that has any begin, and the end.
+        begins: *const u32,
+        /// See [`First::w`].
+        w: *const f64,
+        /// See [`First::u`].
+        u: *mut f64,
+        /// How many igp have any.
+        columns: u32,
+        /// See [`First::steps`].
+        steps: u32,
+        /// See [`First::count`].
+        count: u32,
+        /// See [`First::fragments`].
+        fragments: u32,
+        /// See [`First::group`].
+        group: u32,
+        /// See [`First::right`].
+        right: u32,
+        /// One for `ssx`, zero for `sch`.
+        exchange: u32,
+        /// See [`arrays::Limits::limittwo`].
+        limittwo: f64,
+        /// See [`arrays::Limits::limitone`].
+        limitone: f64,
+        /// See [`arrays::Limits::sexcut`].
+        sexcut: f64,
+    }
+    gpp_offdiag_odd = gpu::odd;
+}
+
+arguments! {
+    /// What the kernel that makes V of A takes.
+    Gather {
+        /// See [`First::a`].
+        a: *const f64,
+        /// The row of A of each igp, none where it is [`NO_ROW`].
+        rows: *const u32,
+        /// Coulomb interaction of each igp.
+        vcoul: *const f64,
+        /// What the items' terms are weighed by.
+        weights: *const f64,
+        /// Right images of V, one for each item.
+        v: *mut f64,
+        /// See [`First::steps`].
+        steps: u32,
+        /// Items.
+        count: u32,
+        /// See [`First::fragments`].
+        fragments: u32,
+        /// See [`First::group`].
+        group: u32,
+        /// Igp, a multiple of 8; `rows` and `vcoul` are as long.
+        igp: u32,
+        /// Right fragments of V.
+        right: u32,
+    }
+    gpp_offdiag_gather = gpu::gather;
+}
+
+/// The row of an igp that is no G.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Threads of a block of [`OddPairs`] and [`Gather`].
+pub const THREADS: u32 = 128;
 
 arguments! {
     /// What the kernel of the second product takes.
@@ -111,18 +184,40 @@ arguments! {
 }
 
 /// Tile of the first product: 96 l by 64 igp.
-pub const TILE: Tile = Tile { m: 3, n: 2, across: 2, along: 4, stages: 9 };
+pub const TILE: Tile = Tile { m: 3, n: 2, across: 2, along: 4 };
 /// Of the second.
-pub const TILE_SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, stages: 8 };
+pub const TILE_SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
 
-/// Symbols of the first product's kernels, for `sch` and for `ssx`.
-pub const FIRST: [&str; 2] = ["gpp_offdiag_hole", "gpp_offdiag_exchange"];
+/// Symbols of the first product's kernels: of real poles and of complex ones, for `sch` and for `ssx`.
+pub const FIRST: [[&str; 2]; 2] = [
+    ["gpp_offdiag_hole", "gpp_offdiag_exchange"],
+    ["gpp_offdiag_complex_hole", "gpp_offdiag_complex_exchange"],
+];
+
+/// Words of a right image of real poles and of complex ones.
+pub const WORDS: [u32; 2] = [3, 4];
+
+/// Symbol of the kernel of odd pairs.
+pub const ODD: &str = "gpp_offdiag_odd";
+
+/// Symbol of the kernel that makes V.
+pub const GATHER: &str = "gpp_offdiag_gather";
 
 /// Symbol of the second product's kernel.
 pub const SECOND: &str = "gpp_offdiag_second";
 
 /// Tiles of igp whose blocks are neighbours: blocks that run at once then read few poles and few A.
 const NEIGHBOURS: u32 = 12;
+
+/// Threads of a block of a kernel by its symbol, none of others.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn threads(symbol: &str) -> Option<u32> {
+    match symbol {
+        ODD | GATHER => Some(THREADS),
+        SECOND => Some(TILE_SECOND.threads()),
+        _ => FIRST.as_flattened().contains(&symbol).then_some(TILE.threads()),
+    }
+}
 
 /// Rows that follow each other.
 struct InOrder {
@@ -236,9 +331,15 @@ impl First {
                 (1, true) => products::<P, WORDS, M, N, 1>(stages, steps, limits, w, m0, n0),
                 (2, true) => products::<P, WORDS, M, N, 2>(stages, steps, limits, w, m0, n0),
                 (_, true) => products::<P, WORDS, M, N, M>(stages, steps, limits, w, m0, n0),
-                (1, false) => products::<P::Uncut, WORDS, M, N, 1>(stages, steps, limits, w, m0, n0),
-                (2, false) => products::<P::Uncut, WORDS, M, N, 2>(stages, steps, limits, w, m0, n0),
-                (_, false) => products::<P::Uncut, WORDS, M, N, M>(stages, steps, limits, w, m0, n0),
+                (1, false) => {
+                    products::<P::Uncut, WORDS, M, N, 1>(stages, steps, limits, w, m0, n0)
+                }
+                (2, false) => {
+                    products::<P::Uncut, WORDS, M, N, 2>(stages, steps, limits, w, m0, n0)
+                }
+                (_, false) => {
+                    products::<P::Uncut, WORDS, M, N, M>(stages, steps, limits, w, m0, n0)
+                }
             };
             let igp = (igp * TILE.right() + n0) * COLUMNS;
             unrolled::<M>(|m| {
@@ -324,7 +425,8 @@ impl Second {
         let none = Limits { first: 0, sexcut: 0 };
         // SAFETY: this function's own contract.
         unsafe {
-            let sums = products::<Given, 2, M, N, M>(stages, self.steps(slot), none, [0.0; 2], m0, n0);
+            let sums =
+                products::<Given, 2, M, N, M>(stages, self.steps(slot), none, [0.0; 2], m0, n0);
             let (ls, ms) = ((self.left * ROWS) as usize, (self.right * COLUMNS) as usize);
             let to = self.sums.add(slot as usize * ls * ms * 2);
             let (l, m) = ((l * tile.left() + m0) * ROWS, (m * tile.right() + n0) * COLUMNS);
@@ -347,8 +449,96 @@ impl Second {
     }
 }
 
+impl OddPairs {
+    /// Blocks of a launch.
+    pub fn blocks(&self) -> u32 {
+        self.columns * self.count
+    }
+
+    /// Adds the odd pairs of an igp to a thread's l of U.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract) of these kernels.
+    #[inline(always)]
+    unsafe fn thread(&self, block: u32, thread: u32) {
+        let (columns, each, row) = (self.columns.max(1), self.fragments.max(1), self.group.max(1));
+        let (at, item) = (block % columns, block / columns);
+        let limits = arrays::Limits {
+            limittwo: self.limittwo,
+            limitone: self.limitone,
+            sexcut: self.sexcut,
+        };
+        let first = item * each;
+        let before = (first / row) as usize * self.steps as usize * (row * LEFT) as usize;
+        let mut l = thread;
+        while l < each * ROWS {
+            let column = (first % row) * ROWS + l;
+            let mut sum = [0.0, 0.0];
+            // SAFETY: this function's own contract.
+            unsafe {
+                let (mut pair, end) =
+                    (*self.begins.add(at as usize), *self.begins.add(at as usize + 1));
+                let igp = (*self.pairs.add(pair as usize)).igp;
+                while pair < end {
+                    let odd = &*self.pairs.add(pair as usize);
+                    let p = odd.element(self.exchange != 0, *self.w.add(item as usize), &limits);
+                    let at = before + left(column as usize, odd.ig as usize, row as usize);
+                    let (re, im) = (*self.a.add(at), *self.a.add(at + LEFT as usize / 2));
+                    sum[0] += re * p.re - im * p.im;
+                    sum[1] += re * p.im + im * p.re;
+                    pair += 1;
+                }
+                let image = (item * self.right) as usize * (each * LEFT) as usize;
+                let to = self.u.add(image + left(l as usize, igp as usize, each as usize));
+                *to += sum[0];
+                *to.add(LEFT as usize / 2) += sum[1];
+            }
+            l += THREADS;
+        }
+    }
+}
+
+impl Gather {
+    /// Blocks of a launch.
+    pub fn blocks(&self) -> u32 {
+        (self.count * self.igp * self.right * COLUMNS).div_ceil(THREADS)
+    }
+
+    /// One element of V.
+    ///
+    /// # Safety
+    /// The [launch contract](crate::contract) of these kernels.
+    #[inline(always)]
+    unsafe fn element(&self, index: u32) {
+        let (each, row) = (self.fragments.max(1), self.group.max(1));
+        let (ms, igps) = ((self.right * COLUMNS).max(1), self.igp.max(1));
+        let (m, igp, item) = (index % ms, index / ms % igps, index / ms / igps);
+        if item >= self.count {
+            return;
+        }
+        let first = item * each;
+        let before = (first / row) as usize * self.steps as usize * (row * LEFT) as usize;
+        // SAFETY: this function's own contract.
+        unsafe {
+            let ig = *self.rows.add(igp as usize);
+            let mut element = [0.0, 0.0];
+            if ig != NO_ROW && m < each * ROWS {
+                let column = (first % row) * ROWS + m;
+                let at = before + left(column as usize, ig as usize, row as usize);
+                let weight = *self.vcoul.add(igp as usize) * *self.weights.add(item as usize);
+                element = [weight * *self.a.add(at), -weight * *self.a.add(at + LEFT as usize / 2)];
+            }
+            let image = item as usize * (igps / 8 * self.right * 2 * RIGHT) as usize;
+            let to = self.v.add(image + right(igp as usize, m as usize, self.right as usize, 2));
+            *to = element[0];
+            *to.add(RIGHT as usize) = element[1];
+        }
+    }
+}
+
 #[cfg(target_arch = "nvptx64")]
 mod gpu {
+    use super::super::poles::{ComplexExchange, ComplexHole, Exchange, Hole};
     use super::super::stages::Ring;
     use super::*;
     use crate::intrinsics::{block, lane};
@@ -374,6 +564,28 @@ mod gpu {
     first! {
         hole: Hole, 3;
         exchange: Exchange<true>, 3;
+        complex_hole: ComplexHole, 4;
+        complex_exchange: ComplexExchange<true>, 4;
+    }
+
+    /// A thread of the kernel of odd pairs.
+    ///
+    /// # Safety
+    /// The launch contract.
+    #[inline(always)]
+    pub unsafe fn odd(arguments: OddPairs) {
+        // SAFETY: the launch contract.
+        unsafe { arguments.thread(block(), lane()) }
+    }
+
+    /// A thread of the kernel that makes V.
+    ///
+    /// # Safety
+    /// The launch contract.
+    #[inline(always)]
+    pub unsafe fn gather(arguments: Gather) {
+        // SAFETY: the launch contract.
+        unsafe { arguments.element(block() * THREADS + lane()) }
     }
 
     /// The second product's block.
@@ -420,6 +632,30 @@ mod host {
         }
     }
 
+    impl OddPairs {
+        /// As [`First::run`].
+        ///
+        /// # Safety
+        /// As there.
+        pub unsafe fn run(&self) {
+            for block in 0..self.blocks() {
+                // SAFETY: this function's own contract.
+                (0..THREADS).for_each(|thread| unsafe { self.thread(block, thread) });
+            }
+        }
+    }
+
+    impl Gather {
+        /// As [`First::run`].
+        ///
+        /// # Safety
+        /// As there.
+        pub unsafe fn run(&self) {
+            // SAFETY: this function's own contract.
+            (0..self.blocks() * THREADS).for_each(|index| unsafe { self.element(index) });
+        }
+    }
+
     impl Second {
         /// As [`First::run`].
         ///
@@ -432,7 +668,9 @@ mod host {
                     // SAFETY: this function's own contract.
                     unsafe {
                         let stages = &mut InPlace::new(self.rows(tile, block));
-                        self.warp::<2, 2>(tile, stages, block, warp);
+                        self.warp::<{ TILE_SECOND.m as usize }, { TILE_SECOND.n as usize }>(
+                            tile, stages, block, warp,
+                        );
                     }
                 }
             }

@@ -26,4 +26,9 @@ pub mod products;
 pub mod stages;
 
 mod entries;
-pub use entries::{FIRST, First, SECOND, Second};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use entries::threads;
+pub use entries::{
+    FIRST, First, GATHER, Gather, NO_ROW, ODD, OddPairs, SECOND, Second, THREADS, TILE,
+    TILE_SECOND, Tile, WORDS,
+};

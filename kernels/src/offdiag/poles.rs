@@ -1,15 +1,61 @@
 //! Elements of P, made of a pole and an item's `w = E − e(n)` in eV.
+//!
+//! An image holds ω̃ and ω̃·eps of *regular* pairs, whose branch hangs on `|w − ω̃|` alone: see [`is_regular`]. The
+//! others are [`Odd`]: their ω̃·eps in the image is zero, and the definition sums them.
 
+use num_complex::Complex64;
+
+use crate::arrays;
+use crate::formula::Pair;
 use crate::intrinsics::approximate_reciprocal;
+use crate::versions::v3;
 
 /// What decides on branch and cutoff.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bits of the smallest `|w − ω̃|` of the first branch.
+    /// Bits of the smallest `|w − ω̃|` of the first branch, or of its square for complex poles.
     pub first: u64,
-    /// Bits of `sexcut`: where `w < 0` an `ssx` is cut off if those of `|ssx / eps|` are above.
+    /// Bits of `sexcut`, or of its square for complex poles: where `w < 0` an `ssx` is cut off if those of
+    /// `|ssx / eps|` are above.
     pub sexcut: u64,
 }
+
+/// A pair that the definition sums.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Odd {
+    /// ω̃ in eV.
+    pub wtilde: Complex64,
+    /// `δ − ε⁻¹`.
+    pub eps: Complex64,
+    /// G.
+    pub ig: u32,
+    /// G′.
+    pub igp: u32,
+}
+
+impl Odd {
+    /// `ssx` or `sch`.
+    #[inline(always)]
+    pub fn element(&self, exchange: bool, w: f64, limits: &arrays::Limits) -> Complex64 {
+        let wtilde2 = self.wtilde * self.wtilde;
+        let (wtilde, eps) = (self.wtilde, self.eps);
+        let term = v3::term(&Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }, w, limits);
+        if exchange { term.ssx } else { term.sch }
+    }
+}
+
+/// Whether a pole's branch hangs on `|w − ω̃|` alone at every `w` up to `largest`: it is not so small that its
+/// second branch is zero, and where it is large enough to be near `w` within a 500th of itself, no `w` is there.
+pub fn is_regular(wtilde: Complex64, limits: &arrays::Limits, largest: f64) -> bool {
+    let (size, gamma) = (wtilde.norm_sqr(), limits.limittwo);
+    let is_small = size <= 2e-12 * gamma;
+    let (low, high) = (0.9 * gamma * limits.limitone, 1.1 * largest * largest);
+    !is_small && !(low <= size && size <= high) && size < HUGE * HUGE
+}
+
+/// No regular pole is as large; what fills images is as large as the largest.
+pub const HUGE: f64 = 1e15;
 
 /// How an element of a right operand is made of the words of an image.
 pub trait Make<const WORDS: usize> {
@@ -67,6 +113,49 @@ impl<const CUT: bool> Make<3> for Exchange<CUT> {
         let cut = CUT && w < 0.0 && size(wtilde * inverse) > limits.sexcut;
         let inverse = if cut | (size(wdiff) == 0) { 0.0 } else { inverse };
         [re * inverse, im * inverse]
+    }
+}
+
+/// `sch` of any pole: of the words of ω̃ and ω̃·eps.
+pub struct ComplexHole;
+
+impl Make<4> for ComplexHole {
+    type Uncut = ComplexHole;
+
+    #[inline(always)]
+    fn make([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+        let wdiff = w - re;
+        let square = fma(wdiff, wdiff, im * im);
+        let inverse = reciprocal(square);
+        let inverse = if size(square) < limits.first { 0.0 } else { inverse };
+        let (qre, qim) = (wdiff * inverse, im * inverse);
+        [fma(nre, qre, -nim * qim), fma(nre, qim, nim * qre)]
+    }
+}
+
+/// `ssx` of any pole; of `w < 0` only where terms are `CUT`.
+pub struct ComplexExchange<const CUT: bool>;
+
+impl<const CUT: bool> Make<4> for ComplexExchange<CUT> {
+    const CUTS: bool = CUT;
+    type Uncut = ComplexExchange<false>;
+
+    #[inline(always)]
+    fn make([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+        let (wdiff, wsum) = (w - re, w + re);
+        let square = fma(wdiff, wdiff, im * im);
+        let near = size(square) < limits.first;
+        // The denominator is f·(w + ω̃), with f = w − ω̃ or −2ω̃.
+        let (fre, fim) = if near { (-2.0 * re, -2.0 * im) } else { (wdiff, -im) };
+        let (zre, zim) = (fma(fre, wsum, -fim * im), fma(fre, im, fim * wsum));
+        let inverse = reciprocal(fma(zre, zre, zim * zim));
+        let size2 = fma(re, re, im * im);
+        let cut = CUT && w < 0.0 && size(size2 * size2 * inverse) > limits.sexcut;
+        let inverse = if cut | (size(square) == 0) { 0.0 } else { inverse };
+        // ω̃ / z.
+        let qre = fma(re, zre, im * zim) * inverse;
+        let qim = fma(im, zre, -re * zim) * inverse;
+        [fma(nre, qre, -nim * qim), fma(nre, qim, nim * qre)]
     }
 }
 

@@ -17,7 +17,13 @@ pub type Products<const M: usize, const N: usize> = [[[Sum; 3]; N]; M];
 /// # Safety
 /// All lanes of the warp come here. The stages hold the fragments named, for so many steps.
 #[inline(always)]
-pub unsafe fn products<P: Make<WORDS>, const WORDS: usize, const M: usize, const N: usize, const SPLIT: usize>(
+pub unsafe fn products<
+    P: Make<WORDS>,
+    const WORDS: usize,
+    const M: usize,
+    const N: usize,
+    const SPLIT: usize,
+>(
     stages: &mut impl Stages,
     steps: u32,
     limits: Limits,

@@ -66,11 +66,24 @@ impl Extent {
         self.left_bytes() + self.right_bytes()
     }
 
+    /// With as many stages as fit into a block's shared memory, and not more than are of use.
+    pub const fn filling(left: u32, right: u32, words: u32) -> Extent {
+        let one = Extent { left, right, words, stages: 1 };
+        let stages = (SHARED - BARRIERS) / one.stage_bytes();
+        Extent { stages: if stages < MOST { stages } else { MOST }, ..one }
+    }
+
     /// Bytes of shared memory that a block needs.
     pub const fn bytes(self) -> u32 {
         BARRIERS + self.stages * self.stage_bytes()
     }
 }
+
+/// Bytes of shared memory that a block may have on sm_90.
+const SHARED: u32 = 227 << 10;
+
+/// Stages at most.
+const MOST: u32 = 9;
 
 /// Bytes before the first stage, for two barriers of 8 bytes each stage.
 const BARRIERS: u32 = 256;

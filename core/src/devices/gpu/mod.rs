@@ -7,7 +7,7 @@ mod code;
 pub mod driver;
 mod first_launch;
 mod lane;
-mod modules;
+pub(crate) mod modules;
 pub mod nvml;
 mod odd;
 mod placed;
@@ -69,9 +69,9 @@ pub fn hash(symbol: &str) -> Option<String> {
 
 /// A GPU, which loads each kernel when it is first asked for. Threads may share it.
 pub struct Gpu {
-    modules: Modules,
+    pub(crate) modules: Modules,
     info: DeviceInfo,
-    context: Context,
+    pub(crate) context: Context,
     /// Looked for when it is first wanted.
     gauge: OnceLock<Option<Arc<OfNvml>>>,
 }

@@ -9,7 +9,10 @@ use super::code;
 const ENTRY: &str = ".visible .entry ";
 
 /// Variables outside of entries.
-const SPACES: [&str; 3] = [".shared ", ".const ", ".global "];
+const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
+
+/// Instructions that need more than the target of the build: where a module has one, its version and target.
+const NEEDED: [(&str, [&str; 2]); 1] = [("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"])];
 
 /// The text of many kernels, which can be had one by one.
 pub struct Ptx {
@@ -79,7 +82,11 @@ impl Ptx {
     pub fn of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
         let entries = symbols.into_iter().filter_map(|symbol| self.entries.get(symbol));
         let entries: Vec<&str> = entries.map(|lines| &self.text[lines.clone()]).collect();
-        let mut module = self.head.clone();
+        let needed = |needs: &&(&str, _)| entries.iter().any(|entry| entry.contains(needs.0));
+        let mut module = match NEEDED.iter().find(needed) {
+            Some((_, target)) => for_target(&self.head, target),
+            None => self.head.clone(),
+        };
         for (name, declaration) in &self.variables {
             if entries.iter().any(|entry| entry.contains(name.as_str())) {
                 module += &self.text[declaration.clone()];
@@ -87,6 +94,19 @@ impl Ptx {
         }
         module + &entries.concat()
     }
+}
+
+/// A head with another version and target.
+fn for_target(head: &str, target: &[&str; 2]) -> String {
+    let lines = head.split_inclusive('\n').map(|line| {
+        let key = line.split_whitespace().next().unwrap_or_default();
+        target
+            .iter()
+            .find(|other| other.starts_with(key) && !key.is_empty())
+            .copied()
+            .unwrap_or(line)
+    });
+    lines.collect()
 }
 
 /// The identifier that `text` begins with.

@@ -137,6 +137,7 @@ handed_on! {
         name: *const c_char
     );
     cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
+    cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
     cuFuncGetModule(module: *mut CUmodule, function: CUfunction);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int,

@@ -163,12 +163,41 @@ impl<'m> Function<'m> {
         threads: u32,
         parameters: &[*const c_void],
     ) -> Result<()> {
+        // SAFETY: the caller's contract.
+        unsafe { self.launch_sharing(stream, blocks, threads, 0, parameters) }
+    }
+
+    /// Lets blocks have so many bytes of dynamic shared memory, more than any device's default.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] where the device has not so much.
+    pub fn allow_shared(&self, bytes: u32) -> Result<()> {
+        self.get()
+            .and_then(|function| raw::allow_shared(function, bytes))
+            .of(|| format!("{bytes} bytes of shared memory for kernel {}", self.symbol))
+    }
+
+    /// As [`Function::launch`], of blocks with so many bytes of dynamic shared memory.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn launch_sharing(
+        &self,
+        stream: &Stream,
+        blocks: u32,
+        threads: u32,
+        shared: u32,
+        parameters: &[*const c_void],
+    ) -> Result<()> {
         let parameters: Vec<*mut c_void> =
             parameters.iter().map(|parameter| parameter.cast_mut()).collect();
         let launch = || {
             let (grid, block) = (GridSize::x(blocks), BlockSize::x(threads));
             // SAFETY: the caller's contract.
-            unsafe { stream.get()?.launch(&self.function, grid, block, 0, &parameters) }
+            unsafe { stream.get()?.launch(&self.function, grid, block, shared, &parameters) }
         };
         launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }

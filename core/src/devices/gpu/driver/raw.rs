@@ -74,6 +74,13 @@ pub unsafe fn load_log(image: &[u8]) -> String {
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Lets blocks of a kernel have so many bytes of dynamic shared memory.
+pub fn allow_shared(function: &Function<'_>, bytes: u32) -> CudaResult<()> {
+    let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    // SAFETY: the function is of a loaded module.
+    result(unsafe { sys::cuFuncSetAttribute(function.to_raw(), most, bytes as i32) })
+}
+
 /// The memory of a variable of the kernel's module. cust finds only variables of a type whose size
 /// is known, and copies to them through the default stream.
 pub fn variable(function: &Function<'_>, name: &CStr) -> CudaResult<DeviceSlice<u8>> {

@@ -1,0 +1,128 @@
+//! The GPU's kernels here: the same source, warp by warp. For tests; slow.
+
+use std::ptr;
+
+use gpp_kernels::offdiag::poles::{ComplexExchange, ComplexHole, Exchange, Hole};
+
+use super::images::{Shape, begins, energies, group, limits, poles, rows};
+use super::launches::{Launches, Place, batches};
+use super::{Sums, Task};
+
+/// The sums of a task as a GPU computes them.
+pub fn emulated(task: &Task) -> Sums {
+    let shape = Shape::of(task);
+    let (image, odd) = poles(task, &shape);
+    let begins = begins(&odd);
+    let (rows, vcoul) = rows(task, &shape);
+    let (w, weights) = energies(task);
+    let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
+    let (nbands, nw) = (task.problem.occ().len(), task.nw());
+    let limits = (limits(task, &shape), task.limits());
+    let mut sums = vec![[vec![0.0; shape.sums()], vec![0.0; shape.sums()]]; nw];
+    for at in 0..shape.groups {
+        let a = group(task, &shape, at);
+        let place = Place {
+            a: a.as_ptr(),
+            poles: image.as_ptr(),
+            odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
+            rows: rows.as_ptr(),
+            vcoul: vcoul.as_ptr(),
+            w: w.as_ptr(),
+            weights: [weights[0].as_ptr(), weights[1].as_ptr()],
+            u: u.as_mut_ptr(),
+            v: v.as_mut_ptr(),
+        };
+        for batch in batches(task.problem.occ(), nw, at) {
+            let sums = ptr::from_mut(&mut sums[batch.iw][usize::from(batch.exchange)][..]).cast();
+            let Launches { first, odd, gather, second } =
+                Launches::of(&place, &shape, nbands, limits, batch, sums);
+            // SAFETY: the arrays are of this shape, and live.
+            unsafe {
+                match (shape.real, batch.exchange) {
+                    (true, false) => first.run::<Hole, 3>(),
+                    (true, true) => first.run::<Exchange<true>, 3>(),
+                    (false, false) => first.run::<ComplexHole, 4>(),
+                    (false, true) => first.run::<ComplexExchange<true>, 4>(),
+                }
+                odd.run();
+                gather.run();
+                second.run();
+            }
+        }
+    }
+    let mut found = Sums::zero(task.bands(), nw);
+    for (iw, [hole, exchange]) in sums.iter().enumerate() {
+        found.take(iw, |l, m| [shape.sum(exchange, l, m), shape.sum(hole, l, m)]);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use gpp_kernels::formula::Pair;
+    use gpp_kernels::versions::v3;
+    use num_complex::Complex64;
+
+    use super::*;
+    use crate::offdiag::Synthesised;
+    use crate::problem::synthesis::synthesise;
+    use crate::problem::{Problem, systems};
+    use crate::progress::Progress;
+
+    /// Element (l, m) at an energy by the definition: `SX`, `CH`, and the sums of the terms' sizes.
+    fn defined(task: &Task, l: usize, m: usize, iw: usize) -> ([Complex64; 2], [f64; 2]) {
+        let problem: &Problem = task.problem;
+        let (ncouls, limits) = (problem.extents().ncouls, task.limits());
+        let rows: Vec<_> = problem.header().rows().collect();
+        let (mut sums, mut sizes) = ([Complex64::ZERO; 2], [0.0; 2]);
+        let [mut left, mut right] = [0, 1].map(|_| vec![Complex64::ZERO; ncouls]);
+        for n in 0..problem.extents().nbands {
+            task.elements.column(l, n, &mut left);
+            task.elements.column(m, n, &mut right);
+            let (w, occ) = (problem.bands().energies(n)[iw], problem.occ()[n]);
+            for (igp, row) in rows.iter().enumerate() {
+                let Some(row) = *row else { continue };
+                let v = problem.vcoul_loc()[igp] * right[row].conj();
+                for (ig, a) in left.iter().enumerate() {
+                    let (wtilde, eps) =
+                        (problem.wtilde()[igp * ncouls + ig], problem.eps()[igp * ncouls + ig]);
+                    let wtilde2 = wtilde * wtilde;
+                    let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
+                    let term = v3::term(&pair, w, &limits);
+                    let terms = [-occ * term.ssx * a * v, 0.5 * term.sch * a * v];
+                    for kind in 0..2 {
+                        sums[kind] += terms[kind];
+                        sizes[kind] += terms[kind].norm();
+                    }
+                }
+            }
+        }
+        (sums, sizes)
+    }
+
+    #[test]
+    fn elements_are_the_definitions() {
+        for (name, bands) in [("tiny", 5), ("tiny-complex", 33)] {
+            let system = systems::find(name).unwrap();
+            let problem = synthesise(system, 1, Progress::default()).unwrap();
+            let task = Task { problem: &problem, elements: &Synthesised::new(system, 1, bands) };
+            let found = emulated(&task);
+            for (l, m) in [(0, 0), (0, bands - 1), (3, 1), (bands - 1, bands - 1)] {
+                for iw in 0..task.nw() {
+                    let (sums, sizes) = defined(&task, l, m, iw);
+                    let at = found.at(l, m, iw);
+                    for (kind, found) in [found.sx[at], found.ch[at]].into_iter().enumerate() {
+                        let error = (found - sums[kind]).norm() / sizes[kind];
+                        assert!(
+                            error < 1e-14,
+                            "{name} ({l}, {m}) {iw} {kind}: {error} {found} {} {}",
+                            sums[kind],
+                            sizes[kind]
+                        );
+                        assert!(sums[kind].norm() > 1e-6 * sizes[kind]);
+                    }
+                }
+            }
+        }
+    }
+}

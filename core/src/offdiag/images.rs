@@ -1,0 +1,213 @@
+//! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::image`].
+
+use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
+use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
+use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
+use gpp_kernels::offdiag::{NO_ROW, TILE, TILE_SECOND, WORDS};
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use super::Task;
+
+/// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
+pub const GROUP: usize = 24;
+
+/// Blocks of the second product that fill a device.
+const SECOND_BLOCKS: usize = 288;
+
+/// Extents of the images of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Left fragments of a band n, of all l.
+    pub fragments: u32,
+    /// Steps of ig.
+    pub steps: u32,
+    /// Right fragments of igp, which are steps of U.
+    pub right: u32,
+    /// Right fragments of m.
+    pub second: u32,
+    /// Slots of sums.
+    pub slots: u32,
+    /// Groups of bands n.
+    pub groups: usize,
+    /// Whether poles are real: which kernels run.
+    pub real: bool,
+}
+
+impl Shape {
+    /// That of a task.
+    pub fn of(task: &Task) -> Shape {
+        let extents = task.problem.extents();
+        let fragments = task.bands().div_ceil(ROWS as usize).max(2);
+        let second = task.bands().div_ceil((COLUMNS * TILE_SECOND.right()) as usize);
+        let blocks = fragments * second;
+        // Divisors of a group, so that an item's slot does not hang on its group.
+        let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
+        let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
+        Shape {
+            fragments: fragments as u32,
+            steps: extents.ncouls.div_ceil(DEPTH as usize) as u32,
+            right: extents.ngpown.div_ceil((COLUMNS * TILE.right()) as usize) as u32 * TILE.right(),
+            second: second as u32 * TILE_SECOND.right(),
+            slots: slots.unwrap_or(GROUP) as u32,
+            groups: extents.nbands.div_ceil(GROUP),
+            real: task.problem.poles() == Poles::Real,
+        }
+    }
+
+    /// Words of the image of poles.
+    pub fn words(&self) -> u32 {
+        WORDS[usize::from(!self.real)]
+    }
+
+    /// Left fragments of a row of a group.
+    pub fn group(&self) -> u32 {
+        self.fragments * GROUP as u32
+    }
+
+    /// Numbers of a group's image of A.
+    pub fn a(&self) -> usize {
+        self.steps as usize * (self.group() * LEFT) as usize
+    }
+
+    /// Numbers of the images of U of a group.
+    pub fn u(&self) -> usize {
+        GROUP * self.right as usize * (self.fragments * LEFT) as usize
+    }
+
+    /// Numbers of the images of V of a group.
+    pub fn v(&self) -> usize {
+        GROUP * self.right as usize * (self.second * 2 * RIGHT) as usize
+    }
+
+    /// Numbers of the sums of all slots.
+    pub fn sums(&self) -> usize {
+        (self.slots * self.fragments * ROWS * self.second * COLUMNS * 2) as usize
+    }
+
+    /// Element (l, m) of the sums of all slots, added up.
+    pub fn sum(&self, sums: &[f64], l: usize, m: usize) -> Complex64 {
+        let at = 2 * (m * (self.fragments * ROWS) as usize + l);
+        let slots = sums.chunks_exact(sums.len() / self.slots as usize);
+        slots.map(|sums| Complex64::new(sums[at], sums[at + 1])).sum()
+    }
+}
+
+/// A of a group of bands n, made column by column.
+pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
+    let extents = task.problem.extents();
+    let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
+    let mut image = vec![0.0; shape.a()];
+    let mut columns = vec![Complex64::ZERO; ncouls * bands];
+    for at in 0..GROUP.min(extents.nbands - group * GROUP) {
+        columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
+            task.elements.column(l, group * GROUP + at, column);
+        });
+        let first = at * (shape.fragments * ROWS) as usize;
+        image.par_chunks_mut(row * LEFT as usize).enumerate().for_each(|(step, image)| {
+            for (l, column) in columns.chunks_exact(ncouls).enumerate() {
+                let elements = column.iter().skip(step * DEPTH as usize).take(DEPTH as usize);
+                for (k, element) in elements.enumerate() {
+                    let to = left(first + l, k, row);
+                    image[to] = element.re;
+                    image[to + LEFT as usize / 2] = element.im;
+                }
+            }
+        });
+    }
+    image
+}
+
+/// The image of poles, and the pairs that are odd, by their igp.
+pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
+    let problem = task.problem;
+    let (ncouls, limits) = (problem.extents().ncouls, task.limits());
+    let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+    let (wtilde, eps) = (problem.wtilde(), problem.eps());
+    let fits =
+        |pole: Complex64| (!shape.real || pole.im == 0.0) && is_regular(pole, &limits, largest);
+    let (words, fragments) = (shape.words() as usize, shape.right as usize);
+    let mut image = vec![0.0; shape.steps as usize * fragments * words * RIGHT as usize];
+    image.par_chunks_mut(fragments * words * RIGHT as usize).enumerate().for_each(
+        |(step, image)| {
+            for igp in 0..fragments * COLUMNS as usize {
+                for k in 0..DEPTH as usize {
+                    let ig = step * DEPTH as usize + k;
+                    let inside = igp < problem.extents().ngpown && ig < ncouls;
+                    let at = igp * ncouls + ig;
+                    let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
+                    let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
+                    // Where nothing is summed, a pole that is far from all.
+                    let pole = if product == Complex64::ZERO {
+                        HUGE.into()
+                    } else {
+                        pole.unwrap_or_default()
+                    };
+                    let all = [pole.re, pole.im, product.re, product.im];
+                    let of_real = [pole.re, product.re, product.im];
+                    let values: &[f64] = if shape.real { &of_real } else { &all };
+                    let to = right(k, igp, fragments, words);
+                    for (word, value) in values.iter().enumerate() {
+                        image[to + word * RIGHT as usize] = *value;
+                    }
+                }
+            }
+        },
+    );
+    let columns = wtilde.chunks_exact(ncouls).zip(eps.chunks_exact(ncouls)).enumerate();
+    let odd = columns.par_bridge().map(|(igp, (wtilde, eps))| {
+        let pairs = wtilde.iter().zip(eps).enumerate();
+        let odd = pairs.filter(|(_, (pole, eps))| {
+            **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
+        });
+        let odd =
+            odd.map(|(ig, (&wtilde, &eps))| Odd { wtilde, eps, ig: ig as u32, igp: igp as u32 });
+        odd.collect::<Vec<_>>()
+    });
+    let mut odd: Vec<Odd> = odd.flatten().collect();
+    odd.sort_by_key(|odd| (odd.igp, odd.ig));
+    (image, odd)
+}
+
+/// Where the odd pairs of each igp that has any begin, and their end.
+pub fn begins(odd: &[Odd]) -> Vec<u32> {
+    let firsts = (0..odd.len()).filter(|&at| at == 0 || odd[at].igp != odd[at - 1].igp);
+    firsts.chain([odd.len()]).map(|at| at as u32).collect()
+}
+
+/// The row of A of each igp, and its Coulomb interaction, as far as U has igp.
+pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
+    let length = (shape.right * COLUMNS) as usize;
+    let rows = task.problem.header().rows().map(|row| row.map_or(NO_ROW, |row| row as u32));
+    let mut rows: Vec<u32> = rows.collect();
+    let mut vcoul = task.problem.vcoul_loc().to_vec();
+    rows.resize(length, NO_ROW);
+    vcoul.resize(length, 0.0);
+    (rows, vcoul)
+}
+
+/// `w` of each energy and n, n fastest, and the weights of `sch` and `ssx` of each n.
+pub fn energies(task: &Task) -> (Vec<f64>, [Vec<f64>; 2]) {
+    let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
+    let w = (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied()).collect();
+    (w, [vec![0.5; occ.len()], occ.iter().map(|occ| -occ).collect()])
+}
+
+/// What the kernels decide by.
+pub fn limits(task: &Task, shape: &Shape) -> Limits {
+    let limits = task.limits();
+    if !shape.real {
+        let first = limits.limittwo.next_up().to_bits();
+        return Limits { first, sexcut: (limits.sexcut * limits.sexcut).to_bits() };
+    }
+    // The smallest number whose square, rounded, is above the limit.
+    let mut first = limits.limittwo.sqrt();
+    while first * first > limits.limittwo {
+        first = first.next_down();
+    }
+    while first * first <= limits.limittwo {
+        first = first.next_up();
+    }
+    Limits { first: first.to_bits(), sexcut: limits.sexcut.to_bits() }
+}
