@@ -38,7 +38,6 @@ pub use batch::{Batch, Batches};
 pub use frame::Frame;
 pub use grid::Grid;
 pub use header::Header;
-pub use layout::SharedArrays;
 pub use matrix::Matrix;
 pub use memory::Extents;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
