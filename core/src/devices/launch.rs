@@ -27,7 +27,7 @@ impl<'a> Launch<'a> {
     /// [`Error::Problem`] where an extent is too large for the kernel.
     ///
     /// # Panics
-    /// Where the slab is of another problem.
+    /// Where slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,
@@ -37,6 +37,7 @@ impl<'a> Launch<'a> {
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
+        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
         // Neither kernel nor driver would notice.
         assert!(
             slab.igp().end <= header.ngpown

@@ -7,17 +7,16 @@ use std::sync::Arc;
 
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
-use gpp_kernels::plan::Poles;
 
 use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::catalogue;
 use crate::error::Result;
-use crate::problem::layout::{Pairs, preparation};
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::layout::{Pairs, PairsAt, preparation};
+use crate::problem::{Batch, Frame, Id, SlabView};
 
 /// What it is made of: a slab, and what it depends on beside.
-type Key = (Range<usize>, Layout, Option<(Range<usize>, Poles)>);
+type Key = ((Id, Range<usize>), Layout, Option<PairsAt>);
 
 /// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
 /// is made again.
@@ -55,7 +54,7 @@ impl MadePairs {
         (batch, kernel): (&Batch, &Kernel),
     ) {
         let at = preparation(kernel.layout).pairs_at(batch, kernel);
-        let key = (slab.igp(), kernel.layout, at);
+        let key = (slab.id(), kernel.layout, at);
         if key.2.is_some() && self.next.as_ref().is_none_or(|(of, _)| *of != key) {
             let made = self.of(problem, slab, (batch, kernel));
             self.next = Some((key, made));
@@ -70,7 +69,7 @@ impl MadePairs {
         (batch, kernel): (&Batch, &Kernel),
     ) -> Arc<dyn Pairs> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        let key = (slab.igp(), layout, prepared.pairs_at(batch, kernel));
+        let key = (slab.id(), layout, prepared.pairs_at(batch, kernel));
         let next = self.next.take_if(|(of, _)| *of == key).map(|(_, made)| made);
         if let Some(made) = next.or_else(|| self.made.get(&key).cloned()) {
             return made;
@@ -92,7 +91,7 @@ impl MadePairs {
 #[derive(Default)]
 pub struct PlacedPairs {
     /// That in place, and what it depends on beside the slab.
-    made: Option<(Option<(Range<usize>, Poles)>, Arc<dyn Pairs>)>,
+    made: Option<(Option<PairsAt>, Arc<dyn Pairs>)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 

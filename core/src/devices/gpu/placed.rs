@@ -19,7 +19,7 @@ use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, SlabView};
+use crate::problem::{Batch, Id, SlabView};
 
 /// The arrays of the bands in one layout.
 pub struct BandBuffers {
@@ -27,7 +27,7 @@ pub struct BandBuffers {
     pub aqsn: Arc<Buffer<Complex64>>,
     pub occ: Arc<Buffer<f64>>,
     /// Which energies are in place, in memory that those of the next batch take over.
-    which: Option<Range<usize>>,
+    which: Option<(Id, Range<usize>)>,
     wx: Option<Buffer<f64>>,
 }
 
@@ -62,11 +62,11 @@ impl PlacedBands {
     pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
         let before = to.bytes;
         let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
-        if which.as_ref() != Some(&batch.energies()) {
+        if which.as_ref() != Some(&batch.id()) {
             *which = None;
             let energies = preparation(layout).energies(to.problem.bands(), batch);
             to.fill("wx", wx, &energies, 0)?;
-            *which = Some(batch.energies());
+            *which = Some(batch.id());
         }
         // Other streams read them as well.
         if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
@@ -149,7 +149,7 @@ impl PlacedMatrix {
 #[derive(Default)]
 pub struct PlacedSlab {
     /// Which one is in place.
-    igp: Option<Range<usize>>,
+    which: Option<(Id, Range<usize>)>,
     wtilde: PlacedMatrix,
     eps: PlacedMatrix,
     vcoul_loc: Option<Buffer<f64>>,
@@ -180,17 +180,17 @@ fn entry<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V {
 impl PlacedSlab {
     /// Whether this slab is in place.
     pub fn holds(&self, slab: SlabView) -> bool {
-        self.igp == Some(slab.igp())
+        self.which == Some(slab.id())
     }
 
     /// Whether none is in place.
     pub fn is_empty(&self) -> bool {
-        self.igp.is_none()
+        self.which.is_none()
     }
 
     /// Forgets which slab is in place.
     pub fn forget(&mut self) {
-        self.igp = None;
+        self.which = None;
         let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);
         let matrices = others.chain([&mut self.wtilde, &mut self.eps]);
         matrices.for_each(|matrix| matrix.is_there = false);
@@ -216,7 +216,7 @@ impl PlacedSlab {
             to.require("arrays", all)?;
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
-        self.igp = Some(slab.igp());
+        self.which = Some(slab.id());
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl PlacedSlab {
     /// # Panics
     /// Where there is none, and where the kernel's layout was not wanted.
     pub fn pointers(&self, kernel: &Kernel) -> SlabPointers {
-        let igp = self.igp.as_ref().expect("a slab is in place").len();
+        let (_, igp) = self.which.clone().expect("a slab is in place");
         let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
         let (_, aqsm_local) = of_layout.expect("the layout was wanted");
         let (wtilde, eps) = (self.wtilde.pointer(), self.eps.pointer());
@@ -270,7 +270,7 @@ impl PlacedSlab {
         let replaces = preparation(kernel.layout).replaces();
         assert!(aqsm_local.is_there && is_there != replaces, "the layout was wanted");
         let (vcoul_loc, aqsm_local) = (pointer(&self.vcoul_loc), aqsm_local.pointer());
-        SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local }
+        SlabPointers { igp: igp.len(), wtilde, eps, vcoul_loc, aqsm_local }
     }
 
     /// What a kernel's layout made of its pairs.

@@ -18,7 +18,7 @@ use super::ring::Ring;
 use super::uploads::Uploads;
 use crate::devices::launch::{Launch, entry};
 use crate::error::Result;
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::{Batch, Frame, Id, SlabView};
 
 /// A worker.
 pub struct OnGpu<'a> {
@@ -32,7 +32,7 @@ pub struct OnGpu<'a> {
     pub(super) turns: VecDeque<usize>,
     pub(super) under_way: usize,
     /// The energies that it is at.
-    pub(super) at: Range<usize>,
+    pub(super) at: Option<(Id, Range<usize>)>,
     pub(super) ring: Ring,
     /// Whether only one layout is in place at a time.
     pub(super) one_layout: bool,
@@ -54,7 +54,7 @@ impl<'a> OnGpu<'a> {
             lanes: vec![Lane::new(&gpu.context)?],
             turns: [0].into(),
             under_way: 0,
-            at: 0..0,
+            at: None,
             ring: Ring::default(),
             one_layout: false,
             streams: false,
@@ -120,10 +120,10 @@ impl<'a> OnGpu<'a> {
     ) -> Result<()> {
         let plan = batch.plan();
         assert!(
-            self.under_way == 0 || self.at == batch.energies(),
+            self.under_way == 0 || self.at.as_ref() == Some(&batch.id()),
             "what is under way is of one batch"
         );
-        self.at = batch.energies();
+        self.at = Some(batch.id());
         let (at, uploaded) = self.placed(slab, Some((plan.kernel(gpu), batch)))?;
         let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
         let (bands, lanes) = (&self.bands, &mut self.lanes);

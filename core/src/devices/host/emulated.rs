@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -18,7 +17,7 @@ use rayon::prelude::*;
 use crate::devices::launch::Launch;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, Pairs, preparation};
+use crate::problem::layout::{BandArrays, Laid, Pairs, PairsAt, preparation};
 use crate::problem::{Batch, Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout that was wanted.
@@ -31,7 +30,7 @@ pub struct OfSlab {
     /// Where it is not the slab's own.
     aqsm_local: HashMap<Layout, Vec<Complex64>>,
     /// With what they depend on beside the slab.
-    pairs: HashMap<(Layout, Poles), (Option<(Range<usize>, Poles)>, Arc<dyn Pairs>)>,
+    pairs: HashMap<(Layout, Poles), (Option<PairsAt>, Arc<dyn Pairs>)>,
 }
 
 impl OfSlab {

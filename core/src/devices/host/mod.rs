@@ -16,7 +16,7 @@ use super::beside::{Beside, of_layouts};
 use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -151,17 +151,17 @@ struct OnHost<'a> {
 
 /// What was made of a slab.
 struct OfSlab {
-    igp: Range<usize>,
+    which: (Id, Range<usize>),
     emulated: emulated::OfSlab,
     vectors: vectors::OfSlab,
 }
 
 impl Worker for OnHost<'_> {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        let igp = slab.igp();
-        if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
+        let which = slab.id();
+        if self.slab.as_ref().is_none_or(|made| made.which != which) {
             let (emulated, vectors) = Default::default();
-            self.slab = Some(OfSlab { igp, emulated, vectors });
+            self.slab = Some(OfSlab { which, emulated, vectors });
         }
         Ok(())
     }

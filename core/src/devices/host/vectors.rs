@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::problem::layout::preparation;
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{self, Order, Sorted};
-use crate::problem::{Batch, Extents, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, OddPoles, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub struct OfSlab {
     /// Matrix elements of G′, bands fastest.
     aqsm: Option<Vec<Complex64>>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, (Range<usize>, OddPoles)>,
+    odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<Sorted>,
 }
@@ -74,8 +74,8 @@ impl OfSlab {
             let swapped = || preparation(Layout::Swapped).aqsm_local(slab, problem.order());
             self.aqsm.get_or_insert_with(|| swapped().into_owned());
         }
-        if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.energies()) {
-            self.odd.insert(poles, (batch.energies(), batch.plan().odd(slab, poles)));
+        if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
+            self.odd.insert(poles, (batch.id(), batch.plan().odd(slab, poles)));
         }
         if needs.sorted {
             self.sorted.get_or_insert_with(|| Sorted::of(problem, slab));

@@ -19,7 +19,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use super::memory::{self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX};
-use super::{BandOrder, Bands, Batch, Frame, SlabView};
+use super::{BandOrder, Bands, Batch, Frame, Id, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
 pub trait Preparation: Sync {
@@ -49,7 +49,7 @@ pub trait Preparation: Sync {
     ) -> Arc<dyn Pairs>;
 
     /// What these depend on beside the slab, if on anything.
-    fn pairs_at(&self, _batch: &Batch, _kernel: &Kernel) -> Option<(Range<usize>, Poles)> {
+    fn pairs_at(&self, _batch: &Batch, _kernel: &Kernel) -> Option<PairsAt> {
         None
     }
 
@@ -85,6 +85,9 @@ pub fn preparation(layout: Layout) -> &'static dyn Preparation {
         Layout::Cells => &cells::Sorted,
     }
 }
+
+/// Which batch, and what poles kernels take.
+pub type PairsAt = ((Id, Range<usize>), Poles);
 
 /// What kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
 pub trait Pairs: Send + Sync {

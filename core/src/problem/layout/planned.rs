@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ffi::c_void;
-use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
@@ -12,7 +11,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 
-use super::{BandArrays, Pairs, Preparation, Words};
+use super::{BandArrays, Pairs, PairsAt, Preparation, Words};
 use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents, OCC, WX};
 use crate::problem::{BandOrder, Bands, Batch, Frame, OddPoles, SlabView};
 
@@ -63,8 +62,8 @@ impl Preparation for Planned {
         Arc::new(batch.plan().odd(slab, kernel.poles))
     }
 
-    fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<(Range<usize>, Poles)> {
-        Some((batch.energies(), kernel.poles))
+    fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
+        Some((batch.id(), kernel.poles))
     }
 
     fn bytes_of_pairs(&self, slab: Extents) -> u64 {
