@@ -10,18 +10,12 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::branches::near2;
+use super::branches::{LARGEST, SMALLEST, near2};
 use super::cutoff::Cutoff;
 use super::energies::Energies;
 
-/// Largest pole, energy and width of the fast loops: products of four of them are finite.
-const LARGEST: f64 = 1e30;
-
 /// Largest `κ`.
 const MOST_CANCELLATION: f64 = 32.0;
-
-/// Relative to gamma: below this `|delw|²` may fall to `TOL_ZERO` within the second branch.
-const SMALLEST: f64 = 2e-6;
 
 /// What a pole must be for the fast loops.
 #[derive(Debug)]
