@@ -37,7 +37,6 @@ impl<'a> Launch<'a> {
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
-        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
         // Neither kernel nor driver would notice.
         assert!(
             slab.igp().end <= header.ngpown
@@ -45,6 +44,7 @@ impl<'a> Launch<'a> {
                 && slab.aqsm_local().columns().count() == header.nbands,
             "the slab is of the problem"
         );
+        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
         let extents = pairs.counted(Extents {
             nbands: header.nbands as u32,
             ngpown: slab.len() as u32,
