@@ -45,7 +45,7 @@ pub use memory::Extents;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
-pub use source::{Part, Source};
+pub use source::{Given, Source};
 pub use sums::Sums;
 pub use systems::System;
 

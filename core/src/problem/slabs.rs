@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Frame, Id, Part, Problem, Slab, Source};
+use super::{Frame, Given, Id, Problem, Slab, Source};
 use crate::error::Result;
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -68,9 +68,9 @@ impl<'a> Slabs<'a> {
     ///
     /// # Errors
     /// Those of [`Source::slab`].
-    pub fn part(self, igp: Range<usize>) -> Result<Part<'a>> {
+    pub fn part(self, igp: Range<usize>) -> Result<Given<'a>> {
         Ok(match self.source.slab(self.frame.bands(), igp)? {
-            Part::Made(slab) => Part::Made(slab.of(self.id)),
+            Given::Made(slab) => Given::Made(slab.of(self.id)),
             held => held,
         })
     }

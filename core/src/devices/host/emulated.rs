@@ -22,7 +22,7 @@ use crate::problem::{Batch, Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout that was wanted.
 #[derive(Default)]
-pub struct Bands<'a>(HashMap<Layout, BandArrays<'a>>);
+pub struct OfBands<'a>(HashMap<Layout, BandArrays<'a>>);
 
 /// What was made of a slab.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl OfSlab {
     }
 }
 
-impl<'a> Bands<'a> {
+impl<'a> OfBands<'a> {
     /// Sums a slab at a batch of energies by a GPU version's kernels.
     pub fn sum(
         &mut self,
@@ -82,7 +82,7 @@ impl<'a> Bands<'a> {
         for iw in launches {
             let arguments = laid.arguments(kernel, &**pairs, iw, &mut partials);
             (0..blocks).into_par_iter().for_each(|block| {
-                // SAFETY: the launch contract. Bands and slab checked their arrays, `arguments` that they
+                // SAFETY: the launch contract. OfBands and slab checked their arrays, `arguments` that they
                 // have the kernel's layout and what goes with it, and borrows them; `Launch::of` looked at
                 // the extents; the launches keep the entry's energies within nw; there is room for the sums
                 // of all blocks.

@@ -133,7 +133,7 @@ impl Device for Host {
     }
 
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
-        let (emulated, vectors) = (emulated::Bands::default(), vectors::Bands::default());
+        let (emulated, vectors) = (emulated::OfBands::default(), vectors::OfBands::default());
         Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
     }
 }
@@ -142,8 +142,8 @@ impl Device for Host {
 struct OnHost<'a> {
     host: &'a Host,
     problem: &'a Frame,
-    emulated: emulated::Bands<'a>,
-    vectors: vectors::Bands,
+    emulated: emulated::OfBands<'a>,
+    vectors: vectors::OfBands,
     slab: Option<OfSlab>,
     /// Of the slab that was begun.
     summed: Option<SlabSums>,

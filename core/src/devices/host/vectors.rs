@@ -24,7 +24,7 @@ use crate::problem::{Batch, Extents, Frame, Id, OddPoles, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
-pub struct Bands {
+pub struct OfBands {
     relaid: Option<(Order, Relaid)>,
     /// Chunk by chunk, for pairs sorted by their poles.
     chunks: Option<Chunks>,
@@ -83,7 +83,7 @@ impl OfSlab {
     }
 }
 
-impl Bands {
+impl OfBands {
     /// Sums a slab at a batch of energies by a version.
     pub fn sum(
         &mut self,

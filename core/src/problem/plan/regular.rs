@@ -12,7 +12,7 @@ use num_complex::Complex64;
 
 use super::branches::{LARGEST, SMALLEST, near2};
 use super::cutoff::Cutoff;
-use super::energies::Energies;
+use super::energies::Lookup;
 
 /// Largest `κ`.
 const MOST_CANCELLATION: f64 = 32.0;
@@ -24,9 +24,9 @@ pub struct Regular {
     /// Of the larger of the two parts.
     smallest: f64,
     /// The occupied bands' energies: a pole exactly there is an edge case.
-    occupied: Energies,
+    occupied: Lookup,
     /// All energies: one at a pole's bound between the branches is another.
-    energies: Energies,
+    energies: Lookup,
     /// The occupied bands' energies below zero, where one may be at the cutoff.
     cutoff: Cutoff,
     limits: Limits,
@@ -47,8 +47,8 @@ impl Regular {
             poles,
             smallest,
             cutoff: Cutoff::of(occupied.iter().copied().filter(|&w| w < 0.0), limits),
-            occupied: Energies::of(occupied.iter().copied()),
-            energies: Energies::of(wx.iter().copied()),
+            occupied: Lookup::of(occupied.iter().copied()),
+            energies: Lookup::of(wx.iter().copied()),
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
         }
