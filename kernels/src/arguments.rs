@@ -30,6 +30,23 @@ macro_rules! structure {
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
+        impl $name {
+            /// Those that stand where a launch was told: the other way round than `pointers`.
+            ///
+            /// # Panics
+            /// Where there are fewer.
+            ///
+            /// # Safety
+            /// Each points to one of them, in their order.
+            pub unsafe fn read(parameters: &[*const core::ffi::c_void]) -> $name {
+                let mut parameters = parameters.iter();
+                let mut next = || *parameters.next().expect("as many as there are");
+                // SAFETY: this function's own contract.
+                unsafe { $name { $($field: next().cast::<$type>().read_unaligned(),)* } }
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
         impl $crate::arguments::Arguments for $name {
             fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void> {
                 $name::pointers(self).into()
