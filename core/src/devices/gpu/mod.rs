@@ -33,7 +33,7 @@ use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 pub use first_launch::first_launch;
 use modules::{Loaded, Modules};
 use nvml::OfNvml;
-use pairs::MadePairs;
+use pairs::PairsCache;
 use ptx::Ptx;
 use ring::Ring;
 use worker::OnGpu;
@@ -184,7 +184,7 @@ impl Device for Gpu {
     fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
         let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
-        let bands = MadePairs::most(problem, versions) + Ring::MOST;
+        let bands = PairsCache::most(problem, versions) + Ring::MOST;
         laid + Beside { bands, slab: 0 }
     }
 

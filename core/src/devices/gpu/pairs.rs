@@ -12,7 +12,7 @@ use super::driver::Buffer;
 use super::uploads::{Uploads, pointer};
 use crate::catalogue;
 use crate::error::Result;
-use crate::problem::layout::{Pairs, PairsAt, preparation};
+use crate::problem::layout::{self, Pairs, PairsAt, preparation};
 use crate::problem::{Batch, Frame, Id, SlabView};
 
 /// What it is made of: a slab, and what it depends on beside.
@@ -21,7 +21,7 @@ type Key = ((Id, Range<usize>), Layout, Option<PairsAt>);
 /// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
 /// is made again.
 #[derive(Default)]
-pub struct MadePairs {
+pub struct PairsCache {
     made: HashMap<Key, Arc<dyn Pairs>>,
     /// Bytes of each layout.
     bytes: HashMap<Layout, u64>,
@@ -30,7 +30,7 @@ pub struct MadePairs {
     granted: u64,
 }
 
-impl MadePairs {
+impl PairsCache {
     /// Bytes that are kept at most while these versions run, but for those that are granted.
     pub fn most(problem: &Frame, versions: &[catalogue::Kernel]) -> u64 {
         let of_version = |version: &catalogue::Kernel| {
@@ -91,7 +91,7 @@ impl MadePairs {
 #[derive(Default)]
 pub struct PlacedPairs {
     /// That in place, and what it depends on beside the slab.
-    made: Option<(Option<PairsAt>, Arc<dyn Pairs>)>,
+    made: Option<layout::MadePairs>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 

@@ -12,7 +12,7 @@ use super::Gpu;
 use super::arguments::given;
 use super::lane::{Lane, Launched};
 use super::modules::Functions;
-use super::pairs::MadePairs;
+use super::pairs::PairsCache;
 use super::placed::PlacedBands;
 use super::ring::Ring;
 use super::uploads::Uploads;
@@ -25,7 +25,7 @@ pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) problem: &'a Frame,
     pub(super) bands: PlacedBands,
-    pub(super) pairs: MadePairs,
+    pub(super) pairs: PairsCache,
     pub(super) lanes: Vec<Lane>,
     /// Lanes with work under way, the first one begun in front; behind them the others, that which was
     /// used last at the end.
@@ -50,7 +50,7 @@ impl<'a> OnGpu<'a> {
             gpu,
             problem,
             bands: PlacedBands::default(),
-            pairs: MadePairs::default(),
+            pairs: PairsCache::default(),
             lanes: vec![Lane::new(&gpu.context)?],
             turns: [0].into(),
             under_way: 0,

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -17,7 +16,7 @@ use rayon::prelude::*;
 use crate::devices::launch::Launch;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, Pairs, PairsAt, preparation};
+use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::{Batch, Frame, SlabView};
 
 /// The arrays of a problem's bands in each layout that was wanted.
@@ -30,7 +29,7 @@ pub struct OfSlab {
     /// Where it is not the slab's own.
     aqsm_local: HashMap<Layout, Vec<Complex64>>,
     /// With what they depend on beside the slab.
-    pairs: HashMap<(Layout, Poles), (Option<PairsAt>, Arc<dyn Pairs>)>,
+    pairs: HashMap<(Layout, Poles), MadePairs>,
 }
 
 impl OfSlab {

@@ -89,6 +89,9 @@ pub fn preparation(layout: Layout) -> &'static dyn Preparation {
 /// Which batch, and what poles kernels take.
 pub type PairsAt = ((Id, Range<usize>), Poles);
 
+/// What was made of a slab's pairs, and what it depends on beside the slab.
+pub type MadePairs = (Option<PairsAt>, Arc<dyn Pairs>);
+
 /// What kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
 pub trait Pairs: Send + Sync {
     /// The arrays of it.
@@ -182,7 +185,7 @@ pub struct Laid<'a> {
     pub slab: SlabView<'a>,
     /// The arrays of the bands in the layout.
     pub of_bands: &'a BandArrays<'a>,
-    /// [`energies`] in the layout.
+    /// [Energies](Preparation::energies) in the layout.
     pub wx: &'a [f64],
     /// Matrix elements of G′ in the layout.
     pub aqsm_local: &'a [Complex64],
