@@ -88,9 +88,9 @@ pub fn every_version() -> Outcome {
     for kind in [Kind::Mixed, Kind::Real] {
         let made = Make { nbands: 21, ngpown: 100, ncouls: 70, nw: 2, kind, seed: 12 };
         for problem in [make(made), at_energies(Make { nbands: 7, ..made }, 5)] {
-            let slab = Extents { ngpown: 48, ..problem.extents() };
+            let slab = Extents { ngpown: 32, ..problem.extents() };
             let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
-            for (igp, most) in [(100, None), (48, None), (48, Some(bands + 2 * slab))] {
+            for (igp, most) in [(100, None), (32, None), (32, Some(bands + 3 * slab))] {
                 let gpu = Gpu::limited(0, most)?;
                 let [own, expected] =
                     [&gpu as &dyn Device, &host].map(|device| sums(device, &problem, igp));
