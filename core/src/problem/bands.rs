@@ -6,6 +6,7 @@ use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use super::header::Header;
+use super::id::Id;
 use super::matrix::Matrix;
 use super::memory::{AQSN, Extents, OCC, WX};
 use super::range;
@@ -14,14 +15,24 @@ use crate::error::DataError;
 type Result<T> = std::result::Result<T, DataError>;
 
 /// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Bands {
+    id: Id,
     header: Arc<Header>,
     aqsn: Matrix,
     wx: Vec<f64>,
     occ: Vec<f64>,
     /// Whether energies and occupations are those of the header.
     of_header: bool,
+}
+
+/// The same data, whichever bands they are.
+impl PartialEq for Bands {
+    fn eq(&self, other: &Bands) -> bool {
+        let Bands { id: _, header, aqsn, wx, occ, of_header } = self;
+        (header, aqsn) == (&other.header, &other.aqsn)
+            && (wx, occ, of_header) == (&other.wx, &other.occ, &other.of_header)
+    }
 }
 
 impl Bands {
@@ -42,7 +53,7 @@ impl Bands {
         range::check_vcoul(&header)?;
         range::resolve_factors(&mut aqsn);
         let (wx, occ, of_header) = (Vec::new(), Vec::new(), true);
-        Bands { header, aqsn, wx, occ, of_header }.of_header()
+        Bands { id: Id::unique(), header, aqsn, wx, occ, of_header }.of_header()
     }
 
     /// These bands with the energies and occupations of their header.
@@ -74,7 +85,13 @@ impl Bands {
             return Err(DataError::Occupation { n: n + 1, found: occ[n] });
         }
         (self.wx, self.occ, self.of_header) = (wx, occ, false);
+        self.id = Id::unique();
         Ok(self)
+    }
+
+    /// What tells them from all others.
+    pub fn id(&self) -> Id {
+        self.id
     }
 
     /// The small records.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 
 use super::bands::Bands;
+use super::id::Id;
 use super::matrix::Matrix;
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
 use super::range;
@@ -13,8 +14,9 @@ use crate::error::DataError;
 
 /// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
 /// fastest; igp counts from the slab's begin in them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Slab {
+    id: Id,
     igp: Range<usize>,
     ncouls: usize,
     wtilde: Arc<Matrix>,
@@ -59,13 +61,20 @@ impl Slab {
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Slab { igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+        Ok(Slab { id: Id::unique(), igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+    }
+
+    /// This slab as one of data of this identity: a source gives the same ones each time.
+    #[must_use]
+    pub(super) fn of(self, id: Id) -> Slab {
+        Slab { id, ..self }
     }
 
     /// All of it.
     pub fn view(&self) -> SlabView<'_> {
         let n = self.igp.len();
         SlabView {
+            of: self.id,
             begin: self.igp.start,
             wtilde: &self.wtilde,
             eps: &self.eps,
@@ -121,7 +130,8 @@ impl Slab {
         }
         let vcoul_loc = bands.header().vcoul_loc(to.clone());
         let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
-        Ok(Slab { igp: to, ncouls, wtilde, eps, aqsm_local: aqsm_local.into(), vcoul_loc })
+        let aqsm_local = aqsm_local.into();
+        Ok(Slab { id: Id::unique(), igp: to, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
     /// Bands.
@@ -153,8 +163,9 @@ pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<(), DataError> {
 }
 
 /// A slab, or a part of one, borrowed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SlabView<'a> {
+    of: Id,
     begin: usize,
     ncouls: usize,
     wtilde: &'a [Complex64],
@@ -163,7 +174,21 @@ pub struct SlabView<'a> {
     aqsm_local: Rows<'a>,
 }
 
+/// The same data, whichever slab they are of.
+impl PartialEq for SlabView<'_> {
+    fn eq(&self, other: &SlabView) -> bool {
+        let SlabView { of: _, begin, ncouls, wtilde, eps, vcoul_loc, aqsm_local } = *self;
+        (begin, ncouls, wtilde, eps) == (other.begin, other.ncouls, other.wtilde, other.eps)
+            && (vcoul_loc, aqsm_local) == (other.vcoul_loc, other.aqsm_local)
+    }
+}
+
 impl<'a> SlabView<'a> {
+    /// What tells it from all others: of which data it is, and which igp of them.
+    pub fn id(self) -> (Id, Range<usize>) {
+        (self.of, self.igp())
+    }
+
     /// Its igp (0-based), in the problem's numbers.
     pub fn igp(self) -> Range<usize> {
         self.begin..self.begin + self.len()
@@ -223,6 +248,7 @@ impl<'a> SlabView<'a> {
         let pairs = own.start * self.ncouls..own.end * self.ncouls;
         let Rows { all, stride, begin, .. } = self.aqsm_local;
         SlabView {
+            of: self.of,
             begin: igp.start,
             ncouls: self.ncouls,
             wtilde: &self.wtilde[pairs.clone()],

@@ -2,14 +2,13 @@
 
 mod arguments;
 pub mod ceilings;
-mod cells;
 mod code;
 pub mod driver;
 mod first_launch;
 mod lane;
 pub(crate) mod modules;
 pub mod nvml;
-mod odd;
+mod pairs;
 mod placed;
 pub mod ptx;
 mod ring;
@@ -34,7 +33,7 @@ use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 pub use first_launch::first_launch;
 use modules::{Loaded, Modules};
 use nvml::OfNvml;
-use odd::FoundPoles;
+use pairs::PairsCache;
 use ptx::Ptx;
 use ring::Ring;
 use worker::OnGpu;
@@ -185,7 +184,7 @@ impl Device for Gpu {
     fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
         let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
-        let bands = FoundPoles::most(problem, versions) + Ring::MOST;
+        let bands = PairsCache::most(problem, versions) + Ring::MOST;
         laid + Beside { bands, slab: 0 }
     }
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -12,19 +13,32 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::cells::CellBuffers;
 use super::driver::Buffer;
-use super::odd::{FoundPoles, OddBuffers};
+use super::pairs::PlacedPairs;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, aqsm_local, energies};
+use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Cells, SlabView};
+use crate::problem::{Batch, Id, SlabView};
 
 /// The arrays of the bands in one layout.
 pub struct BandBuffers {
+    layout: Layout,
     pub aqsn: Arc<Buffer<Complex64>>,
     pub occ: Arc<Buffer<f64>>,
+    /// Which energies are in place, in memory that those of the next batch take over.
+    which: Option<(Id, Range<usize>)>,
+    wx: Option<Buffer<f64>>,
+}
+
+impl BandBuffers {
+    /// The energies in place.
+    ///
+    /// # Panics
+    /// Where none were wanted.
+    pub fn energies(&self) -> *const f64 {
+        pointer(&self.wx)
+    }
 }
 
 /// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
@@ -32,17 +46,14 @@ pub struct BandBuffers {
 pub struct PlacedBands {
     aqsn: Option<Arc<Buffer<Complex64>>>,
     occ: Option<Arc<Buffer<f64>>>,
-    by_layout: [Option<BandBuffers>; 4],
-    /// In each layout.
-    energies: [PlacedEnergies; 4],
+    layouts: Vec<BandBuffers>,
 }
 
-/// Energies, in memory that those of the next batch take over.
-#[derive(Default)]
-struct PlacedEnergies {
-    /// Which ones are in place.
-    which: Option<Range<usize>>,
-    wx: Option<Buffer<f64>>,
+/// Whether the layouts in place make room for one, or it for them.
+fn makes_room(to: &Uploads, layout: Layout, mut others: impl Iterator<Item = Layout>) -> bool {
+    to.one_layout
+        || preparation(layout).replaces()
+        || others.any(|other| preparation(other).replaces())
 }
 
 impl PlacedBands {
@@ -50,19 +61,19 @@ impl PlacedBands {
     /// is under way reads other energies.
     pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
         let before = to.bytes;
-        self.want_bands(to, layout)?;
-        let PlacedEnergies { which, wx } = &mut self.energies[layout as usize];
-        if which.as_ref() != Some(&batch.energies()) {
+        let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
+        if which.as_ref() != Some(&batch.id()) {
             *which = None;
-            to.fill("wx", wx, &energies(to.problem.bands(), batch, layout), 0)?;
-            *which = Some(batch.energies());
+            let energies = preparation(layout).energies(to.problem.bands(), batch);
+            to.fill("wx", wx, &energies, 0)?;
+            *which = Some(batch.id());
         }
         // Other streams read them as well.
         if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
     }
 
     /// Uploads what a layout lacks but for energies.
-    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<()> {
+    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut BandBuffers> {
         #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
         fn there<T: Pod>(
             to: &mut Uploads,
@@ -80,36 +91,20 @@ impl PlacedBands {
             };
             Ok(own_order.insert(buffer).clone())
         }
-        if self.by_layout[layout as usize].is_some() {
-            return Ok(());
+        if let Some(at) = self.layouts.iter().position(|of| of.layout == layout) {
+            return Ok(&mut self.layouts[at]);
         }
-        let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
-        let has_cells = self.by_layout[Layout::Cells as usize].is_some();
-        if to.one_layout || layout == Layout::Cells || has_cells {
-            self.by_layout = [const { None }; 4];
-            self.energies = Default::default();
+        let arrays = preparation(layout).of_bands(to.problem.bands(), to.problem.order());
+        if makes_room(to, layout, self.layouts.iter().map(|of| of.layout)) {
+            self.layouts.clear();
             if matches!(arrays.aqsn(), Cow::Owned(_)) {
                 self.aqsn = None;
             }
         }
-        self.by_layout[layout as usize] = Some(BandBuffers {
-            aqsn: there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?,
-            occ: there(to, "occ", arrays.occ(), &mut self.occ)?,
-        });
-        Ok(())
-    }
-
-    /// The energies in place, in a layout.
-    ///
-    /// # Panics
-    /// Where that was not wanted.
-    pub fn energies(&self, layout: Layout) -> *const f64 {
-        pointer(&self.energies[layout as usize].wx)
-    }
-
-    /// Whether there are none in any layout.
-    fn is_empty(&self) -> bool {
-        self.by_layout.iter().all(Option::is_none)
+        let aqsn = there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?;
+        let occ = there(to, "occ", arrays.occ(), &mut self.occ)?;
+        self.layouts.push(BandBuffers { layout, aqsn, occ, which: None, wx: None });
+        Ok(self.layouts.last_mut().expect("pushed"))
     }
 
     /// The arrays in a layout.
@@ -117,7 +112,36 @@ impl PlacedBands {
     /// # Panics
     /// Where that was not wanted.
     pub fn in_layout(&self, layout: Layout) -> &BandBuffers {
-        self.by_layout[layout as usize].as_ref().expect("the layout was wanted")
+        let of_layout = self.layouts.iter().find(|of| of.layout == layout);
+        of_layout.expect("the layout was wanted")
+    }
+}
+
+/// An array of a slab, and whether it is of the slab in place.
+#[derive(Default)]
+struct PlacedMatrix {
+    room: Option<Buffer<Complex64>>,
+    is_there: bool,
+}
+
+impl PlacedMatrix {
+    /// Enqueues it where it is not in place.
+    fn want<V: AsRef<[Complex64]>>(
+        &mut self,
+        to: &mut Uploads,
+        what: &'static str,
+        values: impl FnOnce() -> V,
+    ) -> Result<()> {
+        if !self.is_there {
+            to.fill(what, &mut self.room, values().as_ref(), 0)?;
+            self.is_there = true;
+        }
+        Ok(())
+    }
+
+    /// Where it is; null where it was not wanted.
+    fn pointer(&self) -> *const Complex64 {
+        if self.is_there { pointer(&self.room) } else { ptr::null() }
     }
 }
 
@@ -125,155 +149,137 @@ impl PlacedBands {
 #[derive(Default)]
 pub struct PlacedSlab {
     /// Which one is in place.
-    igp: Option<Range<usize>>,
-    /// Each, and whether it is of the slab in place.
-    wtilde: (Option<Buffer<Complex64>>, bool),
-    eps: (Option<Buffer<Complex64>>, bool),
+    which: Option<(Id, Range<usize>)>,
+    wtilde: PlacedMatrix,
+    eps: PlacedMatrix,
     vcoul_loc: Option<Buffer<f64>>,
-    /// For each layout, and whether it is of the slab in place.
-    aqsm_local: [(Option<Buffer<Complex64>>, bool); 4],
-    /// For kernels that take any poles, and for those that take real ones.
-    odd: [OddBuffers; 2],
-    cells: CellBuffers,
+    /// In each layout that was wanted.
+    aqsm_local: Vec<(Layout, PlacedMatrix)>,
+    /// For the kernels of a layout that take any poles, and for those that take real ones.
+    pairs: Vec<((Layout, Poles), PlacedPairs)>,
 }
 
-/// What kernels read of a slab in place.
+/// What kernels read of a slab in place; `wtilde` and `eps` are null where others take their place.
 pub struct SlabPointers {
     pub igp: usize,
+    pub wtilde: *const Complex64,
+    pub eps: *const Complex64,
     pub vcoul_loc: *const f64,
     pub aqsm_local: *const Complex64,
 }
 
+/// What is there by this name, or now.
+fn entry<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let at = all.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
+        all.push((key, V::default()));
+        all.len() - 1
+    });
+    &mut all[at].1
+}
+
 impl PlacedSlab {
     /// Whether this slab is in place.
-    pub fn holds(&self, igp: &Range<usize>) -> bool {
-        self.igp.as_ref() == Some(igp)
+    pub fn holds(&self, slab: SlabView) -> bool {
+        self.which == Some(slab.id())
     }
 
     /// Whether none is in place.
     pub fn is_empty(&self) -> bool {
-        self.igp.is_none()
+        self.which.is_none()
     }
 
     /// Forgets which slab is in place.
     pub fn forget(&mut self) {
-        self.igp = None;
-        let matrices = self.aqsm_local.iter_mut().chain([&mut self.wtilde, &mut self.eps]);
-        matrices.for_each(|(_, there)| *there = false);
-        self.odd.iter_mut().for_each(OddBuffers::forget);
-        self.cells.forget();
+        self.which = None;
+        let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);
+        let matrices = others.chain([&mut self.wtilde, &mut self.eps]);
+        matrices.for_each(|matrix| matrix.is_there = false);
+        self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
     }
 
     /// Enqueues what all layouts have in common, where it is not in place.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the slab, in one layout, does not fit with the bands, which may be there
-    /// already; [`Error::Driver`].
+    /// [`Error::Memory`](crate::Error::Memory) where the slab, in one layout, does not fit with the bands, which may
+    /// be there already; [`Error::Driver`](crate::Error::Driver).
     pub fn place(&mut self, to: &mut Uploads, bands: &PlacedBands, slab: SlabView) -> Result<()> {
-        if self.holds(&slab.igp()) {
+        if self.holds(slab) {
             return Ok(());
         }
         self.forget();
         if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
             (self.wtilde, self.eps) = Default::default();
-            self.cells.clear();
+            self.pairs.retain(|((layout, _), _)| !preparation(*layout).replaces());
             let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
-            let all = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+            let is_first = bands.layouts.is_empty();
+            let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
             to.require("arrays", all)?;
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
-        self.igp = Some(slab.igp());
+        self.which = Some(slab.id());
         Ok(())
     }
 
-    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch: pairs as its layout has them,
-    /// others make room.
+    /// Whether `slab` lacks what a kernel at a batch reads of its pairs: to be given to [`PlacedSlab::want`].
+    pub fn lacks_pairs(&self, slab: SlabView, batch: &Batch, kernel: &Kernel) -> bool {
+        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
+        !(self.holds(slab) && of_kernel.is_some_and(|(_, pairs)| pairs.is_of(batch, kernel)))
+    }
+
+    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch, with what was made of its pairs where
+    /// it [lacks](PlacedSlab::lacks_pairs) that.
     ///
     /// # Errors
     /// As [`PlacedSlab::place`].
     pub fn want(
         &mut self,
         to: &mut Uploads,
-        found: &mut FoundPoles,
-        (slab, batch): (SlabView, &Batch),
-        kernel: &Kernel,
-        cells: Option<&Cells>,
+        slab: SlabView,
+        (batch, kernel): (&Batch, &Kernel),
+        made: Option<Arc<dyn Pairs>>,
     ) -> Result<()> {
-        let layout = kernel.layout as usize;
-        let has_cells = self.aqsm_local[Layout::Cells as usize].0.is_some();
-        if to.one_layout || kernel.layout == Layout::Cells || has_cells {
-            for (_, other) in (0..).zip(&mut self.aqsm_local).filter(|(at, _)| *at != layout) {
-                *other = (None, false);
-            }
+        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);
+        if makes_room(to, layout, &mut others) {
+            self.aqsm_local.retain(|(of, _)| *of == layout);
+            self.pairs.retain(|((of, _), _)| preparation(*of).replaces() == prepared.replaces());
         }
-        let (room, there) = &mut self.aqsm_local[layout];
-        if !*there {
-            let values = aqsm_local(slab, to.problem.order(), kernel.layout);
-            to.fill("aqsm_local", room, &values, 0)?;
-            *there = true;
+        let order = to.problem.order();
+        let aqsm_local = entry(&mut self.aqsm_local, layout);
+        aqsm_local.want(to, "aqsm_local", || prepared.aqsm_local(slab, order))?;
+        if prepared.replaces() {
+            (self.wtilde, self.eps) = Default::default();
+        } else {
+            self.wtilde.want(to, "wtilde", || slab.wtilde())?;
+            self.eps.want(to, "eps", || slab.eps())?;
         }
-        if kernel.layout == Layout::Cells {
-            (self.wtilde, self.eps, self.odd) = Default::default();
-            return cells.map_or(Ok(()), |cells| self.cells.fill(to, cells));
-        }
-        self.cells.clear();
-        self.want_pairs(to, slab)?;
-        match kernel.layout {
-            Layout::Planned => {
-                self.odd[kernel.poles as usize].want(to, found, (slab, batch), kernel.poles)
-            }
-            _ => Ok(()),
-        }
+        let pairs = entry(&mut self.pairs, (layout, kernel.poles));
+        made.map_or(Ok(()), |made| pairs.fill(to, (batch, kernel), made))
     }
 
-    /// Whether `slab` lacks what kernels of a layout read in place of `wtilde` and `eps`: to be given to
-    /// [`PlacedSlab::want`].
-    pub fn lacks_cells(&self, slab: SlabView, layout: Layout) -> bool {
-        layout == Layout::Cells && !(self.holds(&slab.igp()) && self.cells.count().is_some())
-    }
-
-    /// Enqueues `wtilde` and `eps` where they are not in place.
-    fn want_pairs(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
-        for (name, (room, there), values) in
-            [("wtilde", &mut self.wtilde, slab.wtilde()), ("eps", &mut self.eps, slab.eps())]
-        {
-            if !*there {
-                to.fill(name, room, values, 0)?;
-                *there = true;
-            }
-        }
-        Ok(())
-    }
-
-    /// What kernels of a layout read of the slab in place.
+    /// What a kernel reads of the slab in place.
     ///
     /// # Panics
-    /// Where there is none, and where the layout was not wanted.
-    pub fn pointers(&self, layout: Layout) -> SlabPointers {
-        let igp = self.igp.as_ref().expect("a slab is in place").len();
-        let (aqsm_local, there) = &self.aqsm_local[layout as usize];
-        assert!(there, "the layout was wanted");
-        SlabPointers { igp, vcoul_loc: pointer(&self.vcoul_loc), aqsm_local: pointer(aqsm_local) }
+    /// Where there is none, and where the kernel's layout was not wanted.
+    pub fn pointers(&self, kernel: &Kernel) -> SlabPointers {
+        let (_, igp) = self.which.clone().expect("a slab is in place");
+        let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
+        let (_, aqsm_local) = of_layout.expect("the layout was wanted");
+        let (wtilde, eps) = (self.wtilde.pointer(), self.eps.pointer());
+        let is_there = [wtilde, eps].iter().all(|matrix| !matrix.is_null());
+        let replaces = preparation(kernel.layout).replaces();
+        assert!(aqsm_local.is_there && is_there != replaces, "the layout was wanted");
+        let (vcoul_loc, aqsm_local) = (pointer(&self.vcoul_loc), aqsm_local.pointer());
+        SlabPointers { igp: igp.len(), wtilde, eps, vcoul_loc, aqsm_local }
     }
 
-    /// `wtilde` and `eps`, which kernels of all layouts but that of sorted pairs read.
+    /// What a kernel's layout made of its pairs.
     ///
     /// # Panics
-    /// Where such a layout was not wanted.
-    pub fn pairs(&self) -> [*const Complex64; 2] {
-        [&self.wtilde, &self.eps].map(|(room, there)| {
-            assert!(there, "the layout was wanted");
-            pointer(room)
-        })
-    }
-
-    /// The pairs sorted by their poles, where they were wanted.
-    pub fn cells(&self) -> &CellBuffers {
-        &self.cells
-    }
-
-    /// The odd poles for kernels that take these, where they were wanted.
-    pub fn odd(&self, takes: Poles) -> &OddBuffers {
-        &self.odd[takes as usize]
+    /// Where it was not wanted.
+    pub fn pairs(&self, kernel: &Kernel) -> &PlacedPairs {
+        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
+        let (_, pairs) = of_kernel.expect("the layout was wanted");
+        pairs
     }
 }
