@@ -11,7 +11,7 @@ use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
 use gpp::kernels::kernel::{Loops, Spills};
 use gpp::kernels::versions::ALL;
-use gpp::kernels::{ceilings, reduction};
+use gpp::kernels::{ceilings, offdiag, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -67,7 +67,20 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
     let others =
         [reduction::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
-    entries.chain(others.map(|symbol| (symbol, Spills { in_loop: 0, bytes: 0 }))).collect()
+    let products = offdiag::FIRST.into_iter().flatten();
+    let others = others.chain(products).chain([offdiag::ODD, offdiag::GATHER, offdiag::SECOND]);
+    // The elements of a complex pole's ssx take more registers than the sums leave.
+    let spills = |symbol| match symbol == offdiag::FIRST[1][1] {
+        true => Spills { in_loop: 32, bytes: 128 },
+        false => Spills { in_loop: 0, bytes: 0 },
+    };
+    entries.chain(others.map(|symbol| (symbol, spills(symbol)))).collect()
+}
+
+/// Whether a kernel is assembled for an architecture: those with matrix products need sm_90.
+fn is_for(symbol: &str, architecture: &str) -> bool {
+    let needs = offdiag::FIRST.as_flattened().contains(&symbol) || symbol == offdiag::SECOND;
+    !needs || architecture == LOOKED_INTO
 }
 
 fn entries() -> Result<(), Failed> {
@@ -136,6 +149,9 @@ fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
     ]);
     let mut failures = Vec::new();
     for (symbol, Spills { bytes: allowed, .. }) in expected() {
+        if !is_for(symbol, architecture) {
+            continue;
+        }
         let Some(used) = usage.get(symbol) else {
             failures.push(format!("ptxas reported nothing of {symbol}"));
             continue;
@@ -161,7 +177,8 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     for (symbol, Spills { in_loop: allowed, .. }) in expected() {
         let hot: Vec<_> =
             kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
-        if hot.is_empty() {
+        // Nothing is summed where V is laid out.
+        if hot.is_empty() && symbol != offdiag::GATHER {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
         for found in hot {
@@ -186,7 +203,7 @@ fn assemble(
     then: impl Fn(&Path, &str) -> Result<String, Failed> + Sync,
 ) -> Result<Vec<String>, Failed> {
     let ptx = Ptx::new(PTX);
-    let symbols: Vec<&str> = ptx.symbols().collect();
+    let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
     let one = |symbol: &&str| {
         let dir = tempfile::tempdir()?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));

@@ -280,6 +280,10 @@ impl First {
 
     /// Tile of igp and tile of l of a block.
     #[inline(always)]
+    #[expect(
+        clippy::manual_clamp,
+        reason = "of a clamped width the compiler does not see that it is not zero"
+    )]
     fn place(&self, block: u32) -> (u32, u32) {
         let (tiles, columns) = (self.right / TILE.right(), self.columns().max(1));
         let before = block / columns / NEIGHBOURS * NEIGHBOURS;

@@ -88,3 +88,60 @@ pub unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offdiag::image;
+
+    /// The lane and element of a place, by one of the maps above.
+    fn holder(of: fn(u32, u32) -> (u32, u32), elements: u32, place: (u32, u32)) -> (usize, usize) {
+        let mut found = (0..32).flat_map(|lane| (0..elements).map(move |element| (lane, element)));
+        let (lane, element) = found.find(|&(lane, element)| of(lane, element) == place).unwrap();
+        (lane as usize, element as usize)
+    }
+
+    #[test]
+    fn every_element_of_a_product_is_where_the_maps_say() {
+        for row in 0..ROWS {
+            for k in 0..DEPTH {
+                for column in 0..COLUMNS {
+                    let (mut a, mut b, mut c) = ([[0.0; 32]; 4], [[0.0; 32]; 2], [[0.0; 32]; 4]);
+                    let (lane, element) = holder(left, 4, (row, k));
+                    a[element][lane] = 3.0;
+                    let (lane, element) = holder(right, 2, (k, column));
+                    b[element][lane] = 5.0;
+                    // SAFETY: nothing is asked for on the host.
+                    unsafe { multiply(&mut c, &a, &b) };
+                    let (lane, element) = holder(sum, 4, (row, column));
+                    assert_eq!(c[element][lane], 15.0);
+                    assert_eq!(c.as_flattened().iter().sum::<f64>(), 15.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn images_hold_what_lanes_load() {
+        // A lane loads the pairs of elements 0 and 1, and of 2 and 3.
+        for lane in 0..32 {
+            for element in 0..4 {
+                let (row, k) = left(lane, element);
+                let at = (element / 2 * 64 + lane * 2 + element % 2) as usize;
+                assert_eq!(image::left(row as usize, k as usize, 1), at);
+                let behind = 5 * 3 * image::LEFT as usize + 2 * image::LEFT as usize + at;
+                assert_eq!(image::left(32 + row as usize, 40 + k as usize, 3), behind);
+            }
+            for element in 0..2 {
+                let (k, column) = right(lane, element);
+                let at = (lane * 2 + element) as usize;
+                assert_eq!(image::right(k as usize, column as usize, 1, 3), at);
+                let fragment = 3 * image::RIGHT as usize;
+                assert_eq!(
+                    image::right(16 + k as usize, 8 + column as usize, 4, 3),
+                    9 * fragment + at
+                );
+            }
+        }
+    }
+}

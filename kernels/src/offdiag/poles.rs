@@ -48,10 +48,9 @@ impl Odd {
 /// Whether a pole's branch hangs on `|w − ω̃|` alone at every `w` up to `largest`: it is not so small that its
 /// second branch is zero, and where it is large enough to be near `w` within a 500th of itself, no `w` is there.
 pub fn is_regular(wtilde: Complex64, limits: &arrays::Limits, largest: f64) -> bool {
-    let (size, gamma) = (wtilde.norm_sqr(), limits.limittwo);
-    let is_small = size <= 2e-12 * gamma;
-    let (low, high) = (0.9 * gamma * limits.limitone, 1.1 * largest * largest);
-    !is_small && !(low <= size && size <= high) && size < HUGE * HUGE
+    let (size, gamma2) = (wtilde.norm_sqr(), limits.limittwo);
+    let near_itself = 0.9 * gamma2 * limits.limitone..=1.1 * largest * largest;
+    size > 2e-12 * gamma2 && size < HUGE * HUGE && !near_itself.contains(&size)
 }
 
 /// No regular pole is as large; what fills images is as large as the largest.
