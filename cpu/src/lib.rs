@@ -10,6 +10,7 @@
 //! - [`definition`], [`odd`]: terms by the definition
 //! - [`place`], [`planned`], [`fractions`], [`quotients`], [`running`]: terms of regular
 //!   poles with what the GPU's later versions do
+//! - [`poles`]: terms as matrices
 //! - [`version`]: a version, its kernels and its counts
 //!
 //! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
@@ -26,6 +27,7 @@ pub mod level;
 pub mod odd;
 pub mod place;
 pub mod planned;
+pub mod poles;
 pub mod pool;
 pub mod prefetch;
 pub mod problem;

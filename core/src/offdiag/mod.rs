@@ -15,12 +15,15 @@ pub mod emulated;
 pub mod gpu;
 pub mod images;
 mod launches;
+mod processor;
+mod products;
 
 use num_complex::Complex64;
 
 use crate::problem::Problem;
 pub use elements::{Elements, Synthesised};
 use gpp_kernels::arrays::Limits;
+pub use processor::on_processor;
 
 /// What is summed.
 #[derive(Clone, Copy)]
@@ -56,6 +59,17 @@ impl Task<'_> {
     pub fn limits(&self) -> Limits {
         self.problem.limits()
     }
+}
+
+/// What came of a calculation.
+#[derive(Clone, Debug)]
+pub struct Summed {
+    /// The matrices.
+    pub sums: Sums,
+    /// Seconds of the products, by the device's clock where it has one.
+    pub seconds: f64,
+    /// Seconds in all, with making and moving A.
+    pub total: f64,
 }
 
 /// The matrices of all energies, in eV as the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
