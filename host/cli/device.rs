@@ -40,8 +40,10 @@ pub fn gpu(args: &DeviceArgs) -> Result<Box<dyn Device>> {
 }
 
 /// What is opened for a process.
-enum Opened {
+pub enum Opened {
+    /// The processor.
     Host(Box<Host>),
+    /// GPUs, one at least.
     Gpus(Vec<Gpu>),
 }
 
@@ -68,7 +70,7 @@ pub fn devices(
     shared.map(|(gpu, processes)| Ok(Box::new(gpu.shared(processes)?) as _)).collect()
 }
 
-fn opened(
+pub fn opened(
     args: &DeviceArgs,
     most: Option<u64>,
     versions: &[Listed],

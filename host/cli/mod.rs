@@ -9,6 +9,7 @@ mod figures;
 mod generate;
 mod info;
 mod keep;
+mod offdiag;
 mod profile;
 mod ptx;
 mod report;
@@ -73,6 +74,7 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::List(args) => info::list(args),
         Command::Generate(args) => generate::generate(args),
         Command::Info(args) => info::info(args),
+        Command::Offdiag(args) => offdiag::offdiag(args),
         Command::Profile(args) => profile::profile(args),
         Command::Roofline(args) => roofline::roofline(args),
         Command::Report(args) => report::report(args),

@@ -10,6 +10,7 @@ pub mod estimate;
 pub mod golden;
 pub mod inventory;
 pub mod measure;
+pub mod offdiag;
 pub mod parting;
 pub mod profile;
 pub mod race;

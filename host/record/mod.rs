@@ -7,6 +7,7 @@ pub mod ceilings;
 pub mod clock;
 pub mod comparison;
 pub mod info;
+pub mod offdiag;
 pub mod parting;
 pub mod profile;
 pub mod provenance;
@@ -112,6 +113,8 @@ pub enum Kind {
     Race,
     /// [`scale::Scale`].
     Scale,
+    /// [`offdiag::Offdiag`].
+    Offdiag,
 }
 
 impl Kind {
@@ -127,6 +130,7 @@ impl Kind {
             Kind::Clock => "clocks",
             Kind::Race => "a comparison on a processor",
             Kind::Scale => "a scaling over devices",
+            Kind::Offdiag => "Σ as a matrix",
         }
     }
 }
@@ -145,6 +149,7 @@ struct Marks {
     l2_bytes: Option<IgnoredAny>,
     racers: Option<IgnoredAny>,
     measured: Option<IgnoredAny>,
+    matrices: Option<IgnoredAny>,
 }
 
 impl Marks {
@@ -158,6 +163,7 @@ impl Marks {
             (&self.l2_bytes, Kind::Clock),
             (&self.racers, Kind::Race),
             (&self.measured, Kind::Scale),
+            (&self.matrices, Kind::Offdiag),
             (&self.results, of_results),
         ];
         let of_older = || marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind);

@@ -140,7 +140,19 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (ANY, &["asx", "ach", "max_rel_error", "rust_error", "cuda_error", "best_error", "v3_error"]),
+    (
+        ANY,
+        &[
+            "asx",
+            "ach",
+            "max_rel_error",
+            "rust_error",
+            "cuda_error",
+            "best_error",
+            "v3_error",
+            "matrices",
+        ],
+    ),
 ];
 
 /// A number that its field cannot have.

@@ -1,6 +1,7 @@
 //! The sums that a run is compared with.
 
 pub mod golden;
+pub mod matrix;
 pub mod precise;
 pub mod serial;
 mod term;

@@ -22,7 +22,7 @@ use crate::problem::{Frame, Header, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source};
 
 /// Roundings that one term may lose.
-const TERM: f64 = 128.0;
+pub(super) const TERM: f64 = 128.0;
 
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
 const RANDOM: f64 = 8.0;

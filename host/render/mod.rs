@@ -8,6 +8,7 @@ pub mod explain;
 pub mod html;
 pub mod kernels;
 pub mod nest;
+pub mod offdiag;
 pub mod profiles;
 pub mod race;
 pub mod results;

@@ -7,6 +7,7 @@ mod format;
 mod measure;
 mod measuring;
 mod names;
+mod offdiag;
 mod problem;
 mod reading;
 mod sigma;
@@ -21,6 +22,7 @@ pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{RunArgs, ScaleArgs, ScalingArgs, TuneArgs, VerifyArgs};
+pub use offdiag::OffdiagArgs;
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{
     CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, ManArgs, PtxArgs,
@@ -82,6 +84,8 @@ pub enum Command {
     List(ListArgs),
     /// Run a version on a grid of energies: Σ(ω) as a table, CSV and a plot
     Sigma(SigmaArgs),
+    /// Sum Σ as a matrix: the elements between any two of many bands
+    Offdiag(OffdiagArgs),
     /// Print the device, its driver and the kernels
     Info(InfoArgs),
     /// Write a built-in system in the reference mini-app's format, reference sums included

@@ -3,6 +3,7 @@
 mod axes;
 mod dots;
 mod labels;
+pub mod matrix;
 mod panel;
 mod png;
 mod roofs;

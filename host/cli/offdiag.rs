@@ -1,0 +1,107 @@
+//! `gpp offdiag`: Σ as a matrix.
+
+use std::process::ExitCode;
+
+use gpp_core::offdiag::{Elements, Sums, Synthesised};
+
+use super::args::{OffdiagArgs, OutputArgs};
+use super::device::{Opened, opened};
+use super::run::code;
+use crate::error::{Error, Result};
+use crate::experiments::offdiag::bands::{Bands, Some as OfSome};
+use crate::experiments::offdiag::stored::Stored;
+use crate::experiments::offdiag::{On, Options, run};
+use crate::problem::{Origin, Problem};
+use crate::process::output::{is_stdout, replace};
+use crate::ranks::Alone;
+use crate::record::offdiag::Offdiag;
+use crate::reference::verify::Outcome;
+use crate::render::offdiag as render;
+use crate::render::sigma::Picture;
+use crate::render::table::terminal;
+
+/// Bands where none are asked for.
+const ON_PROCESSOR: usize = 16;
+
+pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
+    let progress = args.output.progress();
+    args.files().check()?;
+    let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
+    if let (Some(path), None) = (&args.problem.input, &args.elements) {
+        let origin = format!("--input {}", path.display());
+        let what = "holds matrix elements of one state: --elements has those of all bands".into();
+        return Err(Error::Data { origin, what }.into());
+    }
+    let Opened::Host(host) = opened(&args.place, None, &[], progress, &Alone)? else {
+        let what = "has no kernels for Σ as a matrix: --device cpu".into();
+        return Err(Error::Data { origin: format!("--device {}", args.place.device), what }.into());
+    };
+    let on = On::Host(&host);
+    let problem = args.problem.source_for(on.info(), progress)?.load(progress)?;
+    let stored =
+        args.elements.as_ref().map(|path| Stored::open(path, problem.extents())).transpose()?;
+    let bands = bands(args, stored.as_ref(), ON_PROCESSOR)?;
+    let synthesised = synthesised(&problem, bands);
+    let all: &dyn Elements = match (&stored, &synthesised) {
+        (Some(stored), _) => stored,
+        (None, Some(synthesised)) => synthesised,
+        (None, None) => unreachable!("a file's problem has a file of elements"),
+    };
+    let options = Options { repeat: args.repeat, compares: !args.verify.no_verify };
+    let done = run(&on, &problem, &OfSome { all, bands }, bands, options, progress);
+    // What is wrong with the file comes before what came of it.
+    stored.as_ref().map_or(Ok(()), Stored::check)?;
+    let (mut record, sums) = done?;
+    record.elements = args.elements.as_ref().map(|path| path.display().to_string());
+    show(args, &plots, &record, &sums)?;
+    let passed = |verdict: &_| verdict == &Outcome::Passed;
+    Ok(code(record.verification.as_ref().is_none_or(|v| passed(&v.outcome))))
+}
+
+/// The bands asked for, all of a file, or so many.
+fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Bands> {
+    let held = stored.map(Elements::bands);
+    let bands = args.bands.unwrap_or(Bands { first: 0, count: held.unwrap_or(count) });
+    match held {
+        Some(held) if bands.first + bands.count > held => {
+            let (from, to) = (bands.first + 1, bands.first + bands.count);
+            let what = format!("bands {from} to {to}, and --elements has those from 1 to {held}");
+            Err(Error::Data { origin: "--bands".into(), what })
+        }
+        _ => Ok(bands),
+    }
+}
+
+/// Those of a built-in system.
+fn synthesised(problem: &Problem, bands: Bands) -> Option<Synthesised<'_>> {
+    match problem.origin() {
+        Origin::System(system, seed) => {
+            Some(Synthesised::new(system, *seed, bands.first + bands.count))
+        }
+        Origin::File(_) | Origin::Made => None,
+    }
+}
+
+/// Prints and writes all that was asked for.
+fn show(
+    args: &OffdiagArgs,
+    plots: &[Picture],
+    record: &Offdiag,
+    sums: &Sums,
+) -> anyhow::Result<()> {
+    let prints = args.csv.as_deref().is_some_and(is_stdout);
+    let output = OutputArgs { quiet: args.output.quiet || prints, ..args.output.clone() };
+    let shown = output.show(record, |to, record| render::text(to, record, terminal()));
+    // What cannot be printed does not keep files from being written.
+    if let Some(path) = &args.csv {
+        crate::process::output::document(path, |to| render::csv(to, record, sums))?;
+    }
+    if let Some([sx, ch]) = &args.arrays() {
+        replace(sx, |file| render::npy(file, sums, &sums.sx))?;
+        replace(ch, |file| render::npy(file, sums, &sums.ch))?;
+    }
+    for (path, picture) in args.plot.iter().zip(plots) {
+        render::plot(*picture, path, record, sums)?;
+    }
+    shown
+}

@@ -1,0 +1,150 @@
+//! Σ as a matrix: the calculation, its record, and the matrices.
+
+pub mod bands;
+pub mod stored;
+
+use gpp_core::offdiag::{self, Elements, Summed, Sums, Task};
+use num_complex::Complex64;
+
+use crate::devices::host::Host;
+use crate::devices::{Device, DeviceInfo, Done};
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::process::interrupt;
+use crate::process::progress::Progress;
+use crate::record::Head;
+use crate::record::offdiag::{Largest, Matrix, Offdiag};
+use crate::record::provenance::Provenance;
+use crate::record::system::SystemInfo;
+use crate::record::times::{Repetition, Times};
+use crate::reference::matrix::{Sample, verify};
+use crate::reference::verify::Outcome;
+use bands::Bands;
+
+/// Who sums.
+pub enum On<'a> {
+    /// A processor.
+    Host(&'a Host),
+}
+
+impl On<'_> {
+    /// The device.
+    pub fn info(&self) -> &DeviceInfo {
+        match self {
+            On::Host(host) => host.info(),
+        }
+    }
+
+    fn sum(&self, task: &Task, done: Done) -> Result<Summed> {
+        match self {
+            On::Host(host) => offdiag::on_processor(host, task, done, interrupt::asked),
+        }
+    }
+}
+
+/// How it is calculated.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Calculations.
+    pub repeat: usize,
+    /// Whether elements are compared with the definition.
+    pub compares: bool,
+}
+
+/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves.
+///
+/// # Errors
+/// Those of the device.
+pub fn run(
+    on: &On,
+    problem: &Problem,
+    elements: &dyn Elements,
+    bands: Bands,
+    options: Options,
+    progress: Progress,
+) -> Result<(Offdiag, Sums)> {
+    let task = Task { problem, elements };
+    let times = Repetition::exactly(0, options.repeat);
+    let provenance = Provenance::now(on.info()).of(problem.origin(), times);
+    let bar = progress.fine_bar("summing", options.repeat as u64);
+    let (mut seconds, mut total_s, mut differs) = (Vec::new(), f64::INFINITY, false);
+    let mut found: Option<Sums> = None;
+    for at in 0..options.repeat {
+        let done = |part: f64| bar.set(at as f64 + part);
+        let Summed { sums, seconds: time, total } = on.sum(&task, &done)?;
+        seconds.push(time);
+        total_s = total_s.min(total);
+        differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
+        found = Some(sums);
+    }
+    bar.finish_and_clear();
+    let sums = found.expect("at least one calculation");
+    let verification = options.compares.then(|| {
+        let mut verdict = verify(&task, &sums, &Sample::few(&task), progress);
+        if differs {
+            verdict.outcome = Outcome::Nondeterministic;
+        }
+        verdict
+    });
+    let (times, flops) = (Times::of(seconds), flops(&task));
+    let record = Offdiag {
+        head: Head { complete: true, ..Head::new(on.info(), provenance) },
+        system: SystemInfo::of(problem),
+        elements: None,
+        bands: [bands.first + 1, bands.first + bands.count],
+        flops,
+        tflops: flops / times.median * 1e-12,
+        time_s: times,
+        total_s,
+        verification,
+        matrices: matrices(problem, &sums, bands.first),
+    };
+    Ok((record, sums))
+}
+
+/// Operations: for each n and energy, of `sch` and where the band is occupied of `ssx`, both products.
+pub fn flops(task: &Task) -> f64 {
+    let header = task.problem.header();
+    let occupied = task.problem.occ().iter().filter(|occ| **occ != 0.0).count();
+    let items = ((header.nbands + occupied) * task.nw()) as f64;
+    let (ncouls, ngpown) = (header.ncouls as f64, header.ngpown as f64);
+    let bands = task.bands() as f64;
+    items * 8.0 * ngpown * bands * (ncouls + bands)
+}
+
+fn same_bits(one: &Sums, other: &Sums) -> bool {
+    let bits = |sums: &Sums| -> Vec<[u64; 2]> {
+        let all = sums.sx.iter().chain(&sums.ch);
+        all.map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+    };
+    bits(one) == bits(other)
+}
+
+/// What the matrices are like; bands are counted from the first, which is 0-based.
+fn matrices(problem: &Problem, sums: &Sums, first: usize) -> Vec<Matrix> {
+    let above = problem.header().above_state();
+    let of_energy = |(iw, above_state_ev): (usize, f64)| {
+        let trace = |of: &[Complex64]| {
+            let trace: Complex64 = (0..sums.bands).map(|l| of[sums.at(l, l, iw)]).sum();
+            [trace.re, trace.im]
+        };
+        let sizes = |diagonal: bool| {
+            let pairs = (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m)));
+            let some = pairs.filter(move |(l, m)| (l == m) == diagonal);
+            let sized = some.map(|(l, m)| {
+                let at = sums.at(l, m, iw);
+                let bands = [first + l + 1, first + m + 1];
+                Largest { bands, size: (sums.sx[at] + sums.ch[at]).norm() }
+            });
+            sized.max_by(|a, b| a.size.total_cmp(&b.size))
+        };
+        Matrix {
+            above_state_ev,
+            trace_sx: trace(&sums.sx),
+            trace_ch: trace(&sums.ch),
+            largest_diagonal: sizes(true).expect("one band at least"),
+            largest_off_diagonal: sizes(false),
+        }
+    };
+    above.into_iter().enumerate().map(of_energy).collect()
+}

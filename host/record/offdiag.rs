@@ -1,0 +1,62 @@
+//! The record of Σ as a matrix.
+
+use serde::{Deserialize, Serialize};
+
+use super::system::SystemInfo;
+use super::times::Times;
+use super::{Head, Kind, Record};
+use crate::reference::matrix::Verdict;
+
+/// A calculation of Σ between many bands, but for the matrices themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offdiag {
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
+    /// The problem.
+    pub system: SystemInfo,
+    /// The file of matrix elements; null for those of a built-in system.
+    pub elements: Option<String>,
+    /// First and last of the bands l and m, from 1.
+    pub bands: [usize; 2],
+    /// Operations, 8 for a complex product and its addition, whatever is executed.
+    pub flops: f64,
+    /// Time of the products, by the device's clock where it has one.
+    pub time_s: Times,
+    /// Time in all, with making or reading and moving matrix elements.
+    pub total_s: f64,
+    /// `flops` by the median time, in 10¹² a second.
+    pub tflops: f64,
+    /// The comparison; null where there was none.
+    pub verification: Option<Verdict>,
+    /// What the matrices are like, energy by energy.
+    pub matrices: Vec<Matrix>,
+}
+
+impl Record for Offdiag {
+    const KIND: Kind = Kind::Offdiag;
+}
+
+/// What a matrix at an energy is like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// The energy in eV above the state's.
+    pub above_state_ev: f64,
+    /// Σ of `SX_ll`: real and imaginary part.
+    pub trace_sx: [f64; 2],
+    /// Σ of `CH_ll`.
+    pub trace_ch: [f64; 2],
+    /// Largest `|SX_ll + CH_ll|`.
+    pub largest_diagonal: Largest,
+    /// Largest `|SX_lm + CH_lm|` of the others; null of one band.
+    pub largest_off_diagonal: Option<Largest>,
+}
+
+/// The largest of some elements.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Largest {
+    /// Its bands l and m, from 1.
+    pub bands: [usize; 2],
+    /// Its size.
+    pub size: f64,
+}

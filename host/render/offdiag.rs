@@ -1,0 +1,151 @@
+//! Σ as a matrix, as a table, CSV, NumPy arrays and pictures.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use comfy_table::Cell;
+use gpp_core::offdiag::Sums;
+use npyz::WriterBuilder;
+use num_complex::Complex64;
+
+use super::chart::matrix as chart;
+use super::sigma::Picture;
+use super::table::{fit, outcome, table};
+use super::units::time;
+use super::{charts, results};
+use crate::analysis::sigma::UNIT;
+use crate::error::Result;
+use crate::process::output::replace;
+use crate::record::offdiag::{Largest, Matrix, Offdiag};
+use crate::reference::verify::Outcome;
+
+/// Energies of which a terminal shows all; of more it shows so many from either end.
+const SHOWN: usize = 24;
+const FROM_EITHER: usize = 8;
+
+/// Columns that a narrow terminal goes without, the first of them first.
+const SPARE: &[usize] = &[2, 4, 6];
+
+/// What it is of, how it came out, and a row for each energy.
+///
+/// # Errors
+/// Those of `to`.
+pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<()> {
+    let device = &record.head.device;
+    let [from, last] = record.bands;
+    writeln!(to, "{}", results::system(&record.system))?;
+    writeln!(to, "on {}: {}", device.id, device.name)?;
+    writeln!(to, "bands l, m {from} to {last}: {}", verification(record))?;
+    writeln!(
+        to,
+        "{}: the products, {:.3} TFLOP/s of 8 a complex product; {} in all",
+        time(record.time_s.median),
+        record.tflops,
+        time(record.total_s)
+    )?;
+    writeln!(to, "{}", energies(&record.matrices, width))?;
+    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
+}
+
+fn verification(record: &Offdiag) -> String {
+    let Some(verdict) = &record.verification else {
+        return outcome(Outcome::NotVerified).into();
+    };
+    let error = verdict.max_rel_error.map(|error| format!(", error {error:.1e}"));
+    let (count, energies) = (verdict.elements, verdict.energies.len());
+    let of = if energies == 1 { "energy" } else { "energies" };
+    format!(
+        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {of} by the definition",
+        outcome(verdict.outcome),
+        error.unwrap_or_default(),
+        verdict.tolerance
+    )
+}
+
+fn energies(rows: &[Matrix], width: Option<u16>) -> String {
+    let headings = [
+        "ω − E [eV]",
+        "Re tr SX",
+        "Im tr SX",
+        "Re tr CH",
+        "Im tr CH",
+        "largest |Σ_ll|",
+        "l",
+        "largest |Σ_lm|",
+        "l, m",
+    ];
+    let mut table = table(&headings);
+    let largest = |largest: Option<Largest>| match largest {
+        Some(Largest { bands: [l, m], size }) if l == m => [format!("{size:.6e}"), l.to_string()],
+        Some(Largest { bands: [l, m], size }) => [format!("{size:.6e}"), format!("{l}, {m}")],
+        None => ["–".into(), "–".into()],
+    };
+    let cells = |row: &Matrix| {
+        let parts = row.trace_sx.into_iter().chain(row.trace_ch);
+        let parts = parts.map(|part| format!("{part:+.6e}"));
+        let both = [largest(Some(row.largest_diagonal)), largest(row.largest_off_diagonal)];
+        let all = parts.chain(both.into_iter().flatten());
+        let first = Cell::new(format!("{:+.6}", row.above_state_ev));
+        [first].into_iter().chain(all.map(Cell::new)).collect::<Vec<_>>()
+    };
+    let is_short = width.is_none() || rows.len() <= SHOWN;
+    let ends = if is_short { rows.len() } else { FROM_EITHER };
+    rows[..ends].iter().for_each(|row| drop(table.add_row(cells(row))));
+    if !is_short {
+        table.add_row(vec!["⋮"; headings.len()]);
+        rows[rows.len() - ends..].iter().for_each(|row| drop(table.add_row(cells(row))));
+    }
+    fit(table, SPARE, width)
+}
+
+/// A row for each element, every number to the last bit; bands count from 1.
+///
+/// # Errors
+/// Those of `to`.
+pub fn csv(to: &mut dyn Write, record: &Offdiag, sums: &Sums) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    csv.write_record(["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"])?;
+    let first = record.bands[0];
+    for (iw, matrix) in record.matrices.iter().enumerate() {
+        for (l, m) in (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m))) {
+            let at = sums.at(l, m, iw);
+            let (sx, ch) = (sums.sx[at], sums.ch[at]);
+            let parts = [sx.re, sx.im, ch.re, ch.im];
+            csv.serialize((iw, matrix.above_state_ev, first + l, first + m, parts))?;
+        }
+    }
+    csv.flush()
+}
+
+/// One of the sums as a NumPy array `[iw, l, m]`.
+///
+/// # Errors
+/// Those of `to`.
+pub fn npy(to: &mut dyn Write, sums: &Sums, of: &[Complex64]) -> io::Result<()> {
+    let (nw, bands) = (sums.nw(), sums.bands);
+    let mut to = BufWriter::new(to);
+    let mut array = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&[nw as u64, bands as u64, bands as u64])
+        .writer(&mut to)
+        .begin_nd()?;
+    for iw in 0..nw {
+        for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
+            array.push(&of[sums.at(l, m, iw)])?;
+        }
+    }
+    array.finish()?;
+    to.flush()
+}
+
+/// Writes a picture of the sizes, whole or not at all.
+///
+/// # Errors
+/// [`crate::Error::Write`], also for one that cannot be drawn.
+pub fn plot(picture: Picture, path: &Path, record: &Offdiag, sums: &Sums) -> Result<()> {
+    let scene = chart::Sizes { record, sums };
+    match picture {
+        Picture::Svg => replace(path, |file| file.write_all(scene.svg().as_bytes())),
+        Picture::Png => charts::png(path, |to| scene.png(to)),
+    }
+}

@@ -1,0 +1,220 @@
+//! Σ as a matrix: every element against the definition, the diagonal against the engine's sums.
+
+mod common;
+
+use common::families::{FAMILIES, Family, family};
+use common::{Kind, Make, QUIET, make};
+use gpp::catalogue;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::error::Result;
+use gpp::problem::{Matrices, Problem, systems};
+use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
+use gpp::reference::verify::Outcome;
+use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor};
+use gpp_core::problem::synthesis::synthesise;
+use gpp_core::stop::never;
+use num_complex::Complex64;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// Matrix elements in memory: `(ncouls, nbands, bands)`.
+struct Given {
+    bands: usize,
+    nbands: usize,
+    ncouls: usize,
+    all: Vec<Complex64>,
+}
+
+impl Given {
+    /// Of a problem and so many bands, drawn anew; those of Family::Equal and Family::Cancelling are equal in
+    /// neighbouring bands n, or each other's opposite.
+    fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
+        let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut number = || (random.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        let all =
+            (0..ncouls * nbands * bands).map(|_| Complex64::new(number(), number())).collect();
+        Given { bands, nbands, ncouls, all }
+    }
+
+    /// With each odd n as the one before it, times a sign.
+    fn in_pairs(mut self, sign: f64) -> Given {
+        let ncouls = self.ncouls;
+        for of_l in self.all.chunks_mut(self.nbands * ncouls) {
+            for pair in of_l.chunks_exact_mut(2 * ncouls) {
+                let (one, other) = pair.split_at_mut(ncouls);
+                other.iter_mut().zip(one).for_each(|(other, one)| *other = *one * sign);
+            }
+        }
+        self
+    }
+}
+
+impl Elements for Given {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        let at = (l * self.nbands + n) * self.ncouls;
+        column.copy_from_slice(&self.all[at..at + self.ncouls]);
+    }
+}
+
+/// A way to sum the matrices, which all tests below hold against the definition.
+type Way = fn(&Task) -> Result<Sums>;
+
+const WAYS: [(&str, Way); 1] = [("processor", processor)];
+
+fn processor(task: &Task) -> Result<Sums> {
+    Ok(on_processor(&Host::new(), task, &|_| (), never)?.sums)
+}
+
+/// What is wrong with any way, of all elements.
+fn failures(task: &Task) -> Vec<String> {
+    let check = |(name, way): &(&str, Way)| {
+        let found = verify(task, &way(task).unwrap(), &Sample::all(task), QUIET);
+        (found.outcome != Outcome::Passed)
+            .then(|| format!("{name}, {}: {found:?}", task.problem.name()))
+    };
+    WAYS.iter().filter_map(check).collect()
+}
+
+#[test]
+fn every_element_of_all_families_is_the_definition_s() {
+    let seeds: u64 = std::env::var("GPP_SEEDS").map_or(4, |n| n.parse().unwrap());
+    let mut failed = Vec::new();
+    for of in FAMILIES {
+        for seed in 0..seeds {
+            let problem = family(of, seed);
+            let terms = problem.terms() / problem.nw() as u64;
+            // More bands where there are fewer terms: 2 to 40.
+            let bands = [2, 3, 5, 8, 17, 40];
+            let bands =
+                bands.into_iter().rev().find(|n| *n as u64 * terms < 1_000_000).unwrap_or(2);
+            let elements = Given::of(&problem, bands, seed);
+            let elements = match of {
+                Family::Cancelling => elements.in_pairs(-1.0),
+                Family::Equal => elements.in_pairs(1.0),
+                _ => elements,
+            };
+            failed.extend(failures(&Task { problem: &problem, elements: &elements }));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// More ig than a block has, more igp, and more bands than a thread takes.
+#[test]
+fn blocks_that_are_not_whole_are_summed() {
+    for (nbands, ngpown, ncouls, bands) in [(3, 65, 257, 3), (2, 130, 300, 2), (2, 3, 5, 67)] {
+        let made = Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed: 5 };
+        let problem = make(made);
+        let elements = Given::of(&problem, bands, 9);
+        let failed = failures(&Task { problem: &problem, elements: &elements });
+        assert!(failed.is_empty(), "{}", failed.join("\n"));
+    }
+}
+
+#[test]
+fn wrong_elements_do_not_pass() {
+    let problem =
+        make(Make { nbands: 6, ngpown: 5, ncouls: 33, nw: 2, kind: Kind::Mixed, seed: 3 });
+    let elements = Given::of(&problem, 4, 1);
+    let task = Task { problem: &problem, elements: &elements };
+    let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
+    let outcome = |sums: &Sums| verify(&task, sums, &sample, QUIET).outcome;
+    assert_eq!(outcome(&right), Outcome::Passed);
+    let transposed = |of: &[Complex64]| -> Vec<Complex64> {
+        let at = |i: usize| right.at(i / 4 % 4, i % 4, i / 16);
+        (0..of.len()).map(|i| of[at(i)]).collect()
+    };
+    let (sx, ch) = (transposed(&right.sx), transposed(&right.ch));
+    assert_eq!(outcome(&Sums { sx, ch: right.ch.clone(), ..right }), Outcome::Incorrect);
+    assert_eq!(outcome(&Sums { sx: right.sx.clone(), ch, ..right }), Outcome::Incorrect);
+    let expected = evaluate(&task, &sample, QUIET);
+    let tolerance = tolerance(&task);
+    for (at, element) in expected.iter().enumerate() {
+        for part in 0..2 {
+            let off = 3.0 * (tolerance * element.magnitude[part] + element.undecided[part]);
+            for wrong in [off.max(f64::MIN_POSITIVE), f64::NAN, f64::INFINITY] {
+                let mut sums = right.clone();
+                let of = if part == 0 { &mut sums.sx } else { &mut sums.ch };
+                of[at].im += wrong;
+                assert_eq!(outcome(&sums), Outcome::Incorrect, "{at}: {wrong}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_diagonal_is_the_engine_s() {
+    let host = Host::new();
+    for kind in common::KINDS {
+        let problem = make(Make { nbands: 9, ngpown: 7, ncouls: 70, nw: 3, kind, seed: 11 });
+        let elements = Given::of(&problem, 3, 2);
+        let task = Task { problem: &problem, elements: &elements };
+        let sums = processor(&task).unwrap();
+        let sample = Sample::all(&task);
+        let scale = evaluate(&task, &sample, QUIET);
+        for l in 0..elements.bands {
+            let header = problem.header();
+            let mut matrices = Matrices {
+                wtilde: problem.wtilde().to_vec(),
+                eps: problem.eps().to_vec(),
+                aqsn: Vec::new(),
+                aqsm_local: Vec::new(),
+            };
+            let mut column = vec![Complex64::ZERO; header.ncouls];
+            for n in 0..header.nbands {
+                elements.column(l, n, &mut column);
+                matrices.aqsn.extend(&column);
+                let of_row = |row: Option<usize>| row.map_or(Complex64::ZERO, |row| column[row]);
+                matrices.aqsm_local.extend(header.rows().map(of_row));
+            }
+            let origin = problem.origin().clone();
+            let own = Problem::new("one band", origin, header.clone(), matrices).unwrap();
+            let mut engine = Engine::whole(&host, &own).unwrap();
+            let version = catalogue::find("cpu:threads").unwrap().kernel;
+            let diagonal = engine.run(version).unwrap().sums;
+            for iw in 0..problem.nw() {
+                let at = sums.at(l, l, iw);
+                let expected = [diagonal.asx[iw], diagonal.ach[iw]];
+                for (part, found) in [sums.sx[at], sums.ch[at]].into_iter().enumerate() {
+                    let allowed = 2.0 * tolerance(&task) * scale[at].magnitude[part]
+                        + 2.0 * scale[at].undecided[part];
+                    let error = (found - expected[part]).norm();
+                    assert!(error <= allowed, "{kind:?} {l}: {found}, not {}", expected[part]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_depend_on_no_number_of_threads() {
+    let system = systems::find("tiny-complex").unwrap();
+    let problem = synthesise(system, 3, QUIET).unwrap();
+    let elements = Synthesised::new(system, 3, 20);
+    let task = Task { problem: &problem, elements: &elements };
+    let with = |threads: usize| {
+        let host = Host::new().with_threads(threads);
+        on_processor(&host, &task, &|_| (), never).unwrap().sums
+    };
+    let one = with(1);
+    assert_eq!(one, with(2));
+    assert_eq!(one, with(5));
+    let found = verify(&task, &one, &Sample::few(&task), QUIET);
+    assert_eq!((found.outcome, found.bands), (Outcome::Passed, vec![1, 11, 20]));
+}
+
+#[test]
+fn a_calculation_stops_when_it_is_asked() {
+    let system = systems::find("tiny").unwrap();
+    let problem = synthesise(system, 3, QUIET).unwrap();
+    let elements = Synthesised::new(system, 3, 2);
+    let task = Task { problem: &problem, elements: &elements };
+    let error = on_processor(&Host::new(), &task, &|_| (), || Some(7)).unwrap_err();
+    assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
+}
