@@ -27,8 +27,7 @@ struct Given {
 }
 
 impl Given {
-    /// Of a problem and so many bands, drawn anew; those of Family::Equal and Family::Cancelling are equal in
-    /// neighbouring bands n, or each other's opposite.
+    /// Of a problem and so many bands, drawn anew.
     fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
         let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
         let mut random = ChaCha8Rng::seed_from_u64(seed);

@@ -20,13 +20,22 @@ pub fn device(
     versions: &[Listed],
     progress: Progress,
 ) -> Result<Box<dyn Device>> {
+    require_one(args)?;
+    let mut devices = devices(args, None, versions, progress, &Alone)?;
+    Ok(devices.swap_remove(0))
+}
+
+/// Fails where several devices are asked for.
+///
+/// # Errors
+/// [`Error::Data`].
+pub fn require_one(args: &DeviceArgs) -> Result<()> {
     let choice = args.choice()?;
     if choice.is_several() {
         let what = "this command takes one device".into();
         return Err(Error::Data { origin: format!("--device {choice}"), what });
     }
-    let mut devices = devices(args, None, versions, progress, &Alone)?;
-    Ok(devices.swap_remove(0))
+    Ok(())
 }
 
 /// Opens the GPU that is asked for, or the first one.

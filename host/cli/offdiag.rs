@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use gpp_core::offdiag::{Elements, Sums, Synthesised};
 
 use super::args::{OffdiagArgs, OutputArgs};
-use super::device::{Opened, opened};
+use super::device::{Opened, opened, require_one};
 use super::run::code;
 use crate::error::{Error, Result};
 use crate::experiments::offdiag::bands::{Bands, Some as OfSome};
@@ -26,6 +26,7 @@ const ON_PROCESSOR: usize = 16;
 pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
     let progress = args.output.progress();
     args.files().check()?;
+    require_one(&args.place)?;
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());

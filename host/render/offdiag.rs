@@ -11,7 +11,7 @@ use num_complex::Complex64;
 use super::chart::matrix as chart;
 use super::sigma::Picture;
 use super::table::{fit, outcome, table};
-use super::units::time;
+use super::units::{Unit, time};
 use super::{charts, results};
 use crate::analysis::sigma::UNIT;
 use crate::error::Result;
@@ -33,14 +33,17 @@ const SPARE: &[usize] = &[2, 4, 6];
 pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<()> {
     let device = &record.head.device;
     let [from, last] = record.bands;
+    let rate = record.tflops * 1e12;
+    let rates = Unit::of_rates([rate]);
     writeln!(to, "{}", results::system(&record.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     writeln!(to, "bands l, m {from} to {last}: {}", verification(record))?;
     writeln!(
         to,
-        "{}: the products, {:.3} TFLOP/s of 8 a complex product; {} in all",
+        "{}: the products, {} {} by 8 operations a complex product; {} in all",
         time(record.time_s.median),
-        record.tflops,
+        rates.show(rate),
+        rates.name,
         time(record.total_s)
     )?;
     writeln!(to, "{}", energies(&record.matrices, width))?;
@@ -90,10 +93,14 @@ fn energies(rows: &[Matrix], width: Option<u16>) -> String {
     };
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
-    rows[..ends].iter().for_each(|row| drop(table.add_row(cells(row))));
+    for row in &rows[..ends] {
+        table.add_row(cells(row));
+    }
     if !is_short {
         table.add_row(vec!["⋮"; headings.len()]);
-        rows[rows.len() - ends..].iter().for_each(|row| drop(table.add_row(cells(row))));
+        for row in &rows[rows.len() - ends..] {
+            table.add_row(cells(row));
+        }
     }
     fit(table, SPARE, width)
 }

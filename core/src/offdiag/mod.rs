@@ -61,17 +61,6 @@ impl Task<'_> {
     }
 }
 
-/// What came of a calculation.
-#[derive(Clone, Debug)]
-pub struct Summed {
-    /// The matrices.
-    pub sums: Sums,
-    /// Seconds of the products, by the device's clock where it has one.
-    pub seconds: f64,
-    /// Seconds in all, with making and moving A.
-    pub total: f64,
-}
-
 /// The matrices of all energies, in eV as the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
 /// `l + bands · (m + bands · iw)`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,153 @@
+//! `gpp offdiag`: what it prints and writes, and what it refuses.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use gpp::problem::systems;
+use gpp::record;
+use gpp::record::offdiag::Offdiag;
+use gpp::reference::verify::Outcome;
+use gpp_core::offdiag::{Elements, Synthesised};
+use npyz::{NpyFile, WriterBuilder};
+use num_complex::Complex64;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::gpp;
+
+const TINY: [&str; 6] = ["offdiag", "--system", "tiny", "--device", "cpu", "--bands"];
+
+/// Extents of tiny.
+const NBANDS: usize = 21;
+const NCOULS: usize = 67;
+
+fn array(path: &Path) -> (Vec<u64>, Vec<Complex64>) {
+    let array = NpyFile::new(File::open(path).unwrap()).unwrap();
+    (array.shape().to_vec(), array.into_vec().unwrap())
+}
+
+#[test]
+fn matrices_are_printed_written_and_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let [json, csv, npy, svg, png] = ["o.json", "o.csv", "S", "o.svg", "o.png"].map(path);
+    gpp()
+        .args(TINY)
+        .args(["3:6", "--repeat", "2", "--json"])
+        .arg(&json)
+        .arg("--csv")
+        .arg(&csv)
+        .arg("--npy")
+        .arg(&npy)
+        .arg("--plot")
+        .arg(&svg)
+        .arg("--plot")
+        .arg(&png)
+        .assert()
+        .success()
+        .stdout(contains("bands l, m 3 to 6: passed, error").and(contains("FLOP/s")));
+    let record: Offdiag = record::read(&json).unwrap();
+    let verdict = record.verification.unwrap();
+    assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 18));
+    assert_eq!((record.bands, record.time_s.samples.len()), ([3, 6], 2));
+    // 21 bands and 11 occupied ones, at two energies; both products.
+    assert_eq!(record.flops, (32 * 2 * 8 * 9 * 4 * (67 + 4)) as f64);
+    let [(shape, sx), (_, ch)] = ["S.sx.npy", "S.ch.npy"].map(|name| array(&path(name)));
+    assert_eq!(shape, [2, 4, 4]);
+    let rows = csv::Reader::from_path(&csv).unwrap().into_deserialize();
+    let rows: Vec<(usize, f64, usize, usize, [f64; 4])> = rows.map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 32);
+    for (at, (iw, above, l, m, parts)) in rows.into_iter().enumerate() {
+        assert_eq!((iw, above), (at / 16, (at / 16) as f64));
+        assert_eq!((l, m), (3 + at / 4 % 4, 3 + at % 4));
+        assert_eq!(parts, [sx[at].re, sx[at].im, ch[at].re, ch[at].im]);
+    }
+    for (iw, matrix) in record.matrices.iter().enumerate() {
+        let trace: Complex64 = (0..4).map(|l| sx[16 * iw + 5 * l]).sum();
+        assert_eq!(matrix.trace_sx, [trace.re, trace.im]);
+        let [l, m] = matrix.largest_off_diagonal.unwrap().bands.map(|band| band - 3);
+        let size = (sx[16 * iw + 4 * l + m] + ch[16 * iw + 4 * l + m]).norm();
+        assert_eq!(matrix.largest_off_diagonal.unwrap().size, size);
+    }
+    let drawn = fs::read_to_string(&svg).unwrap();
+    assert!(drawn.contains("|Σ_lm| of tiny, bands 3 to 6"));
+    assert_eq!(drawn.matches("<polygon").count(), 16 + 48);
+    assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+}
+
+/// Writes A of so many bands, `(bands, nbands, ncouls)`, changed.
+fn write(path: &Path, bands: usize, change: impl FnOnce(&mut Vec<Complex64>)) {
+    let elements = Synthesised::new(systems::find("tiny").unwrap(), 214, bands);
+    let mut all = vec![Complex64::ZERO; bands * NBANDS * NCOULS];
+    for (at, column) in all.chunks_mut(NCOULS).enumerate() {
+        elements.column(at / NBANDS, at % NBANDS, column);
+    }
+    change(&mut all);
+    let shape = [bands, NBANDS, all.len() / bands / NBANDS].map(|n| n as u64);
+    let mut array = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&shape)
+        .writer(File::create(path).unwrap())
+        .begin_nd()
+        .unwrap();
+    array.extend(all).unwrap();
+    array.finish().unwrap();
+}
+
+#[test]
+fn matrix_elements_of_a_file_give_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    gpp().args(["generate", "-s", "tiny", "-o"]).arg(path("tiny.dat")).assert().success();
+    write(&path("A.npy"), 5, |_| ());
+    let of_file = |with: &[&str]| {
+        let mut command = gpp();
+        command.args(["offdiag", "-d", "cpu", "-i"]).arg(path("tiny.dat"));
+        command.arg("--elements").arg(path("A.npy")).args(with);
+        command.assert()
+    };
+    of_file(&["--bands", "2:5", "--npy", path("F").to_str().unwrap()]).success();
+    gpp().args(TINY).arg("2:5").arg("--npy").arg(path("S")).assert().success();
+    for part in ["sx", "ch"] {
+        let read = |name: &str| fs::read(path(&format!("{name}.{part}.npy"))).unwrap();
+        assert_eq!(read("F"), read("S"));
+    }
+    // All bands of the file, where none are asked for.
+    of_file(&["-q", "--csv", "-"]).success().stdout(contains("1,1.0,5,5,"));
+    let refused =
+        |part: &str| of_file(&[]).code(2).stderr(contains(part)).stderr(contains("A.npy"));
+    of_file(&["--bands", "4:6"]).code(2).stderr(contains("those from 1 to 5"));
+    write(&path("A.npy"), 2, |all| all[3 * NCOULS + 7].im = f64::NAN);
+    refused("A[0, 3, 7] is 0");
+    write(&path("A.npy"), 2, |all| all.truncate(2 * NBANDS * 66));
+    refused("needs complex128 (bands, 21, 67) in C order, found '<c16' [2, 21, 66]");
+    fs::write(path("A.npy"), "no array").unwrap();
+    refused("is no array as numpy.save writes it");
+    write(&path("A.npy"), 2, |_| ());
+    let whole = fs::read(path("A.npy")).unwrap();
+    fs::write(path("A.npy"), &whole[..whole.len() - 16]).unwrap();
+    refused("bytes for [2, 21, 67], has");
+}
+
+#[test]
+fn what_means_nothing_is_refused() {
+    for bands in ["0", "5:4", "1:9000", "x"] {
+        let wrong = contains(format!("invalid value '{bands}' for '--bands"));
+        gpp().args(TINY).arg(bands).assert().code(2).stderr(wrong);
+    }
+    let alone = ["offdiag", "--system", "tiny", "--elements", "A.npy"];
+    gpp().args(alone).assert().code(2).stderr(contains("--input"));
+    let fixture = crate::common::fixture_path("plain");
+    let needs = contains("--elements has those of all bands").and(contains("plain.dat"));
+    gpp().args(["offdiag", "-d", "cpu", "-i"]).arg(fixture).assert().code(2).stderr(needs);
+    gpp()
+        .args(TINY)
+        .args(["2", "--plot", "a.pdf"])
+        .assert()
+        .code(2)
+        .stderr(contains(".svg or .png"));
+    let same = ["2", "--npy", "S", "--csv", "S.sx.npy"];
+    gpp().args(TINY).args(same).assert().code(2).stderr(contains("--npy"));
+    let several = ["offdiag", "-d", "gpu:0,1"];
+    gpp().args(several).assert().code(2).stderr(contains("takes one device"));
+}
