@@ -22,6 +22,8 @@ use crate::render::table::terminal;
 
 /// Bands where none are asked for.
 const ON_PROCESSOR: usize = 16;
+/// As many on a GPU.
+const ON_GPU: usize = 128;
 
 pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
     let progress = args.output.progress();
@@ -33,15 +35,15 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
         let what = "holds matrix elements of one state: --elements has those of all bands".into();
         return Err(Error::Data { origin, what }.into());
     }
-    let Opened::Host(host) = opened(&args.place, None, &[], progress, &Alone)? else {
-        let what = "has no kernels for Σ as a matrix: --device cpu".into();
-        return Err(Error::Data { origin: format!("--device {}", args.place.device), what }.into());
+    let opened = opened(&args.place, None, &[], progress, &Alone)?;
+    let (on, count) = match &opened {
+        Opened::Host(host) => (On::Host(host), ON_PROCESSOR),
+        Opened::Gpus(gpus) => (On::Gpu(&gpus[0]), ON_GPU),
     };
-    let on = On::Host(&host);
     let problem = args.problem.source_for(on.info(), progress)?.load(progress)?;
     let stored =
         args.elements.as_ref().map(|path| Stored::open(path, problem.extents())).transpose()?;
-    let bands = bands(args, stored.as_ref(), ON_PROCESSOR)?;
+    let bands = bands(args, stored.as_ref(), count)?;
     let synthesised = synthesised(&problem, bands);
     let all: &dyn Elements = match (&stored, &synthesised) {
         (Some(stored), _) => stored,
@@ -49,7 +51,8 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
     let options = Options { repeat: args.repeat, compares: !args.verify.no_verify };
-    let done = run(&on, &problem, &OfSome { all, bands }, bands, options, progress);
+    let some = OfSome { all, bands };
+    let done = run(&on, &problem, &some, bands, options, progress);
     // What is wrong with the file comes before what came of it.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
     let (mut record, sums) = done?;
