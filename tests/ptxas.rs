@@ -70,17 +70,22 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let products = offdiag::FIRST.into_iter().flatten();
     let others = others.chain(products).chain([offdiag::ODD, offdiag::GATHER, offdiag::SECOND]);
     // The elements of a complex pole's ssx take more registers than the sums leave.
-    let spills = |symbol| match symbol == offdiag::FIRST[1][1] {
-        true => Spills { in_loop: 32, bytes: 128 },
-        false => Spills { in_loop: 0, bytes: 0 },
+    let spills = |symbol| match symbol {
+        _ if symbol == offdiag::FIRST[1][1] => Spills { in_loop: 0, bytes: 128 },
+        offdiag::ODD => Spills { in_loop: 0, bytes: 16 },
+        _ => Spills { in_loop: 0, bytes: 0 },
     };
     entries.chain(others.map(|symbol| (symbol, spills(symbol)))).collect()
 }
 
-/// Whether a kernel is assembled for an architecture: those with matrix products need sm_90.
+/// Whether a kernel is of matrix products: it needs sm_90, and its inner loops only wait.
+fn multiplies(symbol: &str) -> bool {
+    offdiag::FIRST.as_flattened().contains(&symbol) || symbol == offdiag::SECOND
+}
+
+/// Whether a kernel is assembled for an architecture.
 fn is_for(symbol: &str, architecture: &str) -> bool {
-    let needs = offdiag::FIRST.as_flattened().contains(&symbol) || symbol == offdiag::SECOND;
-    !needs || architecture == LOOKED_INTO
+    !multiplies(symbol) || architecture == LOOKED_INTO
 }
 
 fn entries() -> Result<(), Failed> {
@@ -178,7 +183,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         let hot: Vec<_> =
             kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
         // Nothing is summed where V is laid out.
-        if hot.is_empty() && symbol != offdiag::GATHER {
+        if hot.is_empty() && symbol != offdiag::GATHER && !multiplies(symbol) {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
         for found in hot {

@@ -61,9 +61,7 @@ impl Ready<'_> {
     fn sum(&self, done: Done) -> Result<Summed> {
         match self {
             Ready::Gpu(on_gpu) => on_gpu.sums(done, interrupt::asked),
-            Ready::Host(host, task) => {
-                offdiag::on_processor(host, task, done, interrupt::asked)
-            }
+            Ready::Host(host, task) => offdiag::on_processor(host, task, done, interrupt::asked),
         }
     }
 }
