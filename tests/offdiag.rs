@@ -11,6 +11,7 @@ use gpp::error::Result;
 use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
+use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::stop::never;
@@ -64,7 +65,8 @@ impl Elements for Given {
 /// A way to sum the matrices, which all tests below hold against the definition.
 type Way = fn(&Task) -> Result<Sums>;
 
-const WAYS: [(&str, Way); 1] = [("processor", processor)];
+const WAYS: [(&str, Way); 2] =
+    [("processor", processor), ("the GPU's kernels", |task| Ok(emulated(task)))];
 
 fn processor(task: &Task) -> Result<Sums> {
     Ok(on_processor(&Host::new(), task, &|_| (), never)?.sums)

@@ -3,9 +3,13 @@
 pub mod bands;
 pub mod stored;
 
-use gpp_core::offdiag::{self, Elements, Summed, Sums, Task};
+use std::time::Instant;
+
+use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
 use num_complex::Complex64;
 
+use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, Done};
 use crate::error::Result;
@@ -22,22 +26,41 @@ use crate::reference::verify::Outcome;
 use bands::Bands;
 
 /// Who sums.
-pub enum On<'a> {
+pub enum On {
     /// A processor.
-    Host(&'a Host),
+    Host(Box<Host>),
+    /// A GPU.
+    Gpu(Box<Gpu>),
 }
 
-impl On<'_> {
+impl On {
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         match self {
             On::Host(host) => host.info(),
+            On::Gpu(gpu) => gpu.info(),
         }
     }
+}
 
-    fn sum(&self, task: &Task, done: Done) -> Result<Summed> {
+/// A task where it is summed, all in place that finds room there.
+enum Placed<'a> {
+    Host(&'a Host, Task<'a>),
+    Gpu(Box<OnGpu<'a>>),
+}
+
+impl<'a> Placed<'a> {
+    fn of(on: &'a On, task: Task<'a>) -> Result<Placed<'a>> {
+        Ok(match on {
+            On::Host(host) => Placed::Host(host, task),
+            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, interrupt::asked)?.into()),
+        })
+    }
+
+    fn sum(&self, done: Done) -> Result<Summed> {
         match self {
-            On::Host(host) => offdiag::on_processor(host, task, done, interrupt::asked),
+            Placed::Host(host, task) => on_processor(host, task, done, interrupt::asked),
+            Placed::Gpu(on_gpu) => on_gpu.sums(done, interrupt::asked),
         }
     }
 }
@@ -67,13 +90,15 @@ pub fn run(
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
-    let (mut seconds, mut total_s, mut differs) = (Vec::new(), f64::INFINITY, false);
-    let mut found: Option<Sums> = None;
+    let (mut seconds, mut differs) = (Vec::new(), false);
+    let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
+    let begun = Instant::now();
+    let placed = Placed::of(on, task)?;
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
-        let Summed { sums, seconds: time, total } = on.sum(&task, &done)?;
+        let Summed { sums, seconds: time, .. } = placed.sum(&done)?;
+        total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
-        total_s = total_s.min(total);
         differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
         found = Some(sums);
     }
@@ -86,7 +111,7 @@ pub fn run(
         }
         verdict
     });
-    let (times, flops) = (Times::of(seconds), flops(&task));
+    let (times, flops) = (Times::of(seconds), task.operations());
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(on.info(), provenance) },
         system: SystemInfo::of(problem),
@@ -95,21 +120,11 @@ pub fn run(
         flops,
         tflops: flops / times.median * 1e-12,
         time_s: times,
-        total_s,
+        total_s: total_s.unwrap_or_default(),
         verification,
         matrices: matrices(problem, &sums, bands.first),
     };
     Ok((record, sums))
-}
-
-/// Operations: for each n and energy, of `sch` and where the band is occupied of `ssx`, both products.
-pub fn flops(task: &Task) -> f64 {
-    let header = task.problem.header();
-    let occupied = task.problem.occ().iter().filter(|occ| **occ != 0.0).count();
-    let items = ((header.nbands + occupied) * task.nw()) as f64;
-    let (ncouls, ngpown) = (header.ncouls as f64, header.ngpown as f64);
-    let bands = task.bands() as f64;
-    items * 8.0 * ngpown * bands * (ncouls + bands)
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
