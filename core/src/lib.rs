@@ -15,6 +15,7 @@
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
+//! - [`offdiag`]: Σ as a matrix
 //! - [`calculator`]: a caller's arrays in, sums out
 //! - [`offdiag`]: Σ as a matrix
 //!

@@ -114,24 +114,18 @@ pub fn tolerance(task: &Task) -> f64 {
 pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> Verdict {
     let expected = evaluate(task, sample, progress);
     let tolerance = tolerance(task);
-    let mut worst = 0.0_f64;
-    for ([l, m, iw], element) in sample.places().zip(&expected) {
+    let errors = sample.places().zip(&expected).flat_map(|([l, m, iw], element)| {
         let at = sums.at(l, m, iw);
-        for (part, found) in [sums.sx[at], sums.ch[at]].into_iter().enumerate() {
-            let difference = (found - element.value[part]).norm();
-            let undecided = element.undecided[part];
+        let found = [sums.sx[at], sums.ch[at]];
+        [0, 1].map(|part| {
+            let difference = (found[part] - element.value[part]).norm();
             // What cannot be decided counts for nothing.
-            let rest = if difference <= undecided { 0.0 } else { difference - undecided };
-            let error = if rest == 0.0 { 0.0 } else { rest / element.magnitude[part] };
-            worst = if error <= worst { worst } else { error };
-            if worst.is_nan() {
-                break;
-            }
-        }
-        if worst.is_nan() {
-            break;
-        }
-    }
+            let rest = difference - element.undecided[part];
+            if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+        })
+    });
+    let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
+    let worst = errors.fold(0.0, larger);
     let passed = worst <= tolerance && sums.nw() == task.nw();
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
