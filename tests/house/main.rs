@@ -22,6 +22,7 @@ const CORE: [&str; 10] = [
     "problem",
     "devices",
     "engine",
+    "offdiag",
     "calculator",
 ];
 
