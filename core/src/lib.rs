@@ -17,7 +17,6 @@
 //! - [`engine`]: slabs → workers → sums
 //! - [`offdiag`]: Σ as a matrix
 //! - [`calculator`]: a caller's arrays in, sums out
-//! - [`offdiag`]: Σ as a matrix
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
 
