@@ -15,8 +15,8 @@
 //! - [`problem`]: the input, synthesised or read from the reference mini-app's format
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
-//! - [`calculator`]: a caller's arrays in, sums out
 //! - [`offdiag`]: Σ as a matrix
+//! - [`calculator`]: a caller's arrays in, sums out
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
 

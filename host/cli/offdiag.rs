@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use gpp_core::offdiag::{Elements, Sums, Synthesised};
 
 use super::args::{OffdiagArgs, OutputArgs};
-use super::device::{Opened, opened, require_one};
+use super::device::{Opened, opened, require_one, require_vectors};
 use super::run::code;
+use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
 use crate::experiments::offdiag::bands::{Bands, Some as OfSome};
 use crate::experiments::offdiag::stored::Stored;
@@ -22,7 +23,6 @@ use crate::render::table::terminal;
 
 /// Bands where none are asked for.
 const ON_PROCESSOR: usize = 16;
-/// As many on a GPU.
 const ON_GPU: usize = 128;
 
 pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
@@ -35,14 +35,18 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
         let what = "holds matrix elements of one state: --elements has those of all bands".into();
         return Err(Error::Data { origin, what }.into());
     }
-    let opened = opened(&args.place, None, &[], progress, &Alone)?;
-    let (on, count) = match &opened {
-        Opened::Host(host) => (On::Host(host), ON_PROCESSOR),
-        Opened::Gpus(gpus) => (On::Gpu(&gpus[0]), ON_GPU),
+    let on = match opened(&args.place, None, &[], progress, &Alone)? {
+        Opened::Host(host) => On::Host(host),
+        Opened::Gpus(mut gpus) => {
+            require_vectors(&args.place, &[])?;
+            On::Gpu(gpus.swap_remove(0).into())
+        }
     };
     let problem = args.problem.source_for(on.info(), progress)?.load(progress)?;
     let stored =
         args.elements.as_ref().map(|path| Stored::open(path, problem.extents())).transpose()?;
+    let is_processor = on.info().back_end() == BackEnd::Cpu;
+    let count = if is_processor { ON_PROCESSOR } else { ON_GPU };
     let bands = bands(args, stored.as_ref(), count)?;
     let synthesised = synthesised(&problem, bands);
     let all: &dyn Elements = match (&stored, &synthesised) {

@@ -23,7 +23,7 @@ pub struct Offdiag {
     pub flops: f64,
     /// Time of the products, by the device's clock where it has one.
     pub time_s: Times,
-    /// Time in all, with making or reading and moving matrix elements.
+    /// Time in all of the first calculation, with making or reading and moving matrix elements.
     pub total_s: f64,
     /// `flops` by the median time, in 10¹² a second.
     pub tflops: f64,

@@ -9,10 +9,12 @@
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the
-//! first is all `ig`. That of the second is all `igp` of a band, then bands in portions of [`PORTION`] igp or more.
+//! first is all `ig`. That of the second is on a processor a portion of igp ([`PORTION`]), then all portions of all
+//! bands; on a GPU all igp of the bands of a group ([`GROUP`]), then groups and slots.
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`super::verify`].
 
+use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::{Sums, Task};
 use num_complex::{Complex, Complex64};
 use rayon::prelude::*;
@@ -24,7 +26,7 @@ use super::verify::{Outcome, TERM};
 use super::{MAX_PRECISE_TERMS, SAMPLED_TERMS, UNDERFLOW, VANISHING};
 use crate::process::progress::Progress;
 
-/// Fewest igp of a partial sum of the second product.
+/// igp of a partial sum of the second product on a processor.
 const PORTION: usize = 64;
 
 /// Terms that are added in the numbers that they are in; beyond, double-double numbers add.
@@ -101,8 +103,10 @@ pub struct Verdict {
 /// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
     let header = task.problem.header();
-    let portions = header.nbands * header.ngpown.div_ceil(PORTION);
-    let chain = header.ncouls + header.ngpown + portions;
+    let (nbands, ngpown) = (header.nbands, header.ngpown);
+    let on_processor = PORTION.min(ngpown) + nbands * ngpown.div_ceil(PORTION);
+    let on_gpu = ngpown * nbands.min(GROUP) + nbands.div_ceil(GROUP) + GROUP;
+    let chain = header.ncouls + on_processor.max(on_gpu);
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 
@@ -110,24 +114,18 @@ pub fn tolerance(task: &Task) -> f64 {
 pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> Verdict {
     let expected = evaluate(task, sample, progress);
     let tolerance = tolerance(task);
-    let mut worst = 0.0_f64;
-    for ([l, m, iw], element) in sample.places().zip(&expected) {
+    let errors = sample.places().zip(&expected).flat_map(|([l, m, iw], element)| {
         let at = sums.at(l, m, iw);
-        for (part, found) in [sums.sx[at], sums.ch[at]].into_iter().enumerate() {
-            let difference = (found - element.value[part]).norm();
-            let undecided = element.undecided[part];
+        let found = [sums.sx[at], sums.ch[at]];
+        [0, 1].map(|part| {
+            let difference = (found[part] - element.value[part]).norm();
             // What cannot be decided counts for nothing.
-            let rest = if difference <= undecided { 0.0 } else { difference - undecided };
-            let error = if rest == 0.0 { 0.0 } else { rest / element.magnitude[part] };
-            worst = if error <= worst { worst } else { error };
-            if worst.is_nan() {
-                break;
-            }
-        }
-        if worst.is_nan() {
-            break;
-        }
-    }
+            let rest = difference - element.undecided[part];
+            if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+        })
+    });
+    let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
+    let worst = errors.fold(0.0, larger);
     let passed = worst <= tolerance && sums.nw() == task.nw();
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },

@@ -135,8 +135,10 @@ fn what_means_nothing_is_refused() {
         let wrong = contains(format!("invalid value '{bands}' for '--bands"));
         gpp().args(TINY).arg(bands).assert().code(2).stderr(wrong);
     }
-    let alone = ["offdiag", "--system", "tiny", "--elements", "A.npy"];
+    let alone = ["offdiag", "--elements", "A.npy"];
     gpp().args(alone).assert().code(2).stderr(contains("--input"));
+    let of_system = ["offdiag", "--system", "tiny", "--elements", "A.npy"];
+    gpp().args(of_system).assert().code(2).stderr(contains("cannot be used with"));
     let fixture = crate::common::fixture_path("plain");
     let needs = contains("--elements has those of all bands").and(contains("plain.dat"));
     gpp().args(["offdiag", "-d", "cpu", "-i"]).arg(fixture).assert().code(2).stderr(needs);

@@ -12,7 +12,7 @@ use modules::Modules;
 
 /// The folders and files of `core/src/` from the bottom up: each uses only those before it. The library's root
 /// stands above all.
-const CORE: [&str; 10] = [
+const CORE: [&str; 11] = [
     "error",
     "progress",
     "stop",
@@ -22,6 +22,7 @@ const CORE: [&str; 10] = [
     "problem",
     "devices",
     "engine",
+    "offdiag",
     "calculator",
 ];
 

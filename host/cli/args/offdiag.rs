@@ -30,6 +30,7 @@ pub struct OffdiagArgs {
         value_name = "FILE.npy",
         value_hint = ValueHint::FilePath,
         requires = "input",
+        conflicts_with = "system",
         help_heading = "Problem"
     )]
     pub elements: Option<PathBuf>,

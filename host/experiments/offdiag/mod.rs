@@ -6,7 +6,7 @@ pub mod stored;
 use std::time::Instant;
 
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{self, Elements, Summed, Sums, Task};
+use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
 use num_complex::Complex64;
 
 use crate::devices::gpu::Gpu;
@@ -26,42 +26,42 @@ use crate::reference::verify::Outcome;
 use bands::Bands;
 
 /// Who sums.
-pub enum On<'a> {
-    /// A GPU.
-    Gpu(&'a Gpu),
+pub enum On {
     /// A processor.
-    Host(&'a Host),
+    Host(Box<Host>),
+    /// A GPU.
+    Gpu(Box<Gpu>),
 }
 
-impl<'a> On<'a> {
+impl On {
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         match self {
             On::Gpu(gpu) => gpu.info(),
             On::Host(host) => host.info(),
+            On::Gpu(gpu) => gpu.info(),
         }
     }
+}
 
-    /// With all of a task that stays where it is between calculations.
-    fn with(&self, task: Task<'a>) -> Result<Ready<'a>> {
-        Ok(match *self {
-            On::Gpu(gpu) => Ready::Gpu(Box::new(OnGpu::new(gpu, task, interrupt::asked)?)),
-            On::Host(host) => Ready::Host(host, task),
+/// A task where it is summed, all in place that finds room there.
+enum Placed<'a> {
+    Host(&'a Host, Task<'a>),
+    Gpu(Box<OnGpu<'a>>),
+}
+
+impl<'a> Placed<'a> {
+    fn of(on: &'a On, task: Task<'a>) -> Result<Placed<'a>> {
+        Ok(match on {
+            On::Host(host) => Placed::Host(host, task),
+            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, interrupt::asked)?.into()),
         })
     }
-}
 
-/// Who sums, and what.
-enum Ready<'a> {
-    Gpu(Box<OnGpu<'a>>),
-    Host(&'a Host, Task<'a>),
-}
-
-impl Ready<'_> {
     fn sum(&self, done: Done) -> Result<Summed> {
         match self {
-            Ready::Gpu(on_gpu) => on_gpu.sums(done, interrupt::asked),
-            Ready::Host(host, task) => offdiag::on_processor(host, task, done, interrupt::asked),
+            Placed::Host(host, task) => on_processor(host, task, done, interrupt::asked),
+            Placed::Gpu(on_gpu) => on_gpu.sums(done, interrupt::asked),
         }
     }
 }
@@ -91,16 +91,15 @@ pub fn run<'a>(
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
-    let began = Instant::now();
-    let ready = on.with(task)?;
-    let placing = began.elapsed().as_secs_f64();
-    let (mut seconds, mut total_s, mut differs) = (Vec::new(), f64::INFINITY, false);
-    let mut found: Option<Sums> = None;
+    let (mut seconds, mut differs) = (Vec::new(), false);
+    let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
+    let begun = Instant::now();
+    let placed = Placed::of(on, task)?;
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
-        let Summed { sums, seconds: time, total } = ready.sum(&done)?;
+        let Summed { sums, seconds: time, .. } = placed.sum(&done)?;
+        total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
-        total_s = total_s.min(placing + total);
         differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
         found = Some(sums);
     }
@@ -122,7 +121,7 @@ pub fn run<'a>(
         flops,
         tflops: flops / times.median * 1e-12,
         time_s: times,
-        total_s,
+        total_s: total_s.unwrap_or_default(),
         verification,
         matrices: matrices(problem, &sums, bands.first),
     };
