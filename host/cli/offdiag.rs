@@ -55,8 +55,7 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
     let options = Options { repeat: args.repeat, compares: !args.verify.no_verify };
-    let some = OfSome { all, bands };
-    let done = run(&on, &problem, &some, bands, options, progress);
+    let done = run(&on, &problem, &OfSome { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
     let (mut record, sums) = done?;

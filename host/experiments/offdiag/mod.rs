@@ -37,7 +37,6 @@ impl On {
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         match self {
-            On::Gpu(gpu) => gpu.info(),
             On::Host(host) => host.info(),
             On::Gpu(gpu) => gpu.info(),
         }
@@ -79,10 +78,10 @@ pub struct Options {
 ///
 /// # Errors
 /// Those of the device.
-pub fn run<'a>(
-    on: &On<'a>,
-    problem: &'a Problem,
-    elements: &'a dyn Elements,
+pub fn run(
+    on: &On,
+    problem: &Problem,
+    elements: &dyn Elements,
     bands: Bands,
     options: Options,
     progress: Progress,
