@@ -5,13 +5,9 @@
 mod common;
 
 use common::repository;
-use gpp::analysis::sigma::Sigma;
 use gpp::figures::archive::Archive;
 use gpp::figures::typed::typed;
 use gpp::figures::{Difference, energies, fill, fill_all};
-use gpp::record;
-use gpp::record::run::Run;
-use gpp::render::chart::sigma::svg;
 
 fn archive() -> Archive {
     Archive::open(&repository("")).unwrap()

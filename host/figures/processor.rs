@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::archive::Archive;
 use super::quantities::text;
 use super::{energies, tables};
+use crate::analysis::sigma::Sigma;
 use crate::error::FigureError;
 use crate::record::race::Race;
 use crate::record::run::{Measurement, Run};
+use crate::render::chart::sigma::svg;
 use crate::render::table::or_dash;
 
 type Found<T> = std::result::Result<T, FigureError>;
@@ -52,7 +54,7 @@ fn terms(run: &Run) -> f64 {
     of.nbands as f64 * of.ngpown as f64 * of.ncouls as f64 * of.nw() as f64
 }
 
-/// A figure: the time of a version on si214 in `s`, or in `ns` a term; how much faster
+/// A figure: the time of a version on si214 in `s`, `at` a number of energies, or in `ns` a term; how much faster
 /// cpu:paired is than the fastest Fortran on a system, `over-fortran`; or how many times as long as two energies 501
 /// take in a folder, each by the fastest version there, `over-two`.
 ///
@@ -72,6 +74,12 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
             let ours = race.racers.iter().find(|one| one.system == system && one.name == TERMS);
             let none = || FigureError::missing("the race", format!("{TERMS} on {system}"));
             Ok(text("ratio", ours.and_then(|one| one.over_fortran).ok_or_else(none)?, None))
+        }
+        ["at", nw, version] => {
+            let none = || FigureError::missing("the processor's energies", nw);
+            let runs = runs(archive, "energies")?;
+            let run = nw.parse().ok().and_then(|nw: usize| runs.get(&nw)).ok_or_else(none)?;
+            Ok(text("cpu-time", seconds(run, version)?, None))
         }
         ["over-two", folder] => {
             let runs = runs(archive, folder)?;
@@ -98,6 +106,17 @@ pub fn table(archive: &Archive, name: &str) -> Found<String> {
         "energies" => by_number(archive),
         _ => Err(FigureError::Unknown("table")),
     }
+}
+
+/// Σ(ω) of si214 at 501 energies, drawn.
+///
+/// # Errors
+/// What there is none of.
+pub fn picture(archive: &Archive) -> Found<String> {
+    let runs = runs(archive, "energies")?;
+    let run = runs.get(&501).ok_or_else(|| FigureError::missing(NAME, "501 energies"))?;
+    let sigma = Sigma::of(run, None).map_err(|error| FigureError::Record(error.to_string()))?;
+    Ok(svg(&sigma))
 }
 
 /// The runs in a folder by their number of energies.

@@ -95,7 +95,7 @@ fn the_choice_is_the_fastest_here() {
 }
 
 /// The folders of a pattern with one `*`.
-fn glob(pattern: &str) -> impl Iterator<Item = PathBuf> {
+fn glob(pattern: &str) -> impl Iterator<Item = PathBuf> + use<> {
     let (before, after) = pattern.split_once('*').expect("a star");
     let (folder, begin) = before.rsplit_once('/').expect("a folder");
     let (end, rest) = after.split_once('/').unwrap_or((after, ""));
