@@ -5,13 +5,9 @@
 mod common;
 
 use common::repository;
-use gpp::analysis::sigma::Sigma;
 use gpp::figures::archive::Archive;
 use gpp::figures::typed::typed;
 use gpp::figures::{Difference, energies, fill, fill_all};
-use gpp::record;
-use gpp::record::run::Run;
-use gpp::render::chart::sigma::svg;
 
 fn archive() -> Archive {
     Archive::open(&repository("")).unwrap()
@@ -30,46 +26,6 @@ fn texts_have_the_archive_s_figures() {
         .flat_map(|f| f.differences.iter().map(move |found| format!("{}:{found}", f.file)))
         .collect();
     assert!(differing.is_empty(), "`gpp figures` corrects:\n{}", differing.join("\n"));
-}
-
-/// What a processor takes for many energies, in the folder that the text names.
-#[test]
-fn many_energies_take_what_is_archived() {
-    let folder = "data/runs/cpu-2026-11-23";
-    let text = std::fs::read_to_string(repository("docs/many-energies.md")).unwrap();
-    assert!(text.contains(folder));
-    let run =
-        |nw: u32| -> Run { record::read(&repository(&format!("{folder}/run-{nw}.json"))).unwrap() };
-    let seconds = |run: &Run, id: &str| {
-        run.results.iter().find(|of| of.version == id).map(|of| of.times.median)
-    };
-    let three = |seconds: f64| format!("{seconds:.*}", if seconds < 10.0 { 2 } else { 1 });
-    let two = seconds(&run(2), "cpu:paired").unwrap();
-    for nw in [2, 6, 64, 501] {
-        let run = run(nw);
-        assert_eq!(run.system.nw(), nw as usize);
-        let cells = seconds(&run, "sigma:cells").unwrap();
-        let last = run.results.iter().find(|of| of.version == "sigma:cells").unwrap();
-        let row = format!(
-            "| {nw} | {} | {} | {:.1} | {:.1e} |",
-            seconds(&run, "cpu:paired").map_or(String::new(), three),
-            three(cells),
-            cells / two,
-            last.verification.max_rel_error.unwrap()
-        );
-        assert!(text.contains(&row.replace("|  |", "| |")), "{row}");
-    }
-    let usage = std::fs::read_to_string(repository("docs/usage.md")).unwrap();
-    let usage = usage.replace("<!--t:run-501.json-->", "").replace("<!--/t-->", "");
-    let most = seconds(&run(501), "sigma:cells").unwrap();
-    let times = most / two;
-    let said = format!(
-        "`sigma:cells` takes {most:.0} s for 501, {times:.1} times what two took beside it"
-    );
-    assert!(usage.contains(&said), "{said}");
-    let drawn = svg(&Sigma::of(&run(501), None).unwrap());
-    let picture = std::fs::read_to_string(repository("docs/images/sigma.svg")).unwrap();
-    assert!(drawn == picture, "docs/images/sigma.svg is not of {folder}/run-501.json");
 }
 
 /// The cells of a table by their first words.

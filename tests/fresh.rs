@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use common::repository;
 use gpp::catalogue::sources;
 use gpp::devices::gpu;
+use gpp::experiments::profile::folder;
 use gpp::figures::archive::{Archive, System};
-use gpp::figures::energies;
+use gpp::figures::{energies, processor};
 use gpp::record::comparison::Comparison;
 use gpp::record::profile::Profile;
+use gpp::record::race::Side;
 use gpp::record::run::Run;
 use gpp::record::scaling::Scaling;
 use gpp::record::tuning::Tuning;
@@ -127,6 +129,28 @@ fn of_others(archive: &Archive) -> Vec<(&'static str, Vec<Of>)> {
     comparisons.into_iter().chain(scalings).chain(tunings).collect()
 }
 
+/// What a processor ran: its systems, its energies, and the race.
+fn of_processor(archive: &Archive) -> Vec<Of> {
+    let systems = processor::RUNS.iter().map(|(system, _)| *system).chain(["si214"]);
+    let mut all: Vec<Of> = systems
+        .flat_map(|system| of_run(system, &processor::run(archive, system).unwrap()))
+        .collect();
+    for folder in processor::ENERGIES {
+        let runs = processor::runs(archive, folder).unwrap();
+        all.extend(runs.iter().flat_map(|(nw, run)| of_run(&format!("{folder}/{nw}"), run)));
+    }
+    let profiles = folder::load(&archive.path(processor::NAME).with_file_name("demo")).unwrap();
+    all.extend(of_profiles("demo", &profiles));
+    let race = processor::race(archive).unwrap();
+    let ours = race.racers.iter().filter(|racer| racer.side == Side::Rust);
+    let racers = ours.map(|racer| {
+        let what = format!("{} on {}", racer.name, racer.system);
+        (what, racer.name.as_str(), [&None, &None, &racer.source_hash])
+    });
+    all.extend(kernels("race", &race.head, racers));
+    all
+}
+
 /// What comparing records with the kernels as they are came to.
 #[derive(Debug, Default, PartialEq)]
 struct Compared {
@@ -166,7 +190,11 @@ const BY: Option<&str> = gpu::KERNELS_BY;
 fn records_in_use_are_of_the_kernels_as_they_are() {
     let archive = Archive::open(&repository("")).unwrap();
     let mut unhashed = BTreeSet::new();
-    for (name, kernels) in of_systems(&archive).into_iter().chain(of_others(&archive)) {
+    for (name, kernels) in of_systems(&archive)
+        .into_iter()
+        .chain(of_others(&archive))
+        .chain([(processor::NAME, of_processor(&archive))])
+    {
         assert!(!kernels.is_empty(), "{name}");
         let folder = archive.folder(name);
         if kernels.iter().any(|of| of.hash.is_none() && of.source.is_none()) {

@@ -52,7 +52,7 @@ pub fn measured(
         let names = given.unwrap_or_else(|| default(back_end, task.map(|task| task.nw)));
         let versions = versions_for(names, back_end, task)?;
         // How often is known with device and problem.
-        let repetition = args.measure.emulated(0);
+        let repetition = args.measure.emulated();
         let overrides = (&args.overrides).into();
         let compares = !args.verify.no_verify;
         let base = Options::new(&versions, repetition);
@@ -104,7 +104,7 @@ pub fn measured(
     }
     let terms = loaded.frame().terms();
     options.repetition = args.measure.repetition(devices[0], terms);
-    options.emulated = args.measure.emulated(terms);
+    options.emulated = args.measure.emulated();
     if checkpoint.is_some() || !loaded.stays() {
         options.once(args.measure.repeat, args.measure.warmup);
     }

@@ -94,7 +94,7 @@ fn live(args: &TableArgs, forms: Forms) -> anyhow::Result<ExitCode> {
         for (at, source) in sources.iter().enumerate() {
             let problem = source.load(progress)?;
             let repetition = args.measure.repetition(device.as_ref(), problem.terms());
-            let emulated = args.measure.emulated(problem.terms());
+            let emulated = args.measure.emulated();
             let compares = !args.verify.no_verify;
             let versions = versions_for(names, device.back_end(), Some(&problem.task()))?;
             let options = Options { emulated, compares, ..Options::new(&versions, repetition) };

@@ -2,7 +2,7 @@
 //! folders `nwN`, read when a text wants them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
 use super::words;
@@ -28,7 +28,15 @@ const CEILINGS_AT: u32 = 2;
 /// # Errors
 /// The folder, where it is not there or has none; what is wrong with a file.
 pub fn runs(archive: &Archive) -> Found<BTreeMap<usize, Run>> {
-    let files = named(archive, |name| name.starts_with("run-") && name.ends_with(".json"))?;
+    runs_in(&archive.path(NAME))
+}
+
+/// Those of a folder.
+///
+/// # Errors
+/// As [`runs`].
+pub fn runs_in(folder: &Path) -> Found<BTreeMap<usize, Run>> {
+    let files = named(folder, |name| name.starts_with("run-") && name.ends_with(".json"))?;
     let read = |path: &PathBuf| record::read(path).map_err(wrong);
     files.iter().map(read).map(|run| run.map(|run: Run| (run.system.nw(), run))).collect()
 }
@@ -77,7 +85,7 @@ pub fn capped(archive: &Archive, version: &str) -> Found<String> {
 /// # Errors
 /// The folder, where it is not there or has none; what is wrong with a file.
 pub fn profiled(archive: &Archive) -> Found<BTreeMap<u32, Records>> {
-    let folders = named(archive, |name| name.starts_with("nw"))?;
+    let folders = named(&archive.path(NAME), |name| name.starts_with("nw"))?;
     let read = |path: &PathBuf| -> Found<(u32, Records)> {
         let records = Records::load(path).map_err(wrong)?;
         let nw = records.profiles[0].nw;
@@ -111,10 +119,9 @@ pub fn pictures(archive: &Archive) -> Found<Vec<(String, String)>> {
 }
 
 /// What the folder holds by these names.
-fn named(archive: &Archive, is: impl Fn(&str) -> bool) -> Found<Vec<PathBuf>> {
-    let folder = archive.path(NAME);
+fn named(folder: &Path, is: impl Fn(&str) -> bool) -> Found<Vec<PathBuf>> {
     let failed = |error| FigureError::Record(format!("{}: {error}", folder.display()));
-    let entries = std::fs::read_dir(&folder).map_err(failed)?;
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
     let named = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(&is));
     Ok(named.map(|entry| entry.path()).collect())
 }

@@ -1,11 +1,13 @@
 //! The texts' figures, filled in from the archived runs, so that none is copied by hand.
 //!
 //! In a Markdown file `<!--f:time v13-->20.8<!--/f-->` holds a figure and `<!-- figures: clock -->`
-//! to `<!-- /figures -->` a table, by the names of [`quantities`] and [`tables`]. Links into the
+//! to `<!-- /figures -->` a table, by the names of [`quantities`], [`tables`] and
+//! [`processor`]. Links into the
 //! archive follow its map; pictures are drawn from the same records.
 
 pub mod archive;
 pub mod energies;
+pub mod processor;
 pub mod quantities;
 pub mod scales;
 pub mod tables;
@@ -101,11 +103,11 @@ pub fn fill(archive: &Archive, text: &str) -> (String, Vec<Difference>) {
         };
         let written = &held[held.len().min(name.len() + "-->".len())..];
         let computed = if !inline {
-            tables::table(archive, name).map(|table| format!("\n\n{table}\n"))
+            table(archive, name).map(|table| format!("\n\n{table}\n"))
         } else if starts_line {
             Err(FigureError::StartsLine)
         } else {
-            quantities::figure(archive, name)
+            figure(archive, name)
         };
         filled += &format!("{open}{name}-->{}{close}", computed.as_deref().unwrap_or(written));
         if computed.as_deref().ok() != Some(written) {
@@ -117,6 +119,22 @@ pub fn fill(archive: &Archive, text: &str) -> (String, Vec<Difference>) {
     filled += rest;
     let filled = links(archive, &filled, &mut differences);
     (filled, differences)
+}
+
+/// The text of a figure.
+fn figure(archive: &Archive, name: &str) -> std::result::Result<String, FigureError> {
+    match name.trim().strip_prefix(processor::NAME) {
+        Some(name) => processor::figure(archive, name),
+        None => quantities::figure(archive, name),
+    }
+}
+
+/// A table.
+fn table(archive: &Archive, name: &str) -> std::result::Result<String, FigureError> {
+    match name.trim().strip_prefix(processor::NAME) {
+        Some(name) => processor::table(archive, name),
+        None => tables::table(archive, name),
+    }
 }
 
 /// Has links to records point at the folders that hold them.
@@ -212,6 +230,7 @@ fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, Fig
         pictures.push((figure.name.to_string(), svg));
     }
     pictures.extend(energies::pictures(archive)?);
+    pictures.push(("sigma".to_string(), processor::picture(archive)?));
     let in_docs = |(name, svg)| (format!("docs/images/{name}.svg"), svg);
     Ok(pictures.into_iter().map(in_docs).collect())
 }

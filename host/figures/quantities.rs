@@ -86,6 +86,8 @@ pub fn text(what: &str, value: f64, decimals: Option<usize>) -> String {
         "hbm" if value < 1e3 => 1,
         "over-cuda" | "over-cuda-before-cap" | "over-fastest-cuda" | "ratio" | "parity" => 2,
         "cycles" if value < 1e2 => 1,
+        "cpu-time" => 1 + usize::from(value < 1e1),
+        "term" => 3,
         "mean" => 3,
         _ => 0,
     };

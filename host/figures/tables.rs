@@ -52,7 +52,7 @@ fn found(archive: &Archive) -> Found<String> {
 }
 
 /// Rows under headings, numbers to the right.
-fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
@@ -235,7 +235,7 @@ fn by_number(archive: &Archive) -> Found<String> {
 }
 
 /// A reference in few words.
-fn compared_with(verification: &Verification) -> Option<String> {
+pub fn compared_with(verification: &Verification) -> Option<String> {
     let source = match verification.reference? {
         Source::File => "the file's sums",
         Source::Golden => "golden sums",

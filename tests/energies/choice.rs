@@ -31,15 +31,17 @@ fn choice_is_fast(task: &Task, back_end: BackEnd, times: &[(String, f64)], most:
 #[test]
 fn the_choice_is_the_fastest_of_archived_runs() {
     let mut compared = 0;
-    for folder in glob("data/runs/*/energies").chain(glob("data/runs/cpu-*")) {
+    let folders = ["energies", "energies-complex", "energies-demo-complex"];
+    for folder in folders.iter().flat_map(|name| glob(&format!("data/runs/*/{name}"))) {
         for path in files(&folder) {
             let Ok(run) = record::read::<Run>(&path) else { continue };
             let system = &run.system;
+            let is_any = systems::find(&system.name).unwrap().complex_modes;
             let task = Task {
                 nbands: system.nbands,
                 pairs: (system.ngpown * system.ncouls) as u64,
                 nw: system.nw(),
-                poles: Poles::Real,
+                poles: if is_any { Poles::Any } else { Poles::Real },
             };
             let sorts = |result: &Measurement| result.version.starts_with("sigma:");
             if run.results.len() > 1 && run.results.iter().any(sorts) {
@@ -49,7 +51,26 @@ fn the_choice_is_the_fastest_of_archived_runs() {
             }
         }
     }
-    assert!(compared >= 8, "{compared} records");
+    assert!(compared >= 11, "{compared} records");
+}
+
+/// 501 energies of poles off the real axis in at most forty times the time of two, each by the fastest version.
+#[test]
+fn many_energies_take_as_long_as_some_do() {
+    let all = [
+        "h200-2026-11-23/energies-complex",
+        "cpu-2026-11-23-2/energies-complex",
+        "cpu-2026-11-23-2/energies-demo-complex",
+    ];
+    for folder in all {
+        let [two, many] = [2, 501].map(|nw| {
+            let path = common::repository(&format!("data/runs/{folder}/run-{nw}.json"));
+            let run: Run = record::read(&path).unwrap();
+            assert_eq!(run.system.nw(), nw);
+            times(&run).into_iter().map(|(_, time)| time).fold(f64::INFINITY, f64::min)
+        });
+        assert!(many <= 40.0 * two, "{folder}: {many} s for {two} s");
+    }
 }
 
 /// Far from where the two are even, so that no other load of the machine turns the order round.
@@ -74,7 +95,7 @@ fn the_choice_is_the_fastest_here() {
 }
 
 /// The folders of a pattern with one `*`.
-fn glob(pattern: &str) -> impl Iterator<Item = PathBuf> {
+fn glob(pattern: &str) -> impl Iterator<Item = PathBuf> + use<> {
     let (before, after) = pattern.split_once('*').expect("a star");
     let (folder, begin) = before.rsplit_once('/').expect("a folder");
     let (end, rest) = after.split_once('/').unwrap_or((after, ""));

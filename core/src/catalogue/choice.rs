@@ -70,7 +70,7 @@ static COSTS: [Cost; 8] = [
     Cost::by_terms(BackEnd::Gpu, "v13", Poles::Real, 1.0),
     Cost::by_cells(BackEnd::Gpu, "sigma:blocks", Poles::Real, [4.1, 130.0]),
     Cost::by_terms(BackEnd::Gpu, "v13", Poles::Any, 1.8),
-    Cost::by_cells(BackEnd::Gpu, "sigma:blocks", Poles::Any, [14.0, 200.0]),
+    Cost::by_cells(BackEnd::Gpu, "sigma:blocks", Poles::Any, [10.2, 440.0]),
     Cost::by_terms(BackEnd::Cpu, "cpu:paired", Poles::Real, 1.0),
     Cost::by_cells(BackEnd::Cpu, "sigma:cells", Poles::Real, [4.4, 75.0]),
     Cost::by_terms(BackEnd::Cpu, "cpu:paired", Poles::Any, 1.9),

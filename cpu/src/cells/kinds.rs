@@ -5,6 +5,7 @@ use std::ops::Range;
 use gpp_kernels::pairs::{Disc, Part, Pole};
 use num_complex::Complex64;
 
+use super::singly::Left;
 use super::{Energies, Task, discs, moments, ways};
 use crate::compensated::Compensated;
 use crate::lanes::Lanes;
@@ -28,7 +29,7 @@ pub(super) trait Cell: Copy {
         task: &Task,
         poles: &[Pole<Self::Wtilde>],
         of: (usize, &Energies),
-        to: (&mut [Compensated], &mut Vec<(usize, usize)>),
+        to: (&mut [Compensated], &mut Vec<Left>),
     );
 }
 
@@ -50,7 +51,7 @@ impl Cell for Part {
         task: &Task,
         poles: &[Pole],
         of: (usize, &Energies),
-        to: (&mut [Compensated], &mut Vec<(usize, usize)>),
+        to: (&mut [Compensated], &mut Vec<Left>),
     ) {
         let moments = moments::of_part::<L>(token, task, (self, poles), of.0);
         let cell = ways::Cell::<L>::of(token, self, task.limits);
@@ -76,7 +77,7 @@ impl Cell for Disc {
         task: &Task,
         poles: &[Pole<Complex64>],
         of: (usize, &Energies),
-        to: (&mut [Compensated], &mut Vec<(usize, usize)>),
+        to: (&mut [Compensated], &mut Vec<Left>),
     ) {
         let moments = discs::moments::of_disc::<L>(token, task, (self, poles), of.0);
         let bounds = discs::ways::Bounds::<L>::of(token, self, task.limits);

@@ -39,6 +39,7 @@ use crate::level::Level;
 use crate::pool::Pool;
 pub use chunks::Chunks;
 use kinds::Cell;
+use singly::Left;
 
 /// Bands of a chunk, a multiple of [`WIDTH`].
 pub const CHUNK: usize = 16;
@@ -192,9 +193,9 @@ fn add_share<L: Lanes, C: Cell>(
             part.by_moments::<L>(token, task, own, (chunk, &energies), (sums, &mut left));
         } else {
             let bands = task.bands(chunk);
-            left.extend(bands.flat_map(|n| (0..task.nw()).map(move |iw| (n, iw))));
+            left.extend(bands.flat_map(|n| (0..task.nw()).map(move |iw| Left::new(n, iw, false))));
         }
-        singly::add::<L, _>(token, task, own, &mut left, sums);
+        singly::add::<L, _>(token, task, own, &left, sums);
         at += SHARES.min(parts.len());
     }
 }

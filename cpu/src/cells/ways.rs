@@ -7,6 +7,7 @@ use gpp_kernels::pairs::Part;
 use gpp_kernels::sums::VALUES;
 
 use super::moments::Moments;
+use super::singly::Left;
 use super::{CHUNK, Energies, Task};
 use crate::compensated::Compensated;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
@@ -158,6 +159,9 @@ pub(super) trait Tells<L: Lanes> {
     /// How they do at some energies, of an occupied band or an empty one.
     fn ways(&self, w: L, occupied: bool) -> Ways<L>;
 
+    /// Where it is known that the first branch holds for all poles and nothing is cut off.
+    fn is_first(&self, w: L, occupied: bool) -> L::Mask;
+
     /// Adds what the moments of a band of this occupation, `at` of the chunk, give at some energies.
     fn add(
         &self,
@@ -191,6 +195,12 @@ impl<L: Lanes> Tells<L> for Cell<L> {
     #[inline(always)]
     fn ways(&self, w: L, occupied: bool) -> Ways<L> {
         self.ways(w, occupied)
+    }
+
+    /// Nowhere: the definition sums all that is left.
+    #[inline(always)]
+    fn is_first(&self, _: L, _: bool) -> L::Mask {
+        L::mask(self.token, 0)
     }
 
     #[inline(always)]
@@ -236,12 +246,12 @@ pub(super) fn at_energies<L: Lanes, T: Tells<L>>(
     task: &Task,
     (tells, moments): (&T, &T::Moments),
     (chunk, energies): (usize, &Energies),
-    (sums, left): (&mut [Compensated], &mut Vec<(usize, usize)>),
+    (sums, left): (&mut [Compensated], &mut Vec<Left>),
 ) {
     let (zero, one) = (L::splat(token, 0.0), L::splat(token, 1.0));
     let bands = task.bands(chunk);
     let (first_band, nw) = (bands.start, task.nw());
-    let mut begin = 0;
+    let (mut begin, mut with_untold) = (0, Vec::new());
     while begin < nw {
         let (mut asx, mut ach) = (ComplexLanes::<L>::zero(token), ComplexLanes::<L>::zero(token));
         let mut untold = zero;
@@ -261,15 +271,21 @@ pub(super) fn at_energies<L: Lanes, T: Tells<L>>(
             }
         }
         if numbers(untold)[..count].iter().any(|&count| count != 0.0) {
-            for n in bands.clone() {
-                let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
-                let Ways { told, .. } = tells.ways(w, task.occ[n] != 0.0);
-                let lanes = numbers(L::select(told, zero, one));
-                let untold = (begin..).zip(&lanes[..count]).filter(|(_, untold)| **untold != 0.0);
-                left.extend(untold.map(|(iw, _)| (n, iw)));
-            }
+            with_untold.push(begin);
         }
         begin += L::COUNT;
+    }
+    for n in bands {
+        for &begin in &with_untold {
+            let count = L::COUNT.min(nw - begin);
+            let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
+            let Ways { told, .. } = tells.ways(w, task.occ[n] != 0.0);
+            let is_first = tells.is_first(w, task.occ[n] != 0.0);
+            let how = L::select(is_first, one.add(one), one);
+            let lanes = numbers(L::select(told, zero, how));
+            let untold = (begin..).zip(&lanes[..count]).filter(|(_, how)| **how != 0.0);
+            left.extend(untold.map(|(iw, how)| Left::new(n, iw, *how > 1.0)));
+        }
     }
 }
 

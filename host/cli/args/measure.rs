@@ -25,8 +25,7 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// Timed runs of each version or shape, by default 5; on a CPU 2 of what is emulated and 1 of large
-    /// problems
+    /// Timed runs of each version or shape, by default 5; on a CPU 1 of what is emulated and of large problems
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<usize>,
 
@@ -84,10 +83,9 @@ impl MeasureArgs {
         Repetition { settle: self.settle.unwrap_or_else(|| settle(on, self.warmup)), ..times }
     }
 
-    /// How often each one runs that is emulated, whose time tells nothing: twice shows whether it gives the
-    /// same bits.
-    pub fn emulated(&self, terms: u64) -> Repetition {
-        self.or(if terms > LARGE { LONG } else { Repetition::exactly(0, 2) })
+    /// How often each one runs that is emulated, whose time tells nothing.
+    pub fn emulated(&self) -> Repetition {
+        self.or(LONG)
     }
 
     fn or(&self, default: Repetition) -> Repetition {

@@ -63,9 +63,13 @@ impl<L: Lanes> Bounds<L> {
         L::and(self.splat(least * least).le(away), away.le(self.splat(MOST * MOST)))
     }
 
-    /// Whether the cutoff takes `ssx` of all poles where `w < 0`, and whether it takes none.
+    /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
     #[inline(always)]
-    fn cut(&self, away: L, opposite: L, first: L::Mask) -> [L::Mask; 2] {
+    fn cut(&self, w: L, [away, opposite]: [L; 2], first: L::Mask) -> [L::Mask; 2] {
+        let negative = w.lt(self.splat(0.0));
+        if L::all(L::not(negative)) {
+            return [negative, L::not(negative)];
+        }
         let (away, opposite) = (away.sqrt(), opposite.sqrt());
         let bound = |room: f64, rounding: f64| {
             let room = self.splat(room);
@@ -74,18 +78,23 @@ impl<L: Lanes> Bounds<L> {
         };
         let of = |size: f64| L::select(first, self.splat(size * size), self.splat(size));
         let [small, large] = self.sizes;
-        [
-            bound(self.radius, 1.0 + ROOM).lt(of(small)),
-            of(large).lt(bound(-self.radius, 1.0 - ROOM)),
-        ]
+        let cut = bound(self.radius, 1.0 + ROOM).lt(of(small));
+        let kept = of(large).lt(bound(-self.radius, 1.0 - ROOM));
+        [L::and(negative, cut), L::or(L::not(negative), kept)]
+    }
+
+    /// Squares of `|w ∓ z₀|`.
+    #[inline(always)]
+    fn away(&self, w: L) -> [L; 2] {
+        let (re, im2) = (self.splat(self.middle.re), self.splat(self.middle.im * self.middle.im));
+        let (away, opposite) = (w.sub(re), w.add(re));
+        [away.mul_add(away, im2), opposite.mul_add(opposite, im2)]
     }
 
     /// Of an occupied band or an empty one.
     #[inline(always)]
     fn ways(&self, w: L, occupied: bool) -> Ways<L> {
-        let (re, im2) = (self.splat(self.middle.re), self.splat(self.middle.im * self.middle.im));
-        let (away, opposite) = (w.sub(re), w.add(re));
-        let (away, opposite) = (away.mul_add(away, im2), opposite.mul_add(opposite, im2));
+        let [away, opposite] = self.away(w);
         let first = self.splat(self.first).lt(away);
         // A pole at w itself has neither branch.
         let second = L::and(away.lt(self.splat(self.second)), self.splat(self.outside).lt(away));
@@ -93,11 +102,8 @@ impl<L: Lanes> Bounds<L> {
         if !occupied {
             return Ways { told, first, ssx: L::mask(self.token, 0) };
         }
-        let negative = w.lt(self.splat(0.0));
-        let [cut, kept] = self.cut(away, opposite, first);
-        let cut = L::and(negative, cut);
-        let ssx = L::and(L::or(L::not(negative), kept), self.is_told(opposite));
-        let ssx = L::and(ssx, L::not(cut));
+        let [cut, kept] = self.cut(w, [away, opposite], first);
+        let ssx = L::and(L::and(kept, L::not(cut)), self.is_told(opposite));
         Ways { told: L::and(told, L::or(cut, ssx)), first, ssx }
     }
 
@@ -144,6 +150,18 @@ impl<L: Lanes> Tells<L> for Bounds<L> {
     #[inline(always)]
     fn ways(&self, w: L, occupied: bool) -> Ways<L> {
         self.ways(w, occupied)
+    }
+
+    /// No pole is `−w` there, and squares are finite.
+    #[inline(always)]
+    fn is_first(&self, w: L, occupied: bool) -> L::Mask {
+        let [away, opposite] = self.away(w);
+        let first = L::and(self.splat(self.first).lt(away), away.le(self.splat(MOST * MOST)));
+        if !occupied {
+            return first;
+        }
+        let [_, kept] = self.cut(w, [away, opposite], first);
+        L::and(L::and(first, kept), self.splat(self.outside).lt(opposite))
     }
 
     #[inline(always)]

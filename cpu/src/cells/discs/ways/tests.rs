@@ -62,3 +62,43 @@ fn ways_and_weights_are_those_of_one_number() {
     }
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
+
+/// Points of a disc, its rim's too.
+fn poles(of: &Disc) -> impl Iterator<Item = Complex64> + use<> {
+    let Disc { middle, radius, .. } = *of;
+    let rim = (0..16).map(move |at| Complex64::from_polar(radius, f64::from(at) * 0.393));
+    rim.map(move |from| middle + from).chain([middle])
+}
+
+#[test]
+fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
+    let mut seen = [0; 3];
+    let energies: Vec<f64> = (-60..80).map(|step| f64::from(step) * 0.5 + 0.017).collect();
+    for disc in discs().chain([Disc { middle: (-3.0).into(), radius: 0.2, begin: 0, end: 1 }]) {
+        let bounds = Bounds::<Single<f64>>::of((), &disc, LIMITS);
+        for &w in energies.iter().chain(&[2.9, 3.1, 1e99, 1e101, -1e101]) {
+            for occupied in [false, true] {
+                let one = bounds.splat(1.0);
+                let is_first = bounds.is_first(bounds.splat(w), occupied);
+                if numbers(Lanes::select(is_first, one, bounds.splat(0.0)))[0] == 0.0 {
+                    seen[2] += 1;
+                    continue;
+                }
+                seen[usize::from(occupied)] += 1;
+                assert!(w.abs() <= 1e100, "{w:e}");
+                for wtilde in poles(&disc) {
+                    let (d, s) = ((w - wtilde).norm(), (w + wtilde).norm());
+                    assert!(
+                        d * d > 0.25 && (wtilde.norm() / d).powi(2) < 250_000.0,
+                        "{w} {wtilde}"
+                    );
+                    if occupied {
+                        assert!(s > 0.0, "{w} {wtilde}");
+                        assert!(w >= 0.0 || wtilde.norm_sqr() / (d * s) <= 4.0, "{w} {wtilde}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
+}
