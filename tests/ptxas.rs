@@ -11,7 +11,7 @@ use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
 use gpp::kernels::kernel::{Loops, Spills};
 use gpp::kernels::versions::ALL;
-use gpp::kernels::{ceilings, reduction};
+use gpp::kernels::{ceilings, reduction, relaid};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -65,8 +65,8 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let kernels = ALL.iter().flat_map(|version| version.all_kernels());
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
-    let others =
-        [reduction::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];
+    let others = others.into_iter().chain(ceilings::READ_SYMBOLS);
     entries.chain(others.map(|symbol| (symbol, Spills { in_loop: 0, bytes: 0 }))).collect()
 }
 

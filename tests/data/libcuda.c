@@ -149,6 +149,7 @@ Code cuDevicePrimaryCtxRelease_v2(int device) {
     return OK;
 }
 Code cuCtxSetCurrent(Context *context) { current = context; return OK; }
+Code cuCtxGetCurrent(Context **context) { *context = current; return OK; }
 Code cuCtxSynchronize(void) {
     if (!current) return INVALID_CONTEXT;
     wait_for_copies();

@@ -113,13 +113,13 @@ static gpp_screening screening(void) {
     gpp_screening s;
     s.ncouls = NCOULS, s.ngpown = NGPOWN, s.ng = NG;
     s.wtilde = wtilde, s.ld_wtilde = LD, s.eps = eps, s.ld_eps = LD;
-    s.vcoul = vcoul, s.inv_igp_index = inv_igp_index, s.indinv = indinv;
+    s.vcoul = vcoul, s.inv_igp_index = inv_igp_index, s.indinv = indinv, s.on_device = 0;
     return s;
 }
 static gpp_bands bands(void) {
     gpp_bands b;
     b.nbands = NBANDS, b.aqsn = aqsn, b.ld_aqsn = LD, b.aqsm = aqsm, b.ld_aqsm = LD;
-    b.aqsm_local = 0, b.e = e, b.occ = occ;
+    b.aqsm_local = 0, b.e = e, b.occ = occ, b.on_device = 0;
     return b;
 }
 

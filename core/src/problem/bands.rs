@@ -45,6 +45,19 @@ impl Bands {
         Bands { header, aqsn, wx, occ, of_header }.of_header()
     }
 
+    /// The same with matrix elements of G that are elsewhere and not looked at: [`Bands::aqsn`] is empty.
+    ///
+    /// # Errors
+    /// As [`Bands::new`].
+    pub fn elsewhere(header: impl Into<Arc<Header>>) -> Result<Bands> {
+        let header = header.into();
+        header.validate()?;
+        range::check_vcoul(&header)?;
+        let (wx, occ, of_header) = (Vec::new(), Vec::new(), true);
+        let aqsn = Vec::new().into();
+        Bands { header, aqsn, wx, occ, of_header }.of_header()
+    }
+
     /// These bands with the energies and occupations of their header.
     fn of_header(self) -> Result<Bands> {
         let (wx, occ) = (self.header.wx(), self.header.occ());

@@ -43,6 +43,17 @@ impl<'a> BandArrays<'a> {
         }
     }
 
+    /// The same but matrix elements of G, which are elsewhere.
+    pub fn without_aqsn(bands: &'a Bands, order: &BandOrder, layout: Layout) -> BandArrays<'a> {
+        let occ = match layout {
+            Layout::Planned if !order.is_kept() => {
+                order.reordered(1, |n| &bands.occ()[n..=n]).into()
+            }
+            _ => bands.occ().into(),
+        };
+        BandArrays { aqsn: (&[]).into(), occ }
+    }
+
     /// Matrix elements of G.
     pub fn aqsn(&self) -> &Cow<'a, [Complex64]> {
         &self.aqsn

@@ -16,6 +16,7 @@ pub mod kept;
 pub mod layout;
 pub mod matrix;
 pub mod memory;
+pub mod pairs;
 pub mod plan;
 pub mod range;
 pub mod slab;
@@ -30,6 +31,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
@@ -41,6 +43,7 @@ pub use header::Header;
 pub use layout::SharedArrays;
 pub use matrix::Matrix;
 pub use memory::Extents;
+pub use pairs::Pairs;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
@@ -111,7 +114,18 @@ impl Problem {
             return Err(wrong(name, what));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
-        Ok(Problem { frame: Frame::new(name, origin, bands, poles), slab })
+        Ok(Problem::with_poles(name, origin, bands, slab, poles))
+    }
+
+    /// The same of a slab whose contributing poles are known to have this in common.
+    fn with_poles(
+        name: &str,
+        origin: Origin,
+        bands: Arc<Bands>,
+        slab: Slab,
+        poles: Poles,
+    ) -> Problem {
+        Problem { frame: Frame::new(name, origin, bands, poles), slab }
     }
 
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
@@ -131,6 +145,11 @@ impl Problem {
     /// All of it but the slab.
     pub fn frame(&self) -> &Frame {
         &self.frame
+    }
+
+    /// The slab of all igp, to own what is shared of it.
+    pub fn whole(&self) -> &Slab {
+        &self.slab
     }
 
     /// Its bands and its slab.

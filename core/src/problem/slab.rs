@@ -17,6 +17,7 @@ use crate::error::DataError;
 pub struct Slab {
     igp: Range<usize>,
     ncouls: usize,
+    nbands: usize,
     wtilde: Arc<Matrix>,
     eps: Arc<Matrix>,
     aqsm_local: Matrix,
@@ -59,7 +60,17 @@ impl Slab {
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Slab { igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+        let nbands = whole.nbands;
+        Ok(Slab { igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
+    }
+
+    /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty where it is
+    /// elsewhere.
+    pub(super) fn of_pairs(bands: &Bands, pairs: [Arc<Matrix>; 2], aqsm_local: Matrix) -> Slab {
+        let Extents { ngpown, ncouls, nbands, .. } = bands.extents();
+        let ([wtilde, eps], igp) = (pairs, 0..ngpown);
+        let vcoul_loc = bands.header().vcoul_loc(igp.clone());
+        Slab { igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
     }
 
     /// All of it.
@@ -72,6 +83,7 @@ impl Slab {
             vcoul_loc: &self.vcoul_loc,
             aqsm_local: Rows { all: &self.aqsm_local, stride: n, begin: 0, end: n },
             ncouls: self.ncouls,
+            nbands: self.nbands,
         }
     }
 
@@ -111,7 +123,7 @@ impl Slab {
             [wtilde, eps]
         };
         let ends = matrices(before).into_iter().zip(matrices(behind));
-        let ncouls = self.ncouls;
+        let (ncouls, nbands) = (self.ncouls, self.nbands);
         let [mut wtilde, mut eps, _] = self.into_matrices();
         for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
             all.truncate(own.end);
@@ -121,12 +133,12 @@ impl Slab {
         }
         let vcoul_loc = bands.header().vcoul_loc(to.clone());
         let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
-        Ok(Slab { igp: to, ncouls, wtilde, eps, aqsm_local: aqsm_local.into(), vcoul_loc })
+        Ok(Slab { igp: to, ncouls, nbands, wtilde, eps, aqsm_local: aqsm_local.into(), vcoul_loc })
     }
 
     /// Bands.
     pub fn nbands(&self) -> usize {
-        self.aqsm_local.len() / self.igp.len()
+        self.nbands
     }
 
     /// `wtilde` and `eps`, to own where they are: the arrays that are page-locked.
@@ -157,6 +169,7 @@ pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<(), DataError> {
 pub struct SlabView<'a> {
     begin: usize,
     ncouls: usize,
+    nbands: usize,
     wtilde: &'a [Complex64],
     eps: &'a [Complex64],
     vcoul_loc: &'a [f64],
@@ -178,6 +191,11 @@ impl<'a> SlabView<'a> {
     /// G vectors.
     pub fn ncouls(self) -> usize {
         self.ncouls
+    }
+
+    /// Bands.
+    pub fn nbands(self) -> usize {
+        self.nbands
     }
 
     /// Plasmon-pole modes in eV, `(ncouls, len)`.
@@ -225,6 +243,7 @@ impl<'a> SlabView<'a> {
         SlabView {
             begin: igp.start,
             ncouls: self.ncouls,
+            nbands: self.nbands,
             wtilde: &self.wtilde[pairs.clone()],
             eps: &self.eps[pairs],
             vcoul_loc: &self.vcoul_loc[own.clone()],

@@ -48,7 +48,7 @@ fn paper(
     PaperArguments {
         wtilde,
         eps,
-        aqsn: bands.aqsn.pointer(),
+        aqsn: bands.aqsn(),
         aqsm_local,
         wx,
         vcoul_loc,
@@ -87,7 +87,7 @@ fn cells(problem: &Frame, batch: &Batch, bands: &PlacedBands, lane: &Lane) -> Ce
     CellsArguments {
         poles,
         parts,
-        aqsn: bands.aqsn.pointer(),
+        aqsn: bands.aqsn(),
         aqsm_local,
         wx,
         vcoul_loc,

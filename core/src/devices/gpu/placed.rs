@@ -14,6 +14,7 @@ use num_complex::Complex64;
 
 use super::cells::CellBuffers;
 use super::driver::Buffer;
+use super::lent::{BandBuffers, Elements};
 use super::odd::{FoundPoles, OddBuffers};
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
@@ -21,27 +22,23 @@ use crate::problem::layout::{BandArrays, aqsm_local, energies};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Cells, SlabView};
 
-/// The arrays of the bands in one layout.
-pub struct BandBuffers {
-    pub aqsn: Arc<Buffer<Complex64>>,
-    pub occ: Arc<Buffer<f64>>,
-}
-
 /// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
 #[derive(Default)]
 pub struct PlacedBands {
-    aqsn: Option<Arc<Buffer<Complex64>>>,
-    occ: Option<Arc<Buffer<f64>>>,
-    by_layout: [Option<BandBuffers>; 4],
+    pub(super) aqsn: Option<Arc<Buffer<Complex64>>>,
+    pub(super) occ: Option<Arc<Buffer<f64>>>,
+    pub(super) by_layout: [Option<BandBuffers>; 4],
     /// In each layout.
-    energies: [PlacedEnergies; 4],
+    pub(super) energies: [PlacedEnergies; 4],
+    /// Memory for those of the next bands.
+    pub(super) spare: (Option<Buffer<Complex64>>, Option<Buffer<f64>>),
 }
 
 /// Energies, in memory that those of the next batch take over.
 #[derive(Default)]
-struct PlacedEnergies {
+pub(super) struct PlacedEnergies {
     /// Which ones are in place.
-    which: Option<Range<usize>>,
+    pub(super) which: Option<Range<usize>>,
     wx: Option<Buffer<f64>>,
 }
 
@@ -69,21 +66,30 @@ impl PlacedBands {
             what: &'static str,
             array: &Cow<[T]>,
             own_order: &mut Option<Arc<Buffer<T>>>,
+            spare: &mut Option<Buffer<T>>,
         ) -> Result<Arc<Buffer<T>>> {
+            let mut filled = |values: &[T]| -> Result<Arc<Buffer<T>>> {
+                to.fill(what, spare, values, 0)?;
+                Ok(spare.take().expect("filled").into())
+            };
             let values = match array {
-                Cow::Owned(values) => return Ok(to.of(what, values)?.into()),
+                Cow::Owned(values) => return filled(values),
                 Cow::Borrowed(values) => values,
             };
             let buffer = match own_order.take() {
                 Some(buffer) => buffer,
-                None => to.of(what, values)?.into(),
+                None => filled(values)?,
             };
             Ok(own_order.insert(buffer).clone())
         }
         if self.by_layout[layout as usize].is_some() {
             return Ok(());
         }
-        let arrays = BandArrays::of(to.problem.bands(), to.problem.order(), layout);
+        let lent = to.lent;
+        let arrays = match lent {
+            Some(_) => BandArrays::without_aqsn(to.problem.bands(), to.problem.order(), layout),
+            None => BandArrays::of(to.problem.bands(), to.problem.order(), layout),
+        };
         let has_cells = self.by_layout[Layout::Cells as usize].is_some();
         if to.one_layout || layout == Layout::Cells || has_cells {
             self.by_layout = [const { None }; 4];
@@ -92,10 +98,17 @@ impl PlacedBands {
                 self.aqsn = None;
             }
         }
-        self.by_layout[layout as usize] = Some(BandBuffers {
-            aqsn: there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?,
-            occ: there(to, "occ", arrays.occ(), &mut self.occ)?,
-        });
+        let spare = &mut self.spare;
+        let aqsn = match lent.map(|lent| (lent, lent.aqsn_as_it_is(to, layout))) {
+            Some((_, Some(at))) => Elements::Lent(at),
+            Some((lent, None)) => {
+                lent.lay_aqsn(to, layout, &mut spare.0)?;
+                Elements::Own(spare.0.take().expect("laid out").into())
+            }
+            None => Elements::Own(there(to, "aqsn", arrays.aqsn(), &mut self.aqsn, &mut spare.0)?),
+        };
+        let occ = there(to, "occ", arrays.occ(), &mut self.occ, &mut spare.1)?;
+        self.by_layout[layout as usize] = Some(BandBuffers { aqsn, occ });
         Ok(())
     }
 
@@ -127,14 +140,16 @@ pub struct PlacedSlab {
     /// Which one is in place.
     igp: Option<Range<usize>>,
     /// Each, and whether it is of the slab in place.
-    wtilde: (Option<Buffer<Complex64>>, bool),
-    eps: (Option<Buffer<Complex64>>, bool),
+    pub(super) wtilde: (Option<Buffer<Complex64>>, bool),
+    pub(super) eps: (Option<Buffer<Complex64>>, bool),
+    /// Where a caller has both, in place of these.
+    pub(super) lent: Option<[u64; 2]>,
     vcoul_loc: Option<Buffer<f64>>,
     /// For each layout, and whether it is of the slab in place.
-    aqsm_local: [(Option<Buffer<Complex64>>, bool); 4],
+    pub(super) aqsm_local: [(Option<Buffer<Complex64>>, bool); 4],
     /// For kernels that take any poles, and for those that take real ones.
-    odd: [OddBuffers; 2],
-    cells: CellBuffers,
+    pub(super) odd: [OddBuffers; 2],
+    pub(super) cells: CellBuffers,
 }
 
 /// What kernels read of a slab in place.
@@ -178,8 +193,10 @@ impl PlacedSlab {
             (self.wtilde, self.eps) = Default::default();
             self.cells.clear();
             let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
+            let is_lent = self.lent.is_some() || to.lent.is_some();
             let all = if bands.is_empty() { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-            to.require("arrays", all)?;
+            // What is there already needs no room; the rest is looked at one by one.
+            to.require("arrays", if is_lent { 0 } else { all })?;
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
         self.igp = Some(slab.igp());
@@ -208,8 +225,13 @@ impl PlacedSlab {
         }
         let (room, there) = &mut self.aqsm_local[layout];
         if !*there {
-            let values = aqsm_local(slab, to.problem.order(), kernel.layout);
-            to.fill("aqsm_local", room, &values, 0)?;
+            match to.lent {
+                Some(lent) => lent.lay_aqsm(to, kernel.layout, room)?,
+                None => {
+                    let values = aqsm_local(slab, to.problem.order(), kernel.layout);
+                    to.fill("aqsm_local", room, &values, 0)?;
+                }
+            }
             *there = true;
         }
         if kernel.layout == Layout::Cells {
@@ -234,6 +256,9 @@ impl PlacedSlab {
 
     /// Enqueues `wtilde` and `eps` where they are not in place.
     fn want_pairs(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
+        if self.lent.is_some() {
+            return Ok(());
+        }
         for (name, (room, there), values) in
             [("wtilde", &mut self.wtilde, slab.wtilde()), ("eps", &mut self.eps, slab.eps())]
         {
@@ -254,17 +279,6 @@ impl PlacedSlab {
         let (aqsm_local, there) = &self.aqsm_local[layout as usize];
         assert!(there, "the layout was wanted");
         SlabPointers { igp, vcoul_loc: pointer(&self.vcoul_loc), aqsm_local: pointer(aqsm_local) }
-    }
-
-    /// `wtilde` and `eps`, which kernels of all layouts but that of sorted pairs read.
-    ///
-    /// # Panics
-    /// Where such a layout was not wanted.
-    pub fn pairs(&self) -> [*const Complex64; 2] {
-        [&self.wtilde, &self.eps].map(|(room, there)| {
-            assert!(there, "the layout was wanted");
-            pointer(room)
-        })
     }
 
     /// The pairs sorted by their poles, where they were wanted.
