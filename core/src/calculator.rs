@@ -60,8 +60,9 @@ pub struct Found {
     pub seconds: f64,
 }
 
-/// A device or several, open, and the version to run there. Several threads may call it at once; on a GPU each
+/// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
 /// call then needs memory for its own arrays.
+#[derive(Clone)]
 pub struct Calculator {
     opened: Arc<Opened>,
     version: Option<Kernel>,

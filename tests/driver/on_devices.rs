@@ -6,13 +6,14 @@ use std::{ptr, thread};
 
 use gpp::Error;
 use gpp::devices::gpu::driver::{
-    Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
+    Buffer, Context, DeviceAttribute, ForeignStream, Function, FunctionAttribute, Stream, Visit,
+    devices, driver_version, fetched, is_on_device, require_on,
 };
 use gpp::error::DriverError;
 
 use super::{Outcome, Test};
 
-pub const TESTS: [Test; 8] = [
+pub const TESTS: [Test; 9] = [
     ("what a device says of itself", facts),
     ("copies come back as they went", copies),
     ("page-locked memory is copied beside a kernel", pinned),
@@ -21,6 +22,7 @@ pub const TESTS: [Test; 8] = [
     ("events follow their stream", events),
     ("what fails names the operation", failures),
     ("threads and contexts work side by side", threads),
+    ("memory of a device is told from the host's, and fetched", foreign),
 ];
 
 /// What the stand-in's kernel does.
@@ -290,4 +292,28 @@ fn threads() -> Outcome {
         drop(held);
     }
     Ok(())
+}
+
+/// What others have on a device: here a buffer of ours, by its address.
+fn foreign() -> Outcome {
+    let (_, context) = open()?;
+    let stream = context.stream("foreign")?;
+    let values: Vec<u64> = (0..24).collect();
+    let buffer = context.upload("values", &values, &stream)?;
+    let (there, here) = (buffer.pointer().addr() as u64, values.as_ptr().addr() as u64);
+    check(is_on_device(there) && !is_on_device(here), "told apart")?;
+    require_on(0, "array", there, 24 * 8)?;
+    for (index, at, says) in [(0, here, "array: is not in memory of gpu:0"), (7, there, "gpu:7")] {
+        let refused = require_on(index, "array", at, 8).map_err(|error| error.to_string());
+        check(refused.as_ref().is_err_and(|error| error.contains(says)), refused)?;
+    }
+    let _visit = Visit::begin();
+    stream.wait_for_foreign(ForeignStream::default())?;
+    // Four columns of three, six apart; and all without gaps.
+    // SAFETY: they are there, and nobody writes them.
+    let columns = unsafe { fetched::<u64>("columns", there, 6, [3, 4], &stream) }?;
+    check(columns == [0, 1, 2, 6, 7, 8, 12, 13, 14, 18, 19, 20], columns)?;
+    // SAFETY: as above.
+    let all = unsafe { fetched::<u64>("all", there, 6, [6, 4], &stream) }?;
+    check(all == values, all)
 }

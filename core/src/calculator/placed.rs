@@ -43,9 +43,26 @@ impl Calculator {
     pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
         // SAFETY: what is placed holds the borrow.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-        let header = screening_of(screening)?;
-        let pairs = Pairs::new(extents(&header), kept(screening.wtilde), kept(screening.eps));
-        let pairs = pairs.map_err(wrong)?;
+        self.place_matrices(screening, [kept(screening.wtilde), kept(screening.eps)])
+    }
+
+    /// Places a screening with these modes and `δ − ε⁻¹`, which it owns, in place of those that are given.
+    ///
+    /// # Errors
+    /// As [`Calculator::place`].
+    pub fn place_owned(
+        &self,
+        screening: &Screening,
+        wtilde: Vec<Complex64>,
+        eps: Vec<Complex64>,
+    ) -> Result<Placed<'static>> {
+        self.place_matrices(screening, [wtilde.into(), eps.into()])
+    }
+
+    fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
+        let header = screening_of(given)?;
+        let [wtilde, eps] = matrices;
+        let pairs = Pairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed { pairs, header, resident, opened: self.opened.clone(), borrowed: PhantomData })
     }

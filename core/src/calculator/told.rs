@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 type Tell = dyn Fn(f64) -> Option<i32> + Send + Sync;
 
 /// A caller's function, and what it said in one calculation.
+#[derive(Clone)]
 pub struct Told {
     tell: Arc<Tell>,
-    said: Mutex<Said>,
+    said: Arc<Mutex<Said>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -21,12 +22,12 @@ struct Said {
 impl Told {
     /// Of this function.
     pub fn new(tell: impl Fn(f64) -> Option<i32> + Send + Sync + 'static) -> Told {
-        Told { tell: Arc::new(tell), said: Mutex::default() }
+        Told { tell: Arc::new(tell), said: Arc::default() }
     }
 
     /// For a calculation of its own.
     pub fn anew(&self) -> Told {
-        Told { tell: self.tell.clone(), said: Mutex::default() }
+        Told { tell: self.tell.clone(), said: Arc::default() }
     }
 
     /// Tells that a part is done.

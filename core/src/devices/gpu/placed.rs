@@ -30,6 +30,8 @@ pub struct PlacedBands {
     pub(super) by_layout: [Option<BandBuffers>; 4],
     /// In each layout.
     pub(super) energies: [PlacedEnergies; 4],
+    /// Occupations in each layout that the next bands have too.
+    pub(super) same_occ: [Option<Arc<Buffer<f64>>>; 4],
     /// Memory for those of the next bands.
     pub(super) spare: (Option<Buffer<Complex64>>, Option<Buffer<f64>>),
 }
@@ -107,7 +109,10 @@ impl PlacedBands {
             }
             None => Elements::Own(there(to, "aqsn", arrays.aqsn(), &mut self.aqsn, &mut spare.0)?),
         };
-        let occ = there(to, "occ", arrays.occ(), &mut self.occ, &mut spare.1)?;
+        let occ = match self.same_occ[layout as usize].take() {
+            Some(occ) => occ,
+            None => there(to, "occ", arrays.occ(), &mut self.occ, &mut spare.1)?,
+        };
         self.by_layout[layout as usize] = Some(BandBuffers { aqsn, occ });
         Ok(())
     }

@@ -138,16 +138,22 @@ impl Resident {
 }
 
 impl PlacedBands {
-    /// Forgets all but the memory, for other bands; energies too, unless those have the same ones in the same
-    /// order.
+    /// Forgets all but the memory, for other bands; energies and occupations too, unless those have the same.
     fn renew(&mut self, same_energies: bool) {
-        let PlacedBands { aqsn, occ, by_layout, energies, spare } = self;
+        let PlacedBands { aqsn, occ, by_layout, energies, same_occ, spare } = self;
         (*aqsn, *occ) = (None, None);
-        for BandBuffers { aqsn, occ } in by_layout.iter_mut().filter_map(Option::take) {
+        for (placed, same_occ) in by_layout.iter_mut().zip(same_occ) {
+            if !same_energies {
+                *same_occ = None;
+            }
+            let Some(BandBuffers { aqsn, occ }) = placed.take() else { continue };
             if let Elements::Own(aqsn) = aqsn {
                 spare.0 = Arc::into_inner(aqsn).or(spare.0.take());
             }
-            spare.1 = Arc::into_inner(occ).or(spare.1.take());
+            match same_energies {
+                true => *same_occ = Some(occ),
+                false => spare.1 = Arc::into_inner(occ).or(spare.1.take()),
+            }
         }
         if !same_energies {
             energies.iter_mut().for_each(|placed| placed.which = None);
