@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod foreign;
 mod on_devices;
 
 use std::env;
