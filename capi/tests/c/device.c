@@ -336,7 +336,8 @@ static void times(gpp_handle *handle) {
     Problem p = make(11075, 1385, 800, 2, 0, 0, 0);
     static const char *names[] = {"screening and bands on the GPU, the same energies",
                                   "screening and bands on the GPU, other energies in each call",
-                                  "screening in place, bands of the host", "all arrays of the host"};
+                                  "screening in place, bands of the host",
+                                  "all arrays of the host; kernels with uploads"};
     gpp_screening s = screening(&p, 1), s_host = screening(&p, 0);
     Sums expected, found;
     gpp_bands b_host = bands(&p, 0, 1);
@@ -375,6 +376,7 @@ static void times(gpp_handle *handle) {
         printf("%s: kernels %.3f ms, beside them %.3f ms (median of %d; least %.3f, first call %.1f); placing %.1f ms\n",
                names[kind], 1e3 * kernels[calls / 2], 1e3 * beside[calls / 2], calls - 1, 1e3 * beside[1],
                1e3 * first, 1e3 * placing);
+        if (kind == 1) p.omega[0] = 1;
         // The aim is 0.1 ms; a machine that is shared takes longer at times.
         if (kind == 0) CHECK(beside[calls / 2] < 0.5e-3);
         CHECK(gpp_release(handle) == GPP_STATUS_OK);
