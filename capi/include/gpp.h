@@ -1,4 +1,5 @@
-/* gpp: BerkeleyGW's GPP self-energy kernel on GPUs and processors. Generated from capi/src by cbindgen. */
+// gpp: BerkeleyGW's GPP self-energy kernel on GPUs and processors. Generated from capi/src by cbindgen.
+// Long because cbindgen gives each field a comment of its own.
 
 #ifndef GPP_H
 #define GPP_H

@@ -190,9 +190,10 @@ impl<'py> OfBands<'py> {
         let nbands = of.e.len();
         of.aqsn.require("aqsn", &[ncouls, nbands], "(ncouls, nbands)")?;
         if of.occ.len() != nbands {
-            let (needed, found) = (tuple(&[nbands]), tuple(&[of.occ.len()]));
-            let what = format!("occ needs shape (nbands,) = {needed}; found {found}");
-            return Err(Error::new_err(what));
+            let (shape, found) = (tuple(&[nbands]), tuple(&[of.occ.len()]));
+            return Err(Error::new_err(format!(
+                "occ needs shape (nbands,) = {shape}; found {found}"
+            )));
         }
         if !of.is_whole() {
             let words =
@@ -228,12 +229,11 @@ impl<'py> OfBands<'py> {
         of: &OfScreening<'_>,
         formula: Formula,
     ) -> PyResult<Found> {
-        let (Matrix::Host(wtilde), Matrix::Host(eps)) = (&of.wtilde, &of.eps) else {
+        let are_here = matches!((&self.aqsn, &self.aqsm), (Matrix::Host(_), Matrix::Host(_)));
+        let (true, Matrix::Host(wtilde), Matrix::Host(eps)) = (are_here, &of.wtilde, &of.eps)
+        else {
             return self.sums_at(py, calculator, &mut of.placed(py, calculator)?, formula);
         };
-        if !matches!((&self.aqsn, &self.aqsm), (Matrix::Host(_), Matrix::Host(_))) {
-            return self.sums_at(py, calculator, &mut of.placed(py, calculator)?, formula);
-        }
         let omega = &self.omega;
         let (wtilde, eps) = (wtilde.column_major(), eps.column_major());
         let screening = Screening {

@@ -13,6 +13,7 @@ pub mod nvml;
 mod odd;
 mod placed;
 pub mod ptx;
+mod relaid;
 pub mod resident;
 mod ring;
 mod uploads;
