@@ -46,7 +46,7 @@ impl<'py> Matrix<'py> {
     }
 }
 
-/// A vector of numbers, copied: it is small.
+/// A small vector of numbers, copied.
 fn numbers(
     name: &'static str,
     given: &Bound<'_, PyAny>,
@@ -122,13 +122,11 @@ impl<'py> OfScreening<'py> {
         let shape = of.extents();
         of.wtilde.require("wtilde", &shape, "(ncouls, ngpown)")?;
         of.eps.require("eps", &shape, "(ncouls, ngpown)")?;
-        let ncouls = shape[0];
-        let wrong = |&row: &i32| row < 0 || row as usize > ncouls;
-        match of.rows.iter().position(wrong) {
+        match of.rows.iter().position(|&row| row < 0 || row as usize > shape[0]) {
             Some(at) => Err(Error::new_err(format!(
                 "igp_to_ig[{at}] is {}; it must be from 0 to {}, or -1 where the column has no row",
                 i64::from(of.rows[at]) - 1,
-                ncouls as i64 - 1
+                shape[0] as i64 - 1
             ))),
             None => Ok(of),
         }
@@ -208,7 +206,7 @@ impl<'py> OfBands<'py> {
         self.aqsm.shape() == self.aqsn.shape()
     }
 
-    /// Calls `sum` with the bands, where they are on the host.
+    /// Calls `sum` with bands of the host.
     fn on_host<R>(&self, sum: impl FnOnce(&Bands) -> R) -> Option<R> {
         let (Matrix::Host(aqsn), Matrix::Host(aqsm)) = (&self.aqsn, &self.aqsm) else {
             return None;
@@ -289,8 +287,8 @@ fn rows(given: &Bound<'_, PyAny>, calculator: &Calculator) -> PyResult<Vec<i32>>
         let is_wide = dtype.getattr("itemsize")?.extract::<usize>()? >= 4;
         Ok(is_wide && dtype.getattr("kind")?.extract::<char>()? == 'i')
     };
-    let wrong =
-        || PyTypeError::new_err("igp_to_ig needs a NumPy array of int64 or int32, 1-dimensional");
+    const NEEDS: &str = "igp_to_ig needs a NumPy array of int64 or int32, 1-dimensional";
+    let wrong = || PyTypeError::new_err(NEEDS);
     let array = given.cast::<PyUntypedArray>().map_err(|_| wrong())?;
     if !is_integer(array)? {
         return Err(wrong());

@@ -73,6 +73,9 @@ impl Resident {
     /// [`Error::Data`](crate::Error::Data) for a version of other devices. What was in place is there no more,
     /// but for what is lent.
     ///
+    /// # Panics
+    /// Never: a worker has a lane, a problem an energy.
+    ///
     /// # Safety
     /// Matrix elements that are `lent` are there, with as many rows and bands as the problem says, until this
     /// returns, and nobody writes them meanwhile but what the stream has under way.
