@@ -1,4 +1,4 @@
-//! Matrix elements that a caller has on the GPU, and what lays them out: [`super::relaid`].
+//! Matrix elements that a caller has on the GPU, and what lays them out.
 
 use std::sync::Arc;
 
