@@ -6,6 +6,7 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
+use common::ranges::two_problems;
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make};
 use gpp::Error;
 use gpp::catalogue::tuned::with;
@@ -38,6 +39,8 @@ fn main() {
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
+    let own = || Ok(two_problems(&Gpu::open(0)?)?);
+    let apart = Trial::test("two problems of the same ranges are two", own);
     let shapes = best(BackEnd::Gpu).gpu().unwrap().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
@@ -46,7 +49,7 @@ fn main() {
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
-        .chain([ahead, slabs, streams, at_once])
+        .chain([ahead, slabs, streams, at_once, apart])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();

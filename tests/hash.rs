@@ -12,7 +12,7 @@ mod ptx;
 #[path = "../build/sources.rs"]
 mod sources;
 
-use gpp::catalogue::sources::{Source, all, hash_at, of};
+use gpp::catalogue::sources::{SourceFile, all, hash_at, of};
 use gpp::devices::gpu::ptx::Ptx;
 
 const RECORDED: [&str; 2] =
@@ -57,7 +57,7 @@ fn a_hash_is_of_the_code_alone() {
 
 /// The hashes of all sources, with one text in place of another's.
 fn hashes(changed: &str, text: impl Fn(&str) -> String) -> Vec<(&'static str, String)> {
-    let files: Vec<Source> = all().collect();
+    let files: Vec<SourceFile> = all().collect();
     let texts = files.iter().map(|file| {
         let own = if file.path == changed { text(file.text) } else { file.text.into() };
         (file.path.to_string(), own)

@@ -8,8 +8,8 @@ use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::kernels::cells::BANDS;
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
-use gpp::problem::layout::{BandArrays, aqsm_local, energies};
-use gpp::problem::memory::Of;
+use gpp::problem::layout::preparation;
+use gpp::problem::memory::{AQSM_LOCAL, AQSN, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, Source, systems};
 use num_complex::Complex64;
@@ -99,10 +99,11 @@ fn layouts_hold_what_memory_says() {
         for igp in [0..ngpown, 0..1, ngpown / 2..ngpown] {
             let slab = problem.slab().part(igp.clone());
             let extents = Extents { ngpown: igp.len(), ..whole };
-            for layout in [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells] {
-                let aqsm = aqsm_local(slab, plan.bands(), layout);
-                let of_bands = BandArrays::of(problem.frame().bands(), plan.bands(), layout);
-                let wx = energies(problem.frame().bands(), batch, layout);
+            for layout in Layout::ALL {
+                let prepared = preparation(layout);
+                let aqsm = prepared.aqsm_local(slab, plan.bands());
+                let of_bands = prepared.of_bands(problem.frame().bands(), plan.bands());
+                let wx = prepared.energies(problem.frame().bands(), batch);
                 let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
                 let keeps = plan.keeps_order();
                 let is_owned = |cow: &Cow<[Complex64]>| matches!(cow, Cow::Owned(_));
@@ -113,16 +114,20 @@ fn layouts_hold_what_memory_says() {
                 );
                 let reordered = layout == Layout::Planned && !keeps;
                 assert_eq!(is_owned(of_bands.aqsn()), reordered || layout == Layout::Cells);
+                let turned = [&AQSN, &AQSM_LOCAL].map(|array| prepared.has_bands_fastest(array));
+                let cells = layout == Layout::Cells;
+                assert_eq!(turned, [cells, cells || layout == Layout::Swapped]);
                 let rows = nbands.next_multiple_of(BANDS as usize);
                 assert_eq!(
                     extents.bytes_beside(Of::Bands, layout, keeps),
                     own(is_owned(of_bands.aqsn()), size_of_val(&of_bands.aqsn()[..]))
-                        + own(varies, size_of_val(&wx[..]))
+                        + own(matches!(wx, Cow::Owned(_)), size_of_val(&wx[..]))
                         + own(reordered, size_of_val(&of_bands.occ()[..]))
                 );
                 // Each element where its layout has it.
                 for (place, n) in (0..nbands).enumerate() {
                     let band = if layout == Layout::Planned { plan.order()[n] } else { n };
+                    assert_eq!(prepared.bands(plan.bands())[n], band);
                     for (igp, element) in slab.aqsm_local().column(band).iter().enumerate() {
                         let at = match layout {
                             Layout::Original => place * slab.len() + igp,

@@ -26,6 +26,7 @@
 //! already.
 
 mod arrays;
+mod last;
 pub mod lent;
 mod opened;
 mod placed;

@@ -6,6 +6,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
+use crate::cells;
 use crate::relaid::Relaid;
 
 /// The bands of a problem, in its own order.
@@ -34,7 +35,8 @@ pub struct Slab<'a> {
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub eps: &'a [Complex64],
-    /// Matrix elements of G′, `(nbands, ngpown)`, bands in the problem's order.
+    /// Matrix elements of G′, `(nbands, ngpown)`, bands in the problem's order; nothing for versions
+    /// that do not [need](crate::version::Needs) it.
     pub aqsm: &'a [Complex64],
     /// Coulomb interaction of each `igp`, `(ngpown)`.
     pub vcoul_loc: &'a [f64],
@@ -90,6 +92,8 @@ pub struct Task<'a> {
     pub slab: Slab<'a>,
     /// The plan and the slab's odd poles, for versions that follow one.
     pub plan: Option<(Plan<'a>, Odd<'a>)>,
+    /// The pairs sorted by their poles, with all that goes with them, for versions that take them so.
+    pub sorted: Option<cells::Task<'a>>,
 }
 
 impl Task<'_> {
@@ -111,11 +115,12 @@ impl Task<'_> {
             ("occ", occ.len(), nbands),
             ("wtilde", self.slab.wtilde.len(), ncouls * ngpown),
             ("eps", self.slab.eps.len(), ncouls * ngpown),
-            ("aqsm", self.slab.aqsm.len(), nbands * ngpown),
         ];
         for (name, found, needed) in sizes {
             assert_eq!(found, needed, "numbers of {name}");
         }
+        let aqsm = self.slab.aqsm.len();
+        assert!(aqsm == 0 || aqsm == nbands * ngpown, "numbers of aqsm");
         if let Some((plan, odd)) = &self.plan {
             assert_eq!(plan.order.len(), nbands, "bands of the plan");
             assert!(plan.plain <= plan.occupied && plan.occupied <= plan.far_begin);

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use gpp_kernels::counted::{self, Counted, Counts};
 use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
 use crate::dispatch::{Levelled, at_level};
@@ -17,10 +18,19 @@ use crate::work::{Piece, Pieces, share};
 /// What a version reads beside the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
+    /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
+    pub aqsm: bool,
     /// [`Task::relaid`], in the plan's order of bands where it follows one.
     pub relaid: bool,
     /// [`Task::plan`].
     pub plan: bool,
+    /// [`Task::sorted`].
+    pub sorted: bool,
+}
+
+impl Needs {
+    /// The slab as it is.
+    pub const SLAB: Needs = Needs { aqsm: true, relaid: false, plan: false, sorted: false };
 }
 
 /// A body: what one piece of work is done by.
@@ -36,26 +46,40 @@ pub trait Body {
     fn sum<L: Lanes>(token: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]);
 }
 
-/// A body in the vectors of each level.
+/// Sums a slab at a level in a pool, shared out in such pieces.
+type Sum = fn(&Task, Level, &Pool, Pieces, &(dyn Fn(f64) + Sync)) -> Vec<f64>;
+
+/// Counts the operations of a slab.
+type Count = fn(&Task, Pieces) -> Counts;
+
+/// What sums a slab in the vectors of each level.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     /// What it takes regular poles to be.
     pub poles: Poles,
     /// Whether it computes in vectors.
     pub in_vectors: bool,
-    sum: fn(Level, &Task, &Piece, &mut [f64]),
-    counted: fn(&Task, &Piece, &mut [f64]),
+    /// Whether the sums of each `igp` stay apart, or are one sum of the slab.
+    pub by_igp: bool,
+    sum: Sum,
+    counted: Count,
 }
 
 impl Kernel {
-    /// Of a body.
+    /// Of a body: each piece by it.
     pub const fn of<B: Body>() -> Kernel {
         Kernel {
             poles: B::POLES,
             in_vectors: B::IN_VECTORS,
+            by_igp: true,
             sum: summing::<B>,
             counted: counting::<B>,
         }
+    }
+
+    /// One that shares out a slab in its own way, and sums all of it.
+    pub const fn of_slab(sum: Sum, counted: Count) -> Kernel {
+        Kernel { poles: Poles::Any, in_vectors: true, by_igp: false, sum, counted }
     }
 
     /// Where its code stands: kernels at the same address are the same.
@@ -76,12 +100,30 @@ impl<B: Body> Levelled<(&Task<'_>, &Piece, &mut [f64])> for Summed<B> {
     }
 }
 
-fn summing<B: Body>(level: Level, task: &Task, piece: &Piece, sums: &mut [f64]) {
-    at_level::<Summed<B>, _>(level, (task, piece, sums));
+fn summing<B: Body>(
+    task: &Task,
+    level: Level,
+    pool: &Pool,
+    pieces: Pieces,
+    done: &(dyn Fn(f64) + Sync),
+) -> Vec<f64> {
+    pool.install(|| {
+        share(task, pieces, done, |piece, sums| {
+            at_level::<Summed<B>, _>(level, (task, piece, sums));
+        })
+    })
 }
 
-fn counting<B: Body>(task: &Task, piece: &Piece, sums: &mut [f64]) {
-    B::sum::<Single<Counted>>((), task, piece, sums);
+fn counting<B: Body>(task: &Task, pieces: Pieces) -> Counts {
+    let all = pieces.of(task.ngpown(), task.bands.ncouls);
+    let values = task.bands.nw * VALUES;
+    let of_piece = |piece: &Piece| {
+        counted::take();
+        let mut sums = vec![0.0; piece.igp.len() * values];
+        B::sum::<Single<Counted>>((), task, piece, &mut sums);
+        counted::take()
+    };
+    all.par_iter().map(of_piece).reduce(Counts::default, Counts::plus)
 }
 
 /// How a version is done.
@@ -92,8 +134,6 @@ pub struct Cpu {
     pub threads: Threads,
     /// What it reads.
     pub needs: Needs,
-    /// Whether it sums by [`cells`](crate::cells), whatever the poles are.
-    pub sorts: bool,
     /// Energies that a calculation by its kernels sums at most.
     pub holds: usize,
     /// How its work is shared out.
@@ -126,9 +166,9 @@ impl Cpu {
         self.kernel(poles).poles
     }
 
-    /// Energies that a calculation sums at most.
-    pub fn holds(&self) -> usize {
-        if self.sorts { MANY } else { self.holds }
+    /// `igp` of each group that sums are kept for, or none where there is one sum, of the slab.
+    pub fn igp_of_group(&self) -> Option<usize> {
+        self.kernels.iter().all(|kernel| kernel.by_igp).then_some(1)
     }
 
     /// The vectors that it computes with where a processor is used at this level.
@@ -137,7 +177,7 @@ impl Cpu {
         if in_vectors { level } else { Level::Scalar }
     }
 
-    /// The sums of a slab for each `igp` apart: `(igp, values)`, the values of each energy as in
+    /// The sums of a slab for each `igp` apart, or of all: `(igp, values)`, the values of each energy as in
     /// [`gpp_kernels::sums::VALUES`]. `done` is told the part that is summed, now and then.
     ///
     /// # Panics
@@ -151,10 +191,7 @@ impl Cpu {
         done: &(dyn Fn(f64) + Sync),
     ) -> Vec<f64> {
         assert!(level.is_available(), "this processor has no {level}");
-        let kernel = self.checked(task);
-        pool.install(|| {
-            share(task, self.pieces, done, |piece, sums| (kernel.sum)(level, task, piece, sums))
-        })
+        (self.checked(task).sum)(task, level, pool, self.pieces, done)
     }
 
     /// Operations of a slab's terms, by running the same source with a counting number: a reciprocal is
@@ -163,24 +200,18 @@ impl Cpu {
     /// # Panics
     /// As [`Cpu::sum`].
     pub fn count(&self, task: &Task) -> Counts {
-        let kernel = self.checked(task);
-        let all = self.pieces.of(task.ngpown(), task.bands.ncouls);
-        let values = task.bands.nw * gpp_kernels::sums::VALUES;
-        let of_piece = |piece: &Piece| {
-            counted::take();
-            (kernel.counted)(task, piece, &mut vec![0.0; piece.igp.len() * values]);
-            counted::take()
-        };
-        all.par_iter().map(of_piece).reduce(Counts::default, Counts::plus)
+        (self.checked(task).counted)(task, self.pieces)
     }
 
     fn checked(&self, task: &Task) -> &Kernel {
         task.check();
         let nw = task.bands.nw;
         assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
-        let Needs { relaid, plan } = self.needs;
+        let Needs { aqsm, relaid, plan, sorted } = self.needs;
+        assert!(!aqsm || !task.slab.aqsm.is_empty(), "{} needs aqsm", self.id());
         assert!(!relaid || task.relaid.is_some(), "{} needs aqsn laid out anew", self.id());
         assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
+        assert!(!sorted || task.sorted.is_some(), "{} needs sorted pairs", self.id());
         self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles))
     }
 }

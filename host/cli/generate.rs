@@ -10,7 +10,7 @@ use crate::problem::{Grid, systems};
 use crate::process::files::Files;
 use crate::process::output::print;
 use crate::process::progress::Progress;
-use crate::record::text;
+use crate::record::plain;
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
@@ -35,6 +35,6 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
     let systems =
         args.system.iter().map(|name| systems::find(name)).collect::<crate::Result<Vec<_>>>()?;
     let sums = golden::golden(&systems, args.seed, args.energies.grid().as_ref(), progress)?;
-    print(|to| writeln!(to, "{}", text(&sums)))?;
+    print(|to| writeln!(to, "{}", plain(&sums)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,27 +6,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use gpp_cpu::cells;
 use gpp_cpu::problem::Task;
 use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
-use gpp_kernels::emulator::{BlockBody, Body, CountedBody};
-use gpp_kernels::grid::Thread;
-use gpp_kernels::kernel::{Gpu, Loops};
+use gpp_kernels::kernel::Gpu;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
+use gpp_kernels::tiling::Grid as LaunchGrid;
 use rayon::prelude::*;
 
 use crate::catalogue::{Kernel, batches};
 use crate::devices::launch::Launch;
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, aqsm_local, energies};
+use crate::problem::layout::{Laid, Pairs, preparation};
 use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::vectors::{self, Order};
-use crate::problem::{
-    Batch, Cells, Evaluator, Frame, Grid, Header, Matrices, OddPoles, Origin, Problem, SlabView,
-    Slabs,
-};
+use crate::problem::{Batch, Frame, Grid, Header, Matrices, Origin, Problem, SlabView, Slabs};
 use crate::record::profile::PerTerm;
 
 /// Terms that are counted at most.
@@ -70,17 +65,13 @@ pub fn count<'a>(kernel: Kernel, problem: impl Into<Slabs<'a>>) -> Result<PerTer
     let first = slabs.part(slabs.range(0).expect("a problem has a slab"))?;
     let all = (slabs.frame(), first.view());
     // A sample's pairs would have others beside them once they are sorted.
-    let sorts = match kernel {
-        Kernel::Cpu(cpu) => cpu.sorts,
-        Kernel::Gpu(gpu) => matches!(gpu.kernel(all.0.poles()).loops, Loops::Cells(_)),
-    };
+    let sorts = kernel.sorts(all.0.poles());
     let sample = if sorts { None } else { sampled(all.0, all.1, kernel)? };
     let (frame, slab) = sample.as_ref().map_or(all, |sample| (sample.frame(), sample.slab()));
     let batches = frame.batches_for(kernel);
     let some: Vec<Arc<Batch>> = evenly(batches.count()).map(|at| batches.get(at)).collect();
     let counts = match kernel {
         Kernel::Gpu(gpu) => of_gpu(gpu, frame, &some, slab)?,
-        Kernel::Cpu(_) if sorts => of_sorted(frame, &some, slab),
         Kernel::Cpu(cpu) => of_cpu(cpu, frame, &some, slab)?,
     };
     let energies = some.iter().map(|batch| batch.nw()).sum();
@@ -108,13 +99,6 @@ fn per_term(counts: Counts, terms: u64) -> PerTerm {
     }
 }
 
-/// Operations of a version for processors on sorted pairs.
-fn of_sorted(frame: &Frame, batches: &[Arc<Batch>], slab: SlabView) -> Counts {
-    let (sorted, chunks) = (vectors::Sorted::of(frame, slab), vectors::chunks(frame));
-    let of_batch = |batch: &Arc<Batch>| cells::count(&sorted.task((frame, batch), &chunks, slab));
-    batches.iter().map(of_batch).fold(Counts::default(), Counts::plus)
-}
-
 /// Terms of a slab.
 fn terms(frame: &Frame, slab: SlabView) -> u64 {
     let whole = frame.extents();
@@ -132,80 +116,57 @@ fn of_gpu(
     let (bands, order) = (problem.bands(), problem.order());
     let mut counts = Counts::default();
     let Some(first) = batches.first() else { return Ok(counts) };
-    let layout = first.plan().kernel(version).layout;
-    let cells = (layout == Layout::Cells).then(|| problem.cells(slab, Evaluator::Gpu));
-    let of_bands = &BandArrays::of(bands, order, layout);
-    let aqsm_local = &aqsm_local(slab, order, layout);
+    let prepared = preparation(first.plan().kernel(version).layout);
+    let of_bands = &prepared.of_bands(bands, order);
+    let aqsm_local = &prepared.aqsm_local(slab, order);
+    let mut made: Option<(_, Arc<dyn Pairs>)> = None;
     for batch in batches {
-        let (plan, wx) = (batch.plan(), &energies(bands, batch, layout));
-        let odd = (layout == Layout::Planned).then(|| plan.odd(slab, plan.kernel(version).poles));
-        let parts = cells.as_ref().map(Cells::count);
-        let launch = Launch::of(version, problem, batch, slab, odd.as_ref(), parts)?;
+        let kernel = batch.plan().kernel(version);
+        let at = prepared.pairs_at(batch, kernel);
+        let pairs = made.take().filter(|(of, _)| *of == at);
+        let pairs = pairs.map_or_else(|| prepared.pairs(problem, slab, batch, kernel), |(_, p)| p);
+        let launch = Launch::of(version, problem, batch, slab, &*pairs)?;
+        let wx = &prepared.energies(bands, batch);
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-        counts = counts.plus(match launch.entry.body {
-            Body::Thread { counted, .. } => of_threads(launch, laid, odd.as_ref(), counted),
-            Body::Block { counted, .. } => {
-                of_blocks(laid, cells.as_ref().expect("made above"), counted)
-            }
-        });
+        counts = counts.plus(of_blocks(launch, laid, &*pairs));
+        made = Some((at, pairs));
     }
     Ok(counts)
 }
 
-/// Operations of all threads of the launches of a batch.
-fn of_threads(
-    Launch { kernel, grid, .. }: Launch,
-    laid: Laid,
-    odd: Option<&OddPoles>,
-    counted: CountedBody,
-) -> Counts {
-    let launches = kernel.launches(laid.batch.nw());
-    let arrays = laid.arrays(kernel, odd);
-    let (blocks, threads) = (grid.blocks(), grid.threads);
-    let mut counts = Counts::default();
-    for iw in launches {
-        let launch = (0..blocks)
-            .into_par_iter()
-            .map(|block| {
-                counted::take();
-                for lane in 0..threads {
-                    // SAFETY: the launch contract, as in the emulator.
-                    unsafe {
-                        counted(arrays.get(), iw, Thread::of(block, lane, blocks, threads));
-                    }
-                }
-                counted::take()
-            })
-            .reduce(Counts::default, Counts::plus);
-        counts = counts.plus(launch);
-    }
-    counts
-}
-
-/// Units of sorted pairs and bands that are counted at most.
-const MAX_UNITS: usize = 64;
+/// Units of a launch that are counted at most, where any number of blocks may share them.
+const MAX_UNITS: u64 = 64;
 
 /// Blocks that share the units where they are counted: more than a launch has, so that each has few.
-const SHARING: usize = 8192;
+const SHARING: u64 = 8192;
 
-/// Operations of blocks on sorted pairs: of some blocks where there are many units.
-fn of_blocks(laid: Laid, cells: &Cells, counted: BlockBody) -> Counts {
-    let mut partials = Vec::new();
-    let units = laid.cells(cells, &mut partials).get().units() as usize;
-    let blocks = units.min(SHARING);
-    partials.resize(blocks * laid.batch.nw() * VALUES, 0.0);
-    let arguments = laid.cells(cells, &mut partials);
-    let every = units.div_ceil(MAX_UNITS).clamp(1, blocks.max(1));
-    let of_block = |&block: &usize| {
-        counted::take();
-        // SAFETY: the launch contract, as in the emulator, but for the number of blocks: what each does
-        // follows from it, and there is room for the sums of all.
-        unsafe { counted(arguments.get(), block as u32, blocks as u32) };
-        counted::take()
+/// Operations of the launches of a batch: of some blocks where there are many units.
+fn of_blocks(launch: Launch, laid: Laid, pairs: &dyn Pairs) -> Counts {
+    let Launch { kernel, entry, grid, units } = launch;
+    let (grid, every) = match units {
+        Some(units) => {
+            let blocks = units.min(SHARING);
+            let every = units.div_ceil(MAX_UNITS).clamp(1, blocks.max(1));
+            (LaunchGrid::ungrouped(blocks as u32, grid.threads), every as usize)
+        }
+        None => (grid, 1),
     };
-    let some: Vec<usize> = (every / 2..blocks).step_by(every).collect();
-    let counts = some.par_iter().map(of_block).reduce(Counts::default, Counts::plus);
-    counts.scaled(blocks, some.len())
+    let mut partials = vec![0.0; grid.blocks() as usize * laid.batch.nw() * VALUES];
+    let constant = laid.batch.plan().table().wx();
+    let some: Vec<u32> = (every as u32 / 2..grid.blocks()).step_by(every).collect();
+    let mut counts = Counts::default();
+    for iw in kernel.launches(laid.batch.nw()) {
+        let arguments = laid.arguments(kernel, pairs, iw, &mut partials);
+        let of_block = |&block: &u32| {
+            counted::take();
+            // SAFETY: the launch contract, as in the emulator; units are shared by any number of blocks.
+            unsafe { (entry.body.counted)(arguments.address(), constant.as_ptr(), block, grid) };
+            counted::take()
+        };
+        let launch = some.par_iter().map(of_block).reduce(Counts::default, Counts::plus);
+        counts = counts.plus(launch.scaled(grid.blocks() as usize, some.len()));
+    }
+    counts
 }
 
 /// Operations of a version for processors on a slab, at some batches of energies.
@@ -216,18 +177,21 @@ fn of_cpu(
     slab: SlabView,
 ) -> Result<Counts> {
     let order = problem.order();
-    let Needs { relaid, plan: follows } = version.needs;
+    let Needs { aqsm, relaid, plan: follows, sorted } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));
     let relaid = relaid.transpose()?;
-    let aqsm_local = aqsm_local(slab, order, Layout::Swapped);
+    let aqsm = aqsm.then(|| preparation(Layout::Swapped).aqsm_local(slab, order));
+    let sorted = sorted.then(|| (vectors::Sorted::of(problem, slab), vectors::chunks(problem)));
     let of_batch = |batch: &Arc<Batch>| {
         let plan = batch.plan();
         let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));
+        let of_sorted = sorted.as_ref();
         version.count(&Task {
             bands: vectors::bands(problem.bands(), batch),
             relaid: relaid.as_ref(),
-            slab: vectors::slab(slab, &aqsm_local),
+            slab: vectors::slab(slab, aqsm.as_deref().unwrap_or_default()),
             plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
+            sorted: of_sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab)),
         })
     };
     Ok(batches.iter().map(of_batch).fold(Counts::default(), Counts::plus))

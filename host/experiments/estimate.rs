@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use gpp_cpu::level::Level;
-use gpp_kernels::kernel::Loops;
 use indicatif::HumanDuration;
 
 use super::counting;
@@ -102,19 +101,14 @@ impl<'a> Estimate<'a> {
         }
         let terms = self.problem.terms() as f64 * nw as f64 / self.problem.nw() as f64;
         let poles = self.problem.poles();
-        let (sorts, operations, in_vectors) = match kernel {
-            Kernel::Cpu(cpu) => (
-                cpu.sorts,
-                counting::kept_of(kernel, TYPICAL),
-                cpu.level(self.level) != Level::Scalar,
-            ),
-            Kernel::Gpu(gpu) => {
-                let kernel = gpu.kernel(poles);
-                (matches!(kernel.loops, Loops::Cells(_)), kernel.flops_per_term, false)
+        let (operations, in_vectors) = match kernel {
+            Kernel::Cpu(cpu) => {
+                (counting::kept_of(kernel, TYPICAL), cpu.level(self.level) != Level::Scalar)
             }
+            Kernel::Gpu(gpu) => (gpu.kernel(poles).flops_per_term, false),
         };
         let slower = OPERATION[1] / OPERATION[0];
-        let of_term = match sorts {
+        let of_term = match kernel.sorts(poles) {
             true => (SORTED[0] / nw as f64 + SORTED[1]) * if in_vectors { 1.0 } else { slower },
             false => operations.unwrap_or(OPERATIONS) * OPERATION[usize::from(!in_vectors)],
         };

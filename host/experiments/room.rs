@@ -2,7 +2,6 @@
 
 use std::ops::Add;
 
-use gpp_kernels::kernel::{Gpu, Loops};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
@@ -210,11 +209,10 @@ pub fn spare(slabs: Slabs, versions: &[Kernel], crew: Crew, limits: Limits) -> u
 /// Bytes of this process' slabs' sorted pairs, where any of these versions for GPUs sorts them.
 pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
     let (extents, poles) = (slabs.frame().extents(), slabs.frame().poles());
-    let sorts = |gpu: &Gpu| matches!(gpu.kernel(poles).loops, Loops::Cells(_));
     let [wtilde, eps] = [&WTILDE, &EPS].map(|array| array.bytes(extents, Layout::Original));
     // Poles off the real axis have two numbers.
     let beside = if poles == Poles::Real { 0 } else { wtilde / 2 };
-    let any = versions.iter().filter_map(|version| version.gpu()).any(sorts);
+    let any = versions.iter().any(|version| version.gpu().is_some() && version.sorts(poles));
     any.then_some((wtilde + eps + beside) / crew.ranks.size() as u64)
 }
 

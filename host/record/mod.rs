@@ -1,6 +1,6 @@
 //! What is recorded of an experiment: all that is shown reads it, made now or read from a file.
 //!
-//! A record is one JSON object. Fields that do not apply are null, never missing; those that older
+//! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null, never missing; those that older
 //! records lack are read as null. [`SCHEMA`] is the layout that is written.
 
 pub mod ceilings;
@@ -90,8 +90,9 @@ pub trait Record: Serialize + DeserializeOwned {
     }
 }
 
-/// The kinds of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kinds of records, as their `kind` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// [`run::Run`].
     Run,
@@ -130,9 +131,10 @@ impl Kind {
     }
 }
 
-/// What tells the kinds apart, and the layout.
+/// What tells the kinds apart, and the layout. Records that have no `kind` are told apart by their fields.
 #[derive(Deserialize)]
 struct Marks {
+    kind: Option<Kind>,
     schema: Option<serde_json::Number>,
     results: Option<IgnoredAny>,
     poles: Option<IgnoredAny>,
@@ -158,7 +160,8 @@ impl Marks {
             (&self.measured, Kind::Scale),
             (&self.results, of_results),
         ];
-        marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind)
+        let of_older = || marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind);
+        self.kind.or_else(of_older)
     }
 }
 
@@ -222,18 +225,31 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
     }
 }
 
+/// A record with its kind.
+#[derive(Serialize)]
+struct Marked<'a, R> {
+    kind: Kind,
+    #[serde(flatten)]
+    record: &'a R,
+}
+
 /// The text of a record, as files hold it but for the end of the last line.
+pub fn text<R: Record>(record: &R) -> String {
+    plain(&Marked { kind: R::KIND, record })
+}
+
+/// The text of what is no record and never read again by this program.
 ///
 /// # Panics
-/// Never: records are plain values under names.
-pub fn text(record: &impl Serialize) -> String {
-    serde_json::to_string_pretty(record).expect("a record of plain values")
+/// Never: these are plain values under names.
+pub fn plain(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("plain values under names")
 }
 
 /// Writes a record to a file, or to standard output for `-`.
 ///
 /// # Errors
 /// [`crate::Error::Write`].
-pub fn write(path: &Path, record: &impl Serialize) -> Result<()> {
+pub fn write(path: &Path, record: &impl Record) -> Result<()> {
     write_text(path, &text(record))
 }

@@ -258,5 +258,5 @@ pub fn json(to: &mut dyn Write, cards: &[Card], steps: &[Step]) -> io::Result<()
         #[serde(skip_serializing_if = "<[Step]>::is_empty")]
         steps: &'a [Step],
     }
-    writeln!(to, "{}", crate::record::text(&Cards { schema: SCHEMA, cards, steps }))
+    writeln!(to, "{}", crate::record::plain(&Cards { schema: SCHEMA, cards, steps }))
 }

@@ -53,7 +53,7 @@ pub fn json(to: &mut dyn Write, of: &Difference) -> io::Result<()> {
         #[serde(flatten)]
         of: &'a Difference,
     }
-    writeln!(to, "{}", crate::record::text(&Document { schema: SCHEMA, of }))
+    writeln!(to, "{}", crate::record::plain(&Document { schema: SCHEMA, of }))
 }
 
 /// What is compared.

@@ -28,9 +28,47 @@ macro_rules! structure {
                 [$((&raw const self.$field).cast()),*]
             }
         }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl $name {
+            /// Those that stand where a launch was told: the other way round than `pointers`.
+            ///
+            /// # Panics
+            /// Where there are fewer.
+            ///
+            /// # Safety
+            /// Each points to one of them, in their order.
+            pub unsafe fn read(parameters: &[*const core::ffi::c_void]) -> $name {
+                let mut parameters = parameters.iter();
+                let mut next = || *parameters.next().expect("as many as there are");
+                // SAFETY: this function's own contract.
+                unsafe { $name { $($field: next().cast::<$type>().read_unaligned(),)* } }
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl $crate::arguments::Arguments for $name {
+            fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void> {
+                $name::pointers(self).into()
+            }
+
+            fn address(&self) -> *const () {
+                (&raw const *self).cast()
+            }
+        }
     };
 }
 pub(crate) use structure;
+
+/// What a launch of some kernel is given.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Arguments {
+    /// Where each of them stands: what a driver's launch takes, as long as `self` is where it is.
+    fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void>;
+
+    /// Where the structure of them stands: what an entry's body on the host takes.
+    fn address(&self) -> *const ();
+}
 
 /// A kernel entry of a list of arguments, which runs an expression of their structure.
 macro_rules! entry {

@@ -2,78 +2,113 @@
 
 use std::vec::Vec;
 
-use crate::arguments::CellsArguments;
+use crate::arguments::{PaperArguments, PlannedArguments};
 use crate::arrays::Arrays;
+use crate::counted::Counted;
 use crate::grid::Thread;
 use crate::reduction::{self, THREADS};
-use crate::sums::{MAX_VALUES, Sums, VALUES};
+use crate::sums::{Sums, VALUES};
 use crate::tiling::Grid;
 
-/// The sums of one thread or block, `VALUES` for each energy, the rest zero.
-pub type ThreadValues = [f64; MAX_VALUES];
-
-/// A body for one number of energies, as the host calls it, with the first energy of the launch.
-pub type HostBody = unsafe fn(&Arrays, u32, Thread) -> ThreadValues;
-
-/// A `HostBody` that counts its operations; the sums are dropped.
-pub type CountedBody = unsafe fn(&Arrays, u32, Thread);
-
-/// A block of a kernel whose threads work together: it stores its sums itself.
-pub type BlockBody = unsafe fn(&CellsArguments, u32, u32);
+/// A block of an entry as the host runs it: where its structure of arguments stands
+/// ([`Arguments::address`](crate::arguments::Arguments::address)), what is in the constant memory, the block's
+/// number and the grid of the launch, of which a kernel of units may have any. It stores its sums as on the GPU.
+pub type BlockBody = unsafe fn(*const (), *const f64, u32, Grid);
 
 /// The body of an entry on the host, and the same with its operations counted.
 #[derive(Clone, Copy)]
-pub enum Body {
-    /// Of a thread on its own.
-    Thread {
-        /// As it runs.
-        host: HostBody,
-        /// Counted.
-        counted: CountedBody,
-    },
-    /// Of a block: its arguments, its number and how many blocks there are.
-    Block {
-        /// As it runs.
-        host: BlockBody,
-        /// Counted; the sums it stores are of no use.
-        counted: BlockBody,
-    },
+pub struct Body {
+    /// As it runs.
+    pub host: BlockBody,
+    /// Counted; what it stores is of no use.
+    pub counted: BlockBody,
 }
 
-/// The values of `sums` in the order in which blocks store them.
-pub fn values<const NW: usize>(sums: &Sums<f64, NW>) -> ThreadValues {
-    let mut values = [0.0; MAX_VALUES];
-    for iw in 0..NW {
-        let (asx, ach) = (sums.asx[iw], sums.ach[iw]);
-        values[iw * VALUES..][..VALUES].copy_from_slice(&[asx.re, asx.im, ach.re, ach.im]);
+/// Arguments of bodies that are of a thread.
+pub trait OfThreads {
+    /// The arrays as the bodies see them, with this in the constant memory.
+    fn arrays(&self, constant: *const f64) -> Arrays;
+
+    /// The arguments that all such kernels take.
+    fn common(&self) -> PaperArguments;
+}
+
+impl OfThreads for PaperArguments {
+    fn arrays(&self, _: *const f64) -> Arrays {
+        PaperArguments::arrays(self)
     }
-    values
+
+    fn common(&self) -> PaperArguments {
+        *self
+    }
 }
 
-/// One block's sums: the body for each of its threads, then the tree of the GPU. They belong to
-/// [`Grid::slot`] of the block.
+impl OfThreads for PlannedArguments {
+    fn arrays(&self, constant: *const f64) -> Arrays {
+        PlannedArguments::arrays(self, constant)
+    }
+
+    fn common(&self) -> PaperArguments {
+        self.paper()
+    }
+}
+
+/// Runs a block: the body for each of its threads, then the tree of the GPU.
 ///
 /// # Safety
-/// The [launch contract](crate::contract), `block` one of the grid's.
-pub unsafe fn run_block(
-    body: HostBody,
-    arrays: &Arrays,
-    iw: u32,
+/// The [launch contract](crate::contract), `block` one of the grid's; the body is one of these arguments.
+pub unsafe fn run_block<const NW: usize>(
+    arguments: &impl OfThreads,
+    constant: *const f64,
     block: u32,
     grid: Grid,
-) -> ThreadValues {
-    let each: Vec<ThreadValues> = (0..grid.threads)
+    body: unsafe fn(&Arrays, u32, Thread) -> Sums<f64, NW>,
+) {
+    let PaperArguments { iw, partials, .. } = arguments.common();
+    let arrays = arguments.arrays(constant);
+    let of_threads: Vec<Sums<f64, NW>> = (0..grid.threads)
         .map(|lane| {
             let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
             // SAFETY: the launch contract.
-            unsafe { body(arrays, iw, thread) }
+            unsafe { body(&arrays, iw, thread) }
         })
         .collect();
-    let mut sums = [0.0; MAX_VALUES];
-    for (value, sum) in sums.iter_mut().enumerate() {
-        *sum = reduction::block_sum(each.iter().map(|values| values[value]));
+    for at in 0..NW {
+        let each = |of: fn(&Sums<f64, NW>, usize) -> f64| {
+            reduction::block_sum(of_threads.iter().map(|sums| of(sums, at)))
+        };
+        let values: [f64; VALUES] = [
+            each(|sums, at| sums.asx[at].re),
+            each(|sums, at| sums.asx[at].im),
+            each(|sums, at| sums.ach[at].re),
+            each(|sums, at| sums.ach[at].im),
+        ];
+        let first = (iw as usize + at) * VALUES;
+        for (value, sum) in (first..).zip(values) {
+            let place = value * grid.blocks() as usize + grid.slot(block) as usize;
+            // SAFETY: the launch contract: room for the values of all blocks, this slot is the block's own.
+            unsafe { *partials.add(place) = sum }
+        }
     }
-    sums
+}
+
+/// Counts the operations of a block, whose sums are dropped.
+///
+/// # Safety
+/// That of [`run_block`].
+pub unsafe fn count_block<const NW: usize>(
+    arguments: &impl OfThreads,
+    constant: *const f64,
+    block: u32,
+    grid: Grid,
+    body: unsafe fn(&Arrays, u32, Thread) -> Sums<Counted, NW>,
+) {
+    let arrays = arguments.arrays(constant);
+    for lane in 0..grid.threads {
+        let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
+        // SAFETY: the launch contract.
+        unsafe { body(&arrays, arguments.common().iw, thread) };
+    }
 }
 
 /// The second stage for one value of one group, over the sums of the group's blocks by slot.

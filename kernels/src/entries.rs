@@ -33,16 +33,22 @@ macro_rules! entries {
             max_registers: None,
             spills: $crate::kernel::Spills::OUTSIDE,
             #[cfg(not(target_arch = "nvptx64"))]
-            body: $crate::emulator::Body::Block {
-                host: |arguments, block, blocks| {
+            body: $crate::emulator::Body {
+                host: |arguments, _, block, grid| {
                     let team = $crate::cells::Emulated::empty($numbers);
-                    // SAFETY: the launch contract is `BlockBody`'s.
-                    unsafe { $crate::cells::block::<$part, f64, _>(arguments, &team, block, blocks, $term) }
-                },
-                counted: |arguments, block, blocks| {
-                    let team = $crate::cells::Emulated::empty($numbers);
+                    let blocks = grid.blocks();
                     // SAFETY: the launch contract is `BlockBody`'s.
                     unsafe {
+                        let arguments = &*arguments.cast();
+                        $crate::cells::block::<$part, f64, _>(arguments, &team, block, blocks, $term);
+                    }
+                },
+                counted: |arguments, _, block, grid| {
+                    let team = $crate::cells::Emulated::empty($numbers);
+                    let blocks = grid.blocks();
+                    // SAFETY: the launch contract is `BlockBody`'s.
+                    unsafe {
+                        let arguments = &*arguments.cast();
                         $crate::cells::block::<$part, $crate::counted::Counted, _>(
                             arguments, &team, block, blocks, $term,
                         );
@@ -85,14 +91,24 @@ macro_rules! entries {
             max_registers: $crate::entries::optional!($($registers)?),
             spills: $crate::entries::spills!($($spills)?),
             #[cfg(not(target_arch = "nvptx64"))]
-            body: $crate::emulator::Body::Thread {
-                host: |arrays, iw, thread| {
-                    // SAFETY: the launch contract is `HostBody`'s.
-                    $crate::emulator::values(&unsafe { $body::<f64, $nw>(arrays, iw, thread) })
+            body: $crate::emulator::Body {
+                host: |arguments, constant, block, grid| {
+                    // SAFETY: the launch contract is `BlockBody`'s.
+                    unsafe {
+                        let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
+                        $crate::emulator::run_block(
+                            arguments, constant, block, grid, $body::<f64, $nw>,
+                        );
+                    }
                 },
-                counted: |arrays, iw, thread| {
-                    // SAFETY: the launch contract is `CountedBody`'s.
-                    unsafe { $body::<$crate::counted::Counted, $nw>(arrays, iw, thread) };
+                counted: |arguments, constant, block, grid| {
+                    // SAFETY: the launch contract is `BlockBody`'s.
+                    unsafe {
+                        let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
+                        $crate::emulator::count_block(
+                            arguments, constant, block, grid, $body::<$crate::counted::Counted, $nw>,
+                        );
+                    }
                 },
             },
         }),+]

@@ -38,6 +38,53 @@ pub struct Exceeded {
     pub below: u64,
 }
 
+/// What a layout has of the arrays that depend on it, along each index, the fastest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Matrix elements of G.
+    pub aqsn: [u64; 2],
+    /// Matrix elements of G′.
+    pub aqsm_local: [u64; 2],
+    /// Energies.
+    pub wx: [u64; 2],
+    /// Pairs, as they are read: a sorted one by its halves.
+    pub pairs: [u64; 2],
+}
+
+impl Layout {
+    /// All of them.
+    pub const ALL: [Layout; 4] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
+
+    /// Of so many bands, `igp`, `ig` and energies.
+    pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
+        let original = Sizes {
+            aqsn: [ig, bands],
+            aqsm_local: [igp, bands],
+            wx: [nw, bands],
+            pairs: [ig, igp],
+        };
+        match self {
+            Layout::Original => original,
+            Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
+            Layout::Planned => Sizes {
+                aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
+                wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
+                ..original
+            },
+            Layout::Cells => {
+                let rows = bands.next_multiple_of(u64::from(BANDS));
+                Sizes {
+                    aqsn: [rows, ig],
+                    aqsm_local: [rows, igp],
+                    pairs: [2 * ig, igp],
+                    ..original
+                }
+            }
+        }
+    }
+}
+
 impl Kernel {
     /// The grid of each launch, for extents in which nothing is [`Kernel::exceeded`].
     pub fn grid(&self, extents: &Extents) -> Grid {
@@ -45,11 +92,16 @@ impl Kernel {
         match self.loops {
             Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
             Loops::Cells(blocks) => {
-                let units = self.items(extents) / u64::from(self.threads);
+                let units = self.units(extents).unwrap_or(1);
                 Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
             }
             _ => Grid::ungrouped(grid::blocks(self.items(extents), self.threads), self.threads),
         }
+    }
+
+    /// Units that any number of blocks may share, where its work has such.
+    pub fn units(&self, extents: &Extents) -> Option<u64> {
+        matches!(self.loops, Loops::Cells(_)).then(|| self.items(extents) / u64::from(self.threads))
     }
 
     /// Iterations of the collapsed loops, or threads of the grid.
@@ -76,17 +128,7 @@ impl Kernel {
     pub fn exceeded(&self, extents: &Extents) -> Option<Exceeded> {
         let Extents { nbands, ngpown, ncouls, nw, .. } = *extents;
         let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
-        let bands = match self.layout {
-            Layout::Cells => bands.next_multiple_of(u64::from(BANDS)),
-            _ => bands,
-        };
-        let (of_band, energies) = match self.layout {
-            Layout::Original | Layout::Swapped => (igp, u64::from(nw)),
-            Layout::Planned => {
-                (igp.next_multiple_of(u64::from(Planned::rows(1))), u64::from(Planned::ENERGIES))
-            }
-            Layout::Cells => (igp, u64::from(nw)),
-        };
+        let sizes = self.layout.sizes([bands, igp, ig, u64::from(nw)]);
         // Collapsed over three loops a position is kept in digits, not as one number.
         let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
         let blocks = match self.loops {
@@ -95,14 +137,13 @@ impl Kernel {
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
-        // A sorted pair is read by its halves.
-        let halves = if self.layout == Layout::Cells { 2 * ig * igp } else { 0 };
+        let elements = |[first, second]: [u64; 2]| first * second;
         [
             ("elements of wtilde", ig * igp),
-            ("halves of sorted pairs", halves),
-            ("elements of aqsn", ig * bands),
-            ("elements of aqsm_local", of_band * bands),
-            ("elements of wx", energies * bands),
+            ("halves of sorted pairs", elements(sizes.pairs)),
+            ("elements of aqsn", elements(sizes.aqsn)),
+            ("elements of aqsm_local", elements(sizes.aqsm_local)),
+            ("elements of wx", elements(sizes.wx)),
             ("words of the mask of odd poles", words),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),

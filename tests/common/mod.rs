@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod families;
+pub mod ranges;
 pub mod resuming;
 pub mod stand_in;
 

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod foreign;
+mod launches;
 mod on_devices;
 
 use std::env;
@@ -27,6 +28,12 @@ const ON_STAND_IN: &str = "GPP_TEST_ON_STAND_IN";
 fn main() {
     let arguments = Arguments::from_args();
     if env::var_os(ON_STAND_IN).is_some() {
+        if env::var_os("FAKE_LAUNCH").is_some() {
+            // SAFETY: no other thread runs yet, which might read it.
+            unsafe { env::set_var("FAKE_LAUNCH", launches::address()) };
+            let trial = Trial::test("every version", launches::every_version);
+            libtest_mimic::run(&arguments, vec![trial]).exit();
+        }
         let trials = on_devices::TESTS.map(|(name, test)| Trial::test(name, test)).into();
         libtest_mimic::run(&arguments, trials).exit();
     }
@@ -45,12 +52,13 @@ fn main() {
     libtest_mimic::run(&arguments, trials.into_iter().chain(on_gpu).collect()).exit();
 }
 
-const OF_THE_PROGRAM: [Test; 5] = [
+const OF_THE_PROGRAM: [Test; 6] = [
     ("nothing links libcuda", nothing_links_libcuda),
     ("the program runs without a driver", without_a_driver),
     ("the program says that the driver has no device", without_a_device),
     ("the program names codes that cust does not know", unknown_code),
     ("the driver's types on a stand-in", on_stand_in),
+    ("every version on a stand-in whose launches are emulated", emulated),
 ];
 
 /// Runs a program where this library is the driver's.
@@ -133,6 +141,12 @@ fn unknown_code() -> Outcome {
     let with = |code| run(&library, gpp(), &info, &[("FAKE_INIT", code)]);
     with("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
     with("12345")?.expect(3, ": code 12345")
+}
+
+fn emulated() -> Outcome {
+    let library = Library::stand_in()?;
+    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "1"), ("FAKE_LAUNCH", "here")];
+    run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
 }
 
 fn on_stand_in() -> Outcome {

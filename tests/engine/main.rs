@@ -5,6 +5,7 @@
 mod common;
 mod workers;
 
+use common::ranges::two_problems;
 use common::{Kind, Make, QUIET, fixture, make};
 use gpp::catalogue::{self, Listed};
 use gpp::devices::Device;
@@ -37,6 +38,11 @@ fn problems() -> Vec<Problem> {
     let made = [Kind::Mixed, Kind::Real]
         .map(|kind| make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 }));
     made.into_iter().chain([fixture("poles"), fixture("three-energies")]).collect()
+}
+
+#[test]
+fn two_problems_of_the_same_ranges_are_two() {
+    two_problems(&Host::new()).unwrap();
 }
 
 #[test]

@@ -112,10 +112,9 @@ fn runs_stay_within_what_they_are_given() {
 fn partial_sums_are_counted_for_slabs_of_any_size() {
     // 2048 igp of si510: 1.7 GB.
     let slab = Extents { ngpown: 2048, ..systems::find("si510").unwrap().extents() };
-    let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
     let arrays = ARRAYS.iter().filter(|array| array.of == Of::Slab);
     let arrays: u64 = arrays
-        .map(|a| layouts.map(|layout| a.bytes(slab, layout)).into_iter().max().unwrap())
+        .map(|a| Layout::ALL.map(|layout| a.bytes(slab, layout)).into_iter().max().unwrap())
         .sum();
     let odd = slab.odd_bytes().max(8 * (slab.ncouls * slab.ngpown) as u64);
     let said = slab.device_bytes(Of::Slab) - arrays - odd;

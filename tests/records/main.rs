@@ -26,11 +26,14 @@ use gpp::record::times::Times;
 use gpp::record::tuning::Tuning;
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
+use serde_json::Value;
 
 /// Reads a record, writes it and reads it again.
 fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
     let read: R = record::read(path).unwrap();
     let written = record::text(&read);
+    let kind = serde_json::to_value(R::KIND).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap()["kind"], kind);
     assert_eq!(record::parse::<R>(&written, path).unwrap(), read, "{}", path.display());
     read
 }
@@ -134,6 +137,10 @@ fn what_is_no_such_record_says_what_it_is() {
     let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
     assert!(schema("6").ends_with("needs schema 1 to 5, has 6"));
     assert!(schema("1.5").ends_with("needs schema 1 to 5, has 1.5"));
+    // What a record says that it is counts, whatever is in it.
+    let said = |kind: &str| parsed(text.replacen('{', &format!("{{\"kind\": \"{kind}\","), 1));
+    assert!(said("run").ends_with("is no record of a comparison, it holds a run"));
+    assert!(said("page").ends_with("is no record of a comparison, it holds something else"));
     let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
     assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
 }

@@ -64,6 +64,14 @@ impl Aqsm {
             Aqsm::Whole(matrix) | Aqsm::Local(matrix) => matrix,
         }
     }
+
+    /// Its rows, of so many G and G′.
+    pub(super) fn rows(self, [ncouls, ngpown]: [usize; 2]) -> usize {
+        match self {
+            Aqsm::Whole(_) => ncouls,
+            Aqsm::Local(_) => ngpown,
+        }
+    }
 }
 
 impl Calculator {

@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use gpp_kernels::layout::Layout;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
 use super::arrays::{NAME, header, rows};
+use super::last::Last;
 use super::opened::Opened;
 use super::{Aqsm, Bands, Calculator, Formula, Found, Screening, lent};
 use crate::catalogue::Kernel;
@@ -16,12 +16,14 @@ use crate::devices::gpu::lent::Lent;
 use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{DataError, Error, Result};
+use crate::problem::layout::preparation;
 use crate::problem::{self, Header, Matrix, Pairs, Problem};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
 pub struct Placed<'a> {
     pairs: Pairs,
+    at: Last,
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,
@@ -64,7 +66,8 @@ impl Calculator {
         let [wtilde, eps] = matrices;
         let pairs = Pairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
-        Ok(Placed { pairs, header, resident, opened: self.opened.clone(), borrowed: PhantomData })
+        let (at, opened) = (Last::default(), self.opened.clone());
+        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
     }
 
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
@@ -92,8 +95,8 @@ impl Calculator {
             true => unsafe { Resident::lent([wtilde.at, eps.at]) },
             false => Resident::default(),
         };
-        let (resident, opened) = (Some(resident), self.opened.clone());
-        Ok(Placed { pairs, header, resident, opened, borrowed: PhantomData })
+        let (resident, at, opened) = (Some(resident), Last::default(), self.opened.clone());
+        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
     }
 
     /// The sums of a screening that this calculator has placed.
@@ -126,8 +129,8 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        let [ncouls, ngpown] = extents(&placed.header);
-        let rows = if let lent::Aqsm::Whole(_) = bands.aqsm { ncouls } else { ngpown };
+        let extents @ [ncouls, _] = extents(&placed.header);
+        let rows = bands.aqsm.rows(extents);
         self.require_lent("aqsn", bands.aqsn, [ncouls, bands.e.len()])?;
         self.require_lent("aqsm", bands.aqsm.matrix(), [rows, bands.e.len()])?;
         // SAFETY: the caller's word.
@@ -150,7 +153,7 @@ impl Calculator {
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
         let problem = unsafe { placed.problem(&given, omega, formula) }?;
         let version = self.version_for(&problem);
-        let are_in_place = placed.pairs.are_of(problem.whole());
+        let are_in_place = placed.pairs.are_of(problem.slab());
         if let Some(resident) = placed.resident.as_mut().filter(|_| are_in_place) {
             // SAFETY: the caller's word.
             let found =
@@ -168,13 +171,12 @@ impl Calculator {
             Given::Lent(bands) => {
                 drop(problem);
                 let shape = |rows| [rows, bands.e.len()];
-                let [ncouls, ngpown] = extents(&placed.header);
+                let extents @ [ncouls, _] = extents(&placed.header);
                 // SAFETY: the caller's word.
                 let [aqsn, aqsm] = unsafe {
-                    let rows = if let lent::Aqsm::Whole(_) = bands.aqsm { ncouls } else { ngpown };
                     [
                         self.fetch("aqsn", bands.aqsn, shape(ncouls))?,
-                        self.fetch("aqsm", bands.aqsm.matrix(), shape(rows))?,
+                        self.fetch("aqsm", bands.aqsm.matrix(), shape(bands.aqsm.rows(extents)))?,
                     ]
                 };
                 let aqsm = match bands.aqsm {
@@ -201,8 +203,8 @@ impl Calculator {
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = version.gpu().is_some_and(|gpu| {
-            let batch = problem.batches_for(version).first();
-            batch.plan().kernel(gpu).layout == Layout::Cells
+            let layout = problem.batches_for(version).first().plan().kernel(gpu).layout;
+            preparation(layout).replaces()
         });
         if sorts || matches!(given, Given::Host(_)) {
             let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
@@ -244,7 +246,12 @@ impl Placed<'_> {
     ///
     /// # Safety
     /// It refers to the arrays given, and has to be dropped before they are.
-    unsafe fn problem(&self, given: &Given, omega: &[f64], formula: Formula) -> Result<Problem> {
+    unsafe fn problem(
+        &mut self,
+        given: &Given,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<Problem> {
         let (e, occ) = match given {
             Given::Host(bands) => (bands.e, bands.occ),
             Given::Lent(bands) => (bands.e, bands.occ),
@@ -260,13 +267,14 @@ impl Placed<'_> {
                 Aqsm::Whole(whole) => rows(whole, &header).map_err(wrong)?.into(),
             }),
         };
-        let wx = header.wx();
+        let (wx, occ) = (header.wx(), occ.to_vec());
+        let id = self.at.id(&wx, &occ, header.limits());
         let bands = match given {
             Given::Lent(_) => problem::Bands::elsewhere(header),
             Given::Host(bands) => problem::Bands::new(header, kept(bands.aqsn)),
         };
-        let bands = bands.and_then(|bands| bands.with_energies(wx, occ.to_vec())).map_err(wrong)?;
-        self.pairs.problem(NAME, bands, aqsm_local)
+        let bands = bands.and_then(|bands| bands.with_energies(wx, occ)).map_err(wrong)?;
+        self.pairs.problem(NAME, bands.at(id), aqsm_local)
     }
 }
 

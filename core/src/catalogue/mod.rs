@@ -16,7 +16,7 @@ pub mod tuned;
 use std::ops::Range;
 
 use gpp_cpu::version::Cpu;
-use gpp_kernels::kernel::{Gpu, Version};
+use gpp_kernels::kernel::{Gpu, Loops, Version};
 use gpp_kernels::plan::Poles;
 
 use crate::error::{Error, Result};
@@ -59,7 +59,15 @@ impl Kernel {
     pub fn holds(self, poles: Poles) -> usize {
         match self {
             Kernel::Gpu(gpu) => gpu.kernel(poles).holds(),
-            Kernel::Cpu(cpu) => cpu.holds(),
+            Kernel::Cpu(cpu) => cpu.holds,
+        }
+    }
+
+    /// Whether it sums problems of these poles by their pairs sorted, for all energies at once.
+    pub fn sorts(self, poles: Poles) -> bool {
+        match self {
+            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Cells(_)),
+            Kernel::Cpu(cpu) => cpu.needs.sorted,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::catalogue::find;
 
 /// A source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     /// Its path in the repository.
     pub path: &'static str,
     /// Its text.
@@ -16,28 +16,28 @@ pub struct Source {
 const FILES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// All sources of the kernels, for GPUs and for processors, sorted by path.
-pub fn all() -> impl Iterator<Item = Source> {
-    FILES.iter().map(|&(path, text, hash)| Source { path, text, hash })
+pub fn all() -> impl Iterator<Item = SourceFile> {
+    FILES.iter().map(|&(path, text, hash)| SourceFile { path, text, hash })
 }
 
 /// The file of a version: the one that states its id.
-pub fn of(version: &str) -> Option<Source> {
+pub fn of(version: &str) -> Option<SourceFile> {
     find(version)?;
     let stated = format!("id: \"{version}\"");
     all().find(|file| file.path.contains("/versions/") && file.text.contains(&stated))
 }
 
-/// [`Source::hash`] of a version's file.
+/// [`SourceFile::hash`] of a version's file.
 pub fn hash(version: &str) -> Option<String> {
     of(version).map(|source| source.hash.into())
 }
 
-/// [`Source::hash`] of the file at a path in the repository.
+/// [`SourceFile::hash`] of the file at a path in the repository.
 pub fn hash_at(path: &str) -> Option<String> {
     all().find(|source| source.path == path).map(|source| source.hash.into())
 }
 
-impl Source {
+impl SourceFile {
     /// The paragraphs at its head, a line each.
     pub fn header(&self) -> Vec<String> {
         let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);

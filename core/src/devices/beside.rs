@@ -6,8 +6,9 @@ use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
 
 use crate::catalogue;
+use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Cells, Extents, Frame, OddPoles};
+use crate::problem::{Extents, Frame};
 
 /// Bytes beside the arrays of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,20 +51,14 @@ pub fn of_layouts(
     };
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     let keeps_order = problem.order().is_kept();
-    [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells].into_iter().filter_map(
-        move |layout| {
-            let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
-            let nw = those.map(|(_, nw)| *nw).max()?;
-            let slab = Extents { nw, ..slab };
-            // A part of a slab has its rows far apart, so that the original layout is one of its own too.
-            let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
-            let pairs = match layout {
-                Layout::Original | Layout::Swapped => 0,
-                Layout::Planned => OddPoles::bytes_while_made(slab),
-                Layout::Cells => Cells::bytes_while_made(slab, problem.poles()),
-            };
-            let bands = slab.bytes_beside(Of::Bands, layout, keeps_order);
-            Some(Beside { bands, slab: aqsm_local.saturating_add(pairs) })
-        },
-    )
+    Layout::ALL.into_iter().filter_map(move |layout| {
+        let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
+        let nw = those.map(|(_, nw)| *nw).max()?;
+        let slab = Extents { nw, ..slab };
+        // A part of a slab has its rows far apart, so that the original layout is one of its own too.
+        let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
+        let pairs = preparation(layout).bytes_while_made(slab, problem.poles());
+        let bands = slab.bytes_beside(Of::Bands, layout, keeps_order);
+        Some(Beside { bands, slab: aqsm_local.saturating_add(pairs) })
+    })
 }

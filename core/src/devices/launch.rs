@@ -2,11 +2,11 @@
 
 use gpp_kernels::extents::{Exceeded, Extents};
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
-use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::{Batch, Frame, OddPoles, SlabView};
+use crate::problem::layout::Pairs;
+use crate::problem::{Batch, Frame, SlabView};
 
 /// A kernel, its entry for so many energies, and the grid of each launch.
 pub struct Launch<'a> {
@@ -16,24 +16,24 @@ pub struct Launch<'a> {
     pub entry: &'static Entry,
     /// The grid for this slab.
     pub grid: Grid,
+    /// See [`Kernel::units`].
+    pub units: Option<u64>,
 }
 
 impl<'a> Launch<'a> {
-    /// Of the kernels of `gpu` at some energies, with the slab's odd poles for those that follow a plan, and
-    /// the parts of its pairs for those that take these sorted.
+    /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
     ///
     /// # Errors
     /// [`Error::Problem`] where an extent is too large for the kernel.
     ///
     /// # Panics
-    /// Where odd poles or parts are needed and not given, and where the slab is of another problem.
+    /// Where slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,
         batch: &Batch,
         slab: SlabView,
-        odd: Option<&OddPoles>,
-        parts: Option<u32>,
+        pairs: &dyn Pairs,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -44,21 +44,15 @@ impl<'a> Launch<'a> {
                 && slab.nbands() == header.nbands,
             "the slab is of the problem"
         );
-        let odd_begins = match kernel.layout {
-            Layout::Planned => odd.expect("the plan has two parts").begins(),
-            _ => &[],
-        };
-        let extents = Extents {
+        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
+        let extents = pairs.counted(Extents {
             nbands: header.nbands as u32,
             ngpown: slab.len() as u32,
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,
-            odd_begins,
-            parts: match kernel.layout {
-                Layout::Cells => parts.expect("the pairs are sorted"),
-                _ => 0,
-            },
-        };
+            odd_begins: &[],
+            parts: 0,
+        });
         let refused = |what| {
             let origin = format!("{} on {}", gpu.id(), problem.name());
             Error::Problem { origin, what }
@@ -66,7 +60,8 @@ impl<'a> Launch<'a> {
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
             return Err(refused(DataError::Exceeded { what, count, below }));
         }
-        Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
+        let (grid, units) = (kernel.grid(&extents), kernel.units(&extents));
+        Ok(Launch { kernel, entry: entry(kernel, nw), grid, units })
     }
 }
 

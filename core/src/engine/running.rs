@@ -13,7 +13,7 @@ use super::{Numbered, Share};
 use crate::catalogue::Kernel;
 use crate::devices::{Done, SlabSums, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Batches, Part, Slabs};
+use crate::problem::{Batch, Batches, Given, Slabs};
 use crate::stop::Stop;
 
 /// A run that workers share.
@@ -133,7 +133,7 @@ impl Running<'_, '_> {
     ) -> Result<Begun<'_>> {
         let making = Instant::now();
         let part = self.slabs.part(piece.igp.clone())?;
-        if let Part::Made(_) = part {
+        if let Given::Made(_) = part {
             share.source_s += making.elapsed().as_secs_f64();
         }
         let left = order.iter().rev().copied().collect();
@@ -193,7 +193,7 @@ struct Begun<'a> {
     /// The slab, and which part of it.
     piece: Piece,
     /// Its data, as long as there are batches to begin.
-    part: Option<Part<'a>>,
+    part: Option<Given<'a>>,
     /// The batches to begin, in reverse order.
     left: Vec<usize>,
     /// The batch under way.

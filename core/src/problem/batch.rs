@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gpp_kernels::plan::Poles;
 
 use super::plan::BandOrder;
-use super::{BandPlan, Bands};
+use super::{BandPlan, Bands, Id};
 
 /// Neighbouring energies of a problem, summed by a calculation of their own. Its sums do not depend on other
 /// batches. Only kernels that sort pairs are different: their [cells](super::Cells) depend on all
 /// energies of the problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
+    of: Id,
     energies: Range<usize>,
     wx: Vec<f64>,
     plan: BandPlan,
@@ -30,12 +31,17 @@ impl Batch {
         let of_band = |n| &bands.energies(n)[energies.clone()];
         let wx = (0..bands.header().nbands).flat_map(of_band).copied().collect();
         let plan = BandPlan::of_batch(bands, order, energies.clone(), poles);
-        Batch { energies, wx, plan }
+        Batch { of: bands.id(), energies, wx, plan }
     }
 
     /// Which energies (0-based) of the problem.
     pub fn energies(&self) -> Range<usize> {
         self.energies.clone()
+    }
+
+    /// What tells it from all others: of which bands it is, at which energies.
+    pub fn id(&self) -> (Id, Range<usize>) {
+        (self.of, self.energies())
     }
 
     /// How many.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gpp_kernels::plan::Poles;
 
 use super::header::MOST_ENERGIES;
-use super::{Bands, Extents, Header, Origin, Part, Source, wrong};
+use super::{Bands, Extents, Given, Header, Origin, Source, wrong};
 use crate::error::Result;
 
 /// The energies that a problem is evaluated at instead of its own.
@@ -202,12 +202,12 @@ impl Source for OnGrid<'_> {
         Ok(bands.into())
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
         match self.source.slab(bands, igp)? {
             // Looked at with the source's own energies.
-            Part::Held(view) => {
+            Given::Held(view) => {
                 let slab = view.copied(bands).map_err(|what| wrong(self.name(), what))?;
-                Ok(Part::Made(slab))
+                Ok(Given::Made(slab))
             }
             made => Ok(made),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gpp_kernels::plan::Poles;
 
-use super::{Bands, Extents, Origin, Part, Slab, SlabView, Source, Sums, range};
+use super::{Bands, Extents, Given, Origin, Slab, SlabView, Source, Sums, range};
 use crate::error::Result;
 
 /// Another source, with its bands and one slab in memory. It gives parts of this slab as they are. It makes
@@ -81,8 +81,8 @@ impl Source for Kept<'_> {
         Ok(self.bands.clone())
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
-        self.part(&igp).map_or_else(|| self.source.slab(bands, igp), |view| Ok(Part::Held(view)))
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
+        self.part(&igp).map_or_else(|| self.source.slab(bands, igp), |view| Ok(Given::Held(view)))
     }
 
     fn held(&self) -> Vec<&Slab> {

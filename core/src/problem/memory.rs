@@ -1,9 +1,9 @@
-//! The list of the arrays that kernels read: their names and sizes, whether they belong to bands or
-//! slabs, and how they depend on the layout. All estimates of memory follow from this list.
+//! The list of the arrays that kernels read: their names and sizes, and whether they belong to bands or
+//! slabs. All estimates of memory follow from this list.
 
-use gpp_kernels::cells::BANDS;
+use gpp_kernels::extents::Sizes;
 use gpp_kernels::kernel::{Gpu, Kernel};
-use gpp_kernels::layout::{Layout, Planned};
+use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
 
 use crate::catalogue;
@@ -19,14 +19,8 @@ pub struct Array {
     pub element: u64,
     /// Whether it belongs to the bands or to a slab.
     pub of: Of,
-    /// What a layout changes of it.
-    pub varies: Varies,
     /// Elements along each index.
-    extents: fn(Extents) -> [usize; 2],
-    /// Elements along each index in the planned layout.
-    planned: fn(Extents) -> [usize; 2],
-    /// Elements along each index in the layout of cells.
-    cells: fn(Extents) -> [usize; 2],
+    extents: fn(Extents, Sizes) -> [u64; 2],
 }
 
 /// The owner of an array.
@@ -38,85 +32,44 @@ pub enum Of {
     Slab,
 }
 
-/// What a layout changes of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Varies {
-    /// Nothing.
-    Never,
-    /// The order of its columns, where the plan's order of bands is another one.
-    WithOrder,
-    /// The order of its indices or their extents.
-    WithLayout,
-}
-
 /// The modes.
 pub static WTILDE: Array = Array {
     name: "wtilde_array(ig,igp)",
     element: 16,
     of: Of::Slab,
-    varies: Varies::Never,
-    extents: |e| [e.ncouls, e.ngpown],
-    planned: |e| [e.ncouls, e.ngpown],
-    cells: |e| [e.ncouls, e.ngpown],
+    extents: |e, _| [e.ncouls as u64, e.ngpown as u64],
 };
 
 /// `δ − ε⁻¹`.
 pub static EPS: Array = Array { name: "I_eps_array(ig,igp)", ..WTILDE };
 
 /// Matrix elements of G.
-pub static AQSN: Array = Array {
-    name: "aqsntemp(ig,n)",
-    element: 16,
-    of: Of::Bands,
-    varies: Varies::WithOrder,
-    extents: |e| [e.ncouls, e.nbands],
-    planned: |e| [e.ncouls, e.nbands],
-    cells: |e| [rows(e), e.ncouls],
-};
+pub static AQSN: Array =
+    Array { name: "aqsntemp(ig,n)", element: 16, of: Of::Bands, extents: |_, sizes| sizes.aqsn };
 
 /// Matrix elements of G′.
 pub static AQSM_LOCAL: Array = Array {
     name: "aqsm_local(igp,n)",
     element: 16,
     of: Of::Slab,
-    varies: Varies::WithLayout,
-    extents: |e| [e.ngpown, e.nbands],
-    planned: |e| [e.ngpown.next_multiple_of(PADDED_IGP), e.nbands],
-    cells: |e| [rows(e), e.ngpown],
+    extents: |_, sizes| sizes.aqsm_local,
 };
 
 /// Energies.
-pub static WX: Array = Array {
-    name: "wx(iw,n)",
-    element: 8,
-    of: Of::Bands,
-    varies: Varies::WithLayout,
-    extents: |e| [e.nw, e.nbands],
-    planned: |e| [e.nw.max(Planned::ENERGIES as usize), e.nbands],
-    cells: |e| [e.nw, e.nbands],
-};
+pub static WX: Array =
+    Array { name: "wx(iw,n)", element: 8, of: Of::Bands, extents: |_, sizes| sizes.wx };
 
 /// Coulomb interaction.
 pub static VCOUL_LOC: Array = Array {
     name: "vcoul_loc(igp)",
     element: 8,
     of: Of::Slab,
-    varies: Varies::Never,
-    extents: |e| [e.ngpown, 1],
-    planned: |e| [e.ngpown, 1],
-    cells: |e| [e.ngpown, 1],
+    extents: |e, _| [e.ngpown as u64, 1],
 };
 
 /// Occupations.
-pub static OCC: Array = Array {
-    name: "occ(n)",
-    element: 8,
-    of: Of::Bands,
-    varies: Varies::WithOrder,
-    extents: |e| [e.nbands, 1],
-    planned: |e| [e.nbands, 1],
-    cells: |e| [e.nbands, 1],
-};
+pub static OCC: Array =
+    Array { name: "occ(n)", element: 8, of: Of::Bands, extents: |e, _| [e.nbands as u64, 1] };
 
 /// What `aqsm_local` is taken from; no kernel reads it.
 pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
@@ -124,22 +77,11 @@ pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
 /// All arrays.
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 
-/// Bands that the layout of cells has room for.
-fn rows(e: Extents) -> usize {
-    e.nbands.next_multiple_of(BANDS as usize)
-}
-
-/// The planned layout's igp are a multiple of this.
-const PADDED_IGP: usize = Planned::rows(1) as usize;
-
-/// Bytes of a sorted pair beside its pole and its `eps`.
-const SORTED: u64 = 8;
-
 /// Energies of a batch at most, of any version.
 pub const MOST_TOGETHER: usize = 512;
 
 /// Bytes of the partial sums and sums of a slab at most, of any kernel.
-fn partial_sums(slab: Extents) -> u64 {
+pub(super) fn partial_sums(slab: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = slab;
     // Odd pairs are no more than one of 16, and groups no larger than these igp.
     let igp = 0..=ngpown.min(GROUP) as u64;
@@ -179,40 +121,21 @@ pub struct Extents {
 
 impl Array {
     /// Elements along each index.
-    pub fn extents(&self, of: Extents, layout: Layout) -> [usize; 2] {
-        match layout {
-            Layout::Original => (self.extents)(of),
-            Layout::Planned => (self.planned)(of),
-            Layout::Cells => (self.cells)(of),
-            Layout::Swapped if self.varies == Varies::WithLayout => {
-                let [first, second] = (self.extents)(of);
-                [second, first]
-            }
-            Layout::Swapped => (self.extents)(of),
-        }
+    pub fn extents(&self, of: Extents, layout: Layout) -> [u64; 2] {
+        let Extents { nbands, ngpown, ncouls, nw } = of;
+        let sizes = layout.sizes([nbands, ngpown, ncouls, nw].map(|n| n as u64));
+        (self.extents)(of, sizes)
     }
 
     /// All elements.
     pub fn elements(&self, of: Extents, layout: Layout) -> u64 {
         let [first, second] = self.extents(of, layout);
-        (first as u64).saturating_mul(second as u64)
+        first.saturating_mul(second)
     }
 
     /// Bytes.
     pub fn bytes(&self, of: Extents, layout: Layout) -> u64 {
         self.elements(of, layout).saturating_mul(self.element)
-    }
-
-    /// Whether a layout has its own, other than the original; `keeps_order` says whether the plan's order
-    /// of bands is the problem's.
-    pub fn has_own(&self, layout: Layout, keeps_order: bool) -> bool {
-        match (layout, self.varies) {
-            (Layout::Original, _) | (_, Varies::Never) => false,
-            (_, Varies::WithLayout) => true,
-            (Layout::Planned, Varies::WithOrder) => !keeps_order,
-            (Layout::Swapped, Varies::WithOrder) => false,
-            (Layout::Cells, Varies::WithOrder) => self.element > 8,
-        }
     }
 
     /// Checks that so many elements are all, in the original layout, and that 32 bits number them.
@@ -246,34 +169,5 @@ impl Extents {
     /// Bytes of the odd poles of a slab, where these are no more than one of 16 pairs.
     pub fn odd_bytes(self) -> u64 {
         (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
-    }
-
-    /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
-    /// of energies. A slab's include sums, and odd poles up to one in 16 pairs or indices of sorted ones.
-    pub fn device_bytes(self, of: Of) -> u64 {
-        let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
-        let layouts = [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
-        let of_all = |array: &'static Array| layouts.map(|layout| array.bytes(batch, layout));
-        let arrays = ARRAYS
-            .into_iter()
-            .filter(|array| array.of == of)
-            .flat_map(|array| of_all(array).into_iter().max());
-        let odd = match of {
-            Of::Bands => 0,
-            Of::Slab => {
-                let pairs = (self.ncouls as u64).saturating_mul(self.ngpown as u64);
-                let odd = batch.odd_bytes().max(SORTED.saturating_mul(pairs));
-                odd.saturating_add(partial_sums(batch))
-            }
-        };
-        arrays.fold(odd, |sum, bytes| sum.saturating_add(bytes))
-    }
-
-    /// Bytes of what a layout has of its own beside the original, of the bands or of a slab;
-    /// `keeps_order` as in [`Array::has_own`].
-    pub fn bytes_beside(self, of: Of, layout: Layout, keeps_order: bool) -> u64 {
-        let own =
-            ARRAYS.into_iter().filter(|array| array.of == of && array.has_own(layout, keeps_order));
-        own.fold(0, |sum, array| sum.saturating_add(array.bytes(self, layout)))
     }
 }

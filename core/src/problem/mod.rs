@@ -12,6 +12,7 @@ pub mod file;
 pub mod frame;
 pub mod grid;
 pub mod header;
+pub mod id;
 pub mod kept;
 pub mod layout;
 pub mod matrix;
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod pairs;
 pub mod plan;
 pub mod range;
+pub mod rows;
 pub mod slab;
 pub mod slabs;
 pub mod source;
@@ -40,14 +42,14 @@ pub use batch::{Batch, Batches};
 pub use frame::Frame;
 pub use grid::Grid;
 pub use header::Header;
-pub use layout::SharedArrays;
+pub use id::Id;
 pub use matrix::Matrix;
 pub use memory::Extents;
 pub use pairs::Pairs;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
-pub use source::{Part, Source};
+pub use source::{Given, Source};
 pub use sums::Sums;
 pub use systems::System;
 
@@ -145,11 +147,6 @@ impl Problem {
     /// All of it but the slab.
     pub fn frame(&self) -> &Frame {
         &self.frame
-    }
-
-    /// The slab of all igp, to own what is shared of it.
-    pub fn whole(&self) -> &Slab {
-        &self.slab
     }
 
     /// Its bands and its slab.

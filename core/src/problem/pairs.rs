@@ -5,12 +5,13 @@ use std::sync::Arc;
 use gpp_kernels::plan::Poles;
 
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
-use super::{Bands, Matrix, Origin, Problem, Slab, range};
+use super::{Bands, Id, Matrix, Origin, Problem, Slab, SlabView, range};
 use crate::error::{DataError, Error};
 
 /// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
 #[derive(Clone, Debug)]
 pub struct Pairs {
+    id: Id,
     ncouls: usize,
     ngpown: usize,
     wtilde: Arc<Matrix>,
@@ -42,7 +43,7 @@ impl Pairs {
         let is_as_given = !range::resolve_factors(&mut eps);
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Pairs { ncouls, ngpown, wtilde, eps, poles, care, is_as_given })
+        Ok(Pairs { id: Id::unique(), ncouls, ngpown, wtilde, eps, poles, care, is_as_given })
     }
 
     /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
@@ -56,12 +57,11 @@ impl Pairs {
     }
 
     /// Whether a slab has these, not others made of them.
-    pub fn are_of(&self, slab: &Slab) -> bool {
-        let [wtilde, eps] = slab.shared();
-        Arc::ptr_eq(&wtilde, &self.wtilde) && Arc::ptr_eq(&eps, &self.eps)
+    pub fn are_of(&self, slab: SlabView) -> bool {
+        slab.pairs_id().0 == self.id
     }
 
-    /// The problem of these with such bands, which have as many G and G′, and matrix elements of G′,
+    /// The problem of these with such bands, which have as many G and G′ and always one Coulomb interaction, and matrix elements of G′,
     /// `(ngpown, nbands)`; none where they are elsewhere, as [`Bands::elsewhere`] has it. Poles are copied
     /// where some are next to real at an energy.
     ///
@@ -95,14 +95,14 @@ impl Pairs {
             }
             None => Vec::new().into(),
         };
-        let mut wtilde = self.wtilde.clone();
+        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
         if self.care.is_needed(bands.header(), bands.wx()) {
             let pair = |at: usize| (at % self.ncouls + 1, at / self.ncouls + 1);
             range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
             if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx()) {
-                wtilde = Arc::new(resolved);
+                (id, wtilde) = (Id::unique(), Arc::new(resolved));
             }
         }
-        Ok(Slab::of_pairs(bands, [wtilde, self.eps.clone()], aqsm_local))
+        Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
     }
 }

@@ -6,15 +6,20 @@ use std::sync::Arc;
 use num_complex::Complex64;
 
 use super::bands::Bands;
+use super::id::Id;
 use super::matrix::Matrix;
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
 use super::range;
+use super::rows::Rows;
 use crate::error::DataError;
 
 /// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
 /// fastest; igp counts from the slab's begin in them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Slab {
+    id: Id,
+    /// The identity of `wtilde`, `eps` and `vcoul_loc`.
+    pairs: Id,
     igp: Range<usize>,
     ncouls: usize,
     nbands: usize,
@@ -60,28 +65,41 @@ impl Slab {
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let nbands = whole.nbands;
-        Ok(Slab { igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
+        let (id, nbands) = (Id::unique(), whole.nbands);
+        Ok(Slab { id, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
     /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty where it is
-    /// elsewhere.
-    pub(super) fn of_pairs(bands: &Bands, pairs: [Arc<Matrix>; 2], aqsm_local: Matrix) -> Slab {
+    /// elsewhere. Slabs whose `wtilde`, `eps` and `vcoul_loc` are the same may have one identity `id` of these.
+    pub(super) fn of_pairs(
+        bands: &Bands,
+        id: Id,
+        [wtilde, eps]: [Arc<Matrix>; 2],
+        aqsm_local: Matrix,
+    ) -> Slab {
         let Extents { ngpown, ncouls, nbands, .. } = bands.extents();
-        let ([wtilde, eps], igp) = (pairs, 0..ngpown);
+        let (of, igp) = (Id::unique(), 0..ngpown);
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
-        Slab { igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
+        Slab { id: of, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
+    }
+
+    /// This slab as one of data of this identity: a source gives the same ones each time.
+    #[must_use]
+    pub(super) fn of(self, id: Id) -> Slab {
+        Slab { id, pairs: id, ..self }
     }
 
     /// All of it.
     pub fn view(&self) -> SlabView<'_> {
         let n = self.igp.len();
         SlabView {
+            of: self.id,
+            pairs_of: self.pairs,
             begin: self.igp.start,
             wtilde: &self.wtilde,
             eps: &self.eps,
             vcoul_loc: &self.vcoul_loc,
-            aqsm_local: Rows { all: &self.aqsm_local, stride: n, begin: 0, end: n },
+            aqsm_local: Rows::of(&self.aqsm_local, n),
             ncouls: self.ncouls,
             nbands: self.nbands,
         }
@@ -133,7 +151,8 @@ impl Slab {
         }
         let vcoul_loc = bands.header().vcoul_loc(to.clone());
         let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
-        Ok(Slab { igp: to, ncouls, nbands, wtilde, eps, aqsm_local: aqsm_local.into(), vcoul_loc })
+        let (id, aqsm_local) = (Id::unique(), aqsm_local.into());
+        Ok(Slab { id, pairs: id, igp: to, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
     /// Bands.
@@ -165,8 +184,10 @@ pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<(), DataError> {
 }
 
 /// A slab, or a part of one, borrowed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SlabView<'a> {
+    of: Id,
+    pairs_of: Id,
     begin: usize,
     ncouls: usize,
     nbands: usize,
@@ -176,7 +197,28 @@ pub struct SlabView<'a> {
     aqsm_local: Rows<'a>,
 }
 
+/// The same data, whichever slab they are of.
+impl PartialEq for SlabView<'_> {
+    fn eq(&self, other: &SlabView) -> bool {
+        let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;
+        let SlabView { wtilde, eps, vcoul_loc, aqsm_local, .. } = *self;
+        (begin, ncouls, nbands) == (other.begin, other.ncouls, other.nbands)
+            && (wtilde, eps) == (other.wtilde, other.eps)
+            && (vcoul_loc, aqsm_local) == (other.vcoul_loc, other.aqsm_local)
+    }
+}
+
 impl<'a> SlabView<'a> {
+    /// What tells it from all others: of which data it is, and which igp of them.
+    pub fn id(self) -> (Id, Range<usize>) {
+        (self.of, self.igp())
+    }
+
+    /// What tells its `wtilde`, `eps` and `vcoul_loc` from all others.
+    pub fn pairs_id(self) -> (Id, Range<usize>) {
+        (self.pairs_of, self.igp())
+    }
+
     /// Its igp (0-based), in the problem's numbers.
     pub fn igp(self) -> Range<usize> {
         self.begin..self.begin + self.len()
@@ -239,53 +281,16 @@ impl<'a> SlabView<'a> {
         );
         let own = igp.start - self.begin..igp.end - self.begin;
         let pairs = own.start * self.ncouls..own.end * self.ncouls;
-        let Rows { all, stride, begin, .. } = self.aqsm_local;
         SlabView {
+            of: self.of,
+            pairs_of: self.pairs_of,
             begin: igp.start,
             ncouls: self.ncouls,
             nbands: self.nbands,
             wtilde: &self.wtilde[pairs.clone()],
             eps: &self.eps[pairs],
             vcoul_loc: &self.vcoul_loc[own.clone()],
-            aqsm_local: Rows { all, stride, begin: begin + own.start, end: begin + own.end },
+            aqsm_local: self.aqsm_local.part(own),
         }
-    }
-}
-
-/// Neighbouring rows of a column-major matrix.
-#[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
-    all: &'a [Complex64],
-    /// Rows of the whole matrix.
-    stride: usize,
-    begin: usize,
-    end: usize,
-}
-
-impl<'a> Rows<'a> {
-    /// The rows of column `n` (0-based), next to each other.
-    pub fn column(self, n: usize) -> &'a [Complex64] {
-        &self.all[n * self.stride..(n + 1) * self.stride][self.begin..self.end]
-    }
-
-    /// All columns one after the other.
-    pub fn columns(self) -> impl Iterator<Item = &'a [Complex64]> + Clone {
-        self.all.chunks_exact(self.stride).map(move |column| &column[self.begin..self.end])
-    }
-
-    /// How many rows.
-    pub fn rows(self) -> usize {
-        self.end - self.begin
-    }
-
-    /// The matrix, where these are all of its rows.
-    pub fn whole(self) -> Option<&'a [Complex64]> {
-        (self.rows() == self.stride).then_some(self.all)
-    }
-}
-
-impl PartialEq for Rows<'_> {
-    fn eq(&self, other: &Rows) -> bool {
-        self.columns().eq(other.columns())
     }
 }

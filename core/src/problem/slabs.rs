@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Frame, Part, Problem, Slab, Source};
+use super::{Frame, Given, Id, Problem, Slab, Source};
 use crate::error::Result;
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -22,19 +22,21 @@ pub fn range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
 pub struct Slabs<'a> {
     frame: &'a Frame,
     source: &'a dyn Source,
+    /// Of the slabs that the source makes.
+    id: Id,
     igp: usize,
 }
 
 impl<'a> Slabs<'a> {
     /// Slabs of `igp` numbers each, at least one and no more than there are, of a source with this frame.
     pub fn new(frame: &'a Frame, source: &'a dyn Source, igp: usize) -> Slabs<'a> {
-        Slabs { frame, source, igp: igp.min(frame.header().ngpown).max(1) }
+        Slabs { frame, source, id: Id::unique(), igp: 1 }.of_size(igp)
     }
 
     /// This problem in slabs of another size.
     #[must_use]
     pub fn of_size(self, igp: usize) -> Slabs<'a> {
-        Slabs::new(self.frame, self.source, igp)
+        Slabs { igp: igp.min(self.frame.header().ngpown).max(1), ..self }
     }
 
     /// What all slabs have in common.
@@ -66,8 +68,11 @@ impl<'a> Slabs<'a> {
     ///
     /// # Errors
     /// Those of [`Source::slab`].
-    pub fn part(self, igp: Range<usize>) -> Result<Part<'a>> {
-        self.source.slab(self.frame.bands(), igp)
+    pub fn part(self, igp: Range<usize>) -> Result<Given<'a>> {
+        Ok(match self.source.slab(self.frame.bands(), igp)? {
+            Given::Made(slab) => Given::Made(slab.of(self.id)),
+            held => held,
+        })
     }
 
     /// The slabs that stay in memory as they are.

@@ -44,7 +44,7 @@ pub trait Source: Sync {
     ///
     /// # Errors
     /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>>;
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>>;
 
     /// The slabs that are in memory, as they are, and stay there for as long as the source is borrowed.
     fn held(&self) -> Vec<&Slab> {
@@ -72,19 +72,19 @@ pub trait Source: Sync {
 }
 
 /// A slab as a source gives it.
-pub enum Part<'a> {
+pub enum Given<'a> {
     /// Made for the caller.
     Made(Slab),
     /// Held by the source.
     Held(SlabView<'a>),
 }
 
-impl Part<'_> {
+impl Given<'_> {
     /// All of it.
     pub fn view(&self) -> SlabView<'_> {
         match self {
-            Part::Made(slab) => slab.view(),
-            Part::Held(view) => *view,
+            Given::Made(slab) => slab.view(),
+            Given::Held(view) => *view,
         }
     }
 
@@ -94,8 +94,8 @@ impl Part<'_> {
     /// Those of [`SlabView::copied`].
     pub fn owned(self, name: &str, bands: &Bands) -> Result<Slab> {
         match self {
-            Part::Made(slab) => Ok(slab),
-            Part::Held(view) => view.copied(bands).map_err(|what| wrong(name, what)),
+            Given::Made(slab) => Ok(slab),
+            Given::Held(view) => view.copied(bands).map_err(|what| wrong(name, what)),
         }
     }
 }
@@ -133,10 +133,10 @@ impl Source for Problem {
         Ok(self.frame.shared_bands())
     }
 
-    fn slab(&self, _: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+    fn slab(&self, _: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
         check_part(&igp, self.frame.extents().ngpown)
             .map_err(|what| wrong(self.frame.name(), what))?;
-        Ok(Part::Held(self.slab.view().part(igp)))
+        Ok(Given::Held(self.slab.view().part(igp)))
     }
 
     fn held(&self) -> Vec<&Slab> {

@@ -49,11 +49,12 @@ impl Cell for Part {
         token: L::Token,
         task: &Task,
         poles: &[Pole],
-        (chunk, energies): (usize, &Energies),
+        of: (usize, &Energies),
         to: (&mut [Compensated], &mut Vec<(usize, usize)>),
     ) {
-        let moments = moments::of_part::<L>(token, task, (self, poles), chunk);
-        ways::at_energies::<L>(token, task, self, chunk, energies, &moments, to);
+        let moments = moments::of_part::<L>(token, task, (self, poles), of.0);
+        let cell = ways::Cell::<L>::of(token, self, task.limits);
+        ways::at_energies(token, task, (&cell, &moments), of, to);
     }
 }
 
@@ -74,10 +75,11 @@ impl Cell for Disc {
         token: L::Token,
         task: &Task,
         poles: &[Pole<Complex64>],
-        (chunk, energies): (usize, &Energies),
+        of: (usize, &Energies),
         to: (&mut [Compensated], &mut Vec<(usize, usize)>),
     ) {
-        let moments = discs::moments::of_disc::<L>(token, task, (self, poles), chunk);
-        discs::ways::at_energies::<L>(token, task, self, chunk, energies, &moments, to);
+        let moments = discs::moments::of_disc::<L>(token, task, (self, poles), of.0);
+        let bounds = discs::ways::Bounds::<L>::of(token, self, task.limits);
+        ways::at_energies(token, task, (&bounds, &moments), of, to);
     }
 }

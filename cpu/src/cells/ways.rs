@@ -12,7 +12,7 @@ use crate::compensated::Compensated;
 use crate::lanes::{ComplexLanes, Lanes, WIDTH, array};
 
 /// A cell in the vectors of energies.
-struct Cell<L: Lanes> {
+pub(super) struct Cell<L: Lanes> {
     token: L::Token,
     low: f64,
     high: f64,
@@ -150,22 +150,95 @@ pub(super) fn numbers<L: Lanes>(lanes: L) -> [f64; WIDTH] {
     numbers
 }
 
+/// What moments tell of the sums of a part's pairs.
+pub(super) trait Tells<L: Lanes> {
+    /// Its moments, of the bands of a chunk.
+    type Moments;
+
+    /// How they do at some energies, of an occupied band or an empty one.
+    fn ways(&self, w: L, occupied: bool) -> Ways<L>;
+
+    /// Adds what the moments of a band of this occupation, `at` of the chunk, give at some energies.
+    fn add(
+        &self,
+        moments: &Self::Moments,
+        at: usize,
+        occ: f64,
+        of: (L, Ways<L>),
+        to: (&mut ComplexLanes<L>, &mut ComplexLanes<L>),
+    );
+}
+
+impl<L: Lanes> Cell<L> {
+    /// Of a part.
+    #[inline(always)]
+    pub(super) fn of(token: L::Token, part: &Part, limits: Limits) -> Cell<L> {
+        let (mid, half) = part.middle();
+        Cell { token, low: part.low, high: part.high, mid, half, limits }
+    }
+
+    /// Moment `k` of a band.
+    #[inline(always)]
+    fn moment(&self, moments: &Moments, k: usize, at: usize) -> ComplexLanes<L> {
+        let [re, im] = &moments[k];
+        ComplexLanes::new(self.splat(re[at]), self.splat(im[at]))
+    }
+}
+
+impl<L: Lanes> Tells<L> for Cell<L> {
+    type Moments = Moments;
+
+    #[inline(always)]
+    fn ways(&self, w: L, occupied: bool) -> Ways<L> {
+        self.ways(w, occupied)
+    }
+
+    #[inline(always)]
+    fn add(
+        &self,
+        moments: &Moments,
+        at: usize,
+        occ: f64,
+        (w, Ways { told, first, ssx }): (L, Ways<L>),
+        (asx, ach): (&mut ComplexLanes<L>, &mut ComplexLanes<L>),
+    ) {
+        let zero = self.splat(0.0);
+        let first = L::and(told, first);
+        let q = self.weights(w);
+        let mut k = 0;
+        while k < MOMENTS {
+            let weight = L::select(first, q.0[k], zero);
+            *ach = ach.add_scaled(self.moment(moments, k, at), weight);
+            k += 1;
+        }
+        if occ != 0.0 {
+            let kept = L::and(told, ssx);
+            // 1/(w + ω̃) is −1/(−w − ω̃).
+            let p = self.weights(w.neg());
+            let both = self.difference(w, q, p);
+            let occ = self.splat(-occ);
+            let mut k = 0;
+            while k < MOMENTS {
+                let weight = L::select(first, both[k], p.0[k]).mul(occ);
+                let weight = L::select(kept, weight, zero);
+                *asx = asx.add_scaled(self.moment(moments, k, at), weight);
+                k += 1;
+            }
+        }
+    }
+}
+
 /// Adds what the moments of a part give at each energy (padded to whole vectors) to its sums, and lists the
 /// bands and energies at which they do not tell it.
 #[inline(always)]
-pub(super) fn at_energies<L: Lanes>(
+pub(super) fn at_energies<L: Lanes, T: Tells<L>>(
     token: L::Token,
     task: &Task,
-    part: &Part,
-    chunk: usize,
-    energies: &Energies,
-    moments: &Moments,
+    (tells, moments): (&T, &T::Moments),
+    (chunk, energies): (usize, &Energies),
     (sums, left): (&mut [Compensated], &mut Vec<(usize, usize)>),
 ) {
-    let (low, high) = (part.low, part.high);
-    let (mid, half) = part.middle();
-    let cell = Cell::<L> { token, low, high, mid, half, limits: task.limits };
-    let (zero, one) = (cell.splat(0.0), cell.splat(1.0));
+    let (zero, one) = (L::splat(token, 0.0), L::splat(token, 1.0));
     let bands = task.bands(chunk);
     let (first_band, nw) = (bands.start, task.nw());
     let mut begin = 0;
@@ -176,33 +249,9 @@ pub(super) fn at_energies<L: Lanes>(
             let at = n - first_band;
             let w = L::load(token, &energies.of_band(at)[begin..]);
             let occ = task.occ[n];
-            let Ways { told, first, ssx } = cell.ways(w, occ != 0.0);
-            untold = untold.add(L::select(told, zero, one));
-            let first = L::and(told, first);
-            let q = cell.weights(w);
-            let mut k = 0;
-            while k < MOMENTS {
-                let [re, im] = &moments[k];
-                let moment = ComplexLanes::new(cell.splat(re[at]), cell.splat(im[at]));
-                ach = ach.add_scaled(moment, L::select(first, q.0[k], zero));
-                k += 1;
-            }
-            if occ != 0.0 {
-                let kept = L::and(told, ssx);
-                // 1/(w + ω̃) is −1/(−w − ω̃).
-                let p = cell.weights(w.neg());
-                let both = cell.difference(w, q, p);
-                let occ = cell.splat(-occ);
-                let mut k = 0;
-                while k < MOMENTS {
-                    let [re, im] = &moments[k];
-                    let moment = ComplexLanes::new(cell.splat(re[at]), cell.splat(im[at]));
-                    let weight = L::select(first, both[k], p.0[k]).mul(occ);
-                    let weight = L::select(kept, weight, zero);
-                    asx = asx.add_scaled(moment, weight);
-                    k += 1;
-                }
-            }
+            let ways = tells.ways(w, occ != 0.0);
+            untold = untold.add(L::select(ways.told, zero, one));
+            tells.add(moments, at, occ, (w, ways), (&mut asx, &mut ach));
         }
         let count = L::COUNT.min(nw - begin);
         for (value, lane) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
@@ -214,7 +263,7 @@ pub(super) fn at_energies<L: Lanes>(
         if numbers(untold)[..count].iter().any(|&count| count != 0.0) {
             for n in bands.clone() {
                 let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
-                let Ways { told, .. } = cell.ways(w, task.occ[n] != 0.0);
+                let Ways { told, .. } = tells.ways(w, task.occ[n] != 0.0);
                 let lanes = numbers(L::select(told, zero, one));
                 let untold = (begin..).zip(&lanes[..count]).filter(|(_, untold)| **untold != 0.0);
                 left.extend(untold.map(|(iw, _)| (n, iw)));

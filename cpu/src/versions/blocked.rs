@@ -29,8 +29,7 @@ pub static VERSION: Version = Version {
 pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
-    needs: Needs { relaid: false, plan: false },
-    sorts: false,
+    needs: Needs::SLAB,
     holds: FEW,
     pieces: Pieces { igp: 8, ig: ROW },
     kernels: &[Kernel::of::<Blocks<false>>()],

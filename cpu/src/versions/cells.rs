@@ -11,7 +11,9 @@
 use gpp_kernels::kernel::Version;
 
 use super::paired;
-use crate::version::Cpu;
+use crate::cells;
+use crate::problem::Task;
+use crate::version::{Cpu, Kernel, MANY, Needs};
 
 /// What it is.
 pub static VERSION: Version = Version {
@@ -21,4 +23,17 @@ pub static VERSION: Version = Version {
 };
 
 /// How a processor does it.
-pub static CPU: Cpu = Cpu { version: &VERSION, sorts: true, ..paired::CPU };
+pub static CPU: Cpu = Cpu {
+    version: &VERSION,
+    needs: Needs { aqsm: false, relaid: false, plan: false, sorted: true },
+    holds: MANY,
+    kernels: &[Kernel::of_slab(
+        |task, level, pool, _, done| cells::sum(sorted(task), level, pool, done),
+        |task, _| cells::count(sorted(task)),
+    )],
+    ..paired::CPU
+};
+
+fn sorted<'t>(task: &'t Task) -> &'t cells::Task<'t> {
+    task.sorted.as_ref().expect("looked at before")
+}

@@ -26,8 +26,7 @@ pub static VERSION: Version = Version {
 pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::All,
-    needs: Needs { relaid: true, plan: true },
-    sorts: false,
+    needs: Needs { relaid: true, plan: true, ..Needs::SLAB },
     holds: FEW,
     pieces: Pieces { igp: 16, ig: 512 },
     kernels: &[Kernel::of::<Planned<Branches<false>>>()],

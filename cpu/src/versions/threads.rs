@@ -30,8 +30,7 @@ pub static VERSION: Version = Version {
 pub static CPU: Cpu = Cpu {
     version: &VERSION,
     threads: Threads::Cores,
-    needs: Needs { relaid: false, plan: false },
-    sorts: false,
+    needs: Needs::SLAB,
     holds: FEW,
     pieces: Pieces { igp: 1, ig: usize::MAX },
     kernels: &[Kernel::of::<Reference>()],

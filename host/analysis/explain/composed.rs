@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::items::{Item, Kind, Line, items, parted, paths};
-use crate::catalogue::sources::{self, Source};
+use crate::catalogue::sources::{self, SourceFile};
 
 /// Fields of a kernel that say nothing of what it does: its name, a count, and what runs elsewhere.
 const UNTOLD: [&str; 5] = ["version", "flops_per_term", "beyond", "shapes", "source"];
@@ -28,7 +28,7 @@ impl Modules {
     }
 
     /// The parts of the version in that file, its kernels first.
-    pub fn parts(&self, file: &Source) -> Vec<Part> {
+    pub fn parts(&self, file: &SourceFile) -> Vec<Part> {
         let own = module(file.path);
         let mut seen = BTreeSet::new();
         let mut parts = Vec::new();

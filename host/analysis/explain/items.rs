@@ -2,7 +2,7 @@
 //!
 //! The sources are formatted by rustfmt: an item begins at a line's first column.
 
-use crate::catalogue::sources::Source;
+use crate::catalogue::sources::SourceFile;
 
 /// A line of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Item {
 }
 
 /// The items of a file.
-pub fn items(source: &Source) -> Vec<Item> {
+pub fn items(source: &SourceFile) -> Vec<Item> {
     let is_code = |text: &str| !text.trim().is_empty() && !text.trim_start().starts_with("//");
     let mut parts: Vec<Vec<Line>> = Vec::new();
     for (at, text) in source.text.lines().enumerate().filter(|(_, text)| is_code(text)) {
@@ -194,7 +194,7 @@ mod tests {}
 
     #[test]
     fn a_file_falls_into_items() {
-        let items = items(&Source { path: "x.rs", text: TEXT, hash: "" });
+        let items = items(&SourceFile { path: "x.rs", text: TEXT, hash: "" });
         let kinds: Vec<&Kind> = items.iter().map(|item| &item.kind).collect();
         let named = |name: &str| Kind::Named(name.into());
         let of = |name: &str| Kind::Impl(name.into());

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use gpp_cpu::level::Level;
-use serde::Serialize;
 
 use super::names::{DEVICES, VECTORS};
 use crate::catalogue::BackEnd;
@@ -16,8 +15,8 @@ use crate::error::Error;
 use crate::experiments::measure::timed::settle;
 use crate::process::output::{is_stdout, print};
 use crate::process::progress::Progress;
-use crate::record;
 use crate::record::times::Repetition;
+use crate::record::{self, Record};
 
 /// How to measure.
 #[derive(Args, Clone, Debug)]
@@ -144,7 +143,7 @@ impl OutputArgs {
 
     /// Prints a record as `text` says, unless nothing or JSON is to be printed, and writes it where
     /// it was asked for. One that fails does not keep the other from being written.
-    pub fn show<R: Serialize>(
+    pub fn show<R: Record>(
         &self,
         record: &R,
         text: impl FnOnce(&mut dyn Write, &R) -> io::Result<()>,

@@ -40,14 +40,6 @@ pub struct Lent {
     pub rows: Vec<u32>,
 }
 
-/// The arrays of the bands in one layout.
-pub struct BandBuffers {
-    /// Matrix elements.
-    pub aqsn: Elements,
-    /// Occupations.
-    pub occ: Arc<Buffer<f64>>,
-}
-
 /// Matrix elements of G.
 pub enum Elements {
     /// Uploaded, or laid out.
@@ -56,10 +48,10 @@ pub enum Elements {
     Lent(u64),
 }
 
-impl BandBuffers {
-    /// Where matrix elements of G are.
-    pub fn aqsn(&self) -> *const Complex64 {
-        match &self.aqsn {
+impl Elements {
+    /// Where they are.
+    pub fn pointer(&self) -> *const Complex64 {
+        match self {
             Elements::Own(buffer) => buffer.pointer(),
             Elements::Lent(at) => std::ptr::without_provenance(*at as usize),
         }

@@ -1,8 +1,8 @@
 //! A GPU, through its driver.
 
 mod arguments;
+mod bands;
 pub mod ceilings;
-mod cells;
 mod code;
 pub mod driver;
 mod first_launch;
@@ -10,7 +10,7 @@ mod lane;
 pub mod lent;
 mod modules;
 pub mod nvml;
-mod odd;
+mod pairs;
 mod placed;
 pub mod ptx;
 mod relaid;
@@ -38,7 +38,7 @@ pub use first_launch::first_launch;
 use lane::Lane;
 use modules::{Loaded, Modules};
 use nvml::OfNvml;
-use odd::FoundPoles;
+use pairs::PairsCache;
 use ptx::Ptx;
 use ring::Ring;
 use worker::OnGpu;
@@ -197,7 +197,7 @@ impl Device for Gpu {
     fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
         let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
-        let bands = FoundPoles::most(problem, versions) + Ring::MOST;
+        let bands = PairsCache::most(problem, versions) + Ring::MOST;
         laid + Beside { bands, slab: 0 }
     }
 

@@ -6,10 +6,10 @@ use gpp_kernels::relaid::{NONE, RelaidArguments, SYMBOL, THREADS};
 use num_complex::Complex64;
 
 use super::driver::Buffer;
-use super::lent::{DeviceMatrix, Lent};
+use super::lent::{DeviceMatrix, Elements, Lent};
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
-use crate::problem::BandOrder;
+use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSM_LOCAL, AQSN, Array};
 
 /// Numbers up to a padded count.
@@ -18,31 +18,33 @@ fn padded(numbers: impl Iterator<Item = u32>, count: usize) -> Vec<u32> {
 }
 
 impl Lent {
-    /// `aqsn` where kernels of a layout read it as it stands.
-    pub fn aqsn_as_it_is(&self, to: &Uploads, layout: Layout) -> Option<u64> {
-        let is_own = AQSN.has_own(layout, to.problem.order().is_kept());
-        let is_dense = self.aqsn.ld == to.problem.extents().ncouls;
-        (!is_own && is_dense).then_some(self.aqsn.at)
-    }
-
-    /// Lays `aqsn` out.
+    /// `aqsn` in a layout: the caller's own where kernels read it as it stands.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
-    pub fn lay_aqsn(
+    ///
+    /// # Panics
+    /// Never: what was laid out is there.
+    pub fn elements(
         &self,
         to: &mut Uploads,
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
-    ) -> Result<()> {
-        let rows: Vec<u32> = (0..to.problem.extents().ncouls as u32).collect();
-        self.lay(to, (&AQSN, 0), (self.aqsn, &rows), layout, room)
+    ) -> Result<Elements> {
+        let ncouls = to.problem.extents().ncouls;
+        let is_own = preparation(layout).has_own(&AQSN, to.problem.order().is_kept());
+        if !is_own && self.aqsn.ld == ncouls {
+            return Ok(Elements::Lent(self.aqsn.at));
+        }
+        let rows: Vec<u32> = (0..ncouls as u32).collect();
+        self.lay(to, (&AQSN, 0), (self.aqsn, &rows), layout, room)?;
+        Ok(Elements::Own(room.take().expect("laid out").into()))
     }
 
     /// Lays `aqsm` out.
     ///
     /// # Errors
-    /// As [`Lent::lay_aqsn`].
+    /// As [`Lent::elements`].
     pub fn lay_aqsm(
         &self,
         to: &mut Uploads,
@@ -61,12 +63,13 @@ impl Lent {
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {
         let extents = to.problem.extents();
-        let [first, second] = array.extents(extents, layout);
-        let is_turned = is_turned(array, layout);
+        let prepared = preparation(layout);
+        let [first, second] = array.extents(extents, layout).map(|count| count as usize);
+        let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
-        let bands = in_order(to.problem.order(), layout, extents.nbands);
+        let bands = prepared.bands(to.problem.order());
         let mut map = padded(rows.iter().copied(), height);
-        map.extend(padded(bands, width));
+        map.extend(padded(bands.into_iter().map(|n| n as u32), width));
 
         to.room(array.name, room, height * width, 0)?;
         let mut place = std::mem::take(&mut to.relay.maps[which]);
@@ -95,22 +98,5 @@ impl Lent {
         // the caller's matrix has by his word; the room has an element for each pair of them, fewer than 2³²
         // as every array; this stream alone writes it, and whoever reads it comes later in the stream.
         unsafe { function.launch(to.stream, grid, THREADS, &arguments.pointers()) }
-    }
-}
-
-/// Whether a layout has an array's bands fastest.
-fn is_turned(array: &'static Array, layout: Layout) -> bool {
-    layout == Layout::Cells || layout == Layout::Swapped && std::ptr::eq(array, &AQSM_LOCAL)
-}
-
-/// Numbers of bands in the order of a layout.
-fn in_order(
-    order: &BandOrder,
-    layout: Layout,
-    nbands: usize,
-) -> Box<dyn Iterator<Item = u32> + '_> {
-    match layout {
-        Layout::Planned => Box::new(order.bands().iter().map(|&n| n as u32)),
-        _ => Box::new(0..nbands as u32),
     }
 }

@@ -1,7 +1,6 @@
 //! A worker on a GPU: what is there of a problem's bands and slabs ([`super::placed`]), and the launches.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
 use std::ops::Range;
 
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
@@ -11,32 +10,30 @@ use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
 use super::arguments::given;
-use super::cells::SortedPairs;
+use super::bands::PlacedBands;
 use super::lane::{Lane, Launched};
 use super::lent::{Lent, Relay};
 use super::modules::Functions;
-use super::odd::FoundPoles;
-use super::placed::PlacedBands;
+use super::pairs::PairsCache;
 use super::ring::Ring;
 use super::uploads::Uploads;
 use crate::devices::launch::{Launch, entry};
 use crate::error::Result;
-use crate::problem::{Batch, Frame, SlabView};
+use crate::problem::{Batch, Frame, Id, SlabView};
 
 /// A worker.
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) problem: &'a Frame,
     pub(super) bands: PlacedBands,
-    pub(super) odd: FoundPoles,
-    pub(super) sorted: SortedPairs,
+    pub(super) pairs: PairsCache,
     pub(super) lanes: Vec<Lane>,
     /// Lanes with work under way, the first one begun in front; behind them the others, that which was
     /// used last at the end.
     pub(super) turns: VecDeque<usize>,
     pub(super) under_way: usize,
     /// The energies that it is at.
-    pub(super) at: Range<usize>,
+    pub(super) at: Option<(Id, Range<usize>)>,
     pub(super) ring: Ring,
     /// Matrix elements that are on the GPU already.
     pub(super) lent: Option<&'a Lent>,
@@ -54,12 +51,11 @@ impl<'a> OnGpu<'a> {
             gpu,
             problem,
             bands: PlacedBands::default(),
-            odd: FoundPoles::default(),
-            sorted: SortedPairs::default(),
+            pairs: PairsCache::default(),
             lanes: vec![lane],
             turns: [0].into(),
             under_way: 0,
-            at: 0..0,
+            at: None,
             ring: Ring::default(),
             lent: None,
             relay: Relay::default(),
@@ -72,7 +68,7 @@ impl<'a> OnGpu<'a> {
     fn lane_for(&mut self, slab: SlabView) -> usize {
         let free =
             || (self.under_way..self.turns.len()).map(|at| (at, &self.lanes[self.turns[at]]));
-        let in_place = free().find(|(_, lane)| lane.slab.holds(&slab.igp()));
+        let in_place = free().find(|(_, lane)| lane.slab.holds(slab));
         let empty = || free().find(|(_, lane)| lane.slab.is_empty());
         let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a lane is free");
         let lane = self.turns.remove(at).expect("found above");
@@ -88,8 +84,10 @@ impl<'a> OnGpu<'a> {
     ) -> Result<(usize, u64)> {
         let at = self.lane_for(slab);
         let lane = &mut self.lanes[at];
-        let lacks = kernel.is_some_and(|(kernel, _)| lane.slab.lacks_cells(slab, kernel.layout));
-        let cells = lacks.then(|| self.sorted.of(self.problem, slab));
+        let made = kernel.and_then(|(kernel, batch)| {
+            let lacks = lane.slab.lacks_pairs(slab, batch, kernel);
+            lacks.then(|| self.pairs.of(self.problem, slab, (batch, kernel)))
+        });
         lane.uploads[0].record(&lane.stream)?;
         let mut to = Uploads {
             context: &self.gpu.context,
@@ -104,8 +102,7 @@ impl<'a> OnGpu<'a> {
         lane.slab.place(&mut to, &self.bands, slab)?;
         if let Some((kernel, batch)) = kernel {
             self.bands.want(&mut to, kernel.layout, batch)?;
-            let place = (slab, batch);
-            lane.slab.want(&mut to, &mut self.odd, place, kernel, cells.as_deref())?;
+            lane.slab.want(&mut to, slab, (batch, kernel), made)?;
         }
         let bytes = to.bytes;
         lane.uploads[1].record(&lane.stream)?;
@@ -128,10 +125,10 @@ impl<'a> OnGpu<'a> {
     ) -> Result<()> {
         let plan = batch.plan();
         assert!(
-            self.under_way == 0 || self.at == batch.energies(),
+            self.under_way == 0 || self.at.as_ref() == Some(&batch.id()),
             "what is under way is of one batch"
         );
-        self.at = batch.energies();
+        self.at = Some(batch.id());
         let (at, uploaded) = self.placed(slab, Some((plan.kernel(gpu), batch)))?;
         let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
         let (bands, lanes) = (&self.bands, &mut self.lanes);
@@ -142,10 +139,8 @@ impl<'a> OnGpu<'a> {
             }
             None => (&mut lanes[at], None),
         };
-        let odd = lane.slab.odd(plan.kernel(gpu).poles).poles();
-        let parts = lane.slab.cells().count();
-        let Launch { kernel, entry, grid } =
-            Launch::of(gpu, self.problem, batch, slab, odd, parts)?;
+        let pairs = lane.slab.pairs(plan.kernel(gpu)).made();
+        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
 
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
@@ -181,15 +176,15 @@ impl<'a> OnGpu<'a> {
             before.map_or(Ok(()), |before| stream.wait_for(before))?;
             lane.kernels[0].record(stream)?;
             for iw in kernel.launches(batch.nw()) {
-                let launch = |arguments: &[*const c_void]| {
-                    // SAFETY: the launch contract. Bands and slab checked their arrays, which were
-                    // uploaded whole in the kernel's layout with the plan for its poles, in this stream
-                    // or before; nobody writes them, and only this stream the partial sums; the table is
-                    // held. `Launch::of` looked at the extents. The arguments are those of the entry,
-                    // whose module is of this context.
-                    unsafe { function.launch(stream, grid.blocks(), grid.threads, arguments) }
-                };
-                given(kernel, iw, (self.problem, batch, bands, lane), launch)?;
+                let arguments = given(kernel, iw, (self.problem, batch, bands, lane));
+                // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded
+                // whole in the kernel's layout with what goes with it, in this stream or before; nobody
+                // writes them, and only this stream the partial sums; the table is held. `Launch::of`
+                // looked at the extents. The arguments are those of the entry, whose module is of this
+                // context.
+                unsafe {
+                    function.launch(stream, grid.blocks(), grid.threads, &arguments.pointers())?;
+                }
             }
             // SAFETY: the launch contract: one block for each value of each group, of which the launches
             // before store `count` partial sums; `sums` holds as many.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use gpp_kernels::layout::Layout;
 use gpp_kernels::reduction;
 
 use super::lane::Lane;
@@ -92,13 +91,11 @@ impl Worker for OnGpu<'_> {
 
     fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: catalogue::Kernel) {
         let Some(kernel) = kernel.gpu().map(|gpu| batch.plan().kernel(gpu)) else { return };
-        if kernel.layout == Layout::Planned {
-            self.odd.look_ahead(self.problem, batch, slab, kernel.poles);
-        }
+        self.pairs.look_ahead(self.problem, slab, (batch, kernel));
     }
 
     fn keep(&mut self, bytes: u64) {
-        self.sorted.keep(bytes);
+        self.pairs.grant(bytes);
     }
 
     fn finish(&mut self) -> Result<SlabSums> {

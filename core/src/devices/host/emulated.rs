@@ -1,27 +1,54 @@
 //! GPU versions on the host: the blocks of a grid side by side, the threads of a block in turn.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_kernels::emulator::{self, BlockBody, Body};
-use gpp_kernels::kernel::Gpu;
+use gpp_kernels::emulator;
+use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
 use gpp_kernels::sums::VALUES;
-use gpp_kernels::tiling::Grid;
+use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::OfSlab;
 use crate::devices::launch::Launch;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, energies};
-use crate::problem::{Batch, Cells, Frame, SlabView};
+use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
+use crate::problem::{Batch, Frame, SlabView};
 
-/// The arrays of a problem's bands in each layout.
+/// The arrays of a problem's bands in each layout that was wanted.
 #[derive(Default)]
-pub struct Bands<'a>([Option<BandArrays<'a>>; 4]);
+pub struct OfBands<'a>(HashMap<Layout, BandArrays<'a>>);
 
-impl<'a> Bands<'a> {
+/// What was made of a slab.
+#[derive(Default)]
+pub struct OfSlab {
+    /// Where it is not the slab's own.
+    aqsm_local: HashMap<Layout, Vec<Complex64>>,
+    /// With what they depend on beside the slab.
+    pairs: HashMap<(Layout, Poles), MadePairs>,
+}
+
+impl OfSlab {
+    /// Makes what a kernel reads of it at a batch, where it is not there.
+    fn want(&mut self, problem: &Frame, batch: &Batch, slab: SlabView<'_>, kernel: &Kernel) {
+        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        if !self.aqsm_local.contains_key(&layout)
+            && let Cow::Owned(made) = prepared.aqsm_local(slab, problem.order())
+        {
+            self.aqsm_local.insert(layout, made);
+        }
+        let (key, at) = ((layout, kernel.poles), prepared.pairs_at(batch, kernel));
+        if self.pairs.get(&key).is_none_or(|(of, _)| *of != at) {
+            self.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
+        }
+    }
+}
+
+impl<'a> OfBands<'a> {
     /// Sums a slab at a batch of energies by a GPU version's kernels.
     pub fn sum(
         &mut self,
@@ -34,74 +61,42 @@ impl<'a> Bands<'a> {
     ) -> Result<SlabSums> {
         let (bands, order) = (problem.bands(), problem.order());
         let kernel = batch.plan().kernel(gpu);
-        let layout = kernel.layout;
-        let of_bands =
-            self.0[layout as usize].get_or_insert_with(|| BandArrays::of(bands, order, layout));
-        let wx = energies(bands, batch, layout);
-        let follows = (layout == Layout::Planned).then_some(kernel.poles);
-        made.want(problem, batch, slab, layout, follows);
-        let odd = follows.map(|poles| made.odd(poles));
-        let cells = made.cells.as_ref().filter(|_| layout == Layout::Cells);
-        let parts = cells.map(Cells::count);
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, odd, parts)?;
-        let aqsm_local = made.aqsm_local(slab, layout);
-        let laid = Laid { bands, batch, slab, of_bands, wx: &wx, aqsm_local };
-        let host = match entry.body {
-            Body::Thread { host, .. } => host,
-            Body::Block { host, .. } => {
-                let cells = cells.expect("such kernels take sorted pairs");
-                return Ok(of_cells(laid, cells, host, grid, done));
-            }
-        };
-        let arrays = laid.arrays(kernel, odd);
+        let prepared = preparation(kernel.layout);
+        let of_bands = || prepared.of_bands(bands, order);
+        let of_bands = &*self.0.entry(kernel.layout).or_insert_with(of_bands);
+        let wx = &prepared.energies(bands, batch);
+        made.want(problem, batch, slab, kernel);
+        let own = made.aqsm_local.get(&kernel.layout).map(Vec::as_slice);
+        let aqsm_local = own.or(slab.aqsm_local().whole()).expect("wanted above");
+        let (_, pairs) = &made.pairs[&(kernel.layout, kernel.poles)];
+        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, problem, batch, slab, &**pairs)?;
+        let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
+        let constant = batch.plan().table().wx();
 
         let begin = Instant::now();
-        let groups = grid.groups as usize;
+        let blocks = grid.blocks();
+        let mut partials = vec![f64::NAN; blocks as usize * batch.nw() * VALUES];
         let launches = kernel.launches(batch.nw());
-        let (all, ran) = (launches.len() * grid.blocks() as usize, AtomicUsize::new(0));
-        let mut values = Vec::with_capacity(batch.nw() * VALUES * groups);
+        let (all, ran) = (launches.len() * blocks as usize, AtomicUsize::new(0));
         for iw in launches {
-            let blocks: Vec<_> = (0..grid.blocks())
-                .into_par_iter()
-                .map(|block| {
-                    // SAFETY: the launch contract. Bands and slab checked their arrays, `arrays` that they
-                    // have the kernel's layout and its plan, and borrows them; `Launch::of` looked at the
-                    // extents; the launches keep the entry's energies within nw.
-                    let sums = unsafe { emulator::run_block(host, arrays.get(), iw, block, grid) };
-                    done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
-                    sums
-                })
-                .collect();
-            for value in 0..entry.energies as usize * VALUES {
-                let mut partials = vec![f64::NAN; blocks.len()];
-                for (block, sums) in (0..).zip(&blocks) {
-                    partials[grid.slot(block) as usize] = sums[value];
-                }
-                let of_groups = partials.chunks(grid.per_group() as usize);
-                values.extend(of_groups.map(emulator::second_stage));
-            }
+            let arguments = laid.arguments(kernel, &**pairs, iw, &mut partials);
+            (0..blocks).into_par_iter().for_each(|block| {
+                // SAFETY: the launch contract. OfBands and slab checked their arrays, `arguments` that they
+                // have the kernel's layout and what goes with it, and borrows them; `Launch::of` looked at
+                // the extents; the launches keep the entry's energies within nw; there is room for the sums
+                // of all blocks.
+                unsafe { (entry.body.host)(arguments.address(), constant.as_ptr(), block, grid) };
+                done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
+            });
         }
-        let seconds = begin.elapsed().as_secs_f64();
-        let upload = Upload::default();
-        Ok(SlabSums { values, groups, seconds, blocks: Some(grid.blocks()), upload })
+        let of_groups = partials.chunks(grid.per_group() as usize);
+        let values = of_groups.map(emulator::second_stage).collect();
+        Ok(SlabSums {
+            values,
+            groups: grid.groups as usize,
+            seconds: begin.elapsed().as_secs_f64(),
+            blocks: Some(blocks),
+            upload: Upload::default(),
+        })
     }
-}
-
-/// Sums the sorted pairs of a slab, by blocks that store their sums themselves.
-fn of_cells(laid: Laid, cells: &Cells, host: BlockBody, grid: Grid, done: Done) -> SlabSums {
-    let begin = Instant::now();
-    let (blocks, values) = (grid.blocks(), laid.batch.nw() * VALUES);
-    let mut partials = vec![f64::NAN; blocks as usize * values];
-    let arguments = laid.cells(cells, &mut partials);
-    let ran = AtomicUsize::new(0);
-    (0..blocks).into_par_iter().for_each(|block| {
-        // SAFETY: the launch contract. Bands and slab checked their arrays, `arguments` that they have the
-        // layout, and borrows them; the pairs are those of the slab; `Launch::of` looked at the extents;
-        // there is room for the sums of all blocks.
-        unsafe { host(arguments.get(), block, blocks) };
-        done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / f64::from(blocks));
-    });
-    let values = partials.chunks(blocks as usize).map(emulator::second_stage).collect();
-    let (seconds, upload) = (begin.elapsed().as_secs_f64(), Upload::default());
-    SlabSums { values, groups: 1, seconds, blocks: Some(blocks), upload }
 }

@@ -11,17 +11,12 @@ use gpp_cpu::level::Level;
 use gpp_cpu::pool::{self, Pool, Threads};
 use gpp_cpu::topology::{Core, Machine};
 use gpp_kernels::kernel::{Entry, Kernel};
-use gpp_kernels::layout::Layout;
-use gpp_kernels::plan::Poles;
-use num_complex::Complex64;
 
 use super::beside::{Beside, of_layouts};
 use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::layout::aqsm_local;
-use crate::problem::vectors::Sorted;
-use crate::problem::{Batch, Cells, Evaluator, Extents, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -138,7 +133,7 @@ impl Device for Host {
     }
 
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
-        let (emulated, vectors) = (emulated::Bands::default(), vectors::Bands::default());
+        let (emulated, vectors) = (emulated::OfBands::default(), vectors::OfBands::default());
         Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
     }
 }
@@ -147,8 +142,8 @@ impl Device for Host {
 struct OnHost<'a> {
     host: &'a Host,
     problem: &'a Frame,
-    emulated: emulated::Bands<'a>,
-    vectors: vectors::Bands,
+    emulated: emulated::OfBands<'a>,
+    vectors: vectors::OfBands,
     slab: Option<OfSlab>,
     /// Of the slab that was begun.
     summed: Option<SlabSums>,
@@ -156,60 +151,17 @@ struct OnHost<'a> {
 
 /// What was made of a slab.
 struct OfSlab {
-    igp: Range<usize>,
-    /// For each layout.
-    aqsm_local: [Option<Vec<Complex64>>; 4],
-    /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: [Option<(Range<usize>, OddPoles)>; 2],
-    /// Its pairs sorted by their poles, with the bands in chunks.
-    sorted: Option<Sorted>,
-    /// Its pairs sorted by their poles, as kernels for GPUs read them.
-    cells: Option<Cells>,
-}
-
-impl OfSlab {
-    /// Makes what kernels of a layout read, and the odd poles at a batch of those that take these.
-    fn want(
-        &mut self,
-        problem: &Frame,
-        batch: &Batch,
-        slab: SlabView<'_>,
-        layout: Layout,
-        odd: Option<Poles>,
-    ) {
-        if layout != Layout::Original || slab.aqsm_local().whole().is_none() {
-            self.aqsm_local[layout as usize]
-                .get_or_insert_with(|| aqsm_local(slab, problem.order(), layout).into_owned());
-        }
-        if layout == Layout::Cells {
-            self.cells.get_or_insert_with(|| problem.cells(slab, Evaluator::Gpu));
-        }
-        let Some(poles) = odd else { return };
-        let place = &mut self.odd[poles as usize];
-        if place.as_ref().is_none_or(|(of, _)| *of != batch.energies()) {
-            *place = Some((batch.energies(), batch.plan().odd(slab, poles)));
-        }
-    }
-
-    /// Matrix elements of G′, wanted before.
-    fn aqsm_local<'s>(&'s self, slab: SlabView<'s>, layout: Layout) -> &'s [Complex64] {
-        let own = self.aqsm_local[layout as usize].as_deref();
-        own.or(slab.aqsm_local().whole()).expect("wanted before")
-    }
-
-    /// The odd poles, wanted before.
-    fn odd(&self, poles: Poles) -> &OddPoles {
-        let (_, odd) = self.odd[poles as usize].as_ref().expect("wanted before");
-        odd
-    }
+    which: (Id, Range<usize>),
+    emulated: emulated::OfSlab,
+    vectors: vectors::OfSlab,
 }
 
 impl Worker for OnHost<'_> {
     fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        let igp = slab.igp();
-        if self.slab.as_ref().is_none_or(|made| made.igp != igp) {
-            let (aqsm_local, odd) = ([const { None }; 4], [const { None }; 2]);
-            self.slab = Some(OfSlab { igp, aqsm_local, odd, sorted: None, cells: None });
+        let which = slab.id();
+        if self.slab.as_ref().is_none_or(|made| made.which != which) {
+            let (emulated, vectors) = Default::default();
+            self.slab = Some(OfSlab { which, emulated, vectors });
         }
         Ok(())
     }
@@ -226,9 +178,10 @@ impl Worker for OnHost<'_> {
         let made = self.slab.as_mut().expect("placed above");
         self.summed = Some(match kernel {
             catalogue::Kernel::Gpu(gpu) => {
-                self.emulated.sum(self.problem, batch, slab, made, gpu, done)?
+                self.emulated.sum(self.problem, batch, slab, &mut made.emulated, gpu, done)?
             }
             catalogue::Kernel::Cpu(cpu) => {
+                let made = &mut made.vectors;
                 self.vectors.sum(self.host, (self.problem, batch), slab, made, cpu, done)?
             }
         });

@@ -1,28 +1,44 @@
 //! Versions made for processors, on the threads and with the vectors of this one.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Instant;
 
-use gpp_cpu::cells::{self, Chunks};
+use gpp_cpu::cells::Chunks;
 use gpp_cpu::problem::Task;
 use gpp_cpu::relaid::Relaid;
-use gpp_cpu::version::Cpu;
+use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
 
-use super::{Host, OfSlab};
+use super::Host;
 use crate::catalogue;
 use crate::devices::beside::Beside;
 use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
+use crate::problem::layout::preparation;
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{self, Order, Sorted};
-use crate::problem::{Batch, Extents, Frame, OddPoles, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, OddPoles, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
-pub struct Bands {
+pub struct OfBands {
     relaid: Option<(Order, Relaid)>,
     /// Chunk by chunk, for pairs sorted by their poles.
     chunks: Option<Chunks>,
+}
+
+/// What was made of a slab.
+#[derive(Default)]
+pub struct OfSlab {
+    /// Matrix elements of G′, bands fastest.
+    aqsm: Option<Vec<Complex64>>,
+    /// For kernels that take any poles, and for those that take real ones: at these energies.
+    odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,
+    /// Its pairs sorted by their poles, with the bands in chunks.
+    sorted: Option<Sorted>,
 }
 
 /// What versions made for processors hold beside a problem's arrays.
@@ -30,23 +46,45 @@ pub fn beside(problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) ->
     let Extents { nbands, ncouls, .. } = slab;
     let cpus = || versions.iter().filter_map(|version| version.cpu());
     let mut beside = Beside::default();
-    if cpus().any(|cpu| cpu.sorts) {
+    if cpus().any(|cpu| cpu.needs.sorted) {
         let slab = Sorted::bytes_while_made(slab, problem.poles());
         beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
     }
-    if cpus().any(|cpu| !cpu.sorts && cpu.needs.relaid) {
+    if cpus().any(|cpu| cpu.needs.relaid) {
         // Of both there is one at a time.
         beside = beside.or(Beside { bands: Relaid::bytes(ncouls, nbands), slab: 0 });
     }
-    if cpus().any(|cpu| !cpu.sorts) {
+    if cpus().any(|cpu| cpu.needs.aqsm) {
         let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
         beside.slab = beside.slab.saturating_add(swapped + OddPoles::bytes_while_made(slab));
     }
     beside
 }
 
-impl Bands {
-    /// Sums a slab at a batch of energies by a version; each `igp` is a group.
+impl OfSlab {
+    /// Makes what a version needs of it, with the odd poles at a batch of those that kernels take.
+    fn want(
+        &mut self,
+        (problem, batch): (&Frame, &Batch),
+        slab: SlabView<'_>,
+        needs: Needs,
+        poles: Poles,
+    ) {
+        if needs.aqsm {
+            let swapped = || preparation(Layout::Swapped).aqsm_local(slab, problem.order());
+            self.aqsm.get_or_insert_with(|| swapped().into_owned());
+        }
+        if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
+            self.odd.insert(poles, (batch.id(), batch.plan().odd(slab, poles)));
+        }
+        if needs.sorted {
+            self.sorted.get_or_insert_with(|| Sorted::of(problem, slab));
+        }
+    }
+}
+
+impl OfBands {
+    /// Sums a slab at a batch of energies by a version.
     pub fn sum(
         &mut self,
         host: &Host,
@@ -56,60 +94,42 @@ impl Bands {
         cpu: &Cpu,
         done: Done,
     ) -> Result<SlabSums> {
-        let plan = batch.plan();
-        if cpu.sorts {
-            return self.of_cells(host, (problem, batch), slab, made, cpu, done);
-        }
+        let (plan, needs) = (batch.plan(), cpu.needs);
+        let poles = cpu.poles(plan.poles());
         let pool = host.pool(cpu.threads)?;
-        let poles = cpu.needs.plan.then(|| cpu.poles(plan.poles()));
-        pool.install(|| {
-            made.want(problem, batch, slab, Layout::Swapped, poles);
-            if cpu.needs.relaid { self.want(problem, cpu.needs.plan) } else { Ok(()) }
+        pool.install(|| -> Result<()> {
+            self.want(problem, needs)?;
+            made.want((problem, batch), slab, needs, poles);
+            Ok(())
         })?;
+        let aqsm = made.aqsm.as_deref().filter(|_| needs.aqsm).unwrap_or_default();
+        let relaid = self.relaid.as_ref().filter(|_| needs.relaid);
+        let odd = made.odd.get(&poles).filter(|_| needs.plan);
+        let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.sorted);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
-            relaid: self.relaid.as_ref().map(|(_, relaid)| relaid).filter(|_| cpu.needs.relaid),
-            slab: vectors::slab(slab, made.aqsm_local(slab, Layout::Swapped)),
-            plan: poles.map(|poles| vectors::plan(plan, made.odd(poles))),
+            relaid: relaid.map(|(_, relaid)| relaid),
+            slab: vectors::slab(slab, aqsm),
+            plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
+            sorted: sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab)),
         };
         let begin = Instant::now();
         let values = cpu.sum(&task, host.level(), pool, done);
         let seconds = begin.elapsed().as_secs_f64();
-        let upload = Upload::default();
-        Ok(SlabSums { values, groups: slab.len(), seconds, blocks: None, upload })
+        let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
+        Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Sums a slab whose pairs are sorted by their poles; the slab is a group.
-    fn of_cells(
-        &mut self,
-        host: &Host,
-        (problem, batch): (&Frame, &Batch),
-        slab: SlabView<'_>,
-        made: &mut OfSlab,
-        cpu: &Cpu,
-        done: Done,
-    ) -> Result<SlabSums> {
-        let pool = host.pool(cpu.threads)?;
-        let task = pool.install(|| {
-            // One other layout is there at a time.
-            self.relaid = None;
-            let aqsn = self.chunks.get_or_insert_with(|| vectors::chunks(problem));
-            let sorted = made.sorted.get_or_insert_with(|| Sorted::of(problem, slab));
-            sorted.task((problem, batch), aqsn, slab)
-        });
-        let begin = Instant::now();
-        let values = cells::sum(&task, host.level(), pool, done);
-        let seconds = begin.elapsed().as_secs_f64();
-        let upload = Upload::default();
-        Ok(SlabSums { values, groups: 1, seconds, blocks: None, upload })
-    }
-
-    /// Has them in the order of a version that follows the plan or not; those in the other one go before.
-    fn want(&mut self, problem: &Frame, follows: bool) -> Result<()> {
-        let order = Order::of(problem.order(), follows);
-        if self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
+    /// Has the matrix elements of G as a version needs them; in another order, they go before.
+    fn want(&mut self, problem: &Frame, needs: Needs) -> Result<()> {
+        let order = Order::of(problem.order(), needs.plan);
+        if needs.relaid && self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
             (self.relaid, self.chunks) = (None, None);
             self.relaid = Some((order, vectors::relaid(problem, order)?));
+        }
+        if needs.sorted && self.chunks.is_none() {
+            self.relaid = None;
+            self.chunks = Some(vectors::chunks(problem));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use num_complex::Complex64;
 
 use super::MINI_APPS_ENERGIES;
-use super::records::{Place, Reader};
+use super::records::{MatrixAt, Reader};
 use crate::error::{DataError, Fault, FileError};
 use crate::problem::header::{Header, at_most, in_range};
 use crate::problem::sums::Sums;
@@ -19,13 +19,13 @@ pub struct Contents {
     pub start: Sums,
     pub stored: Sums,
     /// `aqsmtemp(ncouls, peinf_ntband_max)`.
-    pub aqsmtemp: Place,
+    pub aqsmtemp: MatrixAt,
     /// `wtilde_array(ncouls, ngpown)`.
-    pub wtilde: Place,
+    pub wtilde: MatrixAt,
     /// `I_eps_array(ncouls, ngpown)`.
-    pub eps: Place,
+    pub eps: MatrixAt,
     /// `aqsntemp(ncouls, peinf_ntband_max)`.
-    pub aqsn: Place,
+    pub aqsn: MatrixAt,
 }
 
 /// Reads all records, passing over the large ones: every marker is looked at.
@@ -45,7 +45,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
     in_range("peinf_indext_dist", &peinf_indext_dist[..nbands], "sig_ntband", sig_ntband)
         .map_err(|wrong| file.error(wrong))?;
     let wfnkq_ekq = array(file, sig_ntband)?;
-    let energies = scalar::<Energies>(file)?;
+    let energies = scalar::<EnergyRecord>(file)?;
     let inv_igp_index = array(file, epsmpi_ngpown_max)?;
     in_range("inv_igp_index", &inv_igp_index[..ngpown], "gvec_ng", gvec_ng)
         .map_err(|wrong| file.error(wrong))?;
@@ -111,7 +111,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
 /// Record 5.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, packed)]
-struct Energies {
+struct EnergyRecord {
     nstart: i32,
     nend: i32,
     sig_fdf: i32,
@@ -155,7 +155,7 @@ fn array<T: Pod>(file: &mut Reader, length: usize) -> Read<Vec<T>> {
 }
 
 /// Passes over a matrix of complex numbers.
-fn matrix(file: &mut Reader, rows: usize, columns: usize) -> Read<Place> {
+fn matrix(file: &mut Reader, rows: usize, columns: usize) -> Read<MatrixAt> {
     let bytes = 16 * rows as u128 * columns as u128;
     let place = file.begin(bytes)?;
     file.skip(bytes as u64)?;

@@ -10,10 +10,10 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use super::input::{Contents, contents};
-use super::records::{Place, Reader};
+use super::records::{MatrixAt, Reader};
 use crate::error::{Fault, FileError, Result};
 use crate::problem::memory::{self, Extents, Of};
-use crate::problem::source::{Part, Source, check_slab};
+use crate::problem::source::{Given, Source, check_slab};
 use crate::problem::{Bands, Origin, Problem, Slab, Sums, range, wrong};
 use crate::progress::{Bar, Progress};
 use crate::system::{format, input};
@@ -53,7 +53,7 @@ impl Input {
     }
 
     /// The file at the begin of one of its matrices of `ncouls` rows.
-    fn at(&self, matrix: Place) -> std::result::Result<Reader, FileError> {
+    fn at(&self, matrix: MatrixAt) -> std::result::Result<Reader, FileError> {
         let mut file = Reader::open(&self.path)?;
         file.go_to(matrix, self.size)?;
         Ok(file)
@@ -62,7 +62,7 @@ impl Input {
     /// Some columns of one of the matrices of `ncouls` rows.
     fn columns(
         &self,
-        matrix: Place,
+        matrix: MatrixAt,
         columns: Range<usize>,
         bar: &dyn Bar,
     ) -> std::result::Result<Vec<Complex64>, FileError> {
@@ -141,7 +141,7 @@ impl Source for Input {
         Ok(bands.map_err(|what| wrong(&self.name, what))?.into())
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
         check_slab(self, &igp)?;
         let steps = 2 * igp.len() + self.extents().nbands;
         let bar = self.progress.bar("reading", steps as u64);
@@ -150,7 +150,7 @@ impl Source for Input {
         let eps = self.columns(self.contents.eps, igp.clone(), &*bar)?;
         drop(bar);
         let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
-        Ok(Part::Made(slab.map_err(|what| wrong(&self.name, what))?))
+        Ok(Given::Made(slab.map_err(|what| wrong(&self.name, what))?))
     }
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {

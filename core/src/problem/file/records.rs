@@ -18,7 +18,7 @@ const AHEAD: usize = 1 << 14;
 
 /// A record and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct MatrixAt {
     record: usize,
     offset: u64,
     length: u128,
@@ -88,8 +88,8 @@ impl Reader {
     }
 
     /// Begins a record that another reader of the same file, then of `size` bytes, has found.
-    pub fn go_to(&mut self, place: Place, size: u64) -> Result<()> {
-        let Place { record, offset, length } = place;
+    pub fn go_to(&mut self, place: MatrixAt, size: u64) -> Result<()> {
+        let MatrixAt { record, offset, length } = place;
         (self.record, self.start) = (record, offset);
         if self.size != size {
             return Err(self.error(Fault::Changed { then: size, found: self.size }));
@@ -110,7 +110,7 @@ impl Reader {
 
     /// Starts the next record, which must hold `expected` bytes: checked against its first marker
     /// and against the rest of the file before anything is allocated for it.
-    pub fn begin(&mut self, expected: u128) -> Result<Place> {
+    pub fn begin(&mut self, expected: u128) -> Result<MatrixAt> {
         self.record += 1;
         self.start = self.at;
         let remaining = self.size - self.at;
@@ -120,7 +120,7 @@ impl Reader {
         }
         self.left = expected as u64;
         self.subrecord = self.open_subrecord(true)?;
-        Ok(Place { record: self.record, offset: self.start, length: expected })
+        Ok(MatrixAt { record: self.record, offset: self.start, length: expected })
     }
 
     /// Reads the next bytes of the record.

@@ -4,13 +4,8 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::cells::series::LEAST;
 use num_complex::Complex64;
 
+use super::branches::{LARGEST, SMALLEST};
 use crate::problem::SlabView;
-
-/// Poles beyond are summed one by one.
-pub(super) const LARGEST: f64 = 1e30;
-
-/// Relative to gamma: where poles below are near, the second branch may be none.
-pub(super) const SMALLEST: f64 = 2e-6;
 
 /// A cell is at most this part of its poles wide: see [`gpp_kernels::cells::series`].
 const WIDEST: f64 = 1.0 / 32.0;

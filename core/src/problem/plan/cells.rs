@@ -65,12 +65,6 @@ impl Cells {
         }
     }
 
-    /// As the emulator does: pairs and parts, which kernels for such poles take for what they are.
-    pub fn pointers(&self) -> (*const Pole, *const Part) {
-        let (poles, parts) = self.words();
-        (poles.as_ptr().cast(), parts.as_ptr().cast())
-    }
-
     /// How many parts: fewer than there are pairs, or bounds.
     pub fn count(&self) -> u32 {
         match self {
@@ -80,13 +74,13 @@ impl Cells {
     }
 
     /// Both as they are copied to a device.
-    pub fn words(&self) -> (&[u64], &[u64]) {
+    pub fn words(&self) -> (&[u32], &[u32]) {
         /// # Safety
         /// A value is `repr(C)`, of numbers of 8 bytes and of 4 whose pairs are aligned as such.
-        unsafe fn words<T>(all: &[T]) -> &[u64] {
+        unsafe fn words<T>(all: &[T]) -> &[u32] {
             const { assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() == 8) };
             // SAFETY: as long, aligned, and nothing lies between the numbers, by this function's contract.
-            unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 8) }
+            unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 4) }
         }
         // SAFETY: poles, parts and discs are such ones: two indices stand next to each other in each.
         unsafe {

@@ -5,7 +5,7 @@ use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use super::branches::near2;
-use super::energies::Energies;
+use super::energies::Lookup;
 
 /// Relative room around the cutoff, far more than any version's rounding.
 const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
@@ -16,14 +16,14 @@ const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
 /// The energies that the cutoff may take.
 #[derive(Debug)]
 pub struct Cutoff {
-    energies: Energies,
+    energies: Lookup,
     limits: Limits,
 }
 
 impl Cutoff {
     /// Of occupied bands' energies below zero.
     pub fn of(energies: impl IntoIterator<Item = f64>, limits: Limits) -> Cutoff {
-        Cutoff { energies: Energies::of(energies), limits }
+        Cutoff { energies: Lookup::of(energies), limits }
     }
 
     /// Whether for some energy `|ssx|` is at the cutoff or has no bound.

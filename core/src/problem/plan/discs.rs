@@ -11,8 +11,8 @@ use gpp_kernels::pairs::{Disc, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::bounds::{self, LARGEST, SMALLEST, Sample};
-use super::branches::near2;
+use super::bounds::{self, Sample};
+use super::branches::{LARGEST, SMALLEST, near2};
 use super::sorted::Sorted;
 use crate::problem::SlabView;
 

@@ -2,7 +2,7 @@
 
 /// Some energies, sorted.
 #[derive(Debug)]
-pub struct Energies {
+pub struct Lookup {
     sorted: Vec<f64>,
     /// How many lie below each of evenly spaced bounds, from the first energy to the last.
     below: Vec<u32>,
@@ -19,9 +19,9 @@ const MOST_CELLS: usize = 1 << 14;
 /// Fine cells for each cell: so many that few are taken, so few that their bits are at hand.
 const FINE: usize = 16;
 
-impl Energies {
+impl Lookup {
     /// From finite ones in any order, or none.
-    pub fn of(energies: impl IntoIterator<Item = f64>) -> Energies {
+    pub fn of(energies: impl IntoIterator<Item = f64>) -> Lookup {
         let mut sorted: Vec<f64> = energies.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         sorted.dedup();
@@ -38,7 +38,7 @@ impl Energies {
         sorted.iter().for_each(|w| below[(((w - first) * scale) as usize).min(cells)] += 1);
         let mut sum = 0;
         below.iter_mut().for_each(|count| (*count, sum) = (sum, sum + *count));
-        let mut energies = Energies { sorted, below, scale, taken: vec![0; fine / 64], fine_scale };
+        let mut energies = Lookup { sorted, below, scale, taken: vec![0; fine / 64], fine_scale };
         for at in 0..energies.sorted.len() {
             let cell = energies.fine_cell(energies.sorted[at]);
             energies.taken[cell / 64] |= 1 << (cell % 64);
@@ -108,7 +108,7 @@ mod tests {
             low in -25.0..25.0f64,
             width in prop_oneof![Just(0.0), 0.0..1e-3f64, -1.0..30.0f64],
         ) {
-            let energies = Energies::of(all.iter().copied());
+            let energies = Lookup::of(all.iter().copied());
             for low in all.iter().copied().chain([low]) {
                 let high = low + width;
                 let mut held: Vec<f64> =

@@ -134,7 +134,7 @@ impl BandPlan {
     pub fn igp_of_group(&self, version: catalogue::Kernel) -> Option<usize> {
         match version {
             catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
-            catalogue::Kernel::Cpu(cpu) => (!cpu.sorts).then_some(1),
+            catalogue::Kernel::Cpu(cpu) => cpu.igp_of_group(),
         }
     }
 

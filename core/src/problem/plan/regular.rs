@@ -10,18 +10,12 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::branches::near2;
+use super::branches::{LARGEST, SMALLEST, near2};
 use super::cutoff::Cutoff;
-use super::energies::Energies;
-
-/// Largest pole, energy and width of the fast loops: products of four of them are finite.
-const LARGEST: f64 = 1e30;
+use super::energies::Lookup;
 
 /// Largest `κ`.
 const MOST_CANCELLATION: f64 = 32.0;
-
-/// Relative to gamma: below this `|delw|²` may fall to `TOL_ZERO` within the second branch.
-const SMALLEST: f64 = 2e-6;
 
 /// What a pole must be for the fast loops.
 #[derive(Debug)]
@@ -30,9 +24,9 @@ pub struct Regular {
     /// Of the larger of the two parts.
     smallest: f64,
     /// The occupied bands' energies: a pole exactly there is an edge case.
-    occupied: Energies,
+    occupied: Lookup,
     /// All energies: one at a pole's bound between the branches is another.
-    energies: Energies,
+    energies: Lookup,
     /// The occupied bands' energies below zero, where one may be at the cutoff.
     cutoff: Cutoff,
     limits: Limits,
@@ -53,8 +47,8 @@ impl Regular {
             poles,
             smallest,
             cutoff: Cutoff::of(occupied.iter().copied().filter(|&w| w < 0.0), limits),
-            occupied: Energies::of(occupied.iter().copied()),
-            energies: Energies::of(wx.iter().copied()),
+            occupied: Lookup::of(occupied.iter().copied()),
+            energies: Lookup::of(wx.iter().copied()),
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
         }

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use self::elements::{Stream, Uniform, g2, matrix_element, matrix_elements, mode, row, turned};
 use super::memory::{self, Extents, Of};
-use super::source::{Part, Source, check_slab};
+use super::source::{Given, Source, check_slab};
 use super::{Bands, Header, Origin, Problem, Slab, System, range, wrong};
 use crate::error::Result;
 use crate::progress::{Bar, Progress};
@@ -90,7 +90,7 @@ impl Source for Synthesis<'_> {
         Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Part<'_>> {
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
         check_slab(self, &igp)?;
         let System { nbands, ncouls, .. } = *self.system;
         let n = igp.len();
@@ -116,7 +116,7 @@ impl Source for Synthesis<'_> {
         });
         drop(bar);
         let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
-        Ok(Part::Made(slab.map_err(|what| wrong(self.name(), what))?))
+        Ok(Given::Made(slab.map_err(|what| wrong(self.name(), what))?))
     }
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {

@@ -5,17 +5,14 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::cells::series::{MOST, ROOM};
 use gpp_kernels::discs::series::{LEAST, MOMENTS};
 use gpp_kernels::pairs::Disc;
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
 use super::moments::Moments;
-use crate::cells::ways::{Ways, numbers};
-use crate::cells::{Energies, Task};
-use crate::compensated::Compensated;
+use crate::cells::ways::{Tells, Ways};
 use crate::lanes::{ComplexLanes, Lanes};
 
 /// A disc in the vectors of energies: see [`gpp_kernels::discs::series::Bounds`].
-struct Bounds<L: Lanes> {
+pub struct Bounds<L: Lanes> {
     token: L::Token,
     middle: Complex64,
     radius: f64,
@@ -34,7 +31,7 @@ struct Series<L> {
 
 impl<L: Lanes> Bounds<L> {
     #[inline(always)]
-    fn of(token: L::Token, disc: &Disc, limits: Limits) -> Bounds<L> {
+    pub fn of(token: L::Token, disc: &Disc, limits: Limits) -> Bounds<L> {
         let Disc { middle, radius, .. } = *disc;
         let size = middle.norm_sqr().sqrt();
         let sizes = [size - radius, size + radius];
@@ -141,68 +138,41 @@ impl<L: Lanes> Bounds<L> {
     }
 }
 
-/// Adds what the moments of a disc give at each energy (padded to whole vectors) to its sums, and lists the
-/// bands and energies at which they do not tell it.
-#[inline(always)]
-pub fn at_energies<L: Lanes>(
-    token: L::Token,
-    task: &Task,
-    disc: &Disc,
-    chunk: usize,
-    energies: &Energies,
-    moments: &Moments,
-    (sums, left): (&mut [Compensated], &mut Vec<(usize, usize)>),
-) {
-    let bounds = Bounds::<L>::of(token, disc, task.limits);
-    let (zero, one) = (bounds.splat(0.0), bounds.splat(1.0));
-    let bands = task.bands(chunk);
-    let (first_band, nw) = (bands.start, task.nw());
-    let mut begin = 0;
-    while begin < nw {
-        let (mut asx, mut ach) = (ComplexLanes::<L>::zero(token), ComplexLanes::<L>::zero(token));
-        let mut untold = zero;
-        for n in bands.clone() {
-            let at = n - first_band;
-            let w = L::load(token, &energies.of_band(at)[begin..]);
-            let occ = task.occ[n];
-            let Ways { told, first, ssx } = bounds.ways(w, occ != 0.0);
-            untold = untold.add(L::select(told, zero, one));
-            let first = L::and(told, first);
-            let q = bounds.series(w);
-            let of_first = bounds.moment(moments, 0, at);
-            let tail = bounds.tail(&q, moments, at);
-            ach = ach.add(q.first.mul(of_first.add(tail)).keep(token, first));
-            if occ != 0.0 {
-                // 1/(w + ω̃) is −1/(−w − ω̃).
-                let p = bounds.series(w.neg());
-                let both = bounds.difference(&q, &p);
-                let weight = ComplexLanes::new(
-                    L::select(first, both.re, p.first.re),
-                    L::select(first, both.im, p.first.im),
-                );
-                let given = p.first.mul(bounds.tail(&p, moments, at)).add_product(weight, of_first);
-                let given = given.add(q.first.mul(tail).keep(token, first));
-                let given = given.keep(token, L::and(told, ssx));
-                asx = asx.add_scaled(given, bounds.splat(-occ));
-            }
+impl<L: Lanes> Tells<L> for Bounds<L> {
+    type Moments = Moments;
+
+    #[inline(always)]
+    fn ways(&self, w: L, occupied: bool) -> Ways<L> {
+        self.ways(w, occupied)
+    }
+
+    #[inline(always)]
+    fn add(
+        &self,
+        moments: &Moments,
+        at: usize,
+        occ: f64,
+        (w, Ways { told, first, ssx }): (L, Ways<L>),
+        (asx, ach): (&mut ComplexLanes<L>, &mut ComplexLanes<L>),
+    ) {
+        let first = L::and(told, first);
+        let q = self.series(w);
+        let of_first = self.moment(moments, 0, at);
+        let tail = self.tail(&q, moments, at);
+        *ach = ach.add(q.first.mul(of_first.add(tail)).keep(self.token, first));
+        if occ != 0.0 {
+            // 1/(w + ω̃) is −1/(−w − ω̃).
+            let p = self.series(w.neg());
+            let both = self.difference(&q, &p);
+            let weight = ComplexLanes::new(
+                L::select(first, both.re, p.first.re),
+                L::select(first, both.im, p.first.im),
+            );
+            let given = p.first.mul(self.tail(&p, moments, at)).add_product(weight, of_first);
+            let given = given.add(q.first.mul(tail).keep(self.token, first));
+            let given = given.keep(self.token, L::and(told, ssx));
+            *asx = asx.add_scaled(given, self.splat(-occ));
         }
-        let count = L::COUNT.min(nw - begin);
-        for (value, lane) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-            let lanes = numbers(lane);
-            for (iw, &sum) in (begin..).zip(&lanes[..count]) {
-                sums[iw * VALUES + value].add(sum);
-            }
-        }
-        if numbers(untold)[..count].iter().any(|&count| count != 0.0) {
-            for n in bands.clone() {
-                let w = L::load(token, &energies.of_band(n - first_band)[begin..]);
-                let Ways { told, .. } = bounds.ways(w, task.occ[n] != 0.0);
-                let lanes = numbers(L::select(told, zero, one));
-                let untold = (begin..).zip(&lanes[..count]).filter(|(_, untold)| **untold != 0.0);
-                left.extend(untold.map(|(iw, _)| (n, iw)));
-            }
-        }
-        begin += L::COUNT;
     }
 }
 

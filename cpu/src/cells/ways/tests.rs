@@ -8,8 +8,7 @@ use crate::lanes::Single;
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
 fn cell(part: &Part) -> Cell<Single<f64>> {
-    let (mid, half) = part.middle();
-    Cell { token: (), low: part.low, high: part.high, mid, half, limits: LIMITS }
+    Cell::of((), part, LIMITS)
 }
 
 fn numbers(of: [Single<f64>; MOMENTS]) -> [f64; MOMENTS] {

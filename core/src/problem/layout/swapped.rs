@@ -1,0 +1,40 @@
+//! The layout of v7 and v8: bands fastest in `wx` and `aqsm_local`.
+
+use std::borrow::Cow;
+use std::ptr;
+use std::sync::Arc;
+
+use gpp_kernels::kernel::Kernel;
+use num_complex::Complex64;
+
+use super::original::AsTheyAre;
+use super::{Pairs, Preparation, transposed};
+use crate::problem::memory::{AQSM_LOCAL, Array, WX};
+use crate::problem::{BandOrder, Bands, Batch, Frame, SlabView};
+
+/// The layout of v7 and v8.
+pub struct Swapped;
+
+impl Preparation for Swapped {
+    fn own(&self, _: bool) -> Vec<&'static Array> {
+        vec![&AQSM_LOCAL, &WX]
+    }
+
+    fn has_bands_fastest(&self, array: &'static Array) -> bool {
+        ptr::eq(array, &AQSM_LOCAL)
+    }
+
+    fn energies<'a>(&self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
+        let columns = (0..bands.header().nbands).map(|n| batch.of_band(n));
+        transposed(columns, batch.nw()).into()
+    }
+
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Cow<'a, [Complex64]> {
+        let all = slab.aqsm_local();
+        transposed(all.columns(), all.rows()).into()
+    }
+
+    fn pairs(&self, _: &Frame, _: SlabView, _: &Batch, _: &Kernel) -> Arc<dyn Pairs> {
+        Arc::new(AsTheyAre)
+    }
+}

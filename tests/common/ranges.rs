@@ -1,0 +1,44 @@
+//! What a device holds is told apart by more than its range.
+
+use std::sync::Arc;
+
+use gpp::catalogue::{BackEnd, Kernel, versions};
+use gpp::devices::Device;
+use gpp::problem::{Problem, Slab};
+
+use super::{Kind, Make, make};
+
+/// Two problems with the same bands and the same igp, one after the other through a worker of the first: the sums
+/// are each one's own, and those of the first the same when it comes back.
+///
+/// # Errors
+/// Those of the device.
+pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let first = make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 });
+        let [mut wtilde, eps, aqsm_local] =
+            first.slab().copied(first.bands()).unwrap().into_matrices();
+        wtilde.reverse();
+        let igp = first.slab().igp();
+        let slab = Slab::new(first.bands(), igp, wtilde, eps, aqsm_local).unwrap();
+        let bands = Arc::new(first.bands().clone());
+        let second = Problem::of("second", first.origin().clone(), bands, slab).unwrap();
+        let of_device = |kernel: &Kernel| {
+            device.back_end() == BackEnd::Cpu || kernel.back_end() == BackEnd::Gpu
+        };
+        let mut both = device.worker(first.frame())?;
+        for kernel in versions().map(|listed| listed.kernel).filter(of_device) {
+            let batch = &first.batches_for(kernel).first();
+            let mut own = device.worker(second.frame())?;
+            let own = own.sum(second.slab(), batch, kernel, &|_| ())?.values;
+            let mut of = |problem: &Problem| {
+                Ok::<_, gpp::Error>(both.sum(problem.slab(), batch, kernel, &|_| ())?.values)
+            };
+            let [one, two, again] = [of(&first)?, of(&second)?, of(&first)?];
+            assert_eq!(two, own, "{}", kernel.id());
+            assert_eq!(one, again, "{}", kernel.id());
+            assert_ne!(one, two, "{}", kernel.id());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Every version on a device whose launches are emulated: what lies in its memory, and what kernels are given of it.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::slice;
+
+use gpp::catalogue::Kernel;
+use gpp::devices::Device;
+use gpp::devices::gpu::Gpu;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::experiments::measure::same_bits;
+use gpp::kernels::arguments::{Arguments, CellsArguments, PaperArguments, PlannedArguments};
+use gpp::kernels::emulator::second_stage;
+use gpp::kernels::kernel::Loops;
+use gpp::kernels::layout::Layout;
+use gpp::kernels::reduction::{self, SecondStageArguments};
+use gpp::kernels::tiling::Grid;
+use gpp::kernels::versions::{ALL, find};
+use gpp::problem::memory::Of;
+use gpp::problem::{Extents, Problem, Sums};
+
+use super::Outcome;
+use crate::common::ranges::two_problems;
+use crate::common::{Kind, Make, at_energies, make};
+
+/// A launch as the stand-in asks for it.
+type Launch = unsafe extern "C" fn(*const c_char, *const *const c_void, u32, u32, *const f64);
+
+/// Where [`launch`] is: what `FAKE_LAUNCH` names.
+pub fn address() -> String {
+    (launch as Launch as usize).to_string()
+}
+
+/// Does a launch by the kernel's bodies for the host.
+unsafe extern "C" fn launch(
+    name: *const c_char,
+    parameters: *const *const c_void,
+    blocks: u32,
+    threads: u32,
+    constant: *const f64,
+) {
+    // SAFETY: the driver was given the kernel's name and as many parameters as it has, of its types, and memory
+    // that these lie in.
+    unsafe {
+        let name = CStr::from_ptr(name).to_str().unwrap();
+        let parameters = |count| slice::from_raw_parts(parameters, count);
+        if name == reduction::SYMBOL {
+            let given = SecondStageArguments::read(parameters(SecondStageArguments::COUNT));
+            let SecondStageArguments { partials, count, sums } = given;
+            for at in 0..blocks as usize {
+                let own = slice::from_raw_parts(partials.add(at * count as usize), count as usize);
+                *sums.add(at) = second_stage(own);
+            }
+            return;
+        }
+        let (_, kernel, entry) = find(name).unwrap();
+        let mut grid = Grid::ungrouped(blocks, threads);
+        let arguments: Box<dyn Arguments> = match kernel.layout {
+            Layout::Original | Layout::Swapped => {
+                Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
+            }
+            Layout::Planned => {
+                let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
+                let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
+                grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
+                Box::new(given)
+            }
+            Layout::Cells => Box::new(CellsArguments::read(parameters(CellsArguments::COUNT))),
+        };
+        assert_eq!((grid.blocks(), grid.threads), (blocks, threads), "{name}");
+        (0..blocks).for_each(|at| (entry.body.host)(arguments.address(), constant, at, grid));
+    }
+}
+
+/// The sums of two runs of every version, one after the other, in slabs of so many `igp`.
+fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::Result<Vec<Sums>> {
+    let mut engine = match igp == problem.header().ngpown {
+        true => Engine::whole(device, problem)?,
+        false => Engine::new(problem, igp, vec![device.worker(problem.frame())?])?,
+    };
+    let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Kernel::Gpu(gpu));
+    runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()
+}
+
+/// Problems in place, in slabs that stay, and in slabs that give way to each other have the bits of the host.
+pub fn every_version() -> Outcome {
+    let host = Host::new();
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 11, ngpown: 100, ncouls: 40, nw: 2, kind, seed: 12 };
+        for problem in [make(made), at_energies(Make { nbands: 7, ..made }, 5)] {
+            let slab = Extents { ngpown: 32, ..problem.extents() };
+            let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
+            for (igp, most) in [(100, None), (32, None), (32, Some(bands + 3 * slab))] {
+                let gpu = Gpu::limited(0, most)?;
+                let [own, expected] =
+                    [&gpu as &dyn Device, &host].map(|device| sums(device, &problem, igp));
+                for (at, (own, expected)) in own?.iter().zip(&expected?).enumerate() {
+                    if !same_bits(own, expected) {
+                        return Err(format!("{kind:?} {igp} {most:?} run {at}: {own:?}").into());
+                    }
+                }
+            }
+        }
+    }
+    Ok(two_problems(&Gpu::open(0)?)?)
+}
