@@ -4,55 +4,13 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::QUIET;
+use common::arrays::{Own, formula, screening, synthesised};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::grid::OnGrid;
-use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Grid, Problem, Source, systems};
-use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening, Sizes, lent};
+use gpp::problem::Grid;
+use gpp_core::{Aqsm, Bands, Calculator, Screening, Sizes, lent};
 use num_complex::Complex64;
-
-/// What a caller has of a problem.
-struct Own {
-    aqsmtemp: Vec<Complex64>,
-    e: Vec<f64>,
-    occ: Vec<f64>,
-    omega: Vec<f64>,
-}
-
-impl Own {
-    fn of(problem: &Problem) -> Own {
-        let h = problem.header();
-        let mut aqsmtemp = vec![Complex64::ZERO; h.ncouls * h.nbands];
-        let columns = aqsmtemp.chunks_exact_mut(h.ncouls).enumerate();
-        columns.for_each(|(n, column)| problem.aqsmtemp_column(n, column));
-        let e = h.peinf_indext_dist[..h.nbands].iter().map(|&n| h.wfnkq_ekq[n as usize - 1]);
-        let omega = h.above_state().iter().map(|above| h.e_lk + above).collect();
-        Own { aqsmtemp, e: e.collect(), occ: h.occ(), omega }
-    }
-}
-
-fn screening(problem: &Problem) -> Screening<'_> {
-    let h = problem.header();
-    Screening {
-        wtilde: problem.wtilde(),
-        eps: problem.eps(),
-        vcoul: &h.vcoul[..h.ncouls],
-        inv_igp_index: &h.inv_igp_index[..h.ngpown],
-        indinv: &h.indinv,
-    }
-}
-
-fn formula(problem: &Problem) -> Formula {
-    Formula { gamma: problem.header().sig_gamma, sexcut: problem.header().sexcut }
-}
-
-fn synthesised(name: &str, grid: Grid) -> Problem {
-    let system = systems::find(name).unwrap();
-    OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), grid).load().unwrap()
-}
 
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
