@@ -19,7 +19,14 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CO
        INVALID_PTX = 218, NOT_FOUND = 500 };
 
 typedef struct { int device, retained, live; } Context;
-typedef struct { Context *of; size_t bytes; unsigned offset[4]; float time; char name[100]; } Thing;
+/* What follows one is at a multiple of 16 bytes, as memory of a device is. */
+typedef struct __attribute__((aligned(16))) {
+    Context *of;
+    size_t bytes;
+    unsigned offset[4];
+    float time;
+    char name[100];
+} Thing;
 typedef void Launch(const char *, void **, unsigned, unsigned, const void *);
 enum { VARIABLE = 65536 };
 
