@@ -63,6 +63,7 @@ class Calculator:
         omega: _Real,
         gamma: float = 0.5,
         sexcut: float = 4.0,
+        stream: int | None = None,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -77,7 +78,40 @@ class Calculator:
         omega : (nw,), eV. The energies of the sums.
         gamma : eV. Width of a pole.
         sexcut : bound on |ssx| / |eps| where omega is below the band.
+        stream : of CUDA, in which arrays on a GPU are made.
+
+        Arrays may be on the calculator's GPU: CuPy's, PyTorch's, any with `__cuda_array_interface__`.
         """
+    def place(
+        self,
+        wtilde: _Complex,
+        eps: _Complex,
+        vcoul: _Real,
+        igp_to_ig: _Index,
+        stream: int | None = None,
+    ) -> Placed:
+        """Places a screening for many calls of `Placed.sums`; arguments as of `sums`."""
+    def workspace(
+        self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
+    ) -> tuple[int, int]:
+        """Bytes that a call takes at most beside the caller's arrays: on the host, on each GPU."""
+
+@final
+class Placed:
+    """A screening in place. Threads may share it."""
+
+    def sums(
+        self,
+        aqsn: _Complex,
+        aqsm: _Complex,
+        e: _Real,
+        occ: _Real,
+        omega: _Real,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+    ) -> Sums:
+        """`Calculator.sums` of the screening in place."""
 
 @final
 class Sums:

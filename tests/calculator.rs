@@ -2,55 +2,15 @@
 
 mod common;
 
-use common::QUIET;
+use std::sync::{Arc, Mutex};
+
+use common::arrays::{Own, formula, screening, synthesised};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::grid::OnGrid;
-use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Grid, Problem, Source, systems};
-use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+use gpp::problem::Grid;
+use gpp_core::{Aqsm, Bands, Calculator, Screening, Sizes, lent};
 use num_complex::Complex64;
-
-/// What a caller has of a problem.
-struct Own {
-    aqsmtemp: Vec<Complex64>,
-    e: Vec<f64>,
-    occ: Vec<f64>,
-    omega: Vec<f64>,
-}
-
-impl Own {
-    fn of(problem: &Problem) -> Own {
-        let h = problem.header();
-        let mut aqsmtemp = vec![Complex64::ZERO; h.ncouls * h.nbands];
-        let columns = aqsmtemp.chunks_exact_mut(h.ncouls).enumerate();
-        columns.for_each(|(n, column)| problem.aqsmtemp_column(n, column));
-        let e = h.peinf_indext_dist[..h.nbands].iter().map(|&n| h.wfnkq_ekq[n as usize - 1]);
-        let omega = h.above_state().iter().map(|above| h.e_lk + above).collect();
-        Own { aqsmtemp, e: e.collect(), occ: h.occ(), omega }
-    }
-}
-
-fn screening(problem: &Problem) -> Screening<'_> {
-    let h = problem.header();
-    Screening {
-        wtilde: problem.wtilde(),
-        eps: problem.eps(),
-        vcoul: &h.vcoul[..h.ncouls],
-        inv_igp_index: &h.inv_igp_index[..h.ngpown],
-        indinv: &h.indinv,
-    }
-}
-
-fn formula(problem: &Problem) -> Formula {
-    Formula { gamma: problem.header().sig_gamma, sexcut: problem.header().sexcut }
-}
-
-fn synthesised(name: &str, grid: Grid) -> Problem {
-    let system = systems::find(name).unwrap();
-    OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), grid).load().unwrap()
-}
 
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
@@ -124,9 +84,145 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
         assert_eq!(sums(&right, &bands, &own.omega).unwrap(), expected);
     }
     let error = |of: gpp::Result<Calculator>| of.err().expect("an error").to_string();
-    assert!(error(Calculator::open("gpu:0,1")).contains("one device"));
+    assert!(error(Calculator::open("gpu:0,0")).contains("gpu:0 twice"));
     assert!(error(Calculator::open("cpi")).contains("did you mean `cpu`?"));
-    assert!(
-        error(Calculator::open("cpu").unwrap().with_version("v14")).contains("unknown version")
-    );
+    let mut calculator = Calculator::open("cpu").unwrap().with_version("v3").unwrap();
+    let unknown = calculator.set_version("v14").unwrap_err().to_string();
+    assert!(unknown.contains("unknown version"), "{unknown}");
+    let found = calculator.sums(&right, &bands, &own.omega, formula(&problem)).unwrap();
+    assert_eq!(found.version, "v3");
+}
+
+/// What is placed once gives the bits of arrays that are given each time, for other bands and energies too.
+#[test]
+fn a_screening_that_stays_in_place_gives_the_same_bits() {
+    for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
+        let problem = synthesised(name, Grid::Count(nw));
+        let own = Own::of(&problem);
+        for version in ["best", "cpu:threads", "v9", "sigma:cells"] {
+            let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+            let mut placed = calculator.place(&screening(&problem)).unwrap();
+            for state in 0..3 {
+                let omega: Vec<f64> =
+                    own.omega.iter().map(|w| w + f64::from(state) * 0.7).collect();
+                let aqsm = match state {
+                    0 => Aqsm::Local(problem.aqsm_local()),
+                    _ => Aqsm::Whole(&own.aqsmtemp),
+                };
+                let nbands = own.e.len() - state as usize;
+                let first = |array: &'static str, all: usize| (array, all / own.e.len() * nbands);
+                let (_, aqsn) = first("aqsn", problem.aqsn().len());
+                let aqsm = match aqsm {
+                    Aqsm::Local(all) => Aqsm::Local(&all[..first("aqsm", all.len()).1]),
+                    Aqsm::Whole(all) => Aqsm::Whole(&all[..first("aqsm", all.len()).1]),
+                };
+                let bands = Bands {
+                    aqsn: &problem.aqsn()[..aqsn],
+                    aqsm,
+                    e: &own.e[..nbands],
+                    occ: &own.occ[..nbands],
+                };
+                let formula = formula(&problem);
+                let each = calculator.sums(&screening(&problem), &bands, &omega, formula).unwrap();
+                let stays = calculator.sums_at(&mut placed, &bands, &omega, formula).unwrap();
+                assert_eq!((stays.sums, stays.version), (each.sums, each.version));
+            }
+            let other = Calculator::open("cpu").unwrap();
+            let bands = Bands {
+                aqsn: problem.aqsn(),
+                aqsm: Aqsm::Local(problem.aqsm_local()),
+                e: &own.e,
+                occ: &own.occ,
+            };
+            let error = other.sums_at(&mut placed, &bands, &own.omega, formula(&problem));
+            assert!(error.unwrap_err().to_string().contains("another calculator"));
+        }
+    }
+}
+
+/// Poles next to real are resolved, or refused, with the energies of each call.
+#[test]
+fn poles_next_to_real_are_looked_at_in_each_call() {
+    let problem = synthesised("tiny", Grid::Count(1));
+    let own = Own::of(&problem);
+    let w = problem.wx()[3];
+    let mut wtilde = problem.wtilde().to_vec();
+    wtilde[5] = Complex64::new(w, w.abs() * 1e-60);
+    wtilde[9] = Complex64::new(-w - 0.25, 0.0);
+    let thin = Screening { wtilde: &wtilde, ..screening(&problem) };
+    let aqsm = Aqsm::Local(problem.aqsm_local());
+    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let calculator = Calculator::open("cpu").unwrap();
+    let mut placed = calculator.place(&thin).unwrap();
+    let mut both = |omega: &[f64]| {
+        let each = calculator.sums(&thin, &bands, omega, formula(&problem));
+        let stays = calculator.sums_at(&mut placed, &bands, omega, formula(&problem));
+        [each, stays].map(|found| found.map(|found| found.sums).map_err(|error| error.to_string()))
+    };
+    let [each, stays] = both(&own.omega);
+    assert!(each.is_ok());
+    assert_eq!(each, stays);
+    let [each, stays] = both(&[own.omega[0] + 0.25]);
+    assert!(each.as_ref().is_err_and(|error| error.contains("wtilde")), "{each:?}");
+    assert_eq!(each, stays);
+}
+
+#[test]
+fn who_is_told_may_stop() {
+    let problem = synthesised("demo", Grid::Count(2));
+    let own = Own::of(&problem);
+    let aqsm = Aqsm::Local(problem.aqsm_local());
+    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let mut calculator = Calculator::open("cpu").unwrap().with_version("cpu:threads").unwrap();
+    let sums = |calculator: &Calculator| {
+        calculator.sums(&screening(&problem), &bands, &own.omega, formula(&problem))
+    };
+    let expected = sums(&calculator).unwrap().sums;
+    let parts = Arc::new(Mutex::new(Vec::new()));
+    let seen = parts.clone();
+    calculator.set_told(move |part| {
+        seen.lock().unwrap().push(part);
+        None
+    });
+    assert_eq!(sums(&calculator).unwrap().sums, expected);
+    let parts = parts.lock().unwrap().clone();
+    assert!(parts.is_sorted() && parts.last() == Some(&1.0) && parts.len() > 2, "{parts:?}");
+    calculator.set_told(|part| (part > 0.3).then_some(7));
+    let error = sums(&calculator).unwrap_err();
+    assert!(matches!(error, gpp::Error::Stopped { code: 7, .. }), "{error}");
+    calculator.clear_told();
+    assert_eq!(sums(&calculator).unwrap().sums, expected);
+}
+
+#[test]
+fn memory_is_said_before_there_are_arrays() {
+    let calculator = Calculator::open("cpu").unwrap();
+    let sizes = Sizes {
+        ncouls: 11075,
+        ngpown: 1385,
+        nbands: 800,
+        nw: 2,
+        screening_lent: false,
+        bands_lent: false,
+    };
+    let small = calculator.workspace(sizes).unwrap();
+    assert_eq!(small.device, 0);
+    let rows = 16 * 1385 * 800;
+    assert!(small.host > rows && small.host < 4 << 30, "{small:?}");
+    let more = calculator.workspace(Sizes { screening_lent: true, ..sizes }).unwrap();
+    assert_eq!(more.host - small.host, 2 * 16 * 1385 * 11075);
+    assert!(calculator.workspace(Sizes { ngpown: 0, ..sizes }).is_err());
+}
+
+/// A matrix of a GPU's is refused where none was opened.
+#[test]
+fn the_processor_takes_no_arrays_of_a_gpu() {
+    let problem = synthesised("tiny", Grid::Count(2));
+    let calculator = Calculator::open("cpu").unwrap();
+    let Screening { vcoul, inv_igp_index, indinv, .. } = screening(&problem);
+    let there = lent::DeviceMatrix { at: 0x7f00_0000_0000, ld: vcoul.len() };
+    let lent = lent::Screening { wtilde: there, eps: there, vcoul, inv_igp_index, indinv };
+    // SAFETY: refused before it is followed.
+    let error = unsafe { calculator.place_lent(&lent) }.err().expect("refused").to_string();
+    assert!(error.contains("wtilde") && error.contains("processor"), "{error}");
 }

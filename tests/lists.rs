@@ -18,7 +18,7 @@ use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
-use gpp::kernels::{ceilings, reduction};
+use gpp::kernels::{ceilings, reduction, relaid};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn lists_are_complete_and_without_duplicates() {
     }
     assert!(versions::find("gpp_v").is_none());
     assert!(profiled().iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
-    let measures = [ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    let measures = [ceilings::FMA_SYMBOL, relaid::SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
     for symbol in measures {
         assert!(!profiled().iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
     }

@@ -9,7 +9,7 @@ use gpp::kernels::cells::BANDS;
 use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
 use gpp::problem::layout::preparation;
-use gpp::problem::memory::Of;
+use gpp::problem::memory::{AQSM_LOCAL, AQSN, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{BandPlan, Bands, Extents, Problem, Slab, Source, systems};
 use num_complex::Complex64;
@@ -114,6 +114,9 @@ fn layouts_hold_what_memory_says() {
                 );
                 let reordered = layout == Layout::Planned && !keeps;
                 assert_eq!(is_owned(of_bands.aqsn()), reordered || layout == Layout::Cells);
+                let turned = [&AQSN, &AQSM_LOCAL].map(|array| prepared.has_bands_fastest(array));
+                let cells = layout == Layout::Cells;
+                assert_eq!(turned, [cells, cells || layout == Layout::Swapped]);
                 let rows = nbands.next_multiple_of(BANDS as usize);
                 assert_eq!(
                     extents.bytes_beside(Of::Bands, layout, keeps),
@@ -124,6 +127,7 @@ fn layouts_hold_what_memory_says() {
                 // Each element where its layout has it.
                 for (place, n) in (0..nbands).enumerate() {
                     let band = if layout == Layout::Planned { plan.order()[n] } else { n };
+                    assert_eq!(prepared.bands(plan.bands())[n], band);
                     for (igp, element) in slab.aqsm_local().column(band).iter().enumerate() {
                         let at = match layout {
                             Layout::Original => place * slab.len() + igp,

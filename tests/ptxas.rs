@@ -11,7 +11,7 @@ use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
 use gpp::kernels::kernel::{Loops, Spills};
 use gpp::kernels::versions::ALL;
-use gpp::kernels::{ceilings, offdiag, reduction};
+use gpp::kernels::{ceilings, offdiag, reduction, relaid};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -65,8 +65,8 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let kernels = ALL.iter().flat_map(|version| version.all_kernels());
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
-    let others =
-        [reduction::SYMBOL, ceilings::FMA_SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];
+    let others = others.into_iter().chain(ceilings::READ_SYMBOLS);
     let products = offdiag::FIRST.into_iter().flatten();
     let others = others.chain(products).chain([offdiag::ODD, offdiag::GATHER, offdiag::SECOND]);
     // The elements of a complex pole's ssx take more registers than the sums leave.

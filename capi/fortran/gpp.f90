@@ -1,12 +1,15 @@
 ! gpp for programs in Fortran: BerkeleyGW's GPP sums, on GPUs and processors. Compile this file with the
-! program and link libgpp. Arrays are BerkeleyGW's: in the host's memory, column-major, indices from 1.
+! program and link libgpp. Arrays are BerkeleyGW's: column-major, indices from 1. Matrices may be on a GPU:
+! with OpenACC `!$acc host_data use_device(...)` around the call, and on_device=.true.; the rest on the host.
 ! No call prints or stops the program; a status other than gpp_ok has its reason in gpp_message.
+! Long because it is one file to compile, and has each procedure's interface to C.
 module gpp
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, &
     c_f_pointer, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
-  public :: gpp_open, gpp_close, gpp_set_version, gpp_sums
+  public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
+  public :: gpp_set_stream, gpp_workspace, gpp_last_seconds
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
   ! How a call ended.
@@ -15,7 +18,7 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_no_device = 2     ! the device is not there
   integer(c_int32_t), parameter, public :: gpp_device_failed = 3 ! it refused an operation
   integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little of it
-  integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! not used yet
+  integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! who was told stopped it
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! a fault of gpp
 
   ! An open device. It is to be closed; a copy is the same device.
@@ -24,6 +27,8 @@ module gpp
     type(c_ptr) :: handle = c_null_ptr
     ! Which array of the last call of gpp_sums has too few elements, an index into shapes.
     integer :: too_small = 0
+    ! Rows and columns of what gpp_place has placed.
+    integer :: placed(2) = 0
   end type gpp_calculator
 
   ! What arrays have at least.
@@ -39,6 +44,7 @@ module gpp
     type(c_ptr) :: eps
     integer(c_int64_t) :: ld_eps
     type(c_ptr) :: vcoul, inv_igp_index, indinv
+    integer(c_int32_t) :: on_device
   end type c_screening
 
   type, bind(c) :: c_bands
@@ -49,7 +55,13 @@ module gpp
     integer(c_int64_t) :: ld_aqsm
     integer(c_int32_t) :: aqsm_local
     type(c_ptr) :: e, occ
+    integer(c_int32_t) :: on_device
   end type c_bands
+
+  type, bind(c) :: c_sizes
+    integer(c_int64_t) :: ncouls, ngpown, nbands, nw
+    integer(c_int32_t) :: screening_on_device, bands_on_device
+  end type c_sizes
 
   type, bind(c) :: c_formula
     real(c_double) :: gamma, sexcut
@@ -78,9 +90,8 @@ module gpp
 
     function c_sums(handle, screening, bands, nw, omega, formula, asx, ach) &
         bind(c, name='gpp_sums') result(status)
-      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr, c_screening
-      type(c_ptr), value :: handle
-      type(c_screening), intent(in) :: screening
+      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: handle, screening
       type(c_bands), intent(in) :: bands
       integer(c_int64_t), value :: nw
       type(c_ptr), value :: omega
@@ -88,6 +99,39 @@ module gpp
       type(c_ptr), value :: asx, ach
       integer(c_int32_t) :: status
     end function c_sums
+
+    function c_place(handle, screening) bind(c, name='gpp_place') result(status)
+      import :: c_int32_t, c_ptr, c_screening
+      type(c_ptr), value :: handle
+      type(c_screening), intent(in) :: screening
+      integer(c_int32_t) :: status
+    end function c_place
+
+    function c_release(handle) bind(c, name='gpp_release') result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t) :: status
+    end function c_release
+
+    function c_set_stream(handle, stream) bind(c, name='gpp_set_stream') result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: handle, stream
+      integer(c_int32_t) :: status
+    end function c_set_stream
+
+    function c_workspace(handle, sizes, host, device) bind(c, name='gpp_workspace') result(status)
+      import :: c_int32_t, c_int64_t, c_ptr, c_sizes
+      type(c_ptr), value :: handle
+      type(c_sizes), intent(in) :: sizes
+      integer(c_int64_t), intent(out) :: host, device
+      integer(c_int32_t) :: status
+    end function c_workspace
+
+    function c_last_seconds(handle) bind(c, name='gpp_last_seconds') result(seconds)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: seconds
+    end function c_last_seconds
 
     function c_version() bind(c, name='gpp_version') result(text)
       import :: c_ptr
@@ -155,7 +199,32 @@ contains
   ! were. Energies are in eV, those of omega and e from the same zero. An array whose elements do not follow
   ! each other in memory is copied by the compiler.
   subroutine gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, &
-      aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local)
+      aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    ! As of gpp_place.
+    complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
+    real(c_double), intent(in), target, contiguous :: vcoul(:)
+    integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    ! As of gpp_sums_at.
+    complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
+    complex(c_double_complex), intent(inout), target, contiguous :: asx(:), ach(:)
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: gamma, sexcut
+    logical, intent(in), optional :: aqsm_local
+    ! Whether all four matrices are on the GPU.
+    logical, intent(in), optional :: on_device
+    type(c_screening), target :: screening
+
+    call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
+    call sum_at(calculator, c_loc(screening), shape(wtilde_array), aqsntemp, aqsmtemp, e, occ, omega, asx, &
+      ach, status, gamma, sexcut, aqsm_local, on_device)
+  end subroutine gpp_sums
+
+  ! Places a screening for gpp_sums_at, until the next one or gpp_release. Both matrices have the attribute
+  ! target and stay as they are meanwhile; the rest is copied. On one GPU they stay there from the first sums
+  ! on, where there is room. What is on the GPU is brought to the host once, and stays there too.
+  subroutine gpp_place(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, status, on_device)
     type(gpp_calculator), intent(inout) :: calculator
     ! Modes in eV, and the identity less the inverse dielectric matrix: (ncouls, ngpown).
     complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
@@ -163,6 +232,21 @@ contains
     real(c_double), intent(in), target, contiguous :: vcoul(:)
     ! G' of each column, (ngpown) or more, indices into indinv; row of each G, others than 1..ncouls: none.
     integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    integer(c_int32_t), intent(out) :: status
+    ! Whether both matrices are on the GPU.
+    logical, intent(in), optional :: on_device
+    type(c_screening), target :: screening
+
+    call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
+    status = gpp_bad_argument
+    if (calculator%too_small == 0) status = c_place(calculator%handle, screening)
+    if (status == gpp_ok) calculator%placed = shape(wtilde_array)
+  end subroutine gpp_place
+
+  ! gpp_sums of the screening that gpp_place has placed.
+  subroutine gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, &
+      aqsm_local, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; of more rows the first are taken.
     complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
     ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
@@ -176,38 +260,78 @@ contains
     real(c_double), intent(in), optional :: gamma, sexcut
     ! Whether aqsmtemp is (ngpown, nbands): the rows of this rank's G' alone.
     logical, intent(in), optional :: aqsm_local
-    type(c_screening) :: screening
-    type(c_bands) :: bands
-    type(c_formula) :: formula
-    logical :: is_local
-    integer :: ncouls, ngpown, nbands, nw
+    ! Whether both matrices are on the GPU.
+    logical, intent(in), optional :: on_device
 
-    is_local = .false.
-    if (present(aqsm_local)) is_local = aqsm_local
-    formula = c_formula(0.5_c_double, 4.0_c_double)
-    if (present(gamma)) formula%gamma = gamma
-    if (present(sexcut)) formula%sexcut = sexcut
+    calculator%too_small = 0
+    call sum_at(calculator, c_null_ptr, calculator%placed, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, &
+      status, gamma, sexcut, aqsm_local, on_device)
+  end subroutine gpp_sums_at
+
+  ! Lets go of what gpp_place has placed.
+  subroutine gpp_release(calculator, status)
+    type(gpp_calculator), intent(inout) :: calculator
+    integer(c_int32_t), intent(out) :: status
+    calculator%too_small = 0
+    calculator%placed = 0
+    status = c_release(calculator%handle)
+  end subroutine gpp_release
+
+  ! Arrays on the GPU are made in this stream, of cudaStreamCreate or acc_get_cuda_stream; c_null_ptr is the
+  ! default one. A call that reads them begins when all that the stream has under way is done.
+  subroutine gpp_set_stream(calculator, stream, status)
+    type(gpp_calculator), intent(inout) :: calculator
+    type(c_ptr), intent(in) :: stream
+    integer(c_int32_t), intent(out) :: status
+    calculator%too_small = 0
+    status = c_set_stream(calculator%handle, stream)
+  end subroutine gpp_set_stream
+
+  ! Bytes that a call takes at most beside the caller's arrays, on the host and on each GPU.
+  subroutine gpp_workspace(calculator, ncouls, ngpown, nbands, nw, host, device, status, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    integer, intent(in) :: ncouls, ngpown, nbands, nw
+    integer(c_int64_t), intent(out) :: host, device
+    integer(c_int32_t), intent(out) :: status
+    logical, intent(in), optional :: on_device
+    type(c_sizes) :: sizes
+    sizes = c_sizes(ncouls, ngpown, nbands, nw, flag(on_device), flag(on_device))
+    calculator%too_small = 0
+    host = 0
+    device = 0
+    status = c_workspace(calculator%handle, sizes, host, device)
+  end subroutine gpp_workspace
+
+  ! Seconds that the kernels of the last sums took.
+  function gpp_last_seconds(calculator) result(seconds)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: seconds
+    seconds = c_last_seconds(calculator%handle)
+  end function gpp_last_seconds
+
+  function flag(given) result(is)
+    logical, intent(in), optional :: given
+    integer(c_int32_t) :: is
+    is = 0
+    if (present(given)) is = merge(1, 0, given)
+  end function flag
+
+  subroutine look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
+    type(gpp_calculator), intent(inout) :: calculator
+    complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
+    real(c_double), intent(in), target, contiguous :: vcoul(:)
+    integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    logical, intent(in), optional :: on_device
+    type(c_screening), intent(out) :: screening
+    integer :: ncouls, ngpown
+
     ncouls = size(wtilde_array, 1)
     ngpown = size(wtilde_array, 2)
-    nbands = size(e)
-    nw = size(omega)
-
     calculator%too_small = 0
     if (any(shape(I_eps_array) /= shape(wtilde_array))) calculator%too_small = 1
     if (size(vcoul) < ncouls) calculator%too_small = 2
     if (size(inv_igp_index) < ngpown) calculator%too_small = 3
-    if (size(aqsntemp, 1) < ncouls .or. size(aqsntemp, 2) < nbands) calculator%too_small = 4
-    if (size(aqsmtemp, 1) < merge(ngpown, ncouls, is_local) .or. size(aqsmtemp, 2) < nbands) &
-      calculator%too_small = merge(6, 5, is_local)
-    if (size(occ) < nbands) calculator%too_small = 7
-    if (size(asx) < nw) calculator%too_small = 8
-    if (size(ach) < nw) calculator%too_small = 9
     if (size(indinv) < 1) calculator%too_small = 10
-    if (calculator%too_small /= 0) then
-      status = gpp_bad_argument
-      return
-    end if
-
     screening%ncouls = ncouls
     screening%ngpown = ngpown
     screening%ng = size(indinv)
@@ -218,6 +342,41 @@ contains
     screening%vcoul = c_loc(vcoul)
     screening%inv_igp_index = c_loc(inv_igp_index)
     screening%indinv = c_loc(indinv)
+    screening%on_device = flag(on_device)
+  end subroutine look_at
+
+  subroutine sum_at(calculator, screening, extents, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, &
+      gamma, sexcut, aqsm_local, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    type(c_ptr), intent(in) :: screening
+    integer, intent(in) :: extents(2)
+    complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
+    complex(c_double_complex), intent(inout), target, contiguous :: asx(:), ach(:)
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: gamma, sexcut
+    logical, intent(in), optional :: aqsm_local, on_device
+    type(c_bands) :: bands
+    type(c_formula) :: formula
+    logical :: is_local
+    integer :: nbands, nw, rows
+
+    is_local = flag(aqsm_local) == 1
+    formula = c_formula(0.5_c_double, 4.0_c_double)
+    if (present(gamma)) formula%gamma = gamma
+    if (present(sexcut)) formula%sexcut = sexcut
+    nbands = size(e)
+    nw = size(omega)
+    rows = merge(extents(2), extents(1), is_local)
+    if (size(aqsntemp, 1) < extents(1) .or. size(aqsntemp, 2) < nbands) calculator%too_small = 4
+    if (size(aqsmtemp, 1) < rows .or. size(aqsmtemp, 2) < nbands) calculator%too_small = merge(6, 5, is_local)
+    if (size(occ) < nbands) calculator%too_small = 7
+    if (size(asx) < nw) calculator%too_small = 8
+    if (size(ach) < nw) calculator%too_small = 9
+    if (calculator%too_small /= 0) then
+      status = gpp_bad_argument
+      return
+    end if
     bands%nbands = nbands
     bands%aqsn = c_loc(aqsntemp)
     bands%ld_aqsn = size(aqsntemp, 1)
@@ -226,9 +385,10 @@ contains
     bands%aqsm_local = merge(1, 0, is_local)
     bands%e = c_loc(e)
     bands%occ = c_loc(occ)
+    bands%on_device = flag(on_device)
     status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, &
       c_loc(asx), c_loc(ach))
-  end subroutine gpp_sums
+  end subroutine sum_at
 
   ! The library's version, as in '0.1.0'.
   function gpp_version() result(text)

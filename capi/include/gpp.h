@@ -1,4 +1,5 @@
-/* gpp: BerkeleyGW's GPP self-energy kernel on GPUs and processors. Generated from capi/src by cbindgen. */
+// gpp: BerkeleyGW's GPP self-energy kernel on GPUs and processors. Generated from capi/src by cbindgen.
+// Long because cbindgen gives each field a comment of its own.
 
 #ifndef GPP_H
 #define GPP_H
@@ -34,7 +35,7 @@ enum gpp_status
    */
   GPP_STATUS_MEMORY = 4,
   /*
-   It was asked to stop. No function asks for that yet.
+   The function of `gpp_set_progress` stopped it.
    */
   GPP_STATUS_STOPPED = 5,
   /*
@@ -56,6 +57,43 @@ typedef int32_t gpp_status;
 typedef struct gpp_handle gpp_handle;
 
 /*
+ Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
+ other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called from any thread,
+ by one at a time, while the call is under way, and must not call functions of this handle.
+ */
+typedef int32_t (*gpp_progress)(double part, void *context);
+
+/*
+ What the memory of a call depends on.
+ */
+typedef struct gpp_sizes {
+  /*
+   G vectors.
+   */
+  int64_t ncouls;
+  /*
+   G' vectors.
+   */
+  int64_t ngpown;
+  /*
+   Bands.
+   */
+  int64_t nbands;
+  /*
+   Energies.
+   */
+  int64_t nw;
+  /*
+   1 where `wtilde` and `eps` are on the GPU, else 0.
+   */
+  int32_t screening_on_device;
+  /*
+   1 where matrix elements are, else 0.
+   */
+  int32_t bands_on_device;
+} gpp_sizes;
+
+/*
  A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
  `std::complex<double>` and Fortran's `complex(c_double_complex)` lie in memory like this: cast a pointer
  to one.
@@ -72,8 +110,9 @@ typedef struct gpp_complex {
 } gpp_complex;
 
 /*
- The screening of one rank at one q. All arrays are in the host's memory, column-major, the first index
- fastest. The caller owns them; they are read during a call and never kept. Extents are from 1 to
+ The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
+ memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, where `on_device` says so, and
+ what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 1 to
  2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
  */
 typedef struct gpp_screening {
@@ -117,6 +156,10 @@ typedef struct gpp_screening {
    Row of each G vector, `(ng)`: from 1 to `ncouls`; others have none, and add nothing.
    */
   const int32_t *indinv;
+  /*
+   1 where `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
+   */
+  int32_t on_device;
 } gpp_screening;
 
 /*
@@ -156,6 +199,10 @@ typedef struct gpp_bands {
    Occupation of each band, from 0 to 1, `(nbands)`.
    */
   const double *occ;
+  /*
+   1 where `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
+   */
+  int32_t on_device;
 } gpp_bands;
 
 /*
@@ -208,6 +255,53 @@ gpp_status gpp_close(struct gpp_handle *handle);
 gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 
 /*
+ Arrays on the GPU are made in this stream of the caller's, a `CUstream` or `cudaStream_t` of the device's
+ primary context, which the CUDA runtime uses; null is the default stream. A call that reads such arrays
+ begins when all that the stream has under way is done. The stream has to be there as long as it is set.
+
+ # Safety
+ `stream` is such a stream or null.
+ */
+gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
+
+/*
+ Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
+ depend on it take a problem in parts then. Arrays that stay in place are one part.
+
+ # Safety
+ `progress` may be called with `context` as long as it is set.
+ */
+gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
+
+/*
+ The memory that a call takes at most beside the caller's arrays, in bytes: on the host, and on each GPU for
+ the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
+
+ # Safety
+ Pointers that are not null point to what their types say; `host` and `device` may be written.
+ */
+gpp_status gpp_workspace(struct gpp_handle *handle,
+                         const struct gpp_sizes *sizes,
+                         uint64_t *host,
+                         uint64_t *device);
+
+/*
+ Places a screening for calls of `gpp_sums` with a null `screening`, until the next one or `gpp_release`. On
+ one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
+ `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+ the host here, once, and stay there too. After a failure what was placed before is still there.
+
+ # Safety
+ As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
+ */
+gpp_status gpp_place(struct gpp_handle *handle, const struct gpp_screening *screening);
+
+/*
+ Lets go of what `gpp_place` has placed; nothing where that is nothing.
+ */
+gpp_status gpp_release(struct gpp_handle *handle);
+
+/*
  What the device is called: a string that is valid until this thread calls the function again; empty for
  what is no handle.
  */
@@ -218,6 +312,12 @@ const char *gpp_device_name(const struct gpp_handle *handle);
  empty where none ran, and for what is no handle.
  */
 const char *gpp_last_version(const struct gpp_handle *handle);
+
+/*
+ Seconds that the kernels of the last `gpp_sums` took; with uploads where the device had no room for the whole
+ problem. 0 where none ran, and for what is no handle.
+ */
+double gpp_last_seconds(const struct gpp_handle *handle);
 
 /*
  Why the last call of this handle that failed did so, on whatever thread. For null, and for what is no
@@ -232,14 +332,16 @@ const char *gpp_message(const struct gpp_handle *handle);
  the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
  as they were.
 
- All pointers are to the host's memory; pointers to a device's are not taken. They are at multiples of 8
- bytes, those to `int32_t` of 4. `asx` and `ach` share no byte with each other or anything else that is
- given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the rows of `aqsm`, for
- copies of arrays whose columns do not follow each other, and for what a version lays out anew.
+ A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach` and what is
+ small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
+ bytes, those to `int32_t` of 4, matrices on a GPU of 16. `asx` and `ach` share no byte with each other or
+ anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
+ rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
+ anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
 
  # Safety
  Pointers that are not null point to as many elements as the extents say, which no thread changes during
- the call; no thread reads `asx` and `ach` meanwhile.
+ the call, nor a stream but that of `gpp_set_stream` before; no thread reads `asx` and `ach` meanwhile.
  */
 gpp_status gpp_sums(struct gpp_handle *handle,
                     const struct gpp_screening *screening,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::{ptr, slice};
 
+use gpp_core::lent::{DeviceMatrix, is_on_device};
 use num_complex::Complex64;
 
 use crate::status::{Failure, Status};
@@ -16,6 +17,14 @@ pub fn extent(name: &str, found: i64, most: usize) -> Result<usize> {
     match usize::try_from(found) {
         Ok(extent) if (1..=most).contains(&extent) => Ok(extent),
         _ => Err(Failure::argument(format!("{name} must be from 1 to {most}, found {found}"))),
+    }
+}
+
+/// What is 1 or 0.
+pub fn flag(name: &str, found: i32) -> Result<bool> {
+    match found {
+        0 | 1 => Ok(found == 1),
+        other => Err(Failure::argument(format!("{name} must be 0 or 1, found {other}"))),
     }
 }
 
@@ -35,11 +44,69 @@ pub fn addresses<T>(name: &str, at: *const T, len: usize) -> Result<Range<usize>
     }
 }
 
+/// Columns in memory: where the first begins and the last ends, and bytes of a column and to the next one.
+struct Span {
+    all: Range<usize>,
+    column: usize,
+    step: usize,
+}
+
+impl Span {
+    fn of(all: Range<usize>) -> Span {
+        let length = all.len().max(1);
+        Span { all, column: length, step: length }
+    }
+
+    /// Whether an array shares a byte with a column.
+    fn meets(&self, other: &Range<usize>) -> bool {
+        if other.start >= self.all.end || self.all.start >= other.end {
+            return false;
+        }
+        // The last column that begins before the end of the other.
+        let last = (other.end.min(self.all.end) - 1 - self.all.start) / self.step;
+        self.all.start + last * self.step + self.column > other.start
+    }
+}
+
+/// A matrix that was looked at.
+pub enum Matrix<'a> {
+    Host(Cow<'a, [Complex64]>),
+    Device(DeviceMatrix),
+}
+
+impl Matrix<'_> {
+    /// The copy, where it is one.
+    pub fn copy(self) -> Option<Vec<Complex64>> {
+        match self {
+            Matrix::Host(Cow::Owned(copy)) => Some(copy),
+            _ => None,
+        }
+    }
+}
+
 /// Arguments that were looked at, with their addresses.
 #[derive(Default)]
-pub struct Seen(Vec<(&'static str, Range<usize>)>);
+pub struct Seen {
+    spans: Vec<(&'static str, Span)>,
+    on_gpu: bool,
+}
 
 impl Seen {
+    /// None yet, of a handle of a GPU, whose arrays may be taken for the host's, or of another.
+    pub fn of(on_gpu: bool) -> Seen {
+        Seen { on_gpu, ..Seen::default() }
+    }
+
+    /// Fails for an address of a GPU.
+    fn of_host<T>(&self, name: &str, at: *const T) -> Result<()> {
+        if self.on_gpu && is_on_device(at.addr() as u64) {
+            return Err(Failure::argument(format!(
+                "{name} is in memory of a GPU; the host's was asked for"
+            )));
+        }
+        Ok(())
+    }
+
     /// An array of `len` elements.
     ///
     /// # Safety
@@ -50,9 +117,29 @@ impl Seen {
         at: *const T,
         len: usize,
     ) -> Result<&'a [T]> {
-        self.0.push((name, addresses(name, at, len)?));
+        self.spans.push((name, Span::of(addresses(name, at, len)?)));
+        self.of_host(name, at)?;
         // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
         Ok(unsafe { slice::from_raw_parts(at, len) })
+    }
+
+    /// The same, or an array of the GPU's, which `fetch` brings here.
+    ///
+    /// # Safety
+    /// As of [`Seen::array`].
+    pub unsafe fn small<'a, T: Clone>(
+        &mut self,
+        name: &'static str,
+        at: *const T,
+        len: usize,
+        fetch: impl FnOnce(&'static str, u64, usize) -> Result<Vec<T>>,
+    ) -> Result<Cow<'a, [T]>> {
+        addresses(name, at, len)?;
+        if self.on_gpu && is_on_device(at.addr() as u64) {
+            return fetch(name, at.addr() as u64, len).map(Cow::Owned);
+        }
+        // SAFETY: the caller's word.
+        unsafe { self.array(name, at, len) }.map(Cow::Borrowed)
     }
 
     /// One value, as an array of one.
@@ -64,17 +151,18 @@ impl Seen {
         unsafe { self.array(name, at, 1) }.map(|one| &one[0])
     }
 
-    /// A matrix: in place where columns follow each other, else a copy.
+    /// A matrix: in place where columns follow each other or where it is on the GPU, else a copy of its columns.
     ///
     /// # Safety
-    /// As of [`Seen::array`], for all columns but what lies behind the last one's rows.
+    /// As of [`Seen::array`], for the rows of each column; what lies between them may be anybody's.
     pub unsafe fn matrix<'a>(
         &mut self,
         name: &'static str,
         at: *const Complex,
         [rows, columns]: [usize; 2],
         ld: i64,
-    ) -> Result<Cow<'a, [Complex64]>> {
+        on_device: bool,
+    ) -> Result<Matrix<'a>> {
         let ld = match usize::try_from(ld) {
             Ok(found) if found >= rows => found,
             _ => {
@@ -84,24 +172,35 @@ impl Seen {
         };
         let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
         let at = at.cast::<Complex64>();
-        // SAFETY: the caller's word; both types are two `f64`, the real part first.
-        let all = unsafe { self.array(name, at, len.unwrap_or(usize::MAX)) }?;
-        if ld == rows {
-            return Ok(all.into());
+        let all = addresses(name, at, len.unwrap_or(usize::MAX))?;
+        if on_device {
+            let matrix = DeviceMatrix { at: at.addr() as u64, ld };
+            return Ok(Matrix::Device(matrix));
+        }
+        let [column, step] = [rows, ld].map(|length| length * size_of::<Complex64>());
+        self.spans.push((name, Span { all, column, step }));
+        self.of_host(name, at)?;
+        if ld == rows || columns == 1 {
+            // SAFETY: aligned, not null, one column behind the other; the rest is the caller's word.
+            let all = unsafe { slice::from_raw_parts(at, rows * columns) };
+            return Ok(Matrix::Host(all.into()));
         }
         let mut copy: Vec<Complex64> = with_room(name, rows * columns)?;
-        all.chunks(ld).for_each(|column| copy.extend_from_slice(&column[..rows]));
-        Ok(copy.into())
+        for column in 0..columns {
+            // SAFETY: as above, of this column alone.
+            copy.extend_from_slice(unsafe { slice::from_raw_parts(at.add(column * ld), rows) });
+        }
+        Ok(Matrix::Host(copy.into()))
     }
 
     /// An array to be written, which shares no byte with any other argument.
     pub fn written(&mut self, name: &'static str, at: *mut Complex, len: usize) -> Result<Out> {
         let own = addresses(name, at, len)?;
-        let meets = |other: &Range<usize>| own.start < other.end && other.start < own.end;
-        if let Some((other, _)) = self.0.iter().find(|(_, addresses)| meets(addresses)) {
+        self.of_host(name, at)?;
+        if let Some((other, _)) = self.spans.iter().find(|(_, span)| span.meets(&own)) {
             return Err(Failure::argument(format!("{name} overlaps {other}")));
         }
-        self.0.push((name, own));
+        self.spans.push((name, Span::of(own)));
         Ok(Out { at, len })
     }
 }
@@ -146,5 +245,32 @@ pub fn finite(name: &str, numbers: &[f64]) -> Result<()> {
     match numbers.iter().position(|number| !number.is_finite()) {
         Some(at) => Err(Failure::argument(format!("{name}({}) is {}", at + 1, numbers[at]))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_between_columns_overlaps_nothing() {
+        // Columns of 4 bytes, 10 apart, from 100 on.
+        let span = Span { all: 100..124, column: 4, step: 10 };
+        for (other, meets) in [
+            (90..100, false),
+            (90..101, true),
+            (103..104, true),
+            (104..110, false),
+            (104..111, true),
+            (109..110, false),
+            (113..114, true),
+            (114..120, false),
+            (123..130, true),
+            (124..130, false),
+            (0..200, true),
+        ] {
+            assert_eq!(span.meets(&other), meets, "{other:?}");
+        }
+        assert!(Span::of(5..6).meets(&(5..6)) && !Span::of(5..6).meets(&(6..7)));
     }
 }

@@ -1,30 +1,30 @@
-//! The face of `gpp` for C, and through `capi/fortran/gpp.f90` for Fortran: a handle, arrays in the host's
-//! memory, a status and a message.
+//! The face of `gpp` for C, and through `capi/fortran/gpp.f90` for Fortran: a handle, arrays in the memory of the
+//! host or of a GPU, a status and a message.
 //!
-//! No call prints, ends the process, handles a signal or lets a panic out. Threads may call at the same time;
+//! No call prints, ends the process, handles a signal or lets a panic out; a fault of gpp itself says on
+//! standard error where it is. Threads may call at the same time;
 //! calls that calculate with one handle take turns. A process that forks opens its handles after that.
 //!
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
 mod border;
+mod given;
 mod open;
 mod status;
 mod told;
 mod types;
 
-use std::borrow::Cow;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 
-use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::problem::memory;
-use gpp_core::{Aqsm, Calculator, catalogue};
-use num_complex::Complex64;
+use gpp_core::Calculator;
+use gpp_core::lent::ForeignStream;
 
-use border::{Out, Seen, addresses, extent, finite};
-use open::{call, call_of};
+use border::{Seen, addresses};
+use given::Given;
+use open::{Work, call};
 use status::Failure;
 pub use status::Status;
-pub use types::{Bands, Complex, Formula, Handle, Screening};
+pub use types::{Bands, Complex, Formula, Handle, Progress, Screening, Sizes};
 
 type Result<T> = std::result::Result<T, Failure>;
 
@@ -67,7 +67,7 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
         if !handle.is_null() {
             let open = open::remove(handle)?;
-            drop(open::locked(&open.calculator).take());
+            drop(open::locked(&open.work).take());
         }
         Ok(())
     })
@@ -81,31 +81,106 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
 /// `id` is null or a string with its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char) -> Status {
-    call_of(handle, |open| {
+    open::calculate(handle, |work, _| {
         // SAFETY: the caller's word.
         let id = unsafe { text("id", id) }?;
-        let mut place = open::locked(&open.calculator);
-        let calculator = place.take().ok_or_else(|| open::unknown(handle))?;
-        // Looked at first: what refuses a version does not give the calculator back.
-        let refused = refused(&calculator, id);
-        match refused {
-            None => *place = Some(calculator.with_version(id)?),
-            Some(_) => *place = Some(calculator),
-        }
-        refused.map_or(Ok(()), Err)
+        Ok(work.calculator.set_version(id)?)
     })
 }
 
-fn refused(calculator: &Calculator, id: &str) -> Option<Failure> {
-    const BEST: &str = "best";
-    if id == BEST {
-        return None;
-    }
-    let Some(found) = catalogue::find(id) else {
-        let known = catalogue::versions().map(|listed| listed.id()).chain([BEST]);
-        return Some(gpp_core::Error::unknown("version", id, known).into());
-    };
-    found.kernel.require_on(calculator.device().back_end()).err().map(Failure::from)
+/// Arrays on the GPU are made in this stream of the caller's, a `CUstream` or `cudaStream_t` of the device's
+/// primary context, which the CUDA runtime uses; null is the default stream. A call that reads such arrays
+/// begins when all that the stream has under way is done. The stream has to be there as long as it is set.
+///
+/// # Safety
+/// `stream` is such a stream or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void) -> Status {
+    open::calculate(handle, |work, _| {
+        // SAFETY: the caller's word.
+        work.calculator.set_stream(unsafe { ForeignStream::new(stream) });
+        Ok(())
+    })
+}
+
+/// Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
+/// depend on it take a problem in parts then. Arrays that stay in place are one part.
+///
+/// # Safety
+/// `progress` may be called with `context` as long as it is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_set_progress(
+    handle: *mut Handle,
+    progress: Progress,
+    context: *mut c_void,
+) -> Status {
+    open::calculate(handle, |work, _| {
+        let Some(progress) = progress else {
+            work.calculator.clear_told();
+            return Ok(());
+        };
+        let context = context.expose_provenance();
+        work.calculator.set_told(move |part| {
+            let context = std::ptr::with_exposed_provenance_mut(context);
+            // SAFETY: the caller's word.
+            let said = unsafe { progress(part, context) };
+            (said != 0).then_some(said)
+        });
+        Ok(())
+    })
+}
+
+/// The memory that a call takes at most beside the caller's arrays, in bytes: on the host, and on each GPU for
+/// the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
+///
+/// # Safety
+/// Pointers that are not null point to what their types say; `host` and `device` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_workspace(
+    handle: *mut Handle,
+    sizes: *const Sizes,
+    host: *mut u64,
+    device: *mut u64,
+) -> Status {
+    open::calculate(handle, |work, _| {
+        addresses("host", host, 1)?;
+        addresses("device", device, 1)?;
+        // SAFETY: the caller's word.
+        let sizes = unsafe { Seen::default().one("sizes", sizes) }?;
+        let found = work.calculator.workspace(given::sizes(sizes)?)?;
+        // SAFETY: not null and aligned; the caller's word.
+        unsafe {
+            host.write(found.host);
+            device.write(found.device);
+        }
+        Ok(())
+    })
+}
+
+/// Places a screening for calls of `gpp_sums` with a null `screening`, until the next one or `gpp_release`. On
+/// one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
+/// `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+/// the host here, once, and stay there too. After a failure what was placed before is still there.
+///
+/// # Safety
+/// As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screening) -> Status {
+    open::calculate(handle, |work, _| {
+        let mut seen = Seen::of(work.on_gpu());
+        // SAFETY: the caller's word.
+        work.placed = Some(unsafe { given::placed(&work.calculator, &mut seen, screening) }?);
+        Ok(())
+    })
+}
+
+/// Lets go of what `gpp_place` has placed; nothing where that is nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
+    open::calculate(handle, |work, _| {
+        work.placed = None;
+        Ok(())
+    })
 }
 
 /// What the device is called: a string that is valid until this thread calls the function again; empty for
@@ -124,6 +199,13 @@ pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
     told::returned(told::Of::LastVersion, version)
 }
 
+/// Seconds that the kernels of the last `gpp_sums` took; with uploads where the device had no room for the whole
+/// problem. 0 where none ran, and for what is no handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
+    open::find(handle).map_or(0.0, |open| open.told().seconds)
+}
+
 /// Why the last call of this handle that failed did so, on whatever thread. For null, and for what is no
 /// handle, it is the last call of this thread that failed, `gpp_open` for instance. A string that is valid
 /// until this thread calls the function again; empty where nothing failed.
@@ -139,14 +221,16 @@ pub extern "C" fn gpp_message(handle: *const Handle) -> *const c_char {
 /// the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
 /// as they were.
 ///
-/// All pointers are to the host's memory; pointers to a device's are not taken. They are at multiples of 8
-/// bytes, those to `int32_t` of 4. `asx` and `ach` share no byte with each other or anything else that is
-/// given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the rows of `aqsm`, for
-/// copies of arrays whose columns do not follow each other, and for what a version lays out anew.
+/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach` and what is
+/// small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
+/// bytes, those to `int32_t` of 4, matrices on a GPU of 16. `asx` and `ach` share no byte with each other or
+/// anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
+/// rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
+/// anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
 ///
 /// # Safety
 /// Pointers that are not null point to as many elements as the extents say, which no thread changes during
-/// the call; no thread reads `asx` and `ach` meanwhile.
+/// the call, nor a stream but that of `gpp_set_stream` before; no thread reads `asx` and `ach` meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_sums(
     handle: *mut Handle,
@@ -158,12 +242,27 @@ pub unsafe extern "C" fn gpp_sums(
     asx: *mut Complex,
     ach: *mut Complex,
 ) -> Status {
-    open::calculate(handle, |calculator, open| {
+    open::calculate(handle, |work, open| {
+        let mut seen = Seen::of(work.on_gpu());
+        let Work { calculator, placed } = work;
         // SAFETY: the caller's word.
-        let (given, [asx, ach]) =
-            unsafe { Given::seen(screening, bands, (nw, omega), formula, [asx, ach]) }?;
-        let found = given.sums(calculator)?;
-        open.told().version = found.version;
+        let (found, [asx, ach]) = unsafe {
+            let once = match screening.is_null() {
+                true => None,
+                false => Some(given::screening(calculator, &mut seen, screening)?),
+            };
+            let extents = match (&once, &placed) {
+                (Some(once), _) => once.extents(),
+                (None, Some(placed)) => placed.extents(),
+                (None, None) => return Err(given::no_screening()),
+            };
+            let given = Given::seen(calculator, &mut seen, extents, bands, (nw, omega), formula)?;
+            let out =
+                [seen.written("asx", asx, given.nw())?, seen.written("ach", ach, given.nw())?];
+            (given.sums(calculator, once, placed.as_mut())?, out)
+        };
+        let mut told = open.told();
+        (told.version, told.seconds) = (found.version, found.seconds);
         // SAFETY: the caller's word.
         unsafe {
             asx.write(&found.sums.asx);
@@ -171,107 +270,6 @@ pub unsafe extern "C" fn gpp_sums(
         }
         Ok(())
     })
-}
-
-/// Bytes that the system is not asked about.
-const ALWAYS_THERE: usize = 1 << 24;
-
-/// A caller's arrays, looked at.
-struct Given<'a> {
-    wtilde: Cow<'a, [Complex64]>,
-    eps: Cow<'a, [Complex64]>,
-    vcoul: &'a [f64],
-    inv_igp_index: &'a [i32],
-    indinv: &'a [i32],
-    aqsn: Cow<'a, [Complex64]>,
-    aqsm: Cow<'a, [Complex64]>,
-    aqsm_local: bool,
-    e: &'a [f64],
-    occ: &'a [f64],
-    omega: &'a [f64],
-    formula: gpp_core::Formula,
-}
-
-impl Given<'_> {
-    /// # Safety
-    /// As of [`gpp_sums`].
-    unsafe fn seen<'a>(
-        screening: *const Screening,
-        bands: *const Bands,
-        (nw, omega): (i64, *const f64),
-        formula: *const Formula,
-        [asx, ach]: [*mut Complex; 2],
-    ) -> Result<(Given<'a>, [Out; 2])> {
-        let mut seen = Seen::default();
-        // SAFETY: of all in the block, the caller's word.
-        let given = unsafe {
-            let s: &Screening = seen.one("screening", screening)?;
-            let b: &Bands = seen.one("bands", bands)?;
-            let formula = match formula.is_null() {
-                true => gpp_core::Formula::default(),
-                false => {
-                    let &Formula { gamma, sexcut } = seen.one("formula", formula)?;
-                    gpp_core::Formula { gamma, sexcut }
-                }
-            };
-            let indexed = |name, found| extent(name, found, i32::MAX as usize);
-            let (ncouls, ngpown) = (indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?);
-            let (ng, nbands) = (indexed("ng", s.ng)?, indexed("nbands", b.nbands)?);
-            let nw = extent("nw", nw, MOST_ENERGIES)?;
-            let aqsm_local = match b.aqsm_local {
-                0 | 1 => b.aqsm_local == 1,
-                other => {
-                    let either = format!("aqsm_local must be 0 or 1, found {other}");
-                    return Err(Failure::argument(either));
-                }
-            };
-            let rows = if aqsm_local { ngpown } else { ncouls };
-            let omega = seen.array("omega", omega, nw)?;
-            Given {
-                vcoul: seen.array("vcoul", s.vcoul, ncouls)?,
-                inv_igp_index: seen.array("inv_igp_index", s.inv_igp_index, ngpown)?,
-                indinv: seen.array("indinv", s.indinv, ng)?,
-                e: seen.array("e", b.e, nbands)?,
-                occ: seen.array("occ", b.occ, nbands)?,
-                wtilde: seen.matrix("wtilde", s.wtilde, [ncouls, ngpown], s.ld_wtilde)?,
-                eps: seen.matrix("eps", s.eps, [ncouls, ngpown], s.ld_eps)?,
-                aqsn: seen.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn)?,
-                aqsm: seen.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm)?,
-                aqsm_local,
-                omega,
-                formula,
-            }
-        };
-        let nw = given.omega.len();
-        let out = [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?];
-        given.require_memory()?;
-        finite("e", given.e)?;
-        finite("omega", given.omega)?;
-        Ok((given, out))
-    }
-
-    /// Fails where there is no room for what is copied of the arrays: an allocation that fails ends the process.
-    fn require_memory(&self) -> Result<()> {
-        let Given { vcoul, inv_igp_index, indinv, e, omega, .. } = self;
-        let rows = if self.aqsm_local { 0 } else { inv_igp_index.len() };
-        let of_bands = rows * size_of::<Complex64>() + size_of_val(*omega) + 32;
-        let others = [size_of_val(*vcoul), size_of_val(*inv_igp_index), size_of_val(*indinv)];
-        let bands = of_bands.saturating_mul(e.len());
-        let needed = others.into_iter().fold(bands, usize::saturating_add);
-        if needed > ALWAYS_THERE {
-            memory::require("the rows of aqsm and the energies", needed as u64)?;
-        }
-        Ok(())
-    }
-
-    fn sums(&self, calculator: &Calculator) -> Result<gpp_core::Found> {
-        let Given { vcoul, inv_igp_index, indinv, e, occ, omega, formula, .. } = *self;
-        let (wtilde, eps) = (&self.wtilde, &self.eps);
-        let screening = gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
-        let aqsm = if self.aqsm_local { Aqsm::Local(&self.aqsm) } else { Aqsm::Whole(&self.aqsm) };
-        let bands = gpp_core::Bands { aqsn: &self.aqsn, aqsm, e, occ };
-        Ok(calculator.sums(&screening, &bands, omega, formula)?)
-    }
 }
 
 /// A string of C's.

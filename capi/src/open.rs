@@ -5,10 +5,11 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gpp_core::Calculator;
+use gpp_core::catalogue::BackEnd;
+use gpp_core::{Calculator, Placed};
+use num_complex::Complex64;
 
 use crate::status::{Failure, Status};
 use crate::told;
@@ -19,8 +20,48 @@ pub struct Open {
     /// What it is called.
     pub name: String,
     /// None once it is closed. Who calculates holds it, so that threads take turns.
-    pub calculator: Mutex<Option<Calculator>>,
+    pub work: Mutex<Option<Work>>,
     told: Mutex<Told>,
+}
+
+/// What a handle calculates with.
+pub struct Work {
+    /// The screening that stays in place; first, so that it goes first.
+    pub placed: Option<Kept>,
+    /// The device.
+    pub calculator: Calculator,
+}
+
+impl Work {
+    /// Whether its device is a GPU.
+    pub fn on_gpu(&self) -> bool {
+        self.calculator.device().back_end() == BackEnd::Gpu
+    }
+}
+
+/// A screening in place, and copies that it refers to, which go after it.
+pub struct Kept {
+    placed: Placed<'static>,
+    extents: [usize; 2],
+    _copies: Vec<Vec<Complex64>>,
+}
+
+impl Kept {
+    /// What refers to these copies or to arrays of the caller's.
+    pub fn of(placed: Placed<'static>, copies: Vec<Vec<Complex64>>) -> Kept {
+        let extents = placed.extents();
+        Kept { placed, extents, _copies: copies }
+    }
+
+    /// G and G′.
+    pub fn extents(&self) -> [usize; 2] {
+        self.extents
+    }
+
+    /// The screening.
+    pub fn get(&mut self) -> &mut Placed<'static> {
+        &mut self.placed
+    }
 }
 
 /// What a handle answers while another thread calculates.
@@ -30,6 +71,8 @@ pub struct Told {
     pub message: String,
     /// The version that ran last; empty where none did.
     pub version: &'static str,
+    /// Seconds that its kernels took.
+    pub seconds: f64,
 }
 
 impl Open {
@@ -58,7 +101,8 @@ pub fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
     let name = calculator.device().name.clone();
-    let open = Open { name, calculator: Mutex::new(Some(calculator)), told: Mutex::default() };
+    let work = Mutex::new(Some(Work { placed: None, calculator }));
+    let open = Open { name, work, told: Mutex::default() };
     let mut all = locked(&ALL);
     all.given += 1;
     let number = all.given.wrapping_mul(SPREAD);
@@ -93,7 +137,7 @@ pub fn call(body: impl FnOnce() -> Result<(), Failure>) -> Status {
 }
 
 /// Runs the body of a call of a handle, which keeps the message too.
-pub fn call_of(handle: *const Handle, body: impl FnOnce(&Open) -> Result<(), Failure>) -> Status {
+fn call_of(handle: *const Handle, body: impl FnOnce(&Open) -> Result<(), Failure>) -> Status {
     call(|| {
         let open = find(handle)?;
         caught(|| body(&open))
@@ -101,34 +145,20 @@ pub fn call_of(handle: *const Handle, body: impl FnOnce(&Open) -> Result<(), Fai
     })
 }
 
-/// Runs the body of a call with the calculator of a handle, after whoever has it.
+/// Runs the body of a call with what a handle calculates with, after whoever has it.
 pub fn calculate(
     handle: *const Handle,
-    body: impl FnOnce(&mut Calculator, &Open) -> Result<(), Failure>,
+    body: impl FnOnce(&mut Work, &Open) -> Result<(), Failure>,
 ) -> Status {
-    call_of(handle, |open| match locked(&open.calculator).as_mut() {
-        Some(calculator) => body(calculator, open),
+    call_of(handle, |open| match locked(&open.work).as_mut() {
+        Some(work) => body(work, open),
         None => Err(unknown(handle)),
     })
 }
 
-/// Calls under way, in which a panic prints nothing.
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
 fn caught(body: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let loud = panic::take_hook();
-        panic::set_hook(Box::new(move |panicked| {
-            if CALLS.load(Ordering::Relaxed) == 0 {
-                loud(panicked);
-            }
-        }));
-    });
-    CALLS.fetch_add(1, Ordering::Relaxed);
     // What a body leaves half done it owns; the calculator and what is told stay whole.
     let ended = panic::catch_unwind(AssertUnwindSafe(body));
-    CALLS.fetch_sub(1, Ordering::Relaxed);
     ended.unwrap_or_else(|panicked| {
         let message = format!("a fault of gpp: {}", text(&*panicked));
         // Nothing may be thrown from here on, by what was thrown either.

@@ -16,7 +16,7 @@ pub enum Status {
     DeviceFailed = 3,
     /// Too little memory on the host or on the device.
     Memory = 4,
-    /// It was asked to stop. No function asks for that yet.
+    /// The function of `gpp_set_progress` stopped it.
     Stopped = 5,
     /// A fault of the library.
     Internal = 6,

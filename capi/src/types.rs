@@ -1,5 +1,7 @@
 //! What the functions are given, as C has it.
 
+use std::ffi::c_void;
+
 /// A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
 /// `std::complex<double>` and Fortran's `complex(c_double_complex)` lie in memory like this: cast a pointer
 /// to one.
@@ -17,8 +19,9 @@ pub struct Handle {
     _opaque: [u8; 0],
 }
 
-/// The screening of one rank at one q. All arrays are in the host's memory, column-major, the first index
-/// fastest. The caller owns them; they are read during a call and never kept. Extents are from 1 to
+/// The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
+/// memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, where `on_device` says so, and
+/// what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 1 to
 /// 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +46,8 @@ pub struct Screening {
     pub inv_igp_index: *const i32,
     /// Row of each G vector, `(ng)`: from 1 to `ncouls`; others have none, and add nothing.
     pub indinv: *const i32,
+    /// 1 where `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
+    pub on_device: i32,
 }
 
 /// The bands that are summed over. Arrays as in `gpp_screening`.
@@ -66,7 +71,32 @@ pub struct Bands {
     pub e: *const f64,
     /// Occupation of each band, from 0 to 1, `(nbands)`.
     pub occ: *const f64,
+    /// 1 where `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
+    pub on_device: i32,
 }
+
+/// What the memory of a call depends on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// G vectors.
+    pub ncouls: i64,
+    /// G' vectors.
+    pub ngpown: i64,
+    /// Bands.
+    pub nbands: i64,
+    /// Energies.
+    pub nw: i64,
+    /// 1 where `wtilde` and `eps` are on the GPU, else 0.
+    pub screening_on_device: i32,
+    /// 1 where matrix elements are, else 0.
+    pub bands_on_device: i32,
+}
+
+/// Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called from any thread,
+/// by one at a time, while the call is under way, and must not call functions of this handle.
+pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
 
 /// Limits of the formula; BerkeleyGW's are 0.5 and 4.
 #[repr(C)]

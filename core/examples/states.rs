@@ -15,12 +15,14 @@ fn main() -> gpp_core::Result<()> {
         indinv: &own.indinv,
     };
     let calculator = Calculator::open("auto")?;
+    // Modes and eps are looked at once, and stay on a GPU.
+    let mut placed = calculator.place(&screening)?;
     for (state, &e) in own.e.iter().enumerate() {
         let aqs = common::elements(state);
         let bands = Bands { aqsn: &aqs, aqsm: Aqsm::Whole(&aqs), e: &own.e, occ: &own.occ };
         // A derivative of Σ at the state's energy takes a step to each side.
-        let found =
-            calculator.sums(&screening, &bands, &[e - 0.5, e, e + 0.5], Formula::default())?;
+        let omega = [e - 0.5, e, e + 0.5];
+        let found = calculator.sums_at(&mut placed, &bands, &omega, Formula::default())?;
         let sigma: Vec<f64> =
             found.sums.asx.iter().zip(&found.sums.ach).map(|(asx, ach)| (asx + ach).re).collect();
         let z = 1.0 / (1.0 - (sigma[2] - sigma[0]));

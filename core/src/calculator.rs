@@ -21,23 +21,33 @@
 //! assert_eq!(found.sums.asx.len(), 2);
 //! # Ok::<(), gpp_core::Error>(())
 //! ```
+//!
+//! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`lent`] is for arrays that are on a GPU
+//! already.
 
 mod arrays;
+mod last;
+pub mod lent;
+mod opened;
+mod placed;
+mod told;
+mod workspace;
 
-use std::{panic, thread};
+use std::sync::Arc;
 
 use crate::catalogue::{self, Kernel, choice};
-use crate::devices::choice::Choice;
-use crate::devices::gpu::Gpu;
-use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo};
+use crate::devices::DeviceInfo;
+use crate::devices::gpu::driver::ForeignStream;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::problem::{Problem, Sums};
-use crate::stop::{self, Stop};
 use crate::system::memory;
 use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
+use opened::{Opened, apart};
+pub use placed::Placed;
+use told::Told;
+pub use workspace::{Sizes, Workspace};
 
 /// What came of a calculation.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,77 +56,84 @@ pub struct Found {
     pub sums: Sums,
     /// The version that calculated them.
     pub version: &'static str,
-    /// Seconds that its kernels took; with the uploads where the device had no room for the whole problem.
+    /// Seconds that its kernels took; with the uploads where the device had no room for the whole problem, and
+    /// where there are several.
     pub seconds: f64,
 }
 
-/// A device, open, and the version to run there. Several threads may call it at once; on a GPU each call then
-/// needs memory for its own arrays.
+/// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
+/// call then needs memory for its own arrays.
+#[derive(Clone)]
 pub struct Calculator {
-    /// There until this is dropped.
-    device: Option<Opened>,
+    opened: Arc<Opened>,
     version: Option<Kernel>,
-    stop: Stop,
+    told: Option<Told>,
+    stream: ForeignStream,
 }
 
-type Opened = Box<dyn Device + Send>;
-
 impl Calculator {
-    /// Opens `auto`, `cpu`, `gpu` or `gpu:N`: `gpu` is the first GPU, `auto` too, or the processor where there is
-    /// none.
+    /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`: `gpu` is the first GPU, `auto` too, or the
+    /// processor where there is none. Several GPUs share the columns of each problem.
     ///
     /// # Errors
-    /// [`Error::UnknownName`]; [`Error::Data`] where several devices are named; [`Error::NoGpu`],
-    /// [`Error::Driver`].
+    /// [`Error::UnknownName`], [`Error::Data`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
-        let host = || Box::new(Host::new()) as Opened;
-        let gpu = |index| apart(|| Gpu::open(index).map(|gpu| Box::new(gpu) as Opened));
-        let device = match device.parse()? {
-            Choice::Cpu => host(),
-            Choice::Auto => match gpu(0) {
-                Err(Error::NoGpu { .. }) => host(),
-                gpu => gpu?,
-            },
-            Choice::Gpus(indices) if indices.len() == 1 => gpu(indices[0])?,
-            Choice::Gpus(_) | Choice::AllGpus => {
-                let what =
-                    "a calculator has one device: open one for each, with a share of the columns";
-                return Err(Error::Data { origin: device.into(), what: what.into() });
-            }
-        };
-        Ok(Calculator { device: Some(device), version: None, stop: stop::never })
+        let opened = Arc::new(Opened::new(&device.parse()?)?);
+        Ok(Calculator { opened, version: None, told: None, stream: ForeignStream::default() })
     }
 
-    /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again.
+    /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again. After
+    /// an error it stays what it was.
     ///
     /// # Errors
     /// [`Error::UnknownName`]; [`Error::Data`] for a version of other devices.
-    pub fn with_version(mut self, id: &str) -> Result<Calculator> {
+    pub fn set_version(&mut self, id: &str) -> Result<()> {
         if id == BEST {
             self.version = None;
-            return Ok(self);
+            return Ok(());
         }
         let known = || catalogue::versions().map(|listed| listed.id()).chain([BEST]);
         let found = catalogue::find(id).ok_or_else(|| Error::unknown("version", id, known()))?;
-        found.kernel.require_on(self.opened().back_end())?;
+        found.kernel.require_on(self.opened.first().back_end())?;
         self.version = Some(found.kernel);
+        Ok(())
+    }
+
+    /// This calculator with [`Calculator::set_version`].
+    ///
+    /// # Errors
+    /// Those of [`Calculator::set_version`].
+    pub fn with_version(mut self, id: &str) -> Result<Calculator> {
+        self.set_version(id)?;
         Ok(self)
     }
 
-    /// Has `stop` looked at between the parts of a problem that does not fit the device at once.
-    #[must_use]
-    pub fn stopping(mut self, stop: Stop) -> Calculator {
-        self.stop = stop;
-        self
+    /// Has `tell` told which part of a calculation is done, from 0 to 1, between its parts and from any thread.
+    /// A number that it returns ends the calculation with [`Error::Stopped`]. Versions whose sums do not depend on
+    /// it take a problem in parts then; others are one part, unless the device has no room for it.
+    pub fn set_told(&mut self, tell: impl Fn(f64) -> Option<i32> + Send + Sync + 'static) {
+        self.told = Some(Told::new(tell));
     }
 
-    fn opened(&self) -> &dyn Device {
-        self.device.as_deref().expect("it is there until this is dropped")
+    /// Takes [`Calculator::set_told`] back.
+    pub fn clear_told(&mut self) {
+        self.told = None;
     }
 
-    /// The device.
+    /// The stream of the caller's that arrays on a GPU are made in: a calculation that reads them begins when
+    /// all that the stream has under way is done. Without it, that is the default stream.
+    pub fn set_stream(&mut self, stream: ForeignStream) {
+        self.stream = stream;
+    }
+
+    /// The device, the first of several.
     pub fn device(&self) -> &DeviceInfo {
-        self.opened().info()
+        self.opened.first().info()
+    }
+
+    /// All devices.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {
+        self.opened.all().map(|device| device.info())
     }
 
     /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
@@ -136,75 +153,95 @@ impl Calculator {
     ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
         let problem = unsafe { made(screening, bands, omega, formula) }?;
-        let version = self.version.unwrap_or_else(|| best(self.opened(), &problem));
-        let beside = self.opened().beside(problem.frame(), &[version], problem.extents());
+        self.summed(&problem)
+    }
+
+    /// The sums of a problem on the host.
+    fn summed(&self, problem: &Problem) -> Result<Found> {
+        let version = self.version_for(problem);
+        let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
         memory::require(
             "what versions lay out of the arrays",
             beside.bands.saturating_add(beside.slab),
         )?;
-        apart(|| self.in_slabs(&problem, version))
+        let told = self.told.as_ref().map(Told::anew);
+        apart(|| self.in_slabs(problem, version, told.as_ref()))
     }
 
-    /// In one slab, or in smaller ones until they find room.
-    fn in_slabs(&self, problem: &Problem, version: Kernel) -> Result<Found> {
-        let ngpown = problem.header().ngpown;
-        let mut igp = ngpown;
+    /// In one slab for each device, or in smaller ones until they find room.
+    fn in_slabs(&self, problem: &Problem, version: Kernel, told: Option<&Told>) -> Result<Found> {
+        let mut igp = self.slab_of(problem, version);
         loop {
-            match self.run(problem, igp, version) {
+            match self.run(problem, igp, version, told) {
                 Err(Error::Memory { place: "device", .. }) if igp > GROUPS => {
                     igp = (igp - 1) / 2 / GROUPS * GROUPS;
                     igp = igp.max(GROUPS);
+                }
+                Err(Error::Device { error, .. })
+                    if igp > GROUPS && matches!(*error, Error::Memory { place: "device", .. }) =>
+                {
+                    igp = ((igp - 1) / 2 / GROUPS * GROUPS).max(GROUPS);
                 }
                 found => return found,
             }
         }
     }
 
-    fn run(&self, problem: &Problem, igp: usize, version: Kernel) -> Result<Found> {
-        let engine = match igp == problem.header().ngpown {
-            true => Engine::whole(self.opened(), problem)?,
-            false => Engine::new(problem, igp, vec![self.opened().worker(problem.frame())?])?,
+    /// The igp that a slab has where there is room.
+    fn slab_of(&self, problem: &Problem, version: Kernel) -> usize {
+        let ngpown = problem.header().ngpown;
+        let batch = problem.batches_for(version).first();
+        let has_groups = batch.plan().igp_of_group(version).is_some();
+        let parts = if self.told.is_some() && has_groups { PARTS } else { 1 };
+        match self.opened.count() * parts {
+            1 => ngpown,
+            parts => ngpown.div_ceil(parts).next_multiple_of(GROUPS).min(ngpown),
+        }
+    }
+
+    fn run(
+        &self,
+        problem: &Problem,
+        igp: usize,
+        version: Kernel,
+        told: Option<&Told>,
+    ) -> Result<Found> {
+        let is_whole = igp == problem.header().ngpown && self.opened.count() == 1;
+        let engine = if is_whole {
+            Engine::whole(self.opened.first(), problem)?
+        } else {
+            let workers = self.opened.all().map(|device| device.worker(problem.frame()));
+            Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
-        let calculation = engine.stopping(self.stop).run(version)?;
+        let calculation = match told {
+            Some(told) => {
+                let stop = || told.asked();
+                engine.stopping(&stop).run_telling(version, &|part| told.tell(part))?
+            }
+            None => { engine }.run(version)?,
+        };
         Ok(Found { sums: calculation.sums, version: version.id(), seconds: calculation.seconds })
     }
-}
 
-/// What the driver keeps of a thread, its current context above all, is the caller's own.
-impl Drop for Calculator {
-    fn drop(&mut self) {
-        let device = self.device.take();
-        // Without a thread it goes here.
-        let _ = apart(|| {
-            drop(device);
-            Ok(())
-        });
+    fn version_for(&self, problem: &Problem) -> Kernel {
+        self.version.unwrap_or_else(|| {
+            let task = problem.frame().task();
+            let task = choice::Task {
+                nbands: task.nbands,
+                pairs: task.pairs,
+                nw: task.nw,
+                poles: task.poles,
+            };
+            choice::best_for(self.opened.first().back_end(), &task).kernel
+        })
     }
-}
-
-/// Does work on a thread of its own, with as much stack as a program's first one.
-fn apart<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().name("gpp-call".into()).stack_size(8 << 20);
-        let working = thread
-            .spawn_scoped(scope, work)
-            .map_err(|error| Error::Threads { reason: error.to_string() })?;
-        working.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
-    })
 }
 
 /// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
 
+/// Parts of a problem whose caller is told about them, on one device.
+const PARTS: usize = 16;
+
 /// The name of the fastest version.
 const BEST: &str = "best";
-
-fn best(device: &dyn Device, problem: &Problem) -> Kernel {
-    let task = choice::Task {
-        nbands: problem.header().nbands,
-        pairs: problem.wtilde().len() as u64,
-        nw: problem.nw(),
-        poles: problem.poles(),
-    };
-    choice::best_for(device.back_end(), &task).kernel
-}

@@ -32,7 +32,9 @@ pub mod ranks;
 pub mod stop;
 pub mod system;
 
-pub use calculator::{Aqsm, Bands, Calculator, Formula, Found, Screening};
+pub use calculator::{
+    Aqsm, Bands, Calculator, Formula, Found, Placed, Screening, Sizes, Workspace, lent,
+};
 pub use error::{Error, Result};
 pub use gpp_kernels as kernels;
 

@@ -2,12 +2,14 @@
 !
 !   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/sigma.f90 -lgpp
 program sigma
+  use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_message, &
-    gpp_ok, gpp_open, gpp_set_version, gpp_sums, gpp_version
+    gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums, gpp_sums_at, gpp_version, gpp_workspace
   use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
   implicit none
-  complex(dp), allocatable :: wtilde_array(:, :), I_eps_array(:, :), aqsntemp(:, :), aqsmtemp(:, :)
+  complex(dp), allocatable, target :: wtilde_array(:, :), I_eps_array(:, :)
+  complex(dp), allocatable :: aqsntemp(:, :), aqsmtemp(:, :)
   complex(dp), allocatable :: local(:, :)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
@@ -15,7 +17,8 @@ program sigma
   real(dp) :: sizes(nw)
   type(gpp_calculator) :: calculator
   character(len=16) :: device
-  integer :: status, igp, row
+  integer(c_int64_t) :: on_host, on_device
+  integer :: status, igp, row, state
 
   call get_command_argument(1, device)
   if (device == '') device = 'auto'
@@ -43,6 +46,22 @@ program sigma
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, local, &
     e, occ, omega, asx, ach, status, aqsm_local=.true.)
   call compare('sums of rows of G'' alone')
+
+  ! Modes and I_eps stay in place while states and bands change.
+  call gpp_sums_at(calculator, aqsntemp, local, e, occ, omega, asx, ach, status, aqsm_local=.true.)
+  if (status /= gpp_bad_argument) error stop 'nothing is placed'
+  call gpp_place(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, status)
+  if (status /= gpp_ok) error stop 'gpp_place'
+  do state = 1, 3
+    asx = 0
+    ach = 0
+    call gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut)
+    call compare('sums in place')
+  end do
+  call gpp_release(calculator, status)
+  if (status /= gpp_ok) error stop 'gpp_release'
+  call gpp_workspace(calculator, ncouls, size(inv_igp_index), size(e), nw, on_host, on_device, status)
+  if (status /= gpp_ok .or. on_host <= 0 .or. on_device < 0) error stop 'gpp_workspace'
 
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul(2:), inv_igp_index, indinv, aqsntemp, &
     aqsmtemp, e, occ, omega, asx, ach, status)

@@ -51,6 +51,7 @@ pub mod cells;
 pub mod discs;
 pub mod pairs;
 pub mod reduction;
+pub mod relaid;
 pub mod staging;
 pub mod tiles;
 pub mod tiling;

@@ -32,7 +32,6 @@ pub type Table<'py, T> = Column<'py, T, numpy::Ix2>;
 
 /// An array of the right type and dimensions; nobody writes it through another binding while this is there.
 pub struct Column<'py, T: Number, D: numpy::ndarray::Dimension> {
-    name: &'static str,
     array: PyReadonlyArray<'py, T, D>,
 }
 
@@ -40,17 +39,13 @@ impl<'py> Argument<'_, 'py> {
     /// As an array of these numbers.
     ///
     /// # Errors
-    /// `TypeError` where it is on a device, no array, or one of other numbers or dimensions; [`Error`] where
+    /// `TypeError` where it is no array, or one of other numbers or dimensions; [`Error`] where
     /// another binding writes it.
     pub fn array<T: Number, D: numpy::ndarray::Dimension>(&self) -> PyResult<Column<'py, T, D>> {
         let (name, py) = (self.name, self.given.py());
         let dimensions = D::NDIM.unwrap_or_default();
         let needs =
             || format!("{name} needs a NumPy array of {}, {dimensions}-dimensional", of::<T>(py));
-        if self.given.hasattr("__cuda_array_interface__")? {
-            let what = format!("{}; arrays on a GPU are not supported yet", needs());
-            return Err(PyTypeError::new_err(what));
-        }
         let Ok(untyped) = self.given.cast::<PyUntypedArray>() else {
             let found = self.given.get_type().qualname()?;
             return Err(PyTypeError::new_err(format!("{}; found {found}", needs())));
@@ -65,7 +60,7 @@ impl<'py> Argument<'_, 'py> {
         }
         let array =
             array.try_readonly().map_err(|error| Error::new_err(format!("{name}: {error}")))?;
-        Ok(Column { name, array })
+        Ok(Column { array })
     }
 }
 
@@ -91,19 +86,6 @@ impl<T: Number, D: numpy::ndarray::Dimension> Column<'_, T, D> {
             // The first index is the transposed array's last, which is read fastest.
             _ => self.array.as_array().t().iter().copied().collect::<Vec<T>>().into(),
         }
-    }
-
-    /// Fails where the array has not this shape, said in words.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn require(&self, shape: &[usize], words: &str) -> PyResult<()> {
-        if self.shape() == shape {
-            return Ok(());
-        }
-        let name = self.name;
-        let (found, shape) = (tuple(self.shape()), tuple(shape));
-        Err(Error::new_err(format!("{name} needs shape {words} = {shape}; found {found}")))
     }
 }
 

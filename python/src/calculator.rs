@@ -1,18 +1,22 @@
 //! The class that calculates.
 
-use gpp_core::Formula;
+use std::sync::{Mutex, PoisonError};
+
+use gpp_core::{Formula, Found, Sizes};
 use num_complex::Complex64;
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 
-use crate::arguments::{Arrays, Given};
+use crate::arguments::{GivenBands, GivenScreening, OfBands, OfScreening};
+use crate::device::on_stream;
 use crate::raised;
 
 /// A device, open, and the version to run there.
 ///
 /// Parameters
 /// ----------
-/// device : "auto", "cpu", "gpu" or "gpu:N". "auto" is the first GPU, or the processor where there is none.
+/// device : "auto", "cpu", "gpu", "gpu:N", "gpu:N,M" or "gpu:all"; several GPUs share each problem. "auto" is the first GPU, or the processor where there is none.
 /// version : an id of `gpp.versions()`, or "best": the fastest for each problem.
 ///
 /// Raises `gpp.Error` for an unknown name, a GPU that is not there, a version of other devices. Threads may
@@ -77,11 +81,18 @@ impl Calculator {
     /// gamma : eV. Width of a pole.
     /// sexcut : bound on |ssx| / |eps| where omega is below the band.
     ///
+    /// stream : of CUDA, as an integer, in which arrays on a GPU are made. Without it, that which they name, or
+    ///     the default one.
+    ///
+    /// Arrays may be on the GPU of a calculator that has one: CuPy's, PyTorch's and others that have
+    /// `__cuda_array_interface__`. `wtilde` and `eps` together, `aqsn` and `aqsm` together, with the first index
+    /// fastest: nothing is copied on the GPU for its order. `place` keeps `wtilde` and `eps` there for many calls.
+    ///
     /// Returns `gpp.Sums`. Raises TypeError for an argument of another type, `gpp.Error` for one of another
     /// shape, or with a number that no kernel takes; the calculator stays usable. Other threads of Python run
     /// meanwhile; they must not change the arrays.
     #[pyo3(signature = (
-        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0
+        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn sums(
@@ -98,17 +109,101 @@ impl Calculator {
         omega: &Bound<'_, PyAny>,
         gamma: f64,
         sexcut: f64,
+        stream: Option<usize>,
     ) -> PyResult<Sums> {
-        let given = Given { wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega };
-        let arrays = Arrays::of(&given)?;
-        let found = arrays.sums(py, &self.calculator, Formula { gamma, sexcut }).map_err(raised)?;
-        let array = |sums: Vec<Complex64>| PyArray1::from_vec(py, sums).unbind();
-        Ok(Sums {
-            asx: array(found.sums.asx),
-            ach: array(found.sums.ach),
-            version: found.version,
-            seconds: found.seconds,
-        })
+        let screening = GivenScreening { wtilde, eps, vcoul, igp_to_ig };
+        let bands = GivenBands { aqsn, aqsm, e, occ, omega };
+        let all = [&screening.named()[..], &bands.named()].concat();
+        let calculator = on_stream(&self.calculator, stream, &all)?;
+        let of = OfScreening::of(&screening, &calculator)?;
+        let bands = OfBands::of(&bands, of.extents(), &calculator)?;
+        let found = bands.sums(py, &calculator, &of, Formula { gamma, sexcut })?;
+        Ok(Sums::of(py, found))
+    }
+
+    /// Places a screening for many calls of `Placed.sums`: on one GPU `wtilde` and `eps` stay there from the
+    /// first of them on, where there is room.
+    ///
+    /// Arguments as of `sums`. Matrices of the host are copied. Those that are on the GPU stay where they are
+    /// and must not change; a copy of them is brought to the host, once.
+    ///
+    /// Returns `gpp.Placed`. Raises as `sums` does.
+    #[pyo3(signature = (wtilde, eps, vcoul, igp_to_ig, stream = None))]
+    fn place(
+        &self,
+        py: Python<'_>,
+        wtilde: &Bound<'_, PyAny>,
+        eps: &Bound<'_, PyAny>,
+        vcoul: &Bound<'_, PyAny>,
+        igp_to_ig: &Bound<'_, PyAny>,
+        stream: Option<usize>,
+    ) -> PyResult<Placed> {
+        let screening = GivenScreening { wtilde, eps, vcoul, igp_to_ig };
+        let calculator = on_stream(&self.calculator, stream, &screening.named())?;
+        let of = OfScreening::of(&screening, &calculator)?;
+        let placed = Mutex::new(of.placed(py, &calculator)?);
+        // What is on a GPU stays there as long as this holds it.
+        let held = [wtilde, eps].map(|array| array.clone().unbind());
+        let (extents, calculator) = (of.extents(), self.calculator.clone());
+        Ok(Placed { placed, extents, calculator, _held: held })
+    }
+
+    /// Bytes that a call takes at most beside the caller's arrays: a pair, on the host and on each GPU.
+    #[pyo3(signature = (ncouls, ngpown, nbands, nw, on_device = false))]
+    fn workspace(
+        &self,
+        ncouls: usize,
+        ngpown: usize,
+        nbands: usize,
+        nw: usize,
+        on_device: bool,
+    ) -> PyResult<(u64, u64)> {
+        let (screening_lent, bands_lent) = (on_device, on_device);
+        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
+        let found = self.calculator.workspace(sizes).map_err(raised)?;
+        Ok((found.host, found.device))
+    }
+}
+
+/// A screening in place.
+#[pyclass(frozen, module = "gpp")]
+pub struct Placed {
+    placed: Mutex<gpp_core::Placed<'static>>,
+    extents: [usize; 2],
+    calculator: gpp_core::Calculator,
+    _held: [Py<PyAny>; 2],
+}
+
+#[pymethods]
+impl Placed {
+    /// `Calculator.sums` of the screening in place. Threads take turns.
+    #[pyo3(signature = (aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn sums(
+        &self,
+        py: Python<'_>,
+        aqsn: &Bound<'_, PyAny>,
+        aqsm: &Bound<'_, PyAny>,
+        e: &Bound<'_, PyAny>,
+        occ: &Bound<'_, PyAny>,
+        omega: &Bound<'_, PyAny>,
+        gamma: f64,
+        sexcut: f64,
+        stream: Option<usize>,
+    ) -> PyResult<Sums> {
+        let bands = GivenBands { aqsn, aqsm, e, occ, omega };
+        let calculator = on_stream(&self.calculator, stream, &bands.named())?;
+        let bands = OfBands::of(&bands, self.extents, &calculator)?;
+        let formula = Formula { gamma, sexcut };
+        // Who waits for his turn lets others of Python run.
+        let mut placed = self.placed.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let found = bands.sums_at(py, &calculator, &mut placed, formula)?;
+        Ok(Sums::of(py, found))
+    }
+
+    fn __repr__(&self) -> String {
+        let [ncouls, ngpown] = self.extents;
+        format!("gpp.Placed(ncouls={ncouls}, ngpown={ngpown})")
     }
 }
 
@@ -123,6 +218,18 @@ pub struct Sums {
     version: &'static str,
     /// Seconds that its kernels took.
     seconds: f64,
+}
+
+impl Sums {
+    fn of(py: Python<'_>, found: Found) -> Sums {
+        let array = |sums: Vec<Complex64>| PyArray1::from_vec(py, sums).unbind();
+        Sums {
+            asx: array(found.sums.asx),
+            ach: array(found.sums.ach),
+            version: found.version,
+            seconds: found.seconds,
+        }
+    }
 }
 
 #[pymethods]

@@ -3,6 +3,7 @@
 mod arguments;
 mod array;
 mod calculator;
+mod device;
 mod problems;
 
 use pyo3::create_exception;
@@ -33,7 +34,7 @@ mod gpp {
     #[pymodule_export]
     use super::Error;
     #[pymodule_export]
-    use super::calculator::{Calculator, Sums};
+    use super::calculator::{Calculator, Placed, Sums};
     #[pymodule_export]
     use super::problems::{read, system, versions};
     #[pymodule_export]

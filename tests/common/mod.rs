@@ -1,6 +1,7 @@
 //! What the tests share: where the data is, and problems made to order.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod arrays;
 pub mod families;
 pub mod ranges;
 pub mod resuming;

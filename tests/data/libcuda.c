@@ -19,7 +19,14 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CO
        INVALID_PTX = 218, NOT_FOUND = 500 };
 
 typedef struct { int device, retained, live; } Context;
-typedef struct { Context *of; size_t bytes; unsigned offset[4]; float time; char name[100]; } Thing;
+/* What follows one is at a multiple of 16 bytes, as memory of a device is. */
+typedef struct __attribute__((aligned(16))) {
+    Context *of;
+    size_t bytes;
+    unsigned offset[4];
+    float time;
+    char name[100];
+} Thing;
 typedef void Launch(const char *, void **, unsigned, unsigned, const void *);
 enum { VARIABLE = 65536 };
 
@@ -158,6 +165,7 @@ Code cuDevicePrimaryCtxRelease_v2(int device) {
     return OK;
 }
 Code cuCtxSetCurrent(Context *context) { current = context; return OK; }
+Code cuCtxGetCurrent(Context **context) { *context = current; return OK; }
 Code cuCtxSynchronize(void) {
     if (!current) return INVALID_CONTEXT;
     wait_for_copies();
@@ -177,9 +185,48 @@ static Code allocate(void **at, size_t bytes) {
     *at = thing + 1;
     return thing ? OK : OUT_OF_MEMORY;
 }
-Code cuMemAlloc_v2(Address *at, size_t bytes) { return allocate((void **)at, bytes); }
+/* Memory of devices, by which an address is told from the host's. */
+enum { MEMORIES = 4096 };
+static struct { char *at; size_t bytes; int device; } memories[MEMORIES];
+static int memory_with(Address at) {
+    int entry = MEMORIES - 1;
+    for (; entry >= 0; entry--)
+        if (memories[entry].at && (char *)at >= memories[entry].at &&
+            (char *)at < memories[entry].at + memories[entry].bytes)
+            break;
+    return entry;
+}
+Code cuMemAlloc_v2(Address *at, size_t bytes) {
+    Code code = allocate((void **)at, bytes);
+    pthread_mutex_lock(&lock);
+    int entry = 0;
+    while (entry < MEMORIES && memories[entry].at) entry++;
+    if (code == OK && entry < MEMORIES) {
+        memories[entry].at = (char *)*at;
+        memories[entry].bytes = bytes;
+        memories[entry].device = current->device;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+Code cuPointerGetAttribute(int *value, int attribute, Address at) {
+    pthread_mutex_lock(&lock);
+    int entry = memory_with(at);
+    pthread_mutex_unlock(&lock);
+    if (entry < 0 || (attribute != 2 && attribute != 9)) return INVALID_VALUE;
+    *value = attribute == 2 ? 2 : memories[entry].device;
+    return OK;
+}
 Code cuMemAllocHost_v2(void **at, size_t bytes) { return allocate(at, bytes); }
-Code cuMemFree_v2(Address at) { mine((Thing *)at - 1); wait_for_copies(); return destroy((Thing *)at - 1); }
+Code cuMemFree_v2(Address at) {
+    mine((Thing *)at - 1);
+    wait_for_copies();
+    pthread_mutex_lock(&lock);
+    int entry = memory_with(at);
+    if (entry >= 0) memories[entry].at = NULL;
+    pthread_mutex_unlock(&lock);
+    return destroy((Thing *)at - 1);
+}
 Code cuMemFreeHost(void *at) { mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
 Code cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
     const char *code = getenv("FAKE_REGISTER");
@@ -220,6 +267,28 @@ Code cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream) {
     mine(stream);
     wait_for_copies();
     memcpy(to, (void *)from, bytes);
+    return OK;
+}
+/* From a device to the host, column by column. */
+typedef struct {
+    size_t source_x, source_y;
+    int source_kind;
+    const void *source_host;
+    Address source;
+    void *source_array;
+    size_t source_pitch, to_x, to_y;
+    int to_kind;
+    char *to;
+    Address to_device;
+    void *to_array;
+    size_t to_pitch, width, height;
+} Copy2D;
+Code cuMemcpy2DAsync_v2(const Copy2D *copy, void *stream) {
+    mine(stream);
+    wait_for_copies();
+    if (copy->source_kind != 2 || copy->to_kind != 1 || copy->width > copy->source_pitch) return INVALID_VALUE;
+    for (size_t at = 0; at < copy->height; at++)
+        memcpy(copy->to + at * copy->to_pitch, (char *)copy->source + at * copy->source_pitch, copy->width);
     return OK;
 }
 Code cuMemsetD8Async(Address at, unsigned char byte, size_t bytes, void *stream) {
@@ -309,8 +378,9 @@ Code cuStreamWaitEvent(Thing *stream, Thing *event, unsigned flags) {
 }
 Code cuEventCreate(Thing **event, unsigned flags) { (void)flags; *event = make(0); return OK; }
 Code cuEventDestroy_v2(Thing *event) { return destroy(event); }
+/* The default stream is others'. */
 Code cuEventRecord(Thing *event, Thing *stream) {
-    mine(stream);
+    if (stream) mine(stream);
     pthread_mutex_lock(&lock);
     mine(event)->time = now += 1.5f;
     pthread_mutex_unlock(&lock);

@@ -11,9 +11,11 @@ use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::arguments::{Arguments, CellsArguments, PaperArguments, PlannedArguments};
 use gpp::kernels::emulator::second_stage;
+use gpp::kernels::grid::Thread;
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::layout::Layout;
 use gpp::kernels::reduction::{self, SecondStageArguments};
+use gpp::kernels::relaid::{self, RelaidArguments};
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
 use gpp::problem::memory::Of;
@@ -50,6 +52,14 @@ unsafe extern "C" fn launch(
             for at in 0..blocks as usize {
                 let own = slice::from_raw_parts(partials.add(at * count as usize), count as usize);
                 *sums.add(at) = second_stage(own);
+            }
+            return;
+        }
+        if name == relaid::SYMBOL {
+            let given = RelaidArguments::read(parameters(RelaidArguments::COUNT));
+            for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
+            {
+                relaid::share(Thread::of(block, lane, blocks, threads), &given);
             }
             return;
         }

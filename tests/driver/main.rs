@@ -4,8 +4,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod foreign;
 mod launches;
 mod on_devices;
+mod resident;
 
 use std::env;
 use std::path::Path;
@@ -30,8 +32,11 @@ fn main() {
         if env::var_os("FAKE_LAUNCH").is_some() {
             // SAFETY: no other thread runs yet, which might read it.
             unsafe { env::set_var("FAKE_LAUNCH", launches::address()) };
-            let trial = Trial::test("every version", launches::every_version);
-            libtest_mimic::run(&arguments, vec![trial]).exit();
+            let trials = vec![
+                Trial::test("every version", launches::every_version),
+                Trial::test("a screening that stays", resident::stays),
+            ];
+            libtest_mimic::run(&arguments, trials).exit();
         }
         let trials = on_devices::TESTS.map(|(name, test)| Trial::test(name, test)).into();
         libtest_mimic::run(&arguments, trials).exit();

@@ -1,3 +1,5 @@
+// Long because it is one program: parts share the arrays and the sums of the first.
+//
 // A program that calls gpp: sums against the formula written out here, then every error, after each of which
 // the handle still sums; two threads with one handle. Built as C and as C++. It prints one line at its end.
 #ifndef _GNU_SOURCE
@@ -113,13 +115,13 @@ static gpp_screening screening(void) {
     gpp_screening s;
     s.ncouls = NCOULS, s.ngpown = NGPOWN, s.ng = NG;
     s.wtilde = wtilde, s.ld_wtilde = LD, s.eps = eps, s.ld_eps = LD;
-    s.vcoul = vcoul, s.inv_igp_index = inv_igp_index, s.indinv = indinv;
+    s.vcoul = vcoul, s.inv_igp_index = inv_igp_index, s.indinv = indinv, s.on_device = 0;
     return s;
 }
 static gpp_bands bands(void) {
     gpp_bands b;
     b.nbands = NBANDS, b.aqsn = aqsn, b.ld_aqsn = LD, b.aqsm = aqsm, b.ld_aqsm = LD;
-    b.aqsm_local = 0, b.e = e, b.occ = occ;
+    b.aqsm_local = 0, b.e = e, b.occ = occ, b.on_device = 0;
     return b;
 }
 
@@ -235,6 +237,58 @@ static void handles(gpp_handle *handle) {
     }
 }
 
+static int32_t told(double part, void *context) {
+    double *last = (double *)context;
+    CHECK(part >= 0 && part <= 1 && part >= *last);
+    *last = part;
+    return 0;
+}
+static int32_t stop(double part, void *context) {
+    (void)part, (void)context;
+    return 9;
+}
+
+// A screening in place, memory, and who is told.
+static void places(gpp_handle *handle, int on_cpu) {
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    gpp_complex asx[NW], ach[NW];
+    CHECK(gpp_sums(handle, NULL, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(gpp_message(handle), "screening is null, and none is placed") == 0);
+    CHECK(gpp_place(handle, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    for (int i = 0; i < 3; i++) {
+        // With gaps, which are copied; without, as they are; and one that fails leaves the other.
+        s.wtilde = i == 1 ? wtilde_tight : wtilde, s.ld_wtilde = i == 1 ? NCOULS : LD;
+        CHECK(gpp_place(handle, &s) == GPP_STATUS_OK);
+        CHECK(right(handle, NULL, &b) && right(handle, NULL, &b));
+        s.ngpown = 0;
+        CHECK(gpp_place(handle, &s) == GPP_STATUS_BAD_ARGUMENT);
+        s.ngpown = NGPOWN;
+        CHECK(right(handle, NULL, &b) && right(handle, &s, &b));
+    }
+    CHECK(gpp_last_seconds(handle) > 0);
+    CHECK(gpp_release(handle) == GPP_STATUS_OK && gpp_release(handle) == GPP_STATUS_OK);
+    CHECK(gpp_sums(handle, NULL, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
+    // What is the host's is none of a GPU's.
+    s.on_device = 1;
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(handle), "wtilde") != NULL);
+    s.on_device = 0;
+    gpp_sizes sizes = {NCOULS, NGPOWN, NBANDS, NW, 0, 0};
+    uint64_t host = 0, device = 1;
+    CHECK(gpp_workspace(handle, &sizes, &host, &device) == GPP_STATUS_OK);
+    CHECK(host > 0 && (device == 0) == on_cpu);
+    CHECK(gpp_workspace(handle, &sizes, NULL, &device) == GPP_STATUS_BAD_ARGUMENT);
+    sizes.nw = 0;
+    CHECK(gpp_workspace(handle, &sizes, &host, &device) == GPP_STATUS_BAD_ARGUMENT);
+    double last = 0;
+    CHECK(gpp_set_progress(handle, told, &last) == GPP_STATUS_OK && right(handle, &s, &b));
+    CHECK(gpp_set_progress(handle, stop, NULL) == GPP_STATUS_OK);
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_STOPPED);
+    CHECK(gpp_set_progress(handle, NULL, NULL) == GPP_STATUS_OK && right(handle, &s, &b));
+    CHECK(gpp_set_stream(handle, NULL) == GPP_STATUS_OK);
+}
+
 static void *turns(void *handle) {
     gpp_screening s = screening();
     gpp_bands b = bands();
@@ -279,6 +333,7 @@ int main(int count, char **arguments) {
     errors(handle);
     CHECK(strcmp(gpp_last_version(handle), on_cpu ? "sigma:cells" : "v13") == 0);
     CHECK(on_cpu || gpp_set_version(handle, "cpu:threads") == GPP_STATUS_BAD_ARGUMENT);
+    places(handle, on_cpu);
     handles(handle);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, turns, handle) == 0);

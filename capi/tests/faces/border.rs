@@ -1,3 +1,5 @@
+//! Long because right arguments and all that spoils them stand together.
+//!
 //! Arguments drawn at random, from right ones to hopeless ones: each call ends with the status that its
 //! arguments deserve, names one that is wrong, writes nothing then, and the handle goes on.
 
@@ -7,7 +9,7 @@ use std::thread;
 
 use gpp_c::{
     Bands, Complex, Formula, Handle, Screening, Status, gpp_close, gpp_message, gpp_open,
-    gpp_set_version, gpp_sums,
+    gpp_place, gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -108,6 +110,7 @@ fn arguments(memory: &mut Memory) -> Arguments {
             vcoul: memory.vcoul.as_ptr(),
             inv_igp_index: memory.inv_igp_index.as_ptr(),
             indinv: memory.indinv.as_ptr(),
+            on_device: 0,
         },
         bands: Bands {
             nbands: NBANDS as i64,
@@ -118,6 +121,7 @@ fn arguments(memory: &mut Memory) -> Arguments {
             aqsm_local: 0,
             e: memory.e.as_ptr(),
             occ: memory.occ.as_ptr(),
+            on_device: 0,
         },
         formula: Formula { gamma: 0.5, sexcut: 4.0 },
         nw: NW as i64,
@@ -159,7 +163,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw) {
     let wrong = draw.of(&WRONG);
     let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
     let (s, b) = (&mut a.screening, &mut a.bands);
-    match draw.below(24) {
+    match draw.below(26) {
         0 => s.ncouls = wrong,
         1 => s.ngpown = wrong,
         2 => s.ng = wrong,
@@ -182,7 +186,10 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw) {
         19 => a.omega = wrong_at(a.omega, draw),
         20 => a.asx = wrong_at(a.asx, draw).cast_mut(),
         21 => a.ach = wrong_at(a.ach, draw).cast_mut(),
-        22 => a.ach = a.asx.wrapping_add(draw.below(NW)),
+        // No handle of a processor takes them.
+        22 => s.on_device = draw.of(&[1, 2, -1]),
+        23 => b.on_device = draw.of(&[1, 2, -1]),
+        24 => a.ach = a.asx.wrapping_add(draw.below(NW)),
         _ => a.formula.gamma = f64::NAN,
     }
 }
@@ -236,9 +243,27 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         let screening = if rarely == 2 { ptr::null() } else { &raw const a.screening };
         let bands = if rarely == 3 { (&raw const a.bands).wrapping_byte_add(4) } else { &a.bands };
         let formula = &raw const a.formula;
-        // SAFETY: what is neither null, misaligned nor impossible is all there.
-        let status =
-            unsafe { gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach) };
+        // Some calls are of a screening that is placed before, which fails where a call of it would.
+        let is_placed = draw.below(4) == 0;
+        // SAFETY: what is neither null, misaligned nor impossible is all there, and stays as long as it is
+        // placed.
+        let status = unsafe {
+            let placed = match is_placed {
+                true => gpp_place(given, screening),
+                false => Status::Ok,
+            };
+            let screening = if is_placed { ptr::null() } else { screening };
+            let sums = || gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach);
+            let status = if placed == Status::Ok { sums() } else { placed };
+            if is_placed && given == handle {
+                assert_eq!(gpp_release(handle), Status::Ok);
+                assert_eq!(
+                    gpp_sums(handle, ptr::null(), bands, a.nw, a.omega, formula, a.asx, a.ach),
+                    Status::BadArgument
+                );
+            }
+            status
+        };
         let nw = a.nw;
         if spoiled == 0 && !(1..=3).contains(&rarely) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
@@ -273,23 +298,21 @@ fn names(draw: &mut Draw) {
 
 pub fn wrong_arguments() -> Outcome {
     names(&mut Draw(ChaCha8Rng::seed_from_u64(THREADS)));
-    let mut handle = ptr::null_mut();
-    // SAFETY: a string with its end, and a place for a handle.
-    assert_eq!(unsafe { gpp_open(c"cpu".as_ptr(), &mut handle) }, Status::Ok);
-    // SAFETY: a string with its end.
-    assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
-    let number = handle.addr();
+    let of_seed = |seed| {
+        move || {
+            let mut handle = ptr::null_mut();
+            // SAFETY: a string with its end, and a place for a handle.
+            assert_eq!(unsafe { gpp_open(c"cpu".as_ptr(), &mut handle) }, Status::Ok);
+            // SAFETY: a string with its end.
+            assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
+            calls(handle, &mut Draw(ChaCha8Rng::seed_from_u64(seed)));
+            assert_eq!(gpp_close(handle), Status::Ok);
+            assert_eq!(gpp_close(handle), Status::BadArgument);
+        }
+    };
     thread::scope(|scope| {
-        let of_seed = |seed| {
-            move || {
-                let mut draw = Draw(ChaCha8Rng::seed_from_u64(seed));
-                calls(ptr::without_provenance_mut(number), &mut draw);
-            }
-        };
         let threads: Vec<_> = (0..THREADS).map(|seed| scope.spawn(of_seed(seed))).collect();
         threads.into_iter().for_each(|thread| thread.join().expect("calls end as they should"));
     });
-    assert_eq!(gpp_close(handle), Status::Ok);
-    assert_eq!(gpp_close(handle), Status::BadArgument);
     Ok(())
 }

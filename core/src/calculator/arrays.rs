@@ -61,7 +61,42 @@ impl Default for Formula {
 }
 
 /// How messages call the problem.
-const NAME: &str = "the arrays given";
+pub(super) const NAME: &str = "the arrays given";
+
+/// A screening's part of a header.
+pub(super) fn screening_header(screening: &Screening) -> Header {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    Header {
+        gvec_ng: screening.indinv.len(),
+        ncoul: ncouls,
+        epsmpi_ngpown_max: ngpown,
+        ispin: 1,
+        ngpown,
+        ncouls,
+        inv_igp_index: screening.inv_igp_index.to_vec(),
+        indinv: screening.indinv.to_vec(),
+        vcoul: screening.vcoul.to_vec(),
+        ..Header::default()
+    }
+}
+
+/// The header of a screening's with bands.
+pub(super) fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
+    let nbands = e.len();
+    Header {
+        sig_ntband: nbands,
+        peinf_ntband_max: nbands,
+        nbands,
+        peinf_indext_dist: (1..).take(nbands).collect(),
+        wfnkq_ekq: e.to_vec(),
+        nstart: 1,
+        nend: omega.len(),
+        energies: Some(omega.to_vec()),
+        sig_gamma: formula.gamma,
+        sexcut: formula.sexcut,
+        ..screening
+    }
+}
 
 /// The problem of these arrays.
 ///
@@ -73,30 +108,8 @@ pub(super) unsafe fn made(
     omega: &[f64],
     formula: Formula,
 ) -> Result<Problem> {
-    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
-    let nbands = bands.e.len();
-    let header = Header {
-        sig_ntband: nbands,
-        gvec_ng: screening.indinv.len(),
-        ncoul: ncouls,
-        epsmpi_ngpown_max: ngpown,
-        peinf_ntband_max: nbands,
-        nbands,
-        ispin: 1,
-        ngpown,
-        ncouls,
-        peinf_indext_dist: (1..).take(nbands).collect(),
-        wfnkq_ekq: bands.e.to_vec(),
-        nstart: 1,
-        nend: omega.len(),
-        energies: Some(omega.to_vec()),
-        sig_gamma: formula.gamma,
-        inv_igp_index: screening.inv_igp_index.to_vec(),
-        indinv: screening.indinv.to_vec(),
-        vcoul: screening.vcoul.to_vec(),
-        sexcut: formula.sexcut,
-        ..Header::default()
-    };
+    let header = header(screening_header(screening), bands.e, omega, formula);
+    let ngpown = header.ngpown;
     let wrong = |what| Error::Problem { origin: NAME.into(), what };
     header.validate().map_err(wrong)?;
     // SAFETY: this function's own contract.
@@ -117,7 +130,10 @@ pub(super) unsafe fn made(
 }
 
 /// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
-fn rows(aqsm: &[Complex64], header: &Header) -> std::result::Result<Vec<Complex64>, DataError> {
+pub(super) fn rows(
+    aqsm: &[Complex64],
+    header: &Header,
+) -> std::result::Result<Vec<Complex64>, DataError> {
     AQSMTEMP.check(header.extents(), aqsm.len())?;
     let of_column = |column: &[Complex64]| -> Vec<Complex64> {
         header.rows().map(|row| row.map_or(Complex64::ZERO, |ig| column[ig])).collect()

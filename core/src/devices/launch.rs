@@ -41,7 +41,7 @@ impl<'a> Launch<'a> {
         assert!(
             slab.igp().end <= header.ngpown
                 && slab.ncouls() == header.ncouls
-                && slab.aqsm_local().columns().count() == header.nbands,
+                && slab.nbands() == header.nbands,
             "the slab is of the problem"
         );
         assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");

@@ -60,7 +60,7 @@ pub struct Engine<'a> {
     checkpoint: Option<Mutex<Checkpoint>>,
     /// Bytes of the host's memory for what workers compute from slabs and need again.
     kept: u64,
-    stop: Stop,
+    stop: Stop<'a>,
 }
 
 /// One calculation.
@@ -125,7 +125,7 @@ impl<'a> Engine<'a> {
             finished,
             checkpoint,
             kept: 0,
-            stop: stop::never,
+            stop: &stop::never,
         })
     }
 
@@ -157,7 +157,7 @@ impl<'a> Engine<'a> {
 
     /// Has `stop` looked at between slabs.
     #[must_use]
-    pub fn stopping(self, stop: Stop) -> Self {
+    pub fn stopping(self, stop: Stop<'a>) -> Self {
         Engine { stop, ..self }
     }
 

@@ -32,7 +32,7 @@ pub struct Running<'a, 'r> {
     pub all: usize,
     /// The sums of finished slabs.
     pub summed: AtomicUsize,
-    pub stop: Stop,
+    pub stop: Stop<'a>,
 }
 
 /// Where one worker panics, leaves the others no slabs to take.

@@ -17,7 +17,10 @@ type Result<T> = std::result::Result<T, DataError>;
 /// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug)]
 pub struct Bands {
+    /// The identity of energies, occupations and limits.
     id: Id,
+    /// The identity of `aqsn`.
+    elements: Id,
     header: Arc<Header>,
     aqsn: Matrix,
     wx: Vec<f64>,
@@ -29,7 +32,7 @@ pub struct Bands {
 /// The same data, whichever bands they are.
 impl PartialEq for Bands {
     fn eq(&self, other: &Bands) -> bool {
-        let Bands { id: _, header, aqsn, wx, occ, of_header } = self;
+        let Bands { id: _, elements: _, header, aqsn, wx, occ, of_header } = self;
         (header, aqsn) == (&other.header, &other.aqsn)
             && (wx, occ, of_header) == (&other.wx, &other.occ, &other.of_header)
     }
@@ -52,8 +55,24 @@ impl Bands {
         range::check_factors(&AQSN, &aqsn, place)?;
         range::check_vcoul(&header)?;
         range::resolve_factors(&mut aqsn);
+        Bands::with_elements(header, aqsn)
+    }
+
+    /// The same with matrix elements of G that are elsewhere and not looked at: [`Bands::aqsn`] is empty.
+    ///
+    /// # Errors
+    /// As [`Bands::new`].
+    pub fn elsewhere(header: impl Into<Arc<Header>>) -> Result<Bands> {
+        let header = header.into();
+        header.validate()?;
+        range::check_vcoul(&header)?;
+        Bands::with_elements(header, Vec::new().into())
+    }
+
+    fn with_elements(header: Arc<Header>, aqsn: Matrix) -> Result<Bands> {
+        let (id, elements) = (Id::unique(), Id::unique());
         let (wx, occ, of_header) = (Vec::new(), Vec::new(), true);
-        Bands { id: Id::unique(), header, aqsn, wx, occ, of_header }.of_header()
+        Bands { id, elements, header, aqsn, wx, occ, of_header }.of_header()
     }
 
     /// These bands with the energies and occupations of their header.
@@ -89,9 +108,20 @@ impl Bands {
         Ok(self)
     }
 
-    /// What tells them from all others.
+    /// These bands with energies, occupations and limits that others have, by the identity of those.
+    #[must_use]
+    pub(crate) fn at(self, id: Id) -> Bands {
+        Bands { id, ..self }
+    }
+
+    /// What tells their energies, occupations and limits from all others: plans and batches follow from these.
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    /// What tells their matrix elements from all others.
+    pub fn elements_id(&self) -> Id {
+        self.elements
     }
 
     /// The small records.

@@ -28,7 +28,7 @@ pub struct Frame {
 
 impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
-    pub(super) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
+    pub(crate) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
         let order = Arc::new(BandOrder::of(&bands));
         let (kept, start) = (Kept::default(), Sums::zero(bands.nw()));
         let name = name.to_string();

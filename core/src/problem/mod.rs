@@ -17,8 +17,10 @@ pub mod kept;
 pub mod layout;
 pub mod matrix;
 pub mod memory;
+pub mod pairs;
 pub mod plan;
 pub mod range;
+pub mod rows;
 pub mod slab;
 pub mod slabs;
 pub mod source;
@@ -31,6 +33,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
@@ -42,6 +45,7 @@ pub use header::Header;
 pub use id::Id;
 pub use matrix::Matrix;
 pub use memory::Extents;
+pub use pairs::Pairs;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
@@ -112,7 +116,18 @@ impl Problem {
             return Err(wrong(name, what));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
-        Ok(Problem { frame: Frame::new(name, origin, bands, poles), slab })
+        Ok(Problem::with_poles(name, origin, bands, slab, poles))
+    }
+
+    /// The same of a slab whose contributing poles are known to have this in common.
+    fn with_poles(
+        name: &str,
+        origin: Origin,
+        bands: Arc<Bands>,
+        slab: Slab,
+        poles: Poles,
+    ) -> Problem {
+        Problem { frame: Frame::new(name, origin, bands, poles), slab }
     }
 
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and

@@ -93,6 +93,43 @@ pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     }
 }
 
+/// Fails at the first of a slab's poles that is too large for any energy.
+pub(super) fn check_largest(
+    wtilde: &[Complex64],
+    place: impl Fn(usize) -> (usize, usize),
+) -> Result<()> {
+    match first(wtilde, |z| !is_within(LARGEST_POLE, z)) {
+        Some(at) => {
+            let ((ig, igp), most) = (place(at), LARGEST_POLE);
+            Err(DataError::LargePole { pole: Pole { ig, igp, wtilde: wtilde[at] }, most })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether poles have to be looked at with the energies of each problem.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Care {
+    /// Some are large.
+    large: bool,
+    /// Some are next to real, and complex or not positive.
+    thin: bool,
+}
+
+impl Care {
+    pub(super) fn of(wtilde: &[Complex64]) -> Care {
+        let is_large = |z: &Complex64| !is_within(LARGEST_BESIDE, z);
+        let is_thin = |z: &Complex64| is_thin(z) && (z.im != 0.0 || z.re <= 0.0);
+        Care { large: first(wtilde, is_large).is_some(), thin: first(wtilde, is_thin).is_some() }
+    }
+
+    /// At these energies.
+    pub(super) fn is_needed(self, header: &Header, wx: &[f64]) -> bool {
+        let is_certain = header.sexcut <= LARGEST_CUTOFF;
+        self.thin || !is_certain || self.large && wx.iter().any(|w| w.abs() > LARGEST_POLE)
+    }
+}
+
 /// Fails at the first of a slab's poles that is too large, or whose term has no bound beside one of
 /// the energies `wx(nw, nbands)`.
 pub(super) fn check_poles(
@@ -106,9 +143,7 @@ pub(super) fn check_poles(
         Pole { ig, igp, wtilde: wtilde[at] }
     };
     let first_beyond = |limit: f64| first(wtilde, |z| !is_within(limit, z)).map(pole);
-    if let Some(pole) = first_beyond(LARGEST_POLE) {
-        return Err(DataError::LargePole { pole, most: LARGEST_POLE });
-    }
+    check_largest(wtilde, &place)?;
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
         && let Some(pole) = first_beyond(LARGEST_BESIDE)
     {
@@ -133,31 +168,39 @@ pub(super) fn check_poles(
     }
 }
 
-/// Takes factors below 1e-120 for zero.
-pub(super) fn resolve_factors(factors: &mut Matrix) {
+/// Takes factors below 1e-120 for zero. Returns whether there are any.
+pub(super) fn resolve_factors(factors: &mut Matrix) -> bool {
     let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
     if !factors.par_chunks(AT_ONCE).any(|factors| factors.iter().any(changes)) {
-        return;
+        return false;
     }
     factors.to_mut().par_chunks_mut(AT_ONCE).for_each(|factors| {
         factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
     });
+    true
 }
 
 /// Where a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
 /// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself.
 pub(super) fn resolve_poles(wtilde: &mut Matrix, wx: &[f64]) {
+    if let Some(resolved) = resolved_poles(wtilde, wx) {
+        *wtilde = resolved;
+    }
+}
+
+/// A copy where [`resolve_poles`] changes some.
+pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Option<Matrix> {
     let lookup = Lookup::of(wx);
     let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.holds(z.re);
-    if !wtilde.par_chunks(AT_ONCE).any(|wtilde| wtilde.iter().any(changes)) {
-        return;
-    }
-    wtilde.to_mut().par_chunks_mut(AT_ONCE).for_each(|wtilde| {
+    first(wtilde, changes)?;
+    let mut resolved = wtilde.to_vec();
+    resolved.par_chunks_mut(AT_ONCE).for_each(|wtilde| {
         wtilde
             .iter_mut()
             .filter(|z| changes(z))
             .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
     });
+    Some(resolved.into())
 }
 
 /// Whether a factor is taken for zero.

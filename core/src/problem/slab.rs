@@ -10,6 +10,7 @@ use super::id::Id;
 use super::matrix::Matrix;
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
 use super::range;
+use super::rows::Rows;
 use crate::error::DataError;
 
 /// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
@@ -17,8 +18,11 @@ use crate::error::DataError;
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
+    /// The identity of `wtilde`, `eps` and `vcoul_loc`.
+    pairs: Id,
     igp: Range<usize>,
     ncouls: usize,
+    nbands: usize,
     wtilde: Arc<Matrix>,
     eps: Arc<Matrix>,
     aqsm_local: Matrix,
@@ -61,13 +65,28 @@ impl Slab {
         range::resolve_poles(&mut wtilde, bands.wx());
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Slab { id: Id::unique(), igp, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+        let (id, nbands) = (Id::unique(), whole.nbands);
+        Ok(Slab { id, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
+    }
+
+    /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty where it is
+    /// elsewhere. Slabs whose `wtilde`, `eps` and `vcoul_loc` are the same may have one identity `id` of these.
+    pub(super) fn of_pairs(
+        bands: &Bands,
+        id: Id,
+        [wtilde, eps]: [Arc<Matrix>; 2],
+        aqsm_local: Matrix,
+    ) -> Slab {
+        let Extents { ngpown, ncouls, nbands, .. } = bands.extents();
+        let (of, igp) = (Id::unique(), 0..ngpown);
+        let vcoul_loc = bands.header().vcoul_loc(igp.clone());
+        Slab { id: of, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
     }
 
     /// This slab as one of data of this identity: a source gives the same ones each time.
     #[must_use]
     pub(super) fn of(self, id: Id) -> Slab {
-        Slab { id, ..self }
+        Slab { id, pairs: id, ..self }
     }
 
     /// All of it.
@@ -75,12 +94,14 @@ impl Slab {
         let n = self.igp.len();
         SlabView {
             of: self.id,
+            pairs_of: self.pairs,
             begin: self.igp.start,
             wtilde: &self.wtilde,
             eps: &self.eps,
             vcoul_loc: &self.vcoul_loc,
-            aqsm_local: Rows { all: &self.aqsm_local, stride: n, begin: 0, end: n },
+            aqsm_local: Rows::of(&self.aqsm_local, n),
             ncouls: self.ncouls,
+            nbands: self.nbands,
         }
     }
 
@@ -120,7 +141,7 @@ impl Slab {
             [wtilde, eps]
         };
         let ends = matrices(before).into_iter().zip(matrices(behind));
-        let ncouls = self.ncouls;
+        let (ncouls, nbands) = (self.ncouls, self.nbands);
         let [mut wtilde, mut eps, _] = self.into_matrices();
         for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
             all.truncate(own.end);
@@ -130,13 +151,13 @@ impl Slab {
         }
         let vcoul_loc = bands.header().vcoul_loc(to.clone());
         let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
-        let aqsm_local = aqsm_local.into();
-        Ok(Slab { id: Id::unique(), igp: to, ncouls, wtilde, eps, aqsm_local, vcoul_loc })
+        let (id, aqsm_local) = (Id::unique(), aqsm_local.into());
+        Ok(Slab { id, pairs: id, igp: to, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
     /// Bands.
     pub fn nbands(&self) -> usize {
-        self.aqsm_local.len() / self.igp.len()
+        self.nbands
     }
 
     /// `wtilde` and `eps`, to own where they are: the arrays that are page-locked.
@@ -166,8 +187,10 @@ pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<(), DataError> {
 #[derive(Clone, Copy, Debug)]
 pub struct SlabView<'a> {
     of: Id,
+    pairs_of: Id,
     begin: usize,
     ncouls: usize,
+    nbands: usize,
     wtilde: &'a [Complex64],
     eps: &'a [Complex64],
     vcoul_loc: &'a [f64],
@@ -177,8 +200,10 @@ pub struct SlabView<'a> {
 /// The same data, whichever slab they are of.
 impl PartialEq for SlabView<'_> {
     fn eq(&self, other: &SlabView) -> bool {
-        let SlabView { of: _, begin, ncouls, wtilde, eps, vcoul_loc, aqsm_local } = *self;
-        (begin, ncouls, wtilde, eps) == (other.begin, other.ncouls, other.wtilde, other.eps)
+        let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;
+        let SlabView { wtilde, eps, vcoul_loc, aqsm_local, .. } = *self;
+        (begin, ncouls, nbands) == (other.begin, other.ncouls, other.nbands)
+            && (wtilde, eps) == (other.wtilde, other.eps)
             && (vcoul_loc, aqsm_local) == (other.vcoul_loc, other.aqsm_local)
     }
 }
@@ -187,6 +212,11 @@ impl<'a> SlabView<'a> {
     /// What tells it from all others: of which data it is, and which igp of them.
     pub fn id(self) -> (Id, Range<usize>) {
         (self.of, self.igp())
+    }
+
+    /// What tells its `wtilde`, `eps` and `vcoul_loc` from all others.
+    pub fn pairs_id(self) -> (Id, Range<usize>) {
+        (self.pairs_of, self.igp())
     }
 
     /// Its igp (0-based), in the problem's numbers.
@@ -203,6 +233,11 @@ impl<'a> SlabView<'a> {
     /// G vectors.
     pub fn ncouls(self) -> usize {
         self.ncouls
+    }
+
+    /// Bands.
+    pub fn nbands(self) -> usize {
+        self.nbands
     }
 
     /// Plasmon-pole modes in eV, `(ncouls, len)`.
@@ -246,53 +281,16 @@ impl<'a> SlabView<'a> {
         );
         let own = igp.start - self.begin..igp.end - self.begin;
         let pairs = own.start * self.ncouls..own.end * self.ncouls;
-        let Rows { all, stride, begin, .. } = self.aqsm_local;
         SlabView {
             of: self.of,
+            pairs_of: self.pairs_of,
             begin: igp.start,
             ncouls: self.ncouls,
+            nbands: self.nbands,
             wtilde: &self.wtilde[pairs.clone()],
             eps: &self.eps[pairs],
             vcoul_loc: &self.vcoul_loc[own.clone()],
-            aqsm_local: Rows { all, stride, begin: begin + own.start, end: begin + own.end },
+            aqsm_local: self.aqsm_local.part(own),
         }
-    }
-}
-
-/// Neighbouring rows of a column-major matrix.
-#[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
-    all: &'a [Complex64],
-    /// Rows of the whole matrix.
-    stride: usize,
-    begin: usize,
-    end: usize,
-}
-
-impl<'a> Rows<'a> {
-    /// The rows of column `n` (0-based), next to each other.
-    pub fn column(self, n: usize) -> &'a [Complex64] {
-        &self.all[n * self.stride..(n + 1) * self.stride][self.begin..self.end]
-    }
-
-    /// All columns one after the other.
-    pub fn columns(self) -> impl Iterator<Item = &'a [Complex64]> + Clone {
-        self.all.chunks_exact(self.stride).map(move |column| &column[self.begin..self.end])
-    }
-
-    /// How many rows.
-    pub fn rows(self) -> usize {
-        self.end - self.begin
-    }
-
-    /// The matrix, where these are all of its rows.
-    pub fn whole(self) -> Option<&'a [Complex64]> {
-        (self.rows() == self.stride).then_some(self.all)
-    }
-}
-
-impl PartialEq for Rows<'_> {
-    fn eq(&self, other: &Rows) -> bool {
-        self.columns().eq(other.columns())
     }
 }

@@ -3,8 +3,9 @@
 use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::kernel::Kernel;
 
+use super::bands::PlacedBands;
 use super::lane::Lane;
-use super::placed::{PlacedBands, SlabPointers};
+use super::placed::SlabPointers;
 use crate::problem::{Batch, Frame};
 
 /// The arguments of a kernel, at the slab and the batch in place, from energy `iw` on.
@@ -19,11 +20,11 @@ pub fn given(
     let common = PaperArguments {
         wtilde,
         eps,
-        aqsn: bands.aqsn.pointer(),
+        aqsn: bands.aqsn(),
         aqsm_local,
         wx: bands.energies(),
         vcoul_loc,
-        occ: bands.occ.pointer(),
+        occ: bands.occ(),
         partials: lane.partials.pointer(),
         nbands: header.nbands as u32,
         ngpown: igp as u32,

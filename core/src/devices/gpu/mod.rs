@@ -1,16 +1,20 @@
 //! A GPU, through its driver.
 
 mod arguments;
+mod bands;
 pub mod ceilings;
 mod code;
 pub mod driver;
 mod first_launch;
 mod lane;
+pub mod lent;
 pub(crate) mod modules;
 pub mod nvml;
 mod pairs;
 mod placed;
 pub mod ptx;
+mod relaid;
+pub mod resident;
 mod ring;
 mod uploads;
 mod worker;
@@ -31,6 +35,7 @@ use crate::problem::{Extents, Frame};
 use crate::system::input;
 use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 pub use first_launch::first_launch;
+use lane::Lane;
 use modules::{Loaded, Modules};
 use nvml::OfNvml;
 use pairs::PairsCache;
@@ -146,6 +151,14 @@ impl Gpu {
         }
     }
 
+    /// A stream of this GPU.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn stream(&self, what: &'static str) -> Result<driver::Stream> {
+        self.context.stream(what)
+    }
+
     /// The module of a kernel that has no cap but the build's.
     fn module(&self, symbol: &str) -> Result<Arc<Loaded>> {
         self.modules.get(symbol, None)
@@ -198,6 +211,6 @@ impl Device for Gpu {
     }
 
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnGpu::new(self, problem)?))
+        Ok(Box::new(OnGpu::new(self, problem, Lane::new(&self.context)?)))
     }
 }

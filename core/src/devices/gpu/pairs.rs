@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::problem::layout::{self, Pairs, PairsAt, preparation};
 use crate::problem::{Batch, Frame, Id, SlabView};
 
-/// What it is made of: a slab, and what it depends on beside.
-type Key = ((Id, Range<usize>), Layout, Option<PairsAt>);
+/// What it is made of: a slab's pairs, energies, and what it depends on beside.
+type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
 
 /// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
 /// is made again.
@@ -54,8 +54,8 @@ impl PairsCache {
         (batch, kernel): (&Batch, &Kernel),
     ) {
         let at = preparation(kernel.layout).pairs_at(batch, kernel);
-        let key = (slab.id(), kernel.layout, at);
-        if key.2.is_some() && self.next.as_ref().is_none_or(|(of, _)| *of != key) {
+        let key = (slab.pairs_id(), problem.bands().id(), kernel.layout, at);
+        if key.3.is_some() && self.next.as_ref().is_none_or(|(of, _)| *of != key) {
             let made = self.of(problem, slab, (batch, kernel));
             self.next = Some((key, made));
         }
@@ -69,7 +69,8 @@ impl PairsCache {
         (batch, kernel): (&Batch, &Kernel),
     ) -> Arc<dyn Pairs> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        let key = (slab.id(), layout, prepared.pairs_at(batch, kernel));
+        let at = prepared.pairs_at(batch, kernel);
+        let key = (slab.pairs_id(), problem.bands().id(), layout, at);
         let next = self.next.take_if(|(of, _)| *of == key).map(|(_, made)| made);
         if let Some(made) = next.or_else(|| self.made.get(&key).cloned()) {
             return made;
@@ -90,8 +91,8 @@ impl PairsCache {
 /// What a layout made of a slab's pairs, in memory that that of the next slab takes over.
 #[derive(Default)]
 pub struct PlacedPairs {
-    /// That in place, and what it depends on beside the slab.
-    made: Option<layout::MadePairs>,
+    /// That in place, and what it depends on beside the slab; the energies first.
+    made: Option<(Id, layout::MadePairs)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 
@@ -104,7 +105,8 @@ impl PlacedPairs {
     /// Whether that which a kernel needs at a batch is in place.
     pub fn is_of(&self, batch: &Batch, kernel: &Kernel) -> bool {
         let at = preparation(kernel.layout).pairs_at(batch, kernel);
-        self.made.as_ref().is_some_and(|(of, _)| *of == at)
+        let (energies, _) = batch.id();
+        self.made.as_ref().is_some_and(|(of, (made_at, _))| *of == energies && *made_at == at)
     }
 
     /// Enqueues that which a kernel needs at a batch.
@@ -123,7 +125,8 @@ impl PlacedPairs {
         for (array, room) in arrays.into_iter().zip(&mut self.arrays) {
             to.fill(array.name, room, array.words, array.spare)?;
         }
-        self.made = Some((preparation(kernel.layout).pairs_at(batch, kernel), made));
+        let at = preparation(kernel.layout).pairs_at(batch, kernel);
+        self.made = Some((batch.id().0, (at, made)));
         Ok(())
     }
 
@@ -132,7 +135,7 @@ impl PlacedPairs {
     /// # Panics
     /// Where none was wanted.
     pub fn made(&self) -> &dyn Pairs {
-        let (_, made) = self.made.as_ref().expect("it was wanted");
+        let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
         &**made
     }
 

@@ -1,18 +1,17 @@
-//! The arrays of a problem on a GPU. Those of the bands stay; those of a slab stay until the next slab takes
+//! The arrays of a slab on a GPU, beside those of the [bands](super::bands): they stay until the next slab takes
 //! their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
 //! itself.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use bytemuck::Pod;
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
+use super::bands::PlacedBands;
 use super::driver::Buffer;
 use super::pairs::PlacedPairs;
 use super::uploads::{Uploads, pointer};
@@ -21,137 +20,51 @@ use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Id, SlabView};
 
-/// The arrays of the bands in one layout.
-pub struct BandBuffers {
-    layout: Layout,
-    pub aqsn: Arc<Buffer<Complex64>>,
-    pub occ: Arc<Buffer<f64>>,
-    /// Which energies are in place, in memory that those of the next batch take over.
-    which: Option<(Id, Range<usize>)>,
-    wx: Option<Buffer<f64>>,
-}
-
-impl BandBuffers {
-    /// The energies in place.
-    ///
-    /// # Panics
-    /// Where none were wanted.
-    pub fn energies(&self) -> *const f64 {
-        pointer(&self.wx)
-    }
-}
-
-/// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
-#[derive(Default)]
-pub struct PlacedBands {
-    aqsn: Option<Arc<Buffer<Complex64>>>,
-    occ: Option<Arc<Buffer<f64>>>,
-    layouts: Vec<BandBuffers>,
-}
-
 /// Whether the layouts in place make room for one, or it for them.
-fn makes_room(to: &Uploads, layout: Layout, mut others: impl Iterator<Item = Layout>) -> bool {
+pub fn makes_room(to: &Uploads, layout: Layout, mut others: impl Iterator<Item = Layout>) -> bool {
     to.one_layout
         || preparation(layout).replaces()
         || others.any(|other| preparation(other).replaces())
 }
 
-impl PlacedBands {
-    /// Uploads what a layout lacks, with the energies of a batch; it is there when this returns. Nothing that
-    /// is under way reads other energies.
-    pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
-        let before = to.bytes;
-        let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
-        if which.as_ref() != Some(&batch.id()) {
-            *which = None;
-            let energies = preparation(layout).energies(to.problem.bands(), batch);
-            to.fill("wx", wx, &energies, 0)?;
-            *which = Some(batch.id());
-        }
-        // Other streams read them as well.
-        if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
-    }
-
-    /// Uploads what a layout lacks but for energies.
-    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut BandBuffers> {
-        #[expect(clippy::ptr_arg, reason = "what is borrowed stands in the problem's own order")]
-        fn there<T: Pod>(
-            to: &mut Uploads,
-            what: &'static str,
-            array: &Cow<[T]>,
-            own_order: &mut Option<Arc<Buffer<T>>>,
-        ) -> Result<Arc<Buffer<T>>> {
-            let values = match array {
-                Cow::Owned(values) => return Ok(to.of(what, values)?.into()),
-                Cow::Borrowed(values) => values,
-            };
-            let buffer = match own_order.take() {
-                Some(buffer) => buffer,
-                None => to.of(what, values)?.into(),
-            };
-            Ok(own_order.insert(buffer).clone())
-        }
-        if let Some(at) = self.layouts.iter().position(|of| of.layout == layout) {
-            return Ok(&mut self.layouts[at]);
-        }
-        let arrays = preparation(layout).of_bands(to.problem.bands(), to.problem.order());
-        if makes_room(to, layout, self.layouts.iter().map(|of| of.layout)) {
-            self.layouts.clear();
-            if matches!(arrays.aqsn(), Cow::Owned(_)) {
-                self.aqsn = None;
-            }
-        }
-        let aqsn = there(to, "aqsn", arrays.aqsn(), &mut self.aqsn)?;
-        let occ = there(to, "occ", arrays.occ(), &mut self.occ)?;
-        self.layouts.push(BandBuffers { layout, aqsn, occ, which: None, wx: None });
-        Ok(self.layouts.last_mut().expect("pushed"))
-    }
-
-    /// The arrays in a layout.
-    ///
-    /// # Panics
-    /// Where that was not wanted.
-    pub fn in_layout(&self, layout: Layout) -> &BandBuffers {
-        let of_layout = self.layouts.iter().find(|of| of.layout == layout);
-        of_layout.expect("the layout was wanted")
-    }
-}
-
-/// An array of a slab, and whether it is of the slab in place.
+/// An array of a slab.
 #[derive(Default)]
 struct PlacedMatrix {
     room: Option<Buffer<Complex64>>,
-    is_there: bool,
+    /// Whose it is.
+    of: Option<(Id, Range<usize>)>,
 }
 
 impl PlacedMatrix {
-    /// Enqueues it where it is not in place.
-    fn want<V: AsRef<[Complex64]>>(
+    /// Has it filled with that of this identity where it is another one.
+    fn want(
         &mut self,
-        to: &mut Uploads,
-        what: &'static str,
-        values: impl FnOnce() -> V,
+        of: (Id, Range<usize>),
+        fill: impl FnOnce(&mut Option<Buffer<Complex64>>) -> Result<()>,
     ) -> Result<()> {
-        if !self.is_there {
-            to.fill(what, &mut self.room, values().as_ref(), 0)?;
-            self.is_there = true;
+        if self.of.as_ref() != Some(&of) {
+            self.of = None;
+            fill(&mut self.room)?;
+            self.of = Some(of);
         }
         Ok(())
     }
 
     /// Where it is; null where it was not wanted.
     fn pointer(&self) -> *const Complex64 {
-        if self.is_there { pointer(&self.room) } else { ptr::null() }
+        if self.of.is_some() { pointer(&self.room) } else { ptr::null() }
     }
 }
 
 /// A slab, in memory that the next one takes over.
 #[derive(Default)]
 pub struct PlacedSlab {
-    /// Which one is in place.
+    /// Which one is in place, by the identity of its pairs.
     which: Option<(Id, Range<usize>)>,
     wtilde: PlacedMatrix,
     eps: PlacedMatrix,
+    /// Where a caller has both, in place of these.
+    lent: Option<[u64; 2]>,
     vcoul_loc: Option<Buffer<f64>>,
     /// In each layout that was wanted.
     aqsm_local: Vec<(Layout, PlacedMatrix)>,
@@ -178,9 +91,14 @@ fn entry<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V {
 }
 
 impl PlacedSlab {
-    /// Whether this slab is in place.
+    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed where a caller has them on the GPU.
+    pub fn lend(&mut self, pairs: [u64; 2]) {
+        self.lent = Some(pairs);
+    }
+
+    /// Whether this slab is in place, whatever its matrix elements.
     pub fn holds(&self, slab: SlabView) -> bool {
-        self.which == Some(slab.id())
+        self.which == Some(slab.pairs_id())
     }
 
     /// Whether none is in place.
@@ -193,7 +111,7 @@ impl PlacedSlab {
         self.which = None;
         let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);
         let matrices = others.chain([&mut self.wtilde, &mut self.eps]);
-        matrices.for_each(|matrix| matrix.is_there = false);
+        matrices.for_each(|matrix| matrix.of = None);
         self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
     }
 
@@ -211,12 +129,14 @@ impl PlacedSlab {
             (self.wtilde, self.eps) = Default::default();
             self.pairs.retain(|((layout, _), _)| !preparation(*layout).replaces());
             let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
-            let is_first = bands.layouts.is_empty();
+            let is_first = bands.is_empty();
             let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-            to.require("arrays", all)?;
+            // What is lent needs no room; the rest is looked at one by one.
+            let is_lent = self.lent.is_some() || to.lent.is_some();
+            to.require("arrays", if is_lent { 0 } else { all })?;
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
-        self.which = Some(slab.id());
+        self.which = Some(slab.pairs_id());
         Ok(())
     }
 
@@ -246,12 +166,16 @@ impl PlacedSlab {
         }
         let order = to.problem.order();
         let aqsm_local = entry(&mut self.aqsm_local, layout);
-        aqsm_local.want(to, "aqsm_local", || prepared.aqsm_local(slab, order))?;
+        aqsm_local.want(slab.id(), |room| match to.lent {
+            Some(lent) => lent.lay_aqsm(to, layout, room),
+            None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order), 0),
+        })?;
         if prepared.replaces() {
             (self.wtilde, self.eps) = Default::default();
-        } else {
-            self.wtilde.want(to, "wtilde", || slab.wtilde())?;
-            self.eps.want(to, "eps", || slab.eps())?;
+        } else if self.lent.is_none() {
+            let of = slab.pairs_id();
+            self.wtilde.want(of.clone(), |room| to.fill("wtilde", room, slab.wtilde(), 0))?;
+            self.eps.want(of, |room| to.fill("eps", room, slab.eps(), 0))?;
         }
         let pairs = entry(&mut self.pairs, (layout, kernel.poles));
         made.map_or(Ok(()), |made| pairs.fill(to, (batch, kernel), made))
@@ -265,11 +189,14 @@ impl PlacedSlab {
         let (_, igp) = self.which.clone().expect("a slab is in place");
         let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
         let (_, aqsm_local) = of_layout.expect("the layout was wanted");
-        let (wtilde, eps) = (self.wtilde.pointer(), self.eps.pointer());
+        let [wtilde, eps] = match self.lent.filter(|_| !preparation(kernel.layout).replaces()) {
+            Some(lent) => lent.map(|at| ptr::without_provenance(at as usize)),
+            None => [self.wtilde.pointer(), self.eps.pointer()],
+        };
         let is_there = [wtilde, eps].iter().all(|matrix| !matrix.is_null());
         let replaces = preparation(kernel.layout).replaces();
-        assert!(aqsm_local.is_there && is_there != replaces, "the layout was wanted");
         let (vcoul_loc, aqsm_local) = (pointer(&self.vcoul_loc), aqsm_local.pointer());
+        assert!(!aqsm_local.is_null() && is_there != replaces, "the layout was wanted");
         SlabPointers { igp: igp.len(), wtilde, eps, vcoul_loc, aqsm_local }
     }
 

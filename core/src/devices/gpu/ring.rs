@@ -48,10 +48,16 @@ impl Ring {
         for (part, begin) in values.chunks(PART / size).zip((0..).step_by(PART / size)) {
             let bytes: &[u8] = bytemuck::cast_slice(part);
             let mut pinned = self.take(bytes.len(), context)?;
-            pinned[..bytes.len()]
-                .par_chunks_mut(AT_ONCE)
-                .zip(bytes.par_chunks(AT_ONCE))
-                .for_each(|(to, from)| to.copy_from_slice(from));
+            let to_fill = &mut pinned[..bytes.len()];
+            // Other threads take longer to wake than a small copy takes.
+            if bytes.len() <= AT_ONCE {
+                to_fill.copy_from_slice(bytes);
+            } else {
+                to_fill
+                    .par_chunks_mut(AT_ONCE)
+                    .zip(bytes.par_chunks(AT_ONCE))
+                    .for_each(|(to, from)| to.copy_from_slice(from));
+            }
             self.on_its_way.push_back(pinned.upload_part(part.len(), to, begin, stream)?);
         }
         Ok(())

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::driver::{Buffer, Context, Stream};
+use super::lent::{Lent, Relay};
 use super::ring::Ring;
 use crate::error::{Error, Result};
 use crate::problem::Frame;
@@ -13,6 +14,9 @@ pub struct Uploads<'a> {
     pub stream: &'a Stream,
     pub problem: &'a Frame,
     pub ring: &'a mut Ring,
+    /// Matrix elements that are on the GPU already, in place of the problem's.
+    pub lent: Option<&'a Lent>,
+    pub relay: &'a mut Relay,
     /// Whether what other layouts have of their own makes room.
     pub one_layout: bool,
     /// What was enqueued.
@@ -36,21 +40,32 @@ impl Uploads<'_> {
         values: &[T],
         spare: usize,
     ) -> Result<()> {
-        let kept = room.take().filter(|buffer| buffer.len() >= values.len());
+        let buffer = self.room(what, room, values.len(), spare)?;
+        if !buffer.upload_registered(values, self.stream)? {
+            self.ring.upload(values, buffer, self.context, self.stream)?;
+        }
+        self.bytes += size_of_val(values) as u64;
+        Ok(())
+    }
+
+    /// Memory that is there, or other with `spare` elements more where that is too small.
+    pub fn room<'r, T: Pod>(
+        &self,
+        what: &'static str,
+        room: &'r mut Option<Buffer<T>>,
+        length: usize,
+        spare: usize,
+    ) -> Result<&'r Buffer<T>> {
+        let kept = room.take().filter(|buffer| buffer.len() >= length);
         let buffer = match kept {
             Some(buffer) => buffer,
             None => {
-                let length = values.len() + spare;
+                let length = length + spare;
                 self.require(what, (length * size_of::<T>()) as u64)?;
                 self.context.buffer(what, length)?
             }
         };
-        if !buffer.upload_registered(values, self.stream)? {
-            self.ring.upload(values, &buffer, self.context, self.stream)?;
-        }
-        self.bytes += size_of_val(values) as u64;
-        *room = Some(buffer);
-        Ok(())
+        Ok(room.insert(buffer))
     }
 
     /// Fails where less than `needed` bytes are free.

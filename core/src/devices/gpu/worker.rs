@@ -10,10 +10,11 @@ use gpp_kernels::table::{self, EnergiesFrom};
 
 use super::Gpu;
 use super::arguments::given;
+use super::bands::PlacedBands;
 use super::lane::{Lane, Launched};
+use super::lent::{Lent, Relay};
 use super::modules::Functions;
 use super::pairs::PairsCache;
-use super::placed::PlacedBands;
 use super::ring::Ring;
 use super::uploads::Uploads;
 use crate::devices::launch::{Launch, entry};
@@ -34,6 +35,9 @@ pub struct OnGpu<'a> {
     /// The energies that it is at.
     pub(super) at: Option<(Id, Range<usize>)>,
     pub(super) ring: Ring,
+    /// Matrix elements that are on the GPU already.
+    pub(super) lent: Option<&'a Lent>,
+    pub(super) relay: Relay,
     /// Whether only one layout is in place at a time.
     pub(super) one_layout: bool,
     /// Whether there are more slabs than lanes.
@@ -41,24 +45,23 @@ pub struct OnGpu<'a> {
 }
 
 impl<'a> OnGpu<'a> {
-    /// A worker for slabs of a problem; nothing is uploaded yet.
-    ///
-    /// # Errors
-    /// [`crate::Error::Driver`].
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame) -> Result<OnGpu<'a>> {
-        Ok(OnGpu {
+    /// A worker for slabs of a problem.
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame, lane: Lane) -> OnGpu<'a> {
+        OnGpu {
             gpu,
             problem,
             bands: PlacedBands::default(),
             pairs: PairsCache::default(),
-            lanes: vec![Lane::new(&gpu.context)?],
+            lanes: vec![lane],
             turns: [0].into(),
             under_way: 0,
             at: None,
             ring: Ring::default(),
+            lent: None,
+            relay: Relay::default(),
             one_layout: false,
             streams: false,
-        })
+        }
     }
 
     /// The lane for a slab: where it is in place, or an empty one, or that which was used longest ago.
@@ -91,6 +94,8 @@ impl<'a> OnGpu<'a> {
             stream: &lane.stream,
             problem: self.problem,
             ring: &mut self.ring,
+            lent: self.lent,
+            relay: &mut self.relay,
             one_layout: self.one_layout,
             bytes: 0,
         };

@@ -9,6 +9,7 @@ use gpp_kernels::versions::PAPER;
 
 use super::Gpu;
 use super::driver::Module;
+use super::lane::Lane;
 use super::modules::Functions;
 use super::worker::OnGpu;
 use crate::devices::{Device, SlabSums, Worker};
@@ -89,7 +90,8 @@ impl Gpu {
         yardstick: &'a Yardstick,
     ) -> Result<OnBoth<'a>> {
         assert_eq!(yardstick.device, self.info.id, "the yardstick is on this GPU");
-        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame())?, yardstick })
+        let lane = Lane::new(&self.context)?;
+        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame(), lane), yardstick })
     }
 }
 

@@ -12,7 +12,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::{BandArrays, Pairs, Preparation, Words};
+use super::{Pairs, Preparation, Words};
 use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents};
 use crate::problem::{BandOrder, Bands, Batch, Cells, Evaluator, Frame, SlabView};
 
@@ -27,10 +27,13 @@ impl Preparation for Sorted {
         vec![&AQSM_LOCAL, &AQSN]
     }
 
-    fn of_bands<'a>(&self, bands: &'a Bands, _: &BandOrder) -> BandArrays<'a> {
+    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [Complex64]> {
         let ncouls = bands.header().ncouls;
-        let aqsn = bands_fastest(bands.aqsn().chunks_exact(ncouls).collect(), ncouls);
-        BandArrays { aqsn: aqsn.into(), ..BandArrays::original(bands) }
+        bands_fastest(bands.aqsn().chunks_exact(ncouls).collect(), ncouls).into()
+    }
+
+    fn has_bands_fastest(&self, _: &'static Array) -> bool {
+        true
     }
 
     fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Cow<'a, [Complex64]> {

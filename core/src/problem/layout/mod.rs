@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 use gpp_kernels::arguments::{Arguments, PaperArguments};
@@ -26,9 +27,34 @@ pub trait Preparation: Sync {
     /// The arrays that it has of its own, where the plan's order of bands is the problem's or not.
     fn own(&self, keeps_order: bool) -> Vec<&'static Array>;
 
-    /// The arrays of the bands; borrowed where they stand so.
-    fn of_bands<'a>(&self, bands: &'a Bands, _: &BandOrder) -> BandArrays<'a> {
-        BandArrays::original(bands)
+    /// Whether an array is among [those](Preparation::own).
+    fn has_own(&self, array: &'static Array, keeps_order: bool) -> bool {
+        self.own(keeps_order).into_iter().any(|own| ptr::eq(own, array))
+    }
+
+    /// Matrix elements of G; borrowed where they stand so.
+    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [Complex64]> {
+        bands.aqsn().into()
+    }
+
+    /// Occupations; borrowed where they stand so.
+    fn occ<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [f64]> {
+        bands.occ().into()
+    }
+
+    /// The arrays of the bands.
+    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> BandArrays<'a> {
+        BandArrays { aqsn: self.aqsn(bands, order), occ: self.occ(bands, order) }
+    }
+
+    /// Whether bands are fastest in an array of matrix elements.
+    fn has_bands_fastest(&self, _array: &'static Array) -> bool {
+        false
+    }
+
+    /// The bands (0-based) of matrix elements in their order.
+    fn bands(&self, order: &BandOrder) -> Vec<usize> {
+        (0..order.bands().len()).collect()
     }
 
     /// The energies of a batch; borrowed where they stand so.
@@ -158,11 +184,6 @@ pub struct BandArrays<'a> {
 }
 
 impl<'a> BandArrays<'a> {
-    /// As they are.
-    fn original(bands: &'a Bands) -> BandArrays<'a> {
-        BandArrays { aqsn: bands.aqsn().into(), occ: bands.occ().into() }
-    }
-
     /// Matrix elements of G.
     pub fn aqsn(&self) -> &Cow<'a, [Complex64]> {
         &self.aqsn

@@ -11,7 +11,7 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 
-use super::{BandArrays, Pairs, PairsAt, Preparation, Words};
+use super::{Pairs, PairsAt, Preparation, Words};
 use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents, OCC, WX};
 use crate::problem::{BandOrder, Bands, Batch, Frame, OddPoles, SlabView};
 
@@ -35,16 +35,23 @@ impl Preparation for Planned {
         own
     }
 
-    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> BandArrays<'a> {
+    fn aqsn<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [Complex64]> {
         if order.is_kept() {
-            return BandArrays::original(bands);
+            return bands.aqsn().into();
         }
         let ncouls = bands.header().ncouls;
-        let aqsn = |n: usize| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        BandArrays {
-            aqsn: order.reordered(ncouls, aqsn).into(),
-            occ: order.reordered(1, |n| &bands.occ()[n..=n]).into(),
+        order.reordered(ncouls, |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls]).into()
+    }
+
+    fn occ<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
+        if order.is_kept() {
+            return bands.occ().into();
         }
+        order.reordered(1, |n| &bands.occ()[n..=n]).into()
+    }
+
+    fn bands(&self, order: &BandOrder) -> Vec<usize> {
+        order.bands().to_vec()
     }
 
     fn energies<'a>(&self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {

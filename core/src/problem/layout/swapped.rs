@@ -1,6 +1,7 @@
 //! The layout of v7 and v8: bands fastest in `wx` and `aqsm_local`.
 
 use std::borrow::Cow;
+use std::ptr;
 use std::sync::Arc;
 
 use gpp_kernels::kernel::Kernel;
@@ -17,6 +18,10 @@ pub struct Swapped;
 impl Preparation for Swapped {
     fn own(&self, _: bool) -> Vec<&'static Array> {
         vec![&AQSM_LOCAL, &WX]
+    }
+
+    fn has_bands_fastest(&self, array: &'static Array) -> bool {
+        ptr::eq(array, &AQSM_LOCAL)
     }
 
     fn energies<'a>(&self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {

@@ -127,7 +127,7 @@ impl Context {
     /// Memory for `length` elements, whatever was there before in it.
     ///
     /// # Errors
-    /// [`Error::Memory`] beyond a limit; [`Error::Driver`].
+    /// [`Error::Memory`] where there is no room for it; [`Error::Driver`].
     pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>()) as u64;
         Buffer::new(&self.context, self.budget.take(what, bytes)?, what, length)

@@ -110,6 +110,7 @@ handed_on! {
     cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     cuCtxSetCurrent(context: CUcontext);
+    cuCtxGetCurrent(context: *mut CUcontext);
     cuCtxSynchronize();
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     cuMemAlloc_v2(at: *mut CUdeviceptr, bytes: usize);
@@ -120,6 +121,8 @@ handed_on! {
     cuMemHostUnregister(at: *mut c_void);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream);
+    cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, at: CUdeviceptr);
     cuMemsetD8Async(at: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream);
     cuModuleLoadDataEx(
         module: *mut CUmodule,

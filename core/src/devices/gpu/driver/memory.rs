@@ -8,11 +8,12 @@ use bytemuck::Pod;
 use cust::context::Context;
 use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice};
+use cust::sys::CUresult;
 
 use super::Stream;
 use super::budget::Taken;
 use super::held::{Held, Operation};
-use crate::error::Result;
+use crate::error::{DriverError, Error, Result};
 
 /// `T`s in the device's memory. They are freed when dropped, which the driver does once all work of
 /// the device is done.
@@ -35,7 +36,8 @@ impl<T: Pod> Buffer<T> {
         let bytes = length.saturating_mul(size_of::<T>());
         // SAFETY: whatever the memory holds is a `T`, and the host sees it through copies only.
         let memory = Held::new(context, || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) })
-            .of(|| format!("allocation of {bytes} bytes for {what}"))?;
+            .of(|| format!("allocation of {bytes} bytes for {what}"))
+            .map_err(|error| too_little(error, what, bytes as u64))?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
@@ -85,7 +87,7 @@ impl<T: Pod> Buffer<T> {
     /// Enqueues a fill with ones, NaN to whoever reads it as `f64`.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`].
     pub fn poison(&self, stream: &Stream) -> Result<()> {
         self.fill(0xff, stream)
     }
@@ -93,7 +95,7 @@ impl<T: Pod> Buffer<T> {
     /// Enqueues a fill with zeros.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`].
     pub fn clear(&self, stream: &Stream) -> Result<()> {
         self.fill(0, stream)
     }
@@ -112,7 +114,7 @@ impl<T: Pod> Buffer<T> {
     /// for it.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`].
     ///
     /// # Panics
     /// Where the buffer is smaller.
@@ -124,7 +126,7 @@ impl<T: Pod> Buffer<T> {
     /// Copies the first `length` elements back, once all work before in `stream` is done.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of a kernel that failed before.
+    /// [`Error::Driver`], also of a kernel that failed before.
     ///
     /// # Panics
     /// Where the buffer is smaller.
@@ -142,6 +144,19 @@ impl<T: Pod> Buffer<T> {
         Ok(values)
     }
 }
+
+/// The error of an allocation that found no room, with what is free; others as they are.
+fn too_little(error: Error, what: &str, needed: u64) -> Error {
+    let Error::Driver { reason: DriverError::Refused(code), .. } = &error else { return error };
+    if code.code != OUT_OF_MEMORY {
+        return error;
+    }
+    let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
+    Error::Memory { place: "device", what: what.into(), needed, free, limit: None }
+}
+
+/// The driver's code for it.
+const OUT_OF_MEMORY: i32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
 
 /// Copies to memory of the device and waits for it.
 pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) -> CudaResult<()> {

@@ -4,6 +4,7 @@
 
 mod budget;
 mod context;
+mod foreign;
 mod held;
 mod library;
 mod memory;
@@ -16,6 +17,7 @@ mod stream;
 pub use context::{Context, devices, driver_version};
 pub use cust::device::DeviceAttribute;
 pub use cust::function::FunctionAttribute;
+pub use foreign::{ForeignStream, Visit, fetched, is_on_device, require_on};
 pub use memory::Buffer;
 pub use module::{Function, Module};
 pub use pinned::{Pinned, Transfer};

@@ -46,6 +46,95 @@ pub unsafe fn unregister(memory: &[u8]) -> CudaResult<()> {
     result(unsafe { sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast()) })
 }
 
+/// The context that is current on this thread, as a number; 0 for none.
+pub fn current() -> CudaResult<usize> {
+    let mut context = ptr::null_mut();
+    // SAFETY: writes one handle.
+    result(unsafe { sys::cuCtxGetCurrent(&mut context) })?;
+    Ok(context.addr())
+}
+
+/// Makes a context of [`current`] current again.
+pub fn set_current(context: usize) -> CudaResult<()> {
+    // SAFETY: the driver refuses what is no context.
+    result(unsafe { sys::cuCtxSetCurrent(ptr::with_exposed_provenance_mut(context)) })
+}
+
+/// The device in whose memory an address is; none for an address of the host's.
+pub fn device_of(at: u64) -> CudaResult<Option<usize>> {
+    use sys::CUpointer_attribute::*;
+    let (mut kind, mut device) = (0u32, 0i32);
+    // SAFETY: the first attribute is an unsigned number, the second a number.
+    unsafe {
+        result(sys::cuPointerGetAttribute(
+            (&raw mut kind).cast(),
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            at,
+        ))?;
+        result(sys::cuPointerGetAttribute(
+            (&raw mut device).cast(),
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+            at,
+        ))?;
+    }
+    let is_of_host = kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32;
+    Ok(usize::try_from(device).ok().filter(|_| !is_of_host))
+}
+
+/// Enqueues a copy of columns, so many bytes from one to the next, of so many bytes each, to the host,
+/// where they follow each other.
+///
+/// # Safety
+/// The columns are there, and `to` stays until the stream has passed the copy. The context is current.
+pub unsafe fn fetch(
+    to: &mut [u8],
+    at: u64,
+    [pitch, width, count]: [usize; 3],
+    stream: sys::CUstream,
+) -> CudaResult<()> {
+    assert_eq!(to.len(), width * count, "the columns follow each other");
+    let host = to.as_mut_ptr().cast::<c_void>();
+    if pitch == width {
+        // SAFETY: the caller's contract.
+        return result(unsafe { sys::cuMemcpyDtoHAsync_v2(host, at, to.len(), stream) });
+    }
+    let copy = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        srcHost: ptr::null(),
+        srcDevice: at,
+        srcArray: ptr::null_mut(),
+        srcPitch: pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        dstHost: host,
+        dstDevice: 0,
+        dstArray: ptr::null_mut(),
+        dstPitch: width,
+        WidthInBytes: width,
+        Height: count,
+    };
+    // SAFETY: the caller's contract; the driver reads the description before it returns.
+    result(unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) })
+}
+
+/// Has a stream wait for all that is enqueued in another one, of someone else's. The context is current.
+pub fn wait_for(stream: sys::CUstream, other: usize) -> CudaResult<()> {
+    const NO_TIME: u32 = 2;
+    let mut event = ptr::null_mut();
+    let other = ptr::with_exposed_provenance_mut(other);
+    // SAFETY: the event is of this call, and destroyed when the driver allows it; the other stream is one by
+    // the word of who named it.
+    unsafe {
+        result(sys::cuEventCreate(&mut event, NO_TIME))?;
+        let waits = result(sys::cuEventRecord(event, other))
+            .and_then(|()| result(sys::cuStreamWaitEvent(stream, event, 0)));
+        waits.and(result(sys::cuEventDestroy_v2(event)))
+    }
+}
+
 /// What the driver's compiler or loader says of an image that it refuses.
 ///
 /// # Safety

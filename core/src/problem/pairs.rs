@@ -1,0 +1,108 @@
+//! ω̃ and eps of all igp, looked at once: what problems of one screening share.
+
+use std::sync::Arc;
+
+use gpp_kernels::plan::Poles;
+
+use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
+use super::{Bands, Id, Matrix, Origin, Problem, Slab, SlabView, range};
+use crate::error::{DataError, Error};
+
+/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
+#[derive(Clone, Debug)]
+pub struct Pairs {
+    id: Id,
+    ncouls: usize,
+    ngpown: usize,
+    wtilde: Arc<Matrix>,
+    eps: Arc<Matrix>,
+    poles: Poles,
+    care: range::Care,
+    is_as_given: bool,
+}
+
+impl Pairs {
+    /// Of so many G and G′.
+    ///
+    /// # Errors
+    /// [`DataError`] where a matrix has the wrong size, or a value is not finite or out of [`range`].
+    pub fn new(
+        [ncouls, ngpown]: [usize; 2],
+        wtilde: impl Into<Matrix>,
+        eps: impl Into<Matrix>,
+    ) -> Result<Pairs, DataError> {
+        let (wtilde, mut eps) = (wtilde.into(), eps.into());
+        let extents = Extents { nbands: 1, ngpown, ncouls, nw: 1 };
+        let pair = |at: usize| (at % ncouls + 1, at / ncouls + 1);
+        WTILDE.check(extents, wtilde.len())?;
+        EPS.check(extents, eps.len())?;
+        range::check_finite(&WTILDE, &wtilde, pair)?;
+        range::check_finite(&EPS, &eps, pair)?;
+        range::check_factors(&EPS, &eps, pair)?;
+        range::check_largest(&wtilde, pair)?;
+        let is_as_given = !range::resolve_factors(&mut eps);
+        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
+        let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
+        Ok(Pairs { id: Id::unique(), ncouls, ngpown, wtilde, eps, poles, care, is_as_given })
+    }
+
+    /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
+    pub fn are_as_given(&self) -> bool {
+        self.is_as_given
+    }
+
+    /// `wtilde` and `eps`.
+    pub fn matrices(&self) -> [&Arc<Matrix>; 2] {
+        [&self.wtilde, &self.eps]
+    }
+
+    /// Whether a slab has these, not others made of them.
+    pub fn are_of(&self, slab: SlabView) -> bool {
+        slab.pairs_id().0 == self.id
+    }
+
+    /// The problem of these with such bands, which have as many G and G′ and always one Coulomb interaction, and matrix elements of G′,
+    /// `(ngpown, nbands)`; none where they are elsewhere, as [`Bands::elsewhere`] has it. Poles are copied
+    /// where some are next to real at an energy.
+    ///
+    /// # Errors
+    /// [`Error::Problem`].
+    pub fn problem(
+        &self,
+        name: &str,
+        bands: Bands,
+        aqsm_local: Option<Matrix>,
+    ) -> Result<Problem, Error> {
+        let wrong = |what| Error::Problem { origin: name.into(), what };
+        let slab = self.slab(&bands, aqsm_local).map_err(wrong)?;
+        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles))
+    }
+
+    fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab, DataError> {
+        let extents = bands.extents();
+        if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
+            let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
+            return Err(DataError::Igp { begin, end, ngpown });
+        }
+        let element = |at: usize| (at % self.ngpown + 1, at / self.ngpown + 1);
+        let aqsm_local = match aqsm_local {
+            Some(mut aqsm_local) => {
+                AQSM_LOCAL.check(extents, aqsm_local.len())?;
+                range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
+                range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+                range::resolve_factors(&mut aqsm_local);
+                aqsm_local
+            }
+            None => Vec::new().into(),
+        };
+        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
+        if self.care.is_needed(bands.header(), bands.wx()) {
+            let pair = |at: usize| (at % self.ncouls + 1, at / self.ncouls + 1);
+            range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
+            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx()) {
+                (id, wtilde) = (Id::unique(), Arc::new(resolved));
+            }
+        }
+        Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
+    }
+}

@@ -1,0 +1,118 @@
+"""PyTorch's arrays on a GPU: the bits of NumPy's, in place, in a stream, and refused where they do not fit.
+
+Run as a program; scripts/gpu-faces does so where there is a GPU and PyTorch.
+"""
+
+import sys
+import time
+
+import gpp
+import numpy as np
+import torch
+
+NAMES = ["wtilde", "eps", "vcoul", "igp_to_ig", "aqsn", "aqsm", "e", "occ", "omega"]
+MATRICES = ["wtilde", "eps", "aqsn", "aqsm"]
+SCREENING = ["wtilde", "eps", "vcoul", "igp_to_ig"]
+
+
+def there(array):
+    """A matrix column-major on the GPU: the transpose of one in C's order."""
+    if array.ndim == 1:
+        return torch.from_numpy(np.ascontiguousarray(array)).cuda()
+    return torch.from_numpy(np.ascontiguousarray(array.T)).cuda().T
+
+
+def same(a, b):
+    return np.array_equal(a.asx, b.asx) and np.array_equal(a.ach, b.ach)
+
+
+def part(arguments, names):
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def refused(call, says):
+    try:
+        call()
+    except (gpp.Error, TypeError) as error:
+        assert says in str(error), error
+    else:
+        raise AssertionError(f"not refused: {says}")
+
+
+def main():
+    gpu = gpp.Calculator("gpu")
+    compared = 0
+    for name, energies in [("tiny", None), ("tiny-complex", np.linspace(-2, 2, 5)), ("demo", None)]:
+        system = gpp.system(name, energies=energies)
+        for version in ["best", "v3", "v8", "v13", "sigma:blocks"]:
+            calculator = gpp.Calculator("gpu", version)
+            expected = calculator.sums(**system)
+            all_there = {key: there(system[key]) if key in NAMES else system[key] for key in system}
+            large = {key: there(system[key]) if key in MATRICES else system[key] for key in system}
+            mixed = dict(system, aqsn=all_there["aqsn"], aqsm=all_there["aqsm"])
+            for arguments in [all_there, large, mixed]:
+                assert same(calculator.sums(**arguments), expected), (name, version)
+                placed = calculator.place(**part(arguments, SCREENING))
+                of_bands = {key: arguments[key] for key in arguments if key not in SCREENING}
+                for _ in range(3):
+                    assert same(placed.sums(**of_bands), expected), (name, version)
+                compared += 4
+    print(f"{compared} comparisons, the same bits")
+
+    system = gpp.system("demo")
+    arrays = {key: there(system[key]) if key in MATRICES else system[key] for key in system}
+    expected = gpu.sums(**system)
+    stream = torch.cuda.Stream()
+    kept = arrays["aqsn"].clone()
+    arrays["aqsn"].fill_(float("nan"))
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)
+        arrays["aqsn"].copy_(kept)
+    assert same(gpu.sums(**arrays, stream=stream.cuda_stream), expected)
+    print("a stream is waited for")
+
+    row_major = torch.from_numpy(system["wtilde"].copy()).cuda().contiguous()
+    refused(lambda: gpu.sums(**dict(arrays, wtilde=row_major)), "give the transpose")
+    single = arrays["aqsn"].to(torch.complex64)
+    refused(lambda: gpu.sums(**dict(arrays, aqsn=single)), "complex128")
+    refused(lambda: gpu.sums(**dict(arrays, aqsn=arrays["aqsn"][:, 1:])), "aqsn")
+    refused(lambda: gpu.sums(**dict(arrays, eps=system["eps"])), "different memories")
+    refused(lambda: gpp.Calculator("cpu").sums(**arrays), "wtilde")
+    assert same(gpu.sums(**arrays), expected)
+    host, device = gpu.workspace(11075, 1385, 800, 2, on_device=True)
+    assert host > 0 and device > 0
+    print("refused what does not fit; the calculator goes on")
+
+    def number(*shape):
+        return torch.rand(shape[::-1], dtype=torch.complex128, device="cuda").T
+
+    ncouls, ngpown, nbands = 11075, 1385, 800
+    energies = np.linspace(-12.0, 28.0, nbands)
+    big = dict(aqsn=number(ncouls, nbands), aqsm=number(ngpown, nbands), e=energies)
+    big.update(occ=(energies < 5).astype(float), omega=np.array([6.0, 6.5]))
+    modes = torch.rand((ngpown, ncouls), dtype=torch.float64, device="cuda").T * 40 + 3
+    begin = time.perf_counter()
+    placed = gpp.Calculator("gpu", "v13").place(
+        (modes + 0j).T.contiguous().T, number(ncouls, ngpown), np.ones(ncouls), np.arange(ngpown)
+    )
+    placing = time.perf_counter() - begin
+    first = placed.sums(**big)
+    beside = []
+    for _ in range(20):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        found = placed.sums(**big)
+        beside.append(time.perf_counter() - begin - found.seconds)
+        assert same(found, first)
+    print(
+        f"si214's size: kernels {1e3 * found.seconds:.3f} ms, beside them {1e3 * np.median(beside):.3f} ms "
+        f"(median of 20; least {1e3 * min(beside):.3f}), placing {placing:.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch finds no GPU")
+    main()
+    print("on_gpu.py: all as expected")

@@ -1,0 +1,96 @@
+//! What stays on a device while bands change, and a caller's arrays that are there, on a device whose launches are
+//! emulated: the bits of the host's arrays.
+
+use gpp::devices::gpu::driver::{Buffer, Context, Stream};
+use gpp::experiments::measure::same_bits;
+use gpp::kernels::versions::ALL;
+use gpp::problem::Grid;
+use gpp_core::lent::{self, DeviceMatrix};
+use gpp_core::{Aqsm, Bands, Calculator, Screening};
+use num_complex::Complex64;
+
+use super::Outcome;
+use crate::common::arrays::{Own, formula, screening, synthesised};
+
+/// A matrix on the device, `ld` elements from one column to the next.
+struct There {
+    _buffer: Buffer<Complex64>,
+    matrix: DeviceMatrix,
+}
+
+impl There {
+    fn new(
+        (context, stream): (&Context, &Stream),
+        values: &[Complex64],
+        rows: usize,
+        ld: usize,
+    ) -> gpp::Result<There> {
+        let nan = Complex64::new(f64::NAN, f64::NAN);
+        let column = |of: &[Complex64]| [of, &vec![nan; ld - rows]].concat();
+        let all: Vec<Complex64> = values.chunks_exact(rows).flat_map(column).collect();
+        let buffer = context.upload("a matrix", &all, stream)?;
+        stream.synchronize()?;
+        let at = buffer.pointer().addr() as u64;
+        Ok(There { _buffer: buffer, matrix: DeviceMatrix { at, ld } })
+    }
+}
+
+/// Calls one after the other, with the energies of the call before and with others, of every version.
+pub fn stays() -> Outcome {
+    let context = Context::open(0)?;
+    let stream = context.stream("a caller's arrays")?;
+    let on = (&context, &stream);
+    for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
+        let problem = synthesised(name, Grid::Count(nw));
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+        let Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = given;
+        let (ncouls, nbands) = (vcoul.len(), own.e.len());
+        // Dense, so that kernels read the caller's own; or not.
+        for ld in [ncouls, ncouls + 3] {
+            let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ld);
+            let [wtilde, eps] = [matrix(wtilde)?, matrix(eps)?];
+            let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
+            for gpu in ALL {
+                let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
+                let mut placed = calculator.place(&given)?;
+                let lent = lent::Screening {
+                    wtilde: wtilde.matrix,
+                    eps: eps.matrix,
+                    vcoul,
+                    inv_igp_index,
+                    indinv,
+                };
+                // SAFETY: they are there to the end, and nobody writes them.
+                let mut there = unsafe { calculator.place_lent(&lent) }?;
+                for (call, (shift, fewer)) in
+                    [(0.0, 0), (0.0, 0), (0.7, 0), (0.7, 1), (0.0, 0)].into_iter().enumerate()
+                {
+                    let nbands = nbands - fewer;
+                    let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
+                    let omega: Vec<f64> = own.omega.iter().map(|w| w + shift).collect();
+                    let of_bands = |all: &[Complex64]| all[..ncouls * nbands].to_vec();
+                    // Other elements in each call, of those that are the host's.
+                    let mut elements = of_bands(problem.aqsn());
+                    elements[call] *= 2.0;
+                    let rows = of_bands(&own.aqsmtemp);
+                    let bands = Bands { aqsn: &elements, aqsm: Aqsm::Whole(&rows), e, occ };
+                    let each = calculator.sums(&given, &bands, &omega, formula)?;
+                    let kept = calculator.sums_at(&mut placed, &bands, &omega, formula)?;
+                    let bands = Bands { aqsn: &problem.aqsn()[..ncouls * nbands], ..bands };
+                    let own_each = calculator.sums(&given, &bands, &omega, formula)?;
+                    let aqsm = lent::Aqsm::Whole(aqsm.matrix);
+                    let bands = lent::Bands { aqsn: aqsn.matrix, aqsm, e, occ };
+                    // SAFETY: as above.
+                    let lent =
+                        unsafe { calculator.sums_at_lent(&mut there, &bands, &omega, formula) }?;
+                    let same = [(&each, &kept), (&own_each, &lent)]
+                        .map(|(expected, found)| same_bits(&expected.sums, &found.sums));
+                    if same != [true; 2] {
+                        return Err(format!("{name} {ld} {} {call}: {same:?}", gpu.id()).into());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
