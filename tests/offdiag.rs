@@ -72,7 +72,7 @@ const WAYS: [(&str, Way); 2] =
 const EMULATED: usize = 17;
 
 fn processor(task: &Task) -> Result<Sums> {
-    Ok(on_processor(&Host::new(), task, &|_| (), never)?.sums)
+    Ok(on_processor(&Host::new(), task, &|_| (), &never)?.sums)
 }
 
 /// What is wrong with any way, of all elements.
@@ -205,7 +205,7 @@ fn bits_depend_on_no_number_of_threads() {
     let task = Task { problem: &problem, elements: &elements };
     let with = |threads: usize| {
         let host = Host::new().with_threads(threads);
-        on_processor(&host, &task, &|_| (), never).unwrap().sums
+        on_processor(&host, &task, &|_| (), &never).unwrap().sums
     };
     let one = with(1);
     assert_eq!(one, with(2));
@@ -220,6 +220,6 @@ fn a_calculation_stops_when_it_is_asked() {
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 2);
     let task = Task { problem: &problem, elements: &elements };
-    let error = on_processor(&Host::new(), &task, &|_| (), || Some(7)).unwrap_err();
+    let error = on_processor(&Host::new(), &task, &|_| (), &|| Some(7)).unwrap_err();
     assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
 }

@@ -243,8 +243,8 @@ fn over_ig<T: Number + Into<TwoFloat>>(
                 }
             }
             for (over, Complex { re, im }) in over.iter_mut().zip(sums) {
-                over.part.re = over.part.re + re.into();
-                over.part.im = over.part.im + im.into();
+                over.part.re += re.into();
+                over.part.im += im.into();
             }
         }
     }
@@ -290,8 +290,8 @@ impl Part {
     };
 
     fn add(&mut self, other: &Part) {
-        self.re = self.re + other.re;
-        self.im = self.im + other.im;
+        self.re += other.re;
+        self.im += other.im;
         self.magnitude += other.magnitude;
         self.undecided += other.undecided;
     }

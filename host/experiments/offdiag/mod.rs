@@ -53,14 +53,14 @@ impl<'a> Placed<'a> {
     fn of(on: &'a On, task: Task<'a>) -> Result<Placed<'a>> {
         Ok(match on {
             On::Host(host) => Placed::Host(host, task),
-            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, interrupt::asked)?.into()),
+            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, &interrupt::asked)?.into()),
         })
     }
 
     fn sum(&self, done: Done) -> Result<Summed> {
         match self {
-            Placed::Host(host, task) => on_processor(host, task, done, interrupt::asked),
-            Placed::Gpu(on_gpu) => on_gpu.sums(done, interrupt::asked),
+            Placed::Host(host, task) => on_processor(host, task, done, &interrupt::asked),
+            Placed::Gpu(on_gpu) => on_gpu.sums(done, &interrupt::asked),
         }
     }
 }
@@ -78,6 +78,9 @@ pub struct Options {
 ///
 /// # Errors
 /// Those of the device.
+///
+/// # Panics
+/// Where no calculation is asked for.
 pub fn run(
     on: &On,
     problem: &Problem,
