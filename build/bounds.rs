@@ -21,7 +21,7 @@ pub fn add(ptx: &str) -> String {
 
 /// The bounds of an entry; none of one that is no version's.
 fn of(symbol: &str) -> Option<String> {
-    if let Some(threads) = offdiag::threads(symbol) {
+    if let Some((_, threads)) = offdiag::symbols().find(|(other, _)| *other == symbol) {
         return Some(format!(".maxntid {threads}\n"));
     }
     let (_, kernel, entry) = versions::find(symbol)?;

@@ -67,12 +67,11 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
     let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];
     let others = others.into_iter().chain(ceilings::READ_SYMBOLS);
-    let products = offdiag::FIRST.into_iter().flatten();
-    let others = others.chain(products).chain([offdiag::ODD, offdiag::GATHER, offdiag::SECOND]);
+    let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
     // The elements of a complex pole's ssx take more registers than the sums leave.
     let spills = |symbol| match symbol {
-        _ if symbol == offdiag::FIRST[1][1] => Spills { in_loop: 0, bytes: 128 },
-        offdiag::ODD => Spills { in_loop: 0, bytes: 16 },
+        _ if symbol == offdiag::first::SYMBOLS[1][1] => Spills { in_loop: 0, bytes: 128 },
+        offdiag::odd::SYMBOL => Spills { in_loop: 0, bytes: 16 },
         _ => Spills { in_loop: 0, bytes: 0 },
     };
     entries.chain(others.map(|symbol| (symbol, spills(symbol)))).collect()
@@ -80,7 +79,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
 
 /// Whether a kernel is of matrix products: it needs sm_90, and its inner loops only wait.
 fn multiplies(symbol: &str) -> bool {
-    offdiag::FIRST.as_flattened().contains(&symbol) || symbol == offdiag::SECOND
+    offdiag::first::SYMBOLS.as_flattened().contains(&symbol) || symbol == offdiag::second::SYMBOL
 }
 
 /// Whether a kernel is assembled for an architecture.
@@ -183,7 +182,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         let hot: Vec<_> =
             kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
         // Nothing is summed where V is laid out.
-        if hot.is_empty() && symbol != offdiag::GATHER && !multiplies(symbol) {
+        if hot.is_empty() && symbol != offdiag::gather::SYMBOL && !multiplies(symbol) {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
         for found in hot {

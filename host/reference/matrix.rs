@@ -9,7 +9,7 @@
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the
-//! first is all `ig`. That of the second is on a processor a portion of igp ([`PORTION`]), then all portions of all
+//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of all
 //! bands; on a GPU all igp of the bands of a group ([`GROUP`]), then groups and slots.
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`super::verify`].
@@ -282,12 +282,8 @@ struct Part {
 }
 
 impl Part {
-    const ZERO: Part = Part {
-        re: TwoFloat::from_f64(0.0),
-        im: TwoFloat::from_f64(0.0),
-        magnitude: 0.0,
-        undecided: 0.0,
-    };
+    const NONE: TwoFloat = TwoFloat::from_f64(0.0);
+    const ZERO: Part = Part { re: Part::NONE, im: Part::NONE, magnitude: 0.0, undecided: 0.0 };
 
     fn add(&mut self, other: &Part) {
         self.re += other.re;

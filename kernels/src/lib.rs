@@ -20,6 +20,8 @@
 //! ([`tiles`]). `entries.rs` makes the entries. "Lines of the nest" in a header are those of the loop nest in
 //! docs/kernel.md.
 //!
+//! [`offdiag`] has the kernels of Σ as a matrix.
+//!
 //! The modules stand below in groups: a module uses only its own group and those before it, and no
 //! two modules use each other.
 #![no_std]

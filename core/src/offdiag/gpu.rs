@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gpp_kernels::offdiag::poles::Odd;
-use gpp_kernels::offdiag::{FIRST, GATHER, ODD, SECOND, THREADS, TILE, TILE_SECOND};
+use gpp_kernels::offdiag::{first, gather, odd, second};
 
 use super::images::{self, Shape};
 use super::launches::{Batch, Launches, Place, batches};
@@ -201,7 +201,7 @@ impl<'a> OnGpu<'a> {
         let sums = lane.sums[2 * batch.iw + kind].pointer();
         let limits = (images::limits(&self.task, &self.shape), self.task.limits());
         let nbands = self.task.problem.occ().len();
-        let Launches { first, odd, gather, second } =
+        let launches =
             Launches::of(&place, &self.shape, nbands, limits, batch, sums);
         let Kernels { shared, .. } = self.kernels;
         let stream = &lane.stream;
@@ -211,18 +211,24 @@ impl<'a> OnGpu<'a> {
         // SAFETY: the arguments are the kernels', their arrays of the shape's extents and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
-            let (blocks, threads) = (first.blocks(), TILE.threads());
-            function.launch_sharing(stream, blocks, threads, shared[0], &first.pointers())?;
+            let (arguments, threads) = (launches.first, first::TILE.threads());
+            let pointers = arguments.pointers();
+            function.launch_sharing(stream, arguments.blocks(), threads, shared[0], &pointers)?;
             if *columns > 0 {
-                let function = self.kernels.odd.module.function(ODD)?;
-                function.launch(stream, odd.blocks(), THREADS, &odd.pointers())?;
+                let (arguments, function) =
+                    (launches.odd, self.kernels.odd.module.function(odd::SYMBOL)?);
+                let pointers = arguments.pointers();
+                function.launch(stream, arguments.blocks(), odd::THREADS, &pointers)?;
             }
-            let function = self.kernels.gather.module.function(GATHER)?;
-            function.launch(stream, gather.blocks(), THREADS, &gather.pointers())?;
-            let function = self.kernels.second.module.function(SECOND)?;
+            let (arguments, function) =
+                (launches.gather, self.kernels.gather.module.function(gather::SYMBOL)?);
+            let pointers = arguments.pointers();
+            function.launch(stream, arguments.blocks(), gather::THREADS, &pointers)?;
+            let (arguments, function) =
+                (launches.second, self.kernels.second.module.function(second::SYMBOL)?);
             function.allow_shared(shared[1])?;
-            let (blocks, threads) = (second.blocks(TILE_SECOND), TILE_SECOND.threads());
-            function.launch_sharing(stream, blocks, threads, shared[1], &second.pointers())
+            let (threads, pointers) = (second::TILE.threads(), arguments.pointers());
+            function.launch_sharing(stream, arguments.blocks(), threads, shared[1], &pointers)
         }
     }
 
@@ -247,13 +253,16 @@ impl<'a> OnGpu<'a> {
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
         let module = |symbol: &'static str| gpu.modules.get(symbol, None);
-        let [hole, exchange] = FIRST[usize::from(!shape.real)];
+        let [hole, exchange] = first::SYMBOLS[usize::from(!shape.real)];
         Ok(Kernels {
             first: [(hole, module(hole)?), (exchange, module(exchange)?)],
-            odd: module(ODD)?,
-            gather: module(GATHER)?,
-            second: module(SECOND)?,
-            shared: [TILE.extent(shape.words()).bytes(), TILE_SECOND.extent(2).bytes()],
+            odd: module(odd::SYMBOL)?,
+            gather: module(gather::SYMBOL)?,
+            second: module(second::SYMBOL)?,
+            shared: [
+                first::TILE.extent(shape.words()).bytes(),
+                second::TILE.extent(2).bytes(),
+            ],
         })
     }
 }

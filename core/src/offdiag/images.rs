@@ -3,7 +3,9 @@
 use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
 use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
-use gpp_kernels::offdiag::{NO_ROW, TILE, TILE_SECOND, WORDS};
+use gpp_kernels::offdiag::first::{TILE, WORDS};
+use gpp_kernels::offdiag::gather::NO_ROW;
+use gpp_kernels::offdiag::second;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -40,8 +42,8 @@ impl Shape {
     pub fn of(task: &Task) -> Shape {
         let extents = task.problem.extents();
         let fragments = task.bands().div_ceil(ROWS as usize).max(2);
-        let second = task.bands().div_ceil((COLUMNS * TILE_SECOND.right()) as usize);
-        let blocks = fragments * second;
+        let tiles = task.bands().div_ceil((COLUMNS * second::TILE.right()) as usize);
+        let blocks = fragments * tiles;
         // Divisors of a group, so that an item's slot does not hang on its group.
         let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
         let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
@@ -49,7 +51,7 @@ impl Shape {
             fragments: fragments as u32,
             steps: extents.ncouls.div_ceil(DEPTH as usize) as u32,
             right: extents.ngpown.div_ceil((COLUMNS * TILE.right()) as usize) as u32 * TILE.right(),
-            second: second as u32 * TILE_SECOND.right(),
+            second: tiles as u32 * second::TILE.right(),
             slots: slots.unwrap_or(GROUP) as u32,
             groups: extents.nbands.div_ceil(GROUP),
             real: task.problem.poles() == Poles::Real,

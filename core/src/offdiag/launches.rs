@@ -2,7 +2,10 @@
 
 use gpp_kernels::arrays;
 use gpp_kernels::offdiag::poles::{Limits, Odd};
-use gpp_kernels::offdiag::{First, Gather, OddPairs, Second};
+use gpp_kernels::offdiag::first::First;
+use gpp_kernels::offdiag::gather::Gather;
+use gpp_kernels::offdiag::odd::OddPairs;
+use gpp_kernels::offdiag::second::Second;
 
 use super::images::{GROUP, Shape};
 

@@ -1,7 +1,7 @@
 //! Arrays in the order in which warps read them: fragment by fragment, lane by lane, so that a warp reads 512
 //! neighbouring bytes, and a block's next operands lie side by side.
 //!
-//! A *step* is [`DEPTH`](super::fragment::DEPTH) rows of the index that is summed over. What has no element is zero.
+//! A *step* is [`DEPTH`] rows of the index that is summed over. What has no element is zero.
 //!
 //! - Left image, of A or U: `[step][16 l][re, im][k < 4, k ≥ 4][lane][row, row + 8]`, one for each n or item.
 //! - Right image, of poles or V: `[step][8 igp][word][lane][k, k + 4]`.

@@ -17,18 +17,30 @@
 //! - [`poles`]: how an element of P is made.
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
+//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches.
 
+pub mod first;
 pub mod fragment;
+pub mod gather;
 pub mod image;
 pub mod lanes;
+pub mod odd;
 pub mod poles;
 pub mod products;
+#[cfg(target_arch = "nvptx64")]
+mod ring;
+mod rows;
+pub mod second;
 pub mod stages;
+pub mod tile;
 
-mod entries;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use entries::threads;
-pub use entries::{
-    FIRST, First, GATHER, Gather, NO_ROW, ODD, OddPairs, SECOND, Second, THREADS, TILE,
-    TILE_SECOND, Tile, WORDS,
-};
+/// Symbols of all kernels, with the threads of a block.
+pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
+    let first = first::SYMBOLS.into_iter().flatten().map(|symbol| (symbol, first::TILE.threads()));
+    let others = [
+        (odd::SYMBOL, odd::THREADS),
+        (gather::SYMBOL, gather::THREADS),
+        (second::SYMBOL, second::TILE.threads()),
+    ];
+    first.chain(others)
+}

@@ -1,0 +1,170 @@
+//! The ring of stages on the GPU.
+
+use core::arch::{asm, global_asm};
+
+use super::lanes::PerLane;
+use super::stages::{BARRIERS, Extent, Rows, Stages};
+use crate::intrinsics::{WARP, barrier, lane, load_shared_pair, warp_barrier};
+
+global_asm!(".extern .shared .align 128 .b8 gpp_offdiag_stages[];");
+
+/// A block's ring. Barrier `full` of a stage tells that its operands are there, `empty` that all warps let them go.
+pub struct Ring<R> {
+    rows: R,
+    extent: Extent,
+    base: u32,
+    steps: u32,
+    /// Stage of the step that is read, and the parity of its phase.
+    slot: u32,
+    phase: u32,
+}
+
+/// Steps between the last that is read and the one whose stage is filled anew, so that no warp waits for the slowest.
+const SLACK: u32 = 1;
+
+impl<R: Rows> Ring<R> {
+    /// For so many steps and warps, whose first operands are asked for.
+    ///
+    /// # Safety
+    /// All threads of the block come here, once. The block has [`Extent::bytes`] of dynamic shared memory. The
+    /// images of `rows` hold all steps, aligned to 16 bytes.
+    #[inline(always)]
+    pub unsafe fn new(rows: R, extent: Extent, steps: u32, warps: u32) -> Ring<R> {
+        let base: u32;
+        // SAFETY: the address of a variable; barriers are made by one thread before any uses them.
+        unsafe {
+            asm!("mov.u32 {}, gpp_offdiag_stages;", out(reg32) base, options(pure, nomem, nostack));
+            if lane() == 0 {
+                let mut stage = 0;
+                while stage < extent.stages {
+                    make_barrier(base + 16 * stage, 1);
+                    make_barrier(base + 16 * stage + 8, warps);
+                    stage += 1;
+                }
+                asm!("fence.mbarrier_init.release.cluster;", options(nostack));
+            }
+            barrier();
+        }
+        let mut ring = Ring { rows, extent, base, steps, slot: 0, phase: 0 };
+        if lane() == 0 {
+            let mut stage = 0;
+            while stage < Self::ahead(extent) && stage < steps {
+                // SAFETY: the contract of this function.
+                unsafe { ring.ask(stage, 1) };
+                stage += 1;
+            }
+        }
+        ring
+    }
+
+    /// Steps that are asked for before they are read.
+    const fn ahead(extent: Extent) -> u32 {
+        extent.stages - SLACK - 1
+    }
+
+    /// Asks for the next step's operands, once the phase before `phase` of its stage is over.
+    #[inline(always)]
+    unsafe fn ask(&mut self, stage: u32, phase: u32) {
+        let full = self.base + 16 * stage;
+        let to = self.base + BARRIERS + stage * self.extent.stage_bytes();
+        let (left, right) = self.rows.next();
+        let (left_bytes, right_bytes) = (self.extent.left_bytes(), self.extent.right_bytes());
+        // SAFETY: a stage whose last readers let it go; the images hold the step.
+        unsafe {
+            wait(full + 8, phase);
+            asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
+                in(reg32) full, in(reg32) left_bytes + right_bytes, options(nostack));
+            copy(to, left, left_bytes, full);
+            copy(to + left_bytes, right, right_bytes, full);
+        }
+    }
+
+    /// The calling lane's place in the stage that is read.
+    #[inline(always)]
+    fn at(&self) -> u32 {
+        self.base + BARRIERS + self.slot * self.extent.stage_bytes() + lane() % WARP * 16
+    }
+}
+
+impl<R: Rows> Stages for Ring<R> {
+    #[inline(always)]
+    unsafe fn wait(&mut self, step: u32) {
+        // SAFETY: this function's own contract.
+        unsafe {
+            if lane() == 0 && step + Self::ahead(self.extent) < self.steps {
+                // The stage of the step before the last, which is behind this one's but at the ring's begin.
+                let behind = self.slot > SLACK;
+                let stage = self.slot + if behind { 0 } else { self.extent.stages } - SLACK - 1;
+                self.ask(stage, self.phase ^ u32::from(!behind));
+            }
+            warp_barrier();
+            wait(self.base + 16 * self.slot, self.phase);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn left(&self, at: u32) -> [PerLane<f64>; 2] {
+        // SAFETY: this function's own contract.
+        let pair = unsafe { load_shared_pair(self.at() + 16 * at) };
+        [[pair.re], [pair.im]]
+    }
+
+    #[inline(always)]
+    unsafe fn right(&self, at: u32) -> [PerLane<f64>; 2] {
+        // SAFETY: this function's own contract.
+        let pair = unsafe { load_shared_pair(self.at() + self.extent.left_bytes() + 16 * at) };
+        [[pair.re], [pair.im]]
+    }
+
+    #[inline(always)]
+    unsafe fn release(&mut self) {
+        // SAFETY: all lanes have read.
+        unsafe {
+            warp_barrier();
+            if lane() % WARP == 0 {
+                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];",
+                    in(reg32) self.base + 16 * self.slot + 8, options(nostack));
+            }
+        }
+        self.slot += 1;
+        if self.slot == self.extent.stages {
+            self.slot = 0;
+            self.phase ^= 1;
+        }
+    }
+}
+
+/// Makes a barrier for so many arrivals.
+#[inline(always)]
+unsafe fn make_barrier(at: u32, count: u32) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) at, in(reg32) count, options(nostack));
+    }
+}
+
+/// Waits until a barrier has left the phase of this parity.
+#[inline(always)]
+unsafe fn wait(at: u32, phase: u32) {
+    loop {
+        let done: u32;
+        // SAFETY: the caller's contract.
+        unsafe {
+            asm!("{{ .reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [{1}], {2}; selp.u32 {0}, 1, 0, done; }}",
+                out(reg32) done, in(reg32) at, in(reg32) phase, options(nostack));
+        }
+        if done != 0 {
+            return;
+        }
+    }
+}
+
+/// Copies to shared memory; the barrier is told of the bytes when they are there.
+#[inline(always)]
+unsafe fn copy(to: u32, from: *const f64, bytes: u32, full: u32) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+            in(reg32) to, in(reg64) from, in(reg32) bytes, in(reg32) full, options(nostack));
+    }
+}
