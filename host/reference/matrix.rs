@@ -31,7 +31,6 @@ const PORTION: usize = 64;
 
 /// Terms that are added in the numbers that they are in; beyond, double-double numbers add.
 const CHAIN: usize = 64;
-
 /// Bands n between two additions of what they give.
 const AT_ONCE: usize = 64;
 
@@ -140,8 +139,7 @@ pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> 
 /// Evaluates elements: in double-double numbers where terms are few.
 pub fn evaluate(task: &Task, sample: &Sample, progress: Progress) -> Vec<Element> {
     let each = task.problem.terms() / task.nw() as u64;
-    let terms = each.saturating_mul(sample.energies.len() as u64);
-    if terms <= MAX_PRECISE_TERMS {
+    if each.saturating_mul(sample.energies.len() as u64) <= MAX_PRECISE_TERMS {
         evaluated::<TwoFloat>(task, sample, progress)
     } else {
         evaluated::<f64>(task, sample, progress)
