@@ -201,8 +201,7 @@ impl<'a> OnGpu<'a> {
         let sums = lane.sums[2 * batch.iw + kind].pointer();
         let limits = (images::limits(&self.task, &self.shape), self.task.limits());
         let nbands = self.task.problem.occ().len();
-        let launches =
-            Launches::of(&place, &self.shape, nbands, limits, batch, sums);
+        let launches = Launches::of(&place, &self.shape, nbands, limits, batch, sums);
         let Kernels { shared, .. } = self.kernels;
         let stream = &lane.stream;
         let (symbol, module) = &self.kernels.first[kind];
@@ -259,10 +258,7 @@ impl Kernels {
             odd: module(odd::SYMBOL)?,
             gather: module(gather::SYMBOL)?,
             second: module(second::SYMBOL)?,
-            shared: [
-                first::TILE.extent(shape.words()).bytes(),
-                second::TILE.extent(2).bytes(),
-            ],
+            shared: [first::TILE.extent(shape.words()).bytes(), second::TILE.extent(2).bytes()],
         })
     }
 }

@@ -1,10 +1,10 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::image`].
 
+use gpp_kernels::offdiag::first::{TILE, WORDS};
 use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
+use gpp_kernels::offdiag::gather::NO_ROW;
 use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
 use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
-use gpp_kernels::offdiag::first::{TILE, WORDS};
-use gpp_kernels::offdiag::gather::NO_ROW;
 use gpp_kernels::offdiag::second;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;

@@ -1,10 +1,10 @@
 //! What the kernels are given for a group of bands n at an energy.
 
 use gpp_kernels::arrays;
-use gpp_kernels::offdiag::poles::{Limits, Odd};
 use gpp_kernels::offdiag::first::First;
 use gpp_kernels::offdiag::gather::Gather;
 use gpp_kernels::offdiag::odd::OddPairs;
+use gpp_kernels::offdiag::poles::{Limits, Odd};
 use gpp_kernels::offdiag::second::Second;
 
 use super::images::{GROUP, Shape};
