@@ -92,7 +92,6 @@ pub unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::offdiag::image;
 
     /// The lane and element of a place, by one of the maps above.
     fn holder(of: fn(u32, u32) -> (u32, u32), elements: u32, place: (u32, u32)) -> (usize, usize) {
@@ -117,30 +116,6 @@ mod tests {
                     assert_eq!(c[element][lane], 15.0);
                     assert_eq!(c.as_flattened().iter().sum::<f64>(), 15.0);
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn images_hold_what_lanes_load() {
-        // A lane loads the pairs of elements 0 and 1, and of 2 and 3.
-        for lane in 0..32 {
-            for element in 0..4 {
-                let (row, k) = left(lane, element);
-                let at = (element / 2 * 64 + lane * 2 + element % 2) as usize;
-                assert_eq!(image::left(row as usize, k as usize, 1), at);
-                let behind = 5 * 3 * image::LEFT as usize + 2 * image::LEFT as usize + at;
-                assert_eq!(image::left(32 + row as usize, 40 + k as usize, 3), behind);
-            }
-            for element in 0..2 {
-                let (k, column) = right(lane, element);
-                let at = (lane * 2 + element) as usize;
-                assert_eq!(image::right(k as usize, column as usize, 1, 3), at);
-                let fragment = 3 * image::RIGHT as usize;
-                assert_eq!(
-                    image::right(16 + k as usize, 8 + column as usize, 4, 3),
-                    9 * fragment + at
-                );
             }
         }
     }

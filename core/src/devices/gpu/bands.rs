@@ -10,7 +10,6 @@ use num_complex::Complex64;
 
 use super::driver::Buffer;
 use super::lent::Elements;
-use super::placed::makes_room;
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::layout::preparation;
@@ -138,7 +137,7 @@ impl PlacedBands {
             (preparation(layout), to.problem.bands(), to.problem.order());
         let at = self.layouts.iter().position(|of| of.layout == layout);
         let at = at.unwrap_or_else(|| {
-            if makes_room(to, layout, self.layouts.iter().map(|of| of.layout)) {
+            if to.makes_room(layout, self.layouts.iter().map(|of| of.layout)) {
                 self.layouts.clear();
                 if prepared.has_own(&AQSN, order.is_kept()) {
                     self.aqsn = None;

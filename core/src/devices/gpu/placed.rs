@@ -20,13 +20,6 @@ use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Id, SlabView};
 
-/// Whether the layouts in place make room for one, or it for them.
-pub fn makes_room(to: &Uploads, layout: Layout, mut others: impl Iterator<Item = Layout>) -> bool {
-    to.one_layout
-        || preparation(layout).replaces()
-        || others.any(|other| preparation(other).replaces())
-}
-
 /// An array of a slab.
 #[derive(Default)]
 struct PlacedMatrix {
@@ -160,7 +153,7 @@ impl PlacedSlab {
     ) -> Result<()> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);
-        if makes_room(to, layout, &mut others) {
+        if to.makes_room(layout, &mut others) {
             self.aqsm_local.retain(|(of, _)| *of == layout);
             self.pairs.retain(|((of, _), _)| preparation(*of).replaces() == prepared.replaces());
         }

@@ -1,12 +1,14 @@
 //! Uploads of arrays, to memory that is there already where that is large enough.
 
 use bytemuck::Pod;
+use gpp_kernels::layout::Layout;
 
 use super::driver::{Buffer, Context, Stream};
 use super::lent::{Lent, Relay};
 use super::ring::Ring;
 use crate::error::{Error, Result};
 use crate::problem::Frame;
+use crate::problem::layout::preparation;
 
 /// Where uploads go, and what of.
 pub struct Uploads<'a> {
@@ -66,6 +68,13 @@ impl Uploads<'_> {
             }
         };
         Ok(room.insert(buffer))
+    }
+
+    /// Whether the layouts in place make room for one, or it for them.
+    pub fn makes_room(&self, layout: Layout, mut others: impl Iterator<Item = Layout>) -> bool {
+        self.one_layout
+            || preparation(layout).replaces()
+            || others.any(|other| preparation(other).replaces())
     }
 
     /// Fails where less than `needed` bytes are free.
