@@ -180,7 +180,7 @@ mod gpu {
                 // SAFETY: the launch contract.
                 unsafe {
                     let (rows, steps) = (arguments.rows($words, block()), arguments.steps);
-                    let mut ring = Ring::new(rows, const { TILE.extent($words) }, steps, TILE.warps());
+                    let mut ring = Ring::begun(rows, const { TILE.extent($words) }, steps, TILE.warps());
                     arguments.warp::<$make, $words>(&mut ring, block(), lane() / WARP);
                 }
             }
@@ -204,7 +204,7 @@ impl First {
     pub unsafe fn run<P: Make<WORDS>, const WORDS: usize>(&self) {
         for block in 0..self.blocks() {
             for warp in 0..TILE.warps() {
-                let stages = &mut super::stages::InPlace::new(self.rows(WORDS as u32, block));
+                let stages = &mut super::stages::InPlace::reading(self.rows(WORDS as u32, block));
                 // SAFETY: this function's own contract.
                 unsafe { self.warp::<P, WORDS>(stages, block, warp) };
             }

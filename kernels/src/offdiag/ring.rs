@@ -29,7 +29,7 @@ impl<R: Rows> Ring<R> {
     /// All threads of the block come here, once. The block has [`Extent::bytes`] of dynamic shared memory. The
     /// images of `rows` hold all steps, aligned to 16 bytes.
     #[inline(always)]
-    pub unsafe fn new(rows: R, extent: Extent, steps: u32, warps: u32) -> Ring<R> {
+    pub unsafe fn begun(rows: R, extent: Extent, steps: u32, warps: u32) -> Ring<R> {
         let base: u32;
         // SAFETY: the address of a variable; barriers are made by one thread before any uses them.
         unsafe {

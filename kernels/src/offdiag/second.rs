@@ -138,7 +138,7 @@ mod gpu {
             let rows = arguments.rows(TILE, block());
             let (_, _, slot) = arguments.place(TILE, block());
             let steps = arguments.steps(slot);
-            let mut ring = Ring::new(rows, TILE.extent(2), steps, TILE.warps());
+            let mut ring = Ring::begun(rows, TILE.extent(2), steps, TILE.warps());
             arguments.warp::<{ TILE.m as usize }, { TILE.n as usize }>(
                 TILE,
                 &mut ring,
@@ -161,7 +161,7 @@ impl Second {
             for warp in 0..tile.warps() {
                 // SAFETY: this function's own contract.
                 unsafe {
-                    let stages = &mut super::stages::InPlace::new(self.rows(tile, block));
+                    let stages = &mut super::stages::InPlace::reading(self.rows(tile, block));
                     self.warp::<{ TILE.m as usize }, { TILE.n as usize }>(
                         tile, stages, block, warp,
                     );

@@ -98,7 +98,7 @@ pub struct InPlace<R> {
 #[cfg(not(target_arch = "nvptx64"))]
 impl<R: Rows> InPlace<R> {
     /// Of these rows.
-    pub fn new(rows: R) -> Self {
+    pub fn reading(rows: R) -> Self {
         InPlace { rows, now: (core::ptr::null(), core::ptr::null()) }
     }
 }
