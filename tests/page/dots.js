@@ -1,13 +1,13 @@
-// Every dot is what a pointer in its middle points at; focus and a tap show its figures.
+// Every dot is what a pointer in the middle of its part points at; focus and a tap show its figures.
 const problems = [];
 for (const list of document.querySelectorAll("details")) list.open = true;
 const box = document.querySelector("#kept");
 const dots = [...document.querySelectorAll("figure .dot")];
 for (const dot of dots) {
   const name = `${dot.dataset.version} ${dot.dataset.level}`;
-  const mark = dot.querySelector("polygon.mark");
-  mark.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  const corners = [...mark.points].map((corner) => corner.matrixTransform(mark.getScreenCTM()));
+  const part = dot.querySelector("polygon.hit");
+  part.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  const corners = [...part.points].map((corner) => corner.matrixTransform(part.getScreenCTM()));
   const mean = (of) => corners.reduce((sum, corner) => sum + of(corner), 0) / corners.length;
   const pointed = document.elementFromPoint(mean(({ x }) => x), mean(({ y }) => y));
   const hit = pointed?.closest(".dot");

@@ -31,6 +31,9 @@ const COLORS: [[u8; 3]; 14] = [
 const MARK: f64 = 6.0;
 const REACH: f64 = 13.0;
 
+/// Pixels below which dots are in one place.
+const SAME: f64 = 0.5;
+
 /// Corners of a level's shape around its middle, and whether it is an outline.
 pub fn mark(level: Level, (x, y): Place) -> (Vec<Place>, bool) {
     let (corners, turn, size) = match level {
@@ -77,22 +80,25 @@ pub fn rate(value: f64, digits: usize, of: &str) -> String {
     format!("{:.digits$} {prefix}{of}", value / size)
 }
 
-/// What is nearer to a dot than to any other, within reach.
+/// What is nearer to a dot than to any other, within reach. Dots in one place share it in upright strips, the
+/// first on the left.
 fn hit(index: usize, places: &[Place]) -> Vec<Place> {
     let own = places[index];
     let mut area = polygon(own, 16, TAU / 32.0, REACH);
+    let (mut before, mut here) = (0, 0_u32);
     for (other, &place) in places.iter().enumerate() {
         let (dx, dy) = (place.0 - own.0, place.1 - own.1);
         let far = dx.hypot(dy);
-        if other == index || far > 2.0 * REACH {
-            continue;
+        if far < SAME {
+            before += usize::from(other < index);
+            here += 1;
+        } else if far <= 2.0 * REACH {
+            area = nearer(&area, (dx / far, dy / far), (own.0 + dx / 2.0, own.1 + dy / 2.0));
         }
-        // Dots in one place share it, the earlier on the left.
-        let side = if index < other { 1.0 } else { -1.0 };
-        let toward = if far > 1e-6 { (dx / far, dy / far) } else { (side, 0.0) };
-        area = nearer(&area, toward, (own.0 + dx / 2.0, own.1 + dy / 2.0));
     }
-    area
+    let strip = |of: usize| own.0 - REACH + 2.0 * REACH * of as f64 / f64::from(here);
+    area = nearer(&area, (-1.0, 0.0), (strip(before), own.1));
+    nearer(&area, (1.0, 0.0), (strip(before + 1), own.1))
 }
 
 /// The part of a polygon that is not beyond a line, which is given by the direction beyond and a point.
@@ -129,9 +135,14 @@ mod tests {
     #[test]
     fn a_pointer_meets_one_dot_where_several_are() {
         let places = [(10.0, 10.0), (11.0, 10.0), (10.5, 12.0), (10.0, 10.0), (80.0, 80.0)];
+        let places = [&places[..], &[(10.1, 10.0), (90.0, 9.0), (90.0, 9.0), (90.1, 9.0)]].concat();
         let hits: Vec<_> = (0..places.len()).map(|index| hit(index, &places)).collect();
-        for (index, own) in places.iter().enumerate() {
-            assert!(holds(&hits[index], *own), "{index}");
+        for (index, area) in hits.iter().enumerate() {
+            let of = |part: fn(&Place) -> f64| area.iter().map(part).sum::<f64>() / area.len() as f64;
+            let middle = (of(|at| at.0), of(|at| at.1));
+            for (other, area) in hits.iter().enumerate() {
+                assert_eq!(holds(area, middle), other == index, "{index} {other}");
+            }
         }
         for x in 0..40 {
             let at = (f64::from(x) + 0.237, 9.31 + f64::from(x % 3));
