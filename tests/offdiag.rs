@@ -104,7 +104,7 @@ fn every_element_of_all_families_is_the_definition_s() {
                 Family::Equal => elements.in_pairs(1.0),
                 _ => elements,
             };
-            failed.extend(failures(&Task { problem: &problem, elements: &elements }));
+            failed.extend(failures(&Task::new(&problem, &elements)));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -117,7 +117,7 @@ fn blocks_that_are_not_whole_are_summed() {
         let made = Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed: 5 };
         let problem = make(made);
         let elements = Given::of(&problem, bands, 9);
-        let failed = failures(&Task { problem: &problem, elements: &elements });
+        let failed = failures(&Task::new(&problem, &elements));
         assert!(failed.is_empty(), "{}", failed.join("\n"));
     }
 }
@@ -127,7 +127,7 @@ fn wrong_elements_do_not_pass() {
     let problem =
         make(Make { nbands: 6, ngpown: 5, ncouls: 33, nw: 2, kind: Kind::Mixed, seed: 3 });
     let elements = Given::of(&problem, 4, 1);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
     let outcome = |sums: &Sums| verify(&task, sums, &sample, QUIET).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
@@ -159,7 +159,7 @@ fn the_diagonal_is_the_engine_s() {
     for kind in common::KINDS {
         let problem = make(Make { nbands: 9, ngpown: 7, ncouls: 70, nw: 3, kind, seed: 11 });
         let elements = Given::of(&problem, 3, 2);
-        let task = Task { problem: &problem, elements: &elements };
+        let task = Task::new(&problem, &elements);
         let sums = processor(&task).unwrap();
         let sample = Sample::all(&task);
         let scale = evaluate(&task, &sample, QUIET);
@@ -202,7 +202,7 @@ fn bits_depend_on_no_number_of_threads() {
     let system = systems::find("tiny-complex").unwrap();
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 20);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let with = |threads: usize| {
         let host = Host::new().with_threads(threads);
         on_processor(&host, &task, &|_| (), &never).unwrap().sums
@@ -219,7 +219,7 @@ fn a_calculation_stops_when_it_is_asked() {
     let system = systems::find("tiny").unwrap();
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 2);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let error = on_processor(&Host::new(), &task, &|_| (), &|| Some(7)).unwrap_err();
     assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
 }

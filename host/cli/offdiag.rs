@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use gpp_core::offdiag::{Elements, Sums, Synthesised};
 
 use super::args::{OffdiagArgs, OutputArgs};
-use super::device::{Opened, opened, require_one, require_vectors};
+use super::device::{Opened, opened, require_vectors};
 use super::run::code;
 use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
@@ -28,7 +28,6 @@ const ON_GPU: usize = 128;
 pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
     let progress = args.output.progress();
     args.files().check()?;
-    require_one(&args.place)?;
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
@@ -37,9 +36,9 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
     }
     let on = match opened(&args.place, None, &[], progress, &Alone)? {
         Opened::Host(host) => On::Host(host),
-        Opened::Gpus(mut gpus) => {
+        Opened::Gpus(gpus) => {
             require_vectors(&args.place, &[])?;
-            On::Gpu(gpus.swap_remove(0).into())
+            On::Gpus(gpus)
         }
     };
     let problem = args.problem.source_for(on.info(), progress)?.load(progress)?;

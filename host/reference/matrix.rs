@@ -9,12 +9,13 @@
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the
-//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of all
-//! bands; on a GPU all igp of the bands of a group ([`GROUP`]), then groups and slots.
+//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of the bands
+//! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`super::verify`].
 
 use gpp_core::offdiag::images::GROUP;
+use gpp_core::offdiag::parts::{self, GROUPS};
 use gpp_core::offdiag::{Sums, Task};
 use num_complex::{Complex, Complex64};
 use rayon::prelude::*;
@@ -102,10 +103,10 @@ pub struct Verdict {
 /// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
     let header = task.problem.header();
-    let (nbands, ngpown) = (header.nbands, header.ngpown);
-    let on_processor = PORTION.min(ngpown) + nbands * ngpown.div_ceil(PORTION);
-    let on_gpu = ngpown * nbands.min(GROUP) + nbands.div_ceil(GROUP) + GROUP;
-    let chain = header.ncouls + on_processor.max(on_gpu);
+    let (of_part, ngpown) = (parts::bands(task, 0).len(), header.ngpown);
+    let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
+    let on_gpu = ngpown * of_part.min(GROUP) + GROUPS + GROUP;
+    let chain = header.ncouls + on_processor.max(on_gpu) + parts::count(task);
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 

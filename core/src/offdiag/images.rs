@@ -10,7 +10,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::Task;
+use super::{Task, parts};
 
 /// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
 pub const GROUP: usize = 24;
@@ -85,14 +85,23 @@ impl Shape {
 
     /// Numbers of the sums of all slots.
     pub fn sums(&self) -> usize {
-        (self.slots * self.fragments * ROWS * self.second * COLUMNS * 2) as usize
+        self.slots as usize * self.folded()
     }
 
-    /// Element (l, m) of the sums of all slots, added up.
-    pub fn sum(&self, sums: &[f64], l: usize, m: usize) -> Complex64 {
+    /// Numbers of a matrix, `[m][l]` of real and imaginary part, with all that its tiles hold.
+    pub fn folded(&self) -> usize {
+        (self.fragments * ROWS * self.second * COLUMNS * 2) as usize
+    }
+
+    /// Element (l, m) of a matrix of so many numbers.
+    pub fn element(&self, matrix: &[f64], l: usize, m: usize) -> Complex64 {
         let at = 2 * (m * (self.fragments * ROWS) as usize + l);
-        let slots = sums.chunks_exact(sums.len() / self.slots as usize);
-        slots.map(|sums| Complex64::new(sums[at], sums[at + 1])).sum()
+        Complex64::new(matrix[at], matrix[at + 1])
+    }
+
+    /// Energies that are summed together.
+    pub fn together(&self, nw: usize) -> usize {
+        parts::together(nw, 8 * 2 * self.sums())
     }
 }
 

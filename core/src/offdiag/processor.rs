@@ -10,15 +10,18 @@ use std::time::Instant;
 
 use gpp_cpu::level::Level;
 use gpp_cpu::poles::{self, Pairs};
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::{Pool, Threads};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::calculation::{Worker, alone};
+use super::deal::{Deal, Next, ahead};
+use super::parts::{bands, ranges, together};
 use super::products::{View, complex, planes, planes_mut, three};
 use super::{Summed, Sums, Task};
-use crate::devices::Done;
 use crate::devices::host::Host;
-use crate::error::{Error, Result};
+use crate::devices::{Device, Done};
+use crate::error::Result;
 use crate::problem::memory;
 use crate::stop::Stop;
 
@@ -35,54 +38,104 @@ const EACH: usize = 8;
 /// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied.
 const KINDS: usize = 2;
 
+/// A task on a processor.
+pub struct OnProcessor<'a> {
+    run: Run<'a>,
+    name: &'a str,
+    pool: &'a Pool,
+    /// Bands n and energies whose U are in memory at a time, and energies whose totals are.
+    some: [usize; 3],
+    columns: Vec<Range<usize>>,
+}
+
+impl<'a> OnProcessor<'a> {
+    /// With the host's threads and vectors.
+    ///
+    /// # Errors
+    /// [`Error::Threads`].
+    pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnProcessor<'a>> {
+        let pool = host.pool(Threads::Cores)?;
+        let (header, nw) = (task.problem.header(), task.nw());
+        let items = (EACH * pool.threads()).div_ceil(header.ngpown.div_ceil(IGP));
+        let together = together(nw, 8 * 3 * KINDS * task.bands() * task.bands());
+        Ok(OnProcessor {
+            some: [items.div_ceil(nw).min(header.nbands), items.min(together), together],
+            columns: ranges(0..task.bands(), COLUMNS).collect(),
+            run: Run { task, level: host.level(), rows: header.rows().collect() },
+            name: &host.info().id,
+            pool,
+        })
+    }
+
+    /// Bytes of the host's memory beside the task's own arrays.
+    pub fn needs(&self) -> u64 {
+        self.run.bytes(self.pool.threads(), self.some)
+    }
+
+    /// The sums of a part, and seconds of the products; tells how much is done.
+    fn part(&self, part: usize, done: &dyn Fn(f64)) -> (Sums, f64) {
+        let OnProcessor { run, pool, columns, some: [some_n, some_w, together], .. } = self;
+        let (task, n) = (&run.task, bands(&run.task, part));
+        let nw = task.nw();
+        let mut sums = Sums::zero(task.bands(), task.planes());
+        let extent = |m: &Range<usize>| 3 * task.bands() * m.len();
+        let mut seconds = 0.0;
+        for energies in ranges(0..nw, *together) {
+            let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
+                .flat_map(|_| columns.iter().map(|m| vec![0.0; extent(m)]))
+                .collect();
+            for some in ranges(n.clone(), *some_n) {
+                let operands: Vec<Operands> =
+                    pool.install(|| some.clone().map(|n| run.operands(n)).collect());
+                for iw in ranges(energies.clone(), *some_w) {
+                    let products = Instant::now();
+                    pool.install(|| {
+                        let first = (iw.start - energies.start) * KINDS * columns.len();
+                        run.add(&some, &iw, &operands, columns, &mut totals[first..]);
+                    });
+                    seconds += products.elapsed().as_secs_f64();
+                    let before =
+                        (energies.start * n.len() + (some.start - n.start) * energies.len()) as f64;
+                    let own = (some.len() * (iw.end - energies.start)) as f64;
+                    done((before + own) / (n.len() * nw) as f64);
+                }
+            }
+            run.found(columns, &totals, energies, &mut sums);
+        }
+        (sums, seconds)
+    }
+}
+
+impl Worker for OnProcessor<'_> {
+    fn device(&self) -> &str {
+        self.name
+    }
+
+    fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
+        let mut seconds = 0.0;
+        while let Next::Part(part) = deal.next(worker, true) {
+            let (sums, time) = self.part(part, &|done| deal.tell(worker, done));
+            deal.give(worker, part, sums);
+            seconds += time;
+        }
+        Ok(seconds)
+    }
+}
+
 /// Sums it on a processor, with the host's threads and vectors.
 ///
 /// # Errors
 /// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`] where `stop` says so, between
-/// bands.
+/// parts.
 pub fn on_processor(host: &Host, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
-    let pool = host.pool(Threads::Cores)?;
-    let begun = Instant::now();
-    let problem = task.problem;
-    let (nbands, ngpown, nw) = (problem.header().nbands, problem.header().ngpown, task.nw());
-    let blocks = ngpown.div_ceil(IGP);
-    let items = (EACH * pool.threads()).div_ceil(blocks);
-    let (some_n, some_w) = (items.div_ceil(nw).min(nbands), items.min(nw));
-    let run = Run { task, level: host.level(), rows: problem.header().rows().collect() };
-    memory::require(problem.name(), run.bytes(pool.threads(), some_n, some_w))?;
-
-    let columns: Vec<Range<usize>> = ranges(0..task.bands(), COLUMNS).collect();
-    let extent = |m: &Range<usize>| 3 * task.bands() * m.len();
-    let mut totals: Vec<Vec<f64>> =
-        (0..nw * KINDS).flat_map(|_| columns.iter().map(|m| vec![0.0; extent(m)])).collect();
-    let mut seconds = 0.0;
-    for n in ranges(0..nbands, some_n) {
-        if let Some(code) = stop() {
-            return Err(Error::Stopped { code, done: n.start, all: nbands });
-        }
-        let operands: Vec<Operands> = pool.install(|| n.clone().map(|n| run.operands(n)).collect());
-        for iw in ranges(0..nw, some_w) {
-            let products = Instant::now();
-            pool.install(|| {
-                let totals = &mut totals[iw.start * KINDS * columns.len()..];
-                run.add(&n, &iw, &operands, &columns, totals);
-            });
-            seconds += products.elapsed().as_secs_f64();
-            done((n.start as f64 + n.len() as f64 * iw.end as f64 / nw as f64) / nbands as f64);
-        }
-    }
-    let sums = run.sums(&columns, &totals);
-    Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64() })
-}
-
-fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = all.end;
-    all.step_by(most).map(move |begin| begin..end.min(begin + most))
+    let on_processor = OnProcessor::new(host, *task)?;
+    memory::require(task.problem.name(), on_processor.needs())?;
+    alone(on_processor, task, done, stop)
 }
 
 /// What does not change.
 struct Run<'a> {
-    task: &'a Task<'a>,
+    task: Task<'a>,
     level: Level,
     /// The row of A that an igp is, where it has one.
     rows: Vec<Option<usize>>,
@@ -103,12 +156,14 @@ struct Scratch {
 
 impl Run<'_> {
     /// Bytes beside the task's own.
-    fn bytes(&self, threads: usize, n: usize, iw: usize) -> u64 {
+    fn bytes(&self, threads: usize, [n, iw, together]: [usize; 3]) -> u64 {
         let bands = self.task.bands();
         let (ncouls, ngpown) = (self.task.problem.header().ncouls, self.rows.len());
         let operands = n * 3 * bands * (ncouls + ngpown) + 2 * bands * ncouls;
         let products = n * iw * KINDS * 3 * bands * (ngpown + IGP);
-        let sums = self.task.nw() * KINDS * 5 * bands * bands;
+        // Totals in planes, and the matrices of parts and of all.
+        let matrices = 2 * self.task.planes() * (ahead(1) + 2);
+        let sums = KINDS * (3 * together + matrices) * bands * bands;
         8 * (operands + products + sums + threads * KINDS * 3 * IGP * IG) as u64
     }
 
@@ -255,19 +310,24 @@ impl Run<'_> {
         three(planes_mut(total), u, v, true);
     }
 
-    /// The matrices that the totals are.
-    fn sums(&self, columns: &[Range<usize>], totals: &[Vec<f64>]) -> Sums {
-        let mut sums = Sums::zero(self.task.bands(), self.task.nw());
-        for (at, total) in totals.iter().enumerate() {
-            let (m, kind) = (&columns[at % columns.len()], at / columns.len() % KINDS);
-            let first = sums.at(0, m.start, at / columns.len() / KINDS);
-            let to = if kind == 0 { &mut sums.ch } else { &mut sums.sx };
-            let [re, im, both] = planes(total);
-            for (at, to) in to[first..first + re.len()].iter_mut().enumerate() {
-                let [re, im] = complex([re[at], im[at], both[at]]);
-                *to = Complex64::new(re, im);
-            }
+    /// Fills in the matrices that the totals of some energies are.
+    fn found(
+        &self,
+        columns: &[Range<usize>],
+        totals: &[Vec<f64>],
+        iw: Range<usize>,
+        to: &mut Sums,
+    ) {
+        for (iw, totals) in iw.zip(totals.chunks_exact(KINDS * columns.len())) {
+            to.take(self.task.at, iw, |l, m| {
+                let at = l + self.task.bands() * (m % COLUMNS);
+                let [hole, exchange] = [0, 1].map(|kind| {
+                    let [re, im, both] = planes(&totals[kind * columns.len() + m / COLUMNS]);
+                    let [re, im] = complex([re[at], im[at], both[at]]);
+                    Complex64::new(re, im)
+                });
+                [exchange, hole]
+            });
         }
-        sums
     }
 }

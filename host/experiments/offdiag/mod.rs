@@ -5,17 +5,19 @@ pub mod stored;
 
 use std::time::Instant;
 
+use gpp_core::offdiag::calculation::{Crew, Total, Worker};
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
+use gpp_core::offdiag::{Elements, OnProcessor, Summed, Sums, Task};
 use num_complex::Complex64;
 
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo, Done};
+use crate::devices::{Device, DeviceInfo};
 use crate::error::Result;
-use crate::problem::Problem;
+use crate::problem::{Problem, memory};
 use crate::process::interrupt;
 use crate::process::progress::Progress;
+use crate::ranks::Alone;
 use crate::record::Head;
 use crate::record::offdiag::{Largest, Matrix, Offdiag};
 use crate::record::provenance::Provenance;
@@ -25,42 +27,43 @@ use crate::reference::matrix::{Sample, verify};
 use crate::reference::verify::Outcome;
 use bands::Bands;
 
-/// Who sums.
+/// Who sums in this process.
 pub enum On {
     /// A processor.
     Host(Box<Host>),
-    /// A GPU.
-    Gpu(Box<Gpu>),
+    /// GPUs, one at least.
+    Gpus(Vec<Gpu>),
 }
 
 impl On {
-    /// The device.
+    /// The devices.
+    pub fn devices(&self) -> Vec<&dyn Device> {
+        match self {
+            On::Host(host) => vec![host.as_ref()],
+            On::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
+        }
+    }
+
+    /// The first device.
     pub fn info(&self) -> &DeviceInfo {
         match self {
             On::Host(host) => host.info(),
-            On::Gpu(gpu) => gpu.info(),
+            On::Gpus(gpus) => gpus[0].info(),
         }
     }
-}
 
-/// A task where it is summed, all in place that finds room there.
-enum Placed<'a> {
-    Host(&'a Host, Task<'a>),
-    Gpu(Box<OnGpu<'a>>),
-}
-
-impl<'a> Placed<'a> {
-    fn of(on: &'a On, task: Task<'a>) -> Result<Placed<'a>> {
-        Ok(match on {
-            On::Host(host) => Placed::Host(host, task),
-            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, &interrupt::asked)?.into()),
-        })
-    }
-
-    fn sum(&self, done: Done) -> Result<Summed> {
+    /// A task where it is summed, all but A in place.
+    fn workers<'a>(&'a self, task: Task<'a>) -> Result<Vec<Box<dyn Worker + 'a>>> {
         match self {
-            Placed::Host(host, task) => on_processor(host, task, done, &interrupt::asked),
-            Placed::Gpu(on_gpu) => on_gpu.sums(done, &interrupt::asked),
+            On::Host(host) => {
+                let on_processor = OnProcessor::new(host, task)?;
+                memory::require(task.problem.name(), on_processor.needs())?;
+                Ok(vec![Box::new(on_processor)])
+            }
+            On::Gpus(gpus) => {
+                let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task)?) as Box<dyn Worker>);
+                gpus.iter().map(on_gpu).collect()
+            }
         }
     }
 }
@@ -89,17 +92,19 @@ pub fn run(
     options: Options,
     progress: Progress,
 ) -> Result<(Offdiag, Sums)> {
-    let task = Task { problem, elements };
+    let task = Task::new(problem, elements);
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
     let (mut seconds, mut differs) = (Vec::new(), false);
     let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
     let begun = Instant::now();
-    let placed = Placed::of(on, task)?;
+    let mut crew = Crew::new(on.workers(task)?, &Alone);
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
-        let Summed { sums, seconds: time, .. } = placed.sum(&done)?;
+        let (total, keep) = (Total::zero(&task), &mut |_: &Total| Ok(()));
+        let summed = crew.sum(&task, total, keep, &done, &interrupt::asked)?;
+        let Summed { sums, seconds: time, .. } = summed;
         total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
         differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));

@@ -17,9 +17,10 @@
 //! - [`poles`]: how an element of P is made.
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
-//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches.
+//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches; [`fold`] ends a part.
 
 pub mod first;
+pub mod fold;
 pub mod fragment;
 pub mod gather;
 pub mod image;
@@ -41,6 +42,7 @@ pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
         (odd::SYMBOL, odd::THREADS),
         (gather::SYMBOL, gather::THREADS),
         (second::SYMBOL, second::TILE.threads()),
+        (fold::SYMBOL, fold::THREADS),
     ];
     first.chain(others)
 }
