@@ -11,9 +11,11 @@ use gpp::error::Result;
 use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
+use gpp_core::offdiag::calculation::{Crew, Total};
 use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor};
+use gpp_core::offdiag::{At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor};
 use gpp_core::problem::synthesis::synthesise;
+use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -222,4 +224,61 @@ fn a_calculation_stops_when_it_is_asked() {
     let task = Task::new(&problem, &elements);
     let error = on_processor(&Host::new(), &task, &|_| (), &|| Some(7)).unwrap_err();
     assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
+}
+
+/// Bands' energies in no order, two of them equal.
+#[test]
+fn elements_at_the_bands_energies_are_those_of_all_energies() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 100, ngpown: 4, ncouls: 9, nw: 1, kind, seed: 5 };
+        let problem = common::at_energies(made, 4);
+        let elements = Given::of(&problem, 5, 1);
+        let whole = Task::new(&problem, &elements);
+        let of = [2, 0, 3, 0, 1];
+        let task = Task { at: At::Bands(&of), ..whole };
+        for (name, way) in WAYS {
+            let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
+            let verdict = verify(&task, &own, &Sample::all(&task), QUIET);
+            assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 50), "{name}");
+            for (l, m) in (0..5).flat_map(|l| (0..5).map(move |m| (l, m))) {
+                for (plane, iw) in [(0, of[l]), (1, of[m])] {
+                    let (own_at, at) = (own.at(l, m, plane), all.at(l, m, iw));
+                    let both = [[own.sx[own_at], own.ch[own_at]], [all.sx[at], all.ch[at]]];
+                    assert_eq!(both[0], both[1], "{name} {l} {m} {plane}");
+                }
+            }
+            let mut wrong = own.clone();
+            wrong.sx.swap(1, 26);
+            let found = verify(&task, &wrong, &Sample::all(&task), QUIET).outcome;
+            assert_eq!(found, Outcome::Incorrect);
+        }
+    }
+}
+
+/// Parts that an earlier calculation had summed are not summed again, and bits are the same.
+#[test]
+fn a_calculation_goes_on_from_any_part() {
+    let made = Make { nbands: 200, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 5 };
+    let problem = make(made);
+    let elements = Given::of(&problem, 3, 1);
+    let task = Task::new(&problem, &elements);
+    let host = Host::new();
+    let from = |total: Total| {
+        let mut totals = vec![total.clone()];
+        let worker = Box::new(OnProcessor::new(&host, task).unwrap());
+        let mut keep = |total: &Total, _| {
+            totals.push(total.clone());
+            Ok(())
+        };
+        let sums =
+            Crew::new(vec![worker], &Alone).sum(&task, total, &mut keep, &|_| (), &never).unwrap();
+        (totals, sums.sums)
+    };
+    let (totals, whole) = from(Total::zero(&task));
+    assert_eq!(totals.len(), 6);
+    assert_eq!(whole, processor(&task).unwrap());
+    for (parts, total) in totals.into_iter().enumerate() {
+        assert_eq!(total.parts, parts);
+        assert_eq!(from(total).1, whole, "{parts}");
+    }
 }

@@ -16,7 +16,7 @@
 
 use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::parts::{self, GROUPS};
-use gpp_core::offdiag::{Sums, Task};
+use gpp_core::offdiag::{At, Sums, Task};
 use num_complex::{Complex, Complex64};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,11 @@ impl Sample {
         bands.dedup();
         let each = task.problem.terms() / nw as u64;
         let count = (SAMPLED_TERMS / each.max(1)).clamp(1, nw as u64) as usize;
-        let mut energies: Vec<usize> =
-            (0..count).map(|at| at * (nw - 1) / (count - 1).max(1)).collect();
+        let mut energies: Vec<usize> = match task.at {
+            At::Energies => (0..count).map(|at| at * (nw - 1) / (count - 1).max(1)).collect(),
+            At::Bands(of) => bands.iter().take(count).map(|&band| of[band]).collect(),
+        };
+        energies.sort_unstable();
         energies.dedup();
         Sample { bands, energies }
     }
@@ -114,22 +117,27 @@ pub fn tolerance(task: &Task) -> f64 {
 pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> Verdict {
     let expected = evaluate(task, sample, progress);
     let tolerance = tolerance(task);
+    let mut elements = 0;
     let errors = sample.places().zip(&expected).flat_map(|([l, m, iw], element)| {
-        let at = sums.at(l, m, iw);
-        let found = [sums.sx[at], sums.ch[at]];
-        [0, 1].map(|part| {
-            let difference = (found[part] - element.value[part]).norm();
-            // What cannot be decided counts for nothing.
-            let rest = difference - element.undecided[part];
-            if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
-        })
+        let planes = task.at.planes(l, m, iw).flat_map(move |plane| {
+            let at = sums.at(l, m, plane);
+            let found = [sums.sx[at], sums.ch[at]];
+            [0, 1].map(|part| {
+                let difference = (found[part] - element.value[part]).norm();
+                // What cannot be decided counts for nothing.
+                let rest = difference - element.undecided[part];
+                if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+            })
+        });
+        elements += task.at.planes(l, m, iw).count();
+        planes
     });
     let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
     let worst = errors.fold(0.0, larger);
-    let passed = worst <= tolerance && sums.nw() == task.nw();
+    let passed = worst <= tolerance && sums.nw() == task.planes();
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
-        elements: expected.len(),
+        elements,
         bands: sample.bands.iter().map(|band| band + 1).collect(),
         energies: sample.energies.clone(),
         max_rel_error: Some(worst).filter(|worst| worst.is_finite()),

@@ -37,6 +37,7 @@ fn main() {
                 Trial::test("every version", launches::every_version),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("matrices on one device and on several", offdiag::devices),
+                Trial::test("the memory of matrices", offdiag::memory),
             ];
             libtest_mimic::run(&arguments, trials).exit();
         }

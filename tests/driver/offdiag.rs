@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::first::{First, SYMBOLS};
 use gpp::kernels::offdiag::fold::{self, Fold};
@@ -14,13 +15,15 @@ use gpp::kernels::offdiag::second::{self, Second};
 use gpp_core::offdiag::calculation::{Crew, Total, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::images::{Shape, begins, poles};
+use gpp_core::offdiag::needs::Needs;
 use gpp_core::offdiag::{Elements, Sums, Task, parts};
 use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
 use num_complex::Complex64;
 
 use super::Outcome;
-use crate::common::{Kind, Make, make};
+use crate::common::{Kind, Make, at_energies, make};
 
 /// Does a launch of one of these kernels; whether it is one.
 ///
@@ -71,7 +74,7 @@ fn sums(task: &Task, gpus: &[Gpu]) -> gpp::Result<[Sums; 2]> {
     let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::Result<_>>()?, &Alone);
     let mut once = || -> gpp::Result<Sums> {
         let mut seen = Vec::new();
-        let mut keep = |total: &Total| {
+        let mut keep = |total: &Total, _: bool| {
             seen.push(total.parts);
             Ok(())
         };
@@ -105,6 +108,44 @@ pub fn devices() -> Outcome {
             if made != 3 * 230 {
                 return Err(format!("{made} columns were made on {count} devices").into());
             }
+        }
+        // A finds no room, and is made anew.
+        let short = [Gpu::limited(0, Some(64 << 20))?];
+        elements.made.store(0, Ordering::Relaxed);
+        if sums(&task, &short)? != [expected.clone(), expected] {
+            return Err(format!("{kind:?}, with A that passes by").into());
+        }
+        if elements.made.load(Ordering::Relaxed) != 2 * 3 * 230 {
+            return Err("A has found room".into());
+        }
+    }
+    Ok(())
+}
+
+/// What is said of memory before it is taken is what is taken.
+pub fn memory() -> Outcome {
+    for (kind, nw) in [(Kind::Real, 2), (Kind::Mixed, 3)] {
+        let problem =
+            at_energies(Make { nbands: 60, ngpown: 9, ncouls: 30, nw: 1, kind, seed: 2 }, nw);
+        let elements = Numbered { bands: 20, made: AtomicUsize::new(0) };
+        let task = Task::new(&problem, &elements);
+        let needs = Needs::of(&task);
+        let (image, odd) = poles(&task, &Shape::of(&task));
+        let of_odd = 40 * odd.len() + 4 * begins(&odd).len();
+        let most = 100 << 20;
+        let gpu = Gpu::limited(0, Some(most))?;
+        let on_gpu = OnGpu::new(&gpu, task)?;
+        let taken = most - gpu.free_memory()?.unwrap_or(0);
+        // Nothing of A stays within this limit: it passes by in two buffers.
+        let expected = needs.device + 2 * needs.a + of_odd as u64;
+        drop(on_gpu);
+        if taken != expected || needs.host < 8 * image.len() as u64 {
+            return Err(format!("{kind:?}: {taken} bytes, not {expected}; {needs:?}").into());
+        }
+        let short = Gpu::limited(0, Some(needs.device / 2))?;
+        match OnGpu::new(&short, task) {
+            Err(gpp::Error::Memory { place: "device", .. }) => {}
+            _ => return Err("half of the memory is enough".into()),
         }
     }
     Ok(())

@@ -41,6 +41,9 @@ impl Total {
     }
 }
 
+/// Looks at a total after each part, and whether it is the last look.
+pub type Keep<'k> = &'k mut dyn FnMut(&Total, bool) -> Result<()>;
+
 /// Who sums: the workers of this process, one of several or alone.
 pub struct Crew<'a> {
     workers: Vec<Box<dyn Worker + 'a>>,
@@ -67,7 +70,7 @@ impl<'a> Crew<'a> {
         &mut self,
         task: &Task,
         mut total: Total,
-        keep: &mut dyn FnMut(&Total) -> Result<()>,
+        keep: Keep,
         done: Done,
         stop: Stop,
     ) -> Result<Summed> {
@@ -87,11 +90,14 @@ impl<'a> Crew<'a> {
                 let lacks = is_own && sums.is_none();
                 let code = stopped(ranks, if lacks { stop() } else { None });
                 if code.is_some() {
+                    if ranks.is_root() {
+                        keep(&total, true)?;
+                    }
                     return Ok(code);
                 }
                 add(ranks, sums.as_ref(), &mut total);
                 if ranks.is_root() {
-                    keep(&total)?;
+                    keep(&total, total.parts == all)?;
                 }
             }
             Ok(None)
@@ -127,7 +133,7 @@ impl<'a> Crew<'a> {
 /// As [`Crew::sum`].
 pub fn alone<'a>(worker: impl Worker + 'a, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
     let mut crew = Crew::new(vec![Box::new(worker)], &Alone);
-    crew.sum(task, Total::zero(task), &mut |_| Ok(()), done, stop)
+    crew.sum(task, Total::zero(task), &mut |_, _| Ok(()), done, stop)
 }
 
 /// The work of one worker; errors of one of several name its device.

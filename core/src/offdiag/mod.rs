@@ -12,12 +12,14 @@
 //! summed in [`parts`], which workers take in turn ([`deal`]) and whose sums are added in order ([`calculation`]).
 
 pub mod calculation;
+pub mod checkpoint;
 mod deal;
 pub mod elements;
 pub mod emulated;
 pub mod gpu;
 pub mod images;
 mod launches;
+pub mod needs;
 pub mod parts;
 mod processor;
 mod products;
@@ -52,6 +54,17 @@ pub enum At<'a> {
     /// `Σ_lm(E_l)` and `Σ_lm(E_m)`: two matrices, the first of rows at the energies of their bands, the second of
     /// columns. It has the number of each band's energy (0-based), `bands` of them.
     Bands(&'a [usize]),
+}
+
+impl At<'_> {
+    /// In which of a task's matrices an element at an energy is.
+    pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
+        let kept = match self {
+            At::Energies => [Some(iw), None],
+            At::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
+        };
+        kept.into_iter().flatten()
+    }
 }
 
 impl<'a> Task<'a> {

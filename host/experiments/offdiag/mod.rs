@@ -1,23 +1,34 @@
 //! Σ as a matrix: the calculation, its record, and the matrices.
 
 pub mod bands;
+mod identity;
+pub mod qsgw;
 pub mod stored;
 
+use std::path::Path;
 use std::time::Instant;
 
+use bytesize::ByteSize;
 use gpp_core::offdiag::calculation::{Crew, Total, Worker};
+use gpp_core::offdiag::checkpoint::{self, Checkpoint, Identity};
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{Elements, OnProcessor, Summed, Sums, Task};
+use gpp_core::offdiag::images::GROUP;
+use gpp_core::offdiag::needs::Needs;
+use gpp_core::offdiag::parts::{self, GROUPS};
+use gpp_core::offdiag::{At, Elements, OnProcessor, Summed, Sums, Task};
 use num_complex::Complex64;
 
+use super::room::{self, Limits};
+use super::setting;
+use crate::catalogue::BackEnd;
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
-use crate::error::Result;
-use crate::problem::{Problem, memory};
-use crate::process::interrupt;
+use crate::error::{Error, Result};
+use crate::problem::Problem;
+use crate::process::interrupt::{self, Deferred};
 use crate::process::progress::Progress;
-use crate::ranks::Alone;
+use crate::ranks::{Ranks, require_same};
 use crate::record::Head;
 use crate::record::offdiag::{Largest, Matrix, Offdiag};
 use crate::record::provenance::Provenance;
@@ -26,6 +37,7 @@ use crate::record::times::{Repetition, Times};
 use crate::reference::matrix::{Sample, verify};
 use crate::reference::verify::Outcome;
 use bands::Bands;
+use identity::identity;
 
 /// Who sums in this process.
 pub enum On {
@@ -52,14 +64,51 @@ impl On {
         }
     }
 
+    /// Says what memory a task takes beside the problem, and fails where there is less. Collective.
+    fn require(
+        &self,
+        task: &Task,
+        team: room::Crew,
+        limits: Limits,
+        progress: Progress,
+    ) -> Result<()> {
+        let name = task.problem.name();
+        let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
+        let host = match self {
+            On::Host(host) => {
+                limits.require_effect_on(BackEnd::Cpu)?;
+                OnProcessor::new(host, *task)?.needs()
+            }
+            On::Gpus(gpus) => {
+                let needs = Needs::of(task);
+                let all = needs.a * needs.groups as u64;
+                // A that finds no room passes by in two buffers.
+                let fixed = needs.device + all.min(2 * needs.a);
+                progress.say(format_args!(
+                    "{name}: {} of each GPU's memory, with all matrix elements {}",
+                    show(fixed),
+                    show(needs.device + all)
+                ));
+                for gpu in gpus {
+                    let (free, limit) = (gpu.free_memory()?.unwrap_or(u64::MAX), None);
+                    if free < fixed {
+                        let (place, what) = ("device", name.into());
+                        return Err(Error::Memory { place, what, needed: fixed, free, limit });
+                    }
+                }
+                needs.host * gpus.len() as u64
+            }
+        };
+        let taken = task.problem.extents().bytes();
+        progress
+            .say(format_args!("{name}: {} of the host's memory beside the problem", show(host)));
+        room::of_host(team, limits, taken).require(name, host)
+    }
+
     /// A task where it is summed, all but A in place.
     fn workers<'a>(&'a self, task: Task<'a>) -> Result<Vec<Box<dyn Worker + 'a>>> {
         match self {
-            On::Host(host) => {
-                let on_processor = OnProcessor::new(host, task)?;
-                memory::require(task.problem.name(), on_processor.needs())?;
-                Ok(vec![Box::new(on_processor)])
-            }
+            On::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
             On::Gpus(gpus) => {
                 let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task)?) as Box<dyn Worker>);
                 gpus.iter().map(on_gpu).collect()
@@ -69,41 +118,66 @@ impl On {
 }
 
 /// How it is calculated.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
     /// Calculations.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
     pub compares: bool,
+    /// Where the sums of parts are kept.
+    pub checkpoint: Option<&'a Path>,
+    /// What was said of memory.
+    pub limits: Limits,
+    /// Which of the problem's energies are those of the bands, where these are asked for.
+    pub at: Option<&'a [usize]>,
 }
 
-/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves.
+/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves. None on other ranks
+/// than rank 0. Collective.
 ///
 /// # Errors
-/// Those of the device.
+/// Those of the device, and of the checkpoint.
 ///
 /// # Panics
 /// Where no calculation is asked for.
 pub fn run(
-    on: &On,
+    (on, ranks): (&On, &dyn Ranks),
     problem: &Problem,
     elements: &dyn Elements,
     bands: Bands,
     options: Options,
     progress: Progress,
-) -> Result<(Offdiag, Sums)> {
-    let task = Task::new(problem, elements);
+) -> Result<Option<(Offdiag, Sums)>> {
+    let at = options.at.map_or(At::Energies, At::Bands);
+    let task = Task { at, ..Task::new(problem, elements) };
+    let devices = on.devices();
+    let team = room::Crew { devices: &devices, ranks };
+    setting::require_one_kind(team)?;
+    if ranks.size() > 1 {
+        let own = identity(on, &task, bands, false)?;
+        require_same(ranks, &own, Identity::difference)?;
+    }
+    on.require(&task, team, options.limits, progress)?;
+    let (mut checkpoint, first) = begun(on, &task, bands, (options.checkpoint, ranks))?;
+    let resumed = first.parts;
+    // What is kept, and what others wait for, ends by itself.
+    let ends = options.checkpoint.is_some() || ranks.size() > 1;
+    let _deferred = ends.then(|| Deferred::new("the parts at hand"));
+
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
     let (mut seconds, mut differs) = (Vec::new(), false);
     let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
     let begun = Instant::now();
-    let mut crew = Crew::new(on.workers(task)?, &Alone);
+    let mut crew = Crew::new(on.workers(task)?, ranks);
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
-        let (total, keep) = (Total::zero(&task), &mut |_: &Total| Ok(()));
-        let summed = crew.sum(&task, total, keep, &done, &interrupt::asked)?;
+        let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
+            Some(checkpoint) => checkpoint.keep(total, at_once),
+            None => Ok(()),
+        };
+        let summed = crew.sum(&task, first.clone(), &mut keep, &done, &interrupt::asked)?;
         let Summed { sums, seconds: time, .. } = summed;
         total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
@@ -111,6 +185,9 @@ pub fn run(
         found = Some(sums);
     }
     bar.finish_and_clear();
+    if !ranks.is_root() {
+        return Ok(None);
+    }
     let sums = found.expect("at least one calculation");
     let verification = options.compares.then(|| {
         let mut verdict = verify(&task, &sums, &Sample::few(&task), progress);
@@ -119,20 +196,47 @@ pub fn run(
         }
         verdict
     });
-    let (times, flops) = (Times::of(seconds), task.operations());
+    let nbands = problem.extents().nbands;
+    let summed = (resumed * GROUPS * GROUP).min(nbands)..nbands;
+    let (times, flops) = (Times::of(seconds), task.operations_of(summed));
+    let rate = if flops > 0.0 { flops / times.median } else { 0.0 };
+    let above = problem.header().above_state();
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(on.info(), provenance) },
         system: SystemInfo::of(problem),
         elements: None,
         bands: [bands.first + 1, bands.first + bands.count],
         flops,
-        tflops: flops / times.median * 1e-12,
+        tflops: rate * 1e-12,
         time_s: times,
         total_s: total_s.unwrap_or_default(),
         verification,
-        matrices: matrices(problem, &sums, bands.first),
+        parts: parts::count(&task),
+        resumed,
+        places: Vec::new(),
+        matrices: matrices(&sums, bands.first, |plane| options.at.is_none().then(|| above[plane])),
+        qsgw: options.at.map(|at| qsgw::told(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
-    Ok((record, sums))
+    Ok(Some((record, sums)))
+}
+
+/// The file that keeps a total, of rank 0, and the total to go on from. Collective.
+fn begun(
+    on: &On,
+    task: &Task,
+    bands: Bands,
+    (path, ranks): (Option<&Path>, &dyn Ranks),
+) -> Result<(Option<Checkpoint>, Total)> {
+    let Some(path) = path else { return Ok((None, Total::zero(task))) };
+    let (mut file, mut total) = (None, Total::zero(task));
+    if ranks.is_root() {
+        let identity = identity(on, task, bands, true)?;
+        total = checkpoint::read(path, task, &identity)?.unwrap_or(total);
+        file = Some(Checkpoint::begin(path, identity, &total)?);
+    }
+    let parts = ranks.broadcast((total.parts as u64).to_ne_bytes().to_vec());
+    total.parts = u64::from_ne_bytes(parts.try_into().expect("eight bytes")) as usize;
+    Ok((file, total))
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
@@ -144,9 +248,8 @@ fn same_bits(one: &Sums, other: &Sums) -> bool {
 }
 
 /// What the matrices are like; bands are counted from the first, which is 0-based.
-fn matrices(problem: &Problem, sums: &Sums, first: usize) -> Vec<Matrix> {
-    let above = problem.header().above_state();
-    let of_energy = |(iw, above_state_ev): (usize, f64)| {
+fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> Vec<Matrix> {
+    let of_energy = |iw: usize| {
         let trace = |of: &[Complex64]| {
             let trace: Complex64 = (0..sums.bands).map(|l| of[sums.at(l, l, iw)]).sum();
             [trace.re, trace.im]
@@ -162,12 +265,12 @@ fn matrices(problem: &Problem, sums: &Sums, first: usize) -> Vec<Matrix> {
             sized.max_by(|a, b| a.size.total_cmp(&b.size))
         };
         Matrix {
-            above_state_ev,
+            above_state_ev: above(iw),
             trace_sx: trace(&sums.sx),
             trace_ch: trace(&sums.ch),
             largest_diagonal: sizes(true).expect("one band at least"),
             largest_off_diagonal: sizes(false),
         }
     };
-    above.into_iter().enumerate().map(of_energy).collect()
+    (0..sums.nw()).map(of_energy).collect()
 }
