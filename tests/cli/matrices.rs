@@ -35,7 +35,10 @@ fn a_calculation_that_is_killed_goes_on_to_the_same_bits() {
         assert_eq!(run.code(), code);
         let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
         before.push(kept(&checkpoint).unwrap());
-        let said = format!("error: stopped by SIGTERM after {} of {PARTS} parts", before[before.len() - 1]);
+        let said = format!(
+            "error: stopped by SIGTERM after {} of {PARTS} parts",
+            before[before.len() - 1]
+        );
         assert_eq!(errors.contains(&said), signal == "TERM", "{errors}");
         assert_eq!(errors.contains("run.ckpt keeps the parts: "), signal == "TERM", "{errors}");
     }
@@ -111,8 +114,11 @@ fn elements_are_summed_at_the_bands_own_energies() {
     let output = [("--json", "o.json"), ("--csv", "o.csv"), ("--npy", "S"), ("--plot", "o.svg")];
     let mut command = gpp();
     command.args(tiny).args(["--bands", "4:9"]);
-    output.iter().for_each(|(flag, name)| drop(command.arg(flag).arg(path(name))));
-    let shown = contains("eigenvalues of the Hermitian part").and(contains("E_l")).and(contains("passed"));
+    for (flag, name) in output {
+        command.arg(flag).arg(path(name));
+    }
+    let shown =
+        contains("eigenvalues of the Hermitian part").and(contains("E_l")).and(contains("passed"));
     command.assert().success().stdout(shown);
     let run: Offdiag = record::read(&path("o.json")).unwrap();
     let verdict = run.verification.unwrap();
@@ -162,7 +168,8 @@ fn elements_are_summed_at_the_bands_own_energies() {
     gpp().args(single).arg(energies).arg("--npy").arg(path("one")).assert().success();
     let (_, one) = array("one.sx.npy");
     assert_eq!(one[at(2, 0)..at(3, 0)], sx[at(2, 0)..at(3, 0)]);
-    let beyond = contains("--at bands: needs bands n").and(contains("1 to 21; found bands 20 to 22"));
+    let beyond =
+        contains("--at bands: needs bands n").and(contains("1 to 21; found bands 20 to 22"));
     gpp().args(tiny).args(["--bands", "20:22"]).assert().code(2).stderr(beyond);
     let both = gpp().args(tiny).args(["--energies", "0:1:2"]).assert().code(2);
     both.stderr(contains("cannot be used with"));

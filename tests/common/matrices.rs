@@ -17,7 +17,7 @@ pub const PARTS: usize = 10;
 
 /// Files of a problem and its matrix elements, `problem.dat` and `A.npy` in a folder.
 pub fn write(folder: &Path, seed: u64) {
-    let (nbands, ngpown, ncouls) = (48 * PARTS - 7, 40, 211);
+    let (nbands, ngpown, ncouls) = (48 * PARTS - 7, 200, 601);
     let problem = make(Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed });
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
     file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();

@@ -31,7 +31,7 @@ const LONGEST: u64 = 1 << 16;
 const SOME: usize = 1 << 16;
 
 /// Most of the time that writing may take: one part of so many.
-const RARELY: u32 = 50;
+const RARELY: u32 = 25;
 
 /// What the bits of a task's sums depend on, the most telling first, with the flags that set it.
 const PARTS: [(&str, &str); 10] = [

@@ -12,7 +12,7 @@ use super::images::{self, Shape};
 use super::launches::{Batch, Launches, Place};
 use super::{Summed, Task};
 use crate::devices::gpu::Gpu;
-use crate::devices::gpu::driver::{Buffer, Context, Stream};
+use crate::devices::gpu::driver::{Buffer, Context, Stream, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Device, Done};
 use crate::error::{Error, Result};
@@ -48,7 +48,14 @@ pub struct OnGpu<'a> {
     pub(super) resident: BTreeMap<usize, Buffer<f64>>,
     pub(super) most_resident: usize,
     /// Room for the others, one for each lane.
-    pub(super) passing: Vec<Buffer<f64>>,
+    pub(super) passing: Vec<Passing>,
+}
+
+/// Room for A of a group that does not stay.
+pub(super) struct Passing {
+    pub(super) room: Buffer<f64>,
+    /// The copy of what is there, once there is one.
+    pub(super) copy: Option<Transfer<f64>>,
 }
 
 /// A stream with room for a group's U and V, and its sums.
@@ -134,7 +141,10 @@ impl<'a> OnGpu<'a> {
         let (free, _) = context.memory()?;
         let fit = (free.saturating_sub(SPARE) / (8 * shape.a() as u64)) as usize;
         if fit < shape.groups {
-            let room = |_| context.buffer("A", shape.a());
+            let room = |_| {
+                let (room, copy) = (context.buffer("A", shape.a())?, None);
+                Ok(Passing { room, copy })
+            };
             on_gpu.passing = (0..STREAMS).map(room).collect::<Result<_>>()?;
             on_gpu.most_resident = fit.saturating_sub(STREAMS);
         }

@@ -107,9 +107,18 @@ impl Shape {
 
 /// A of a group of bands n, made column by column.
 pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
+    let mut image = vec![0.0; shape.a()];
+    fill(task, shape, group, &mut image);
+    image
+}
+
+/// The same where another group's was, or zeros.
+pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
-    let mut image = vec![0.0; shape.a()];
+    if (group + 1) * GROUP > extents.nbands {
+        image.fill(0.0);
+    }
     let mut columns = vec![Complex64::ZERO; ncouls * bands];
     for at in 0..GROUP.min(extents.nbands - group * GROUP) {
         columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
@@ -127,7 +136,6 @@ pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
             }
         });
     }
-    image
 }
 
 /// The image of poles, and the pairs that are odd, by their igp.

@@ -38,8 +38,8 @@ impl Needs {
             device: 8 * (poles + STREAMS * lane + small) as u64,
             a: 8 * shape.a() as u64,
             groups: shape.groups,
-            // The image of poles is gone when that of A is made.
-            host: 8 * (poles.max(shape.a() + columns) + parts) as u64,
+            // The image of poles is gone when those of A are made, one for each stream.
+            host: 8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64,
         }
     }
 }

@@ -10,7 +10,7 @@ use gpp_kernels::offdiag::fold;
 
 use super::calculation::Worker;
 use super::deal::{Deal, Next};
-use super::gpu::{Lane, OnGpu, STREAMS};
+use super::gpu::{Lane, OnGpu, Passing, STREAMS};
 use super::launches::batches;
 use super::{Sums, images, parts};
 use crate::devices::gpu::driver::{Event, Pinned, Transfer};
@@ -166,17 +166,22 @@ impl OnGpu<'_> {
         if let Some(a) = self.resident.get(&group) {
             return Ok(a.pointer());
         }
-        let made = images::group(&self.task, &self.shape, group);
         if self.resident.len() < self.most_resident {
+            let made = images::group(&self.task, &self.shape, group);
             let a = self.context.upload("A", &made, &self.uploads)?;
             let pointer = a.pointer();
             self.resident.insert(group, a);
             return Ok(pointer);
         }
-        let a = &self.passing[lane];
-        // In this stream, so after all that still reads what was there.
-        a.upload(&made, &self.lanes[lane].stream)?;
-        Ok(a.pointer())
+        let Passing { room, copy } = &mut self.passing[lane];
+        let mut image = match copy.take() {
+            Some(copy) => copy.wait()?,
+            None => self.context.pinned("A", self.shape.a())?,
+        };
+        images::fill(&self.task, &self.shape, group, &mut image);
+        // In this stream, so after all that still reads what was there; the next group's is made meanwhile.
+        *copy = Some(image.upload(self.shape.a(), room, &self.lanes[lane].stream)?);
+        Ok(room.pointer())
     }
 }
 
