@@ -30,7 +30,10 @@ const LONGEST: u64 = 1 << 16;
 /// Elements that are read and written at a time.
 const SOME: usize = 1 << 16;
 
-/// Most of the time that writing may take: one part of so many.
+/// Bytes of matrices that are written after each part.
+const SMALL: usize = 4 << 20;
+
+/// Most of the time that writing larger ones may take: one part of so many.
 const RARELY: u32 = 25;
 
 /// What the bits of a task's sums depend on, the most telling first, with the flags that set it.
@@ -202,12 +205,13 @@ impl Checkpoint {
         Ok(begun)
     }
 
-    /// Keeps a total, at once where it has to be, else where writing has not taken much of the time.
+    /// Keeps a total, at once where it has to be or is small, else where writing has not taken much of the time.
     ///
     /// # Errors
     /// [`crate::Error::Write`]; the file is as before then.
     pub fn keep(&mut self, total: &Total, at_once: bool) -> Result<()> {
-        if at_once || self.written.elapsed() >= RARELY * self.cost {
+        let is_small = 2 * size_of_val(&total.sums.sx[..]) <= SMALL;
+        if at_once || is_small || self.written.elapsed() >= RARELY * self.cost {
             self.write(total)?;
         }
         Ok(())
