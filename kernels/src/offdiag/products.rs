@@ -52,15 +52,12 @@ pub unsafe fn products<
                 let at = (l + m as u32) * 128;
                 let [[a0, a1], [a2, a3]] = [stages.left(at), stages.left(at + 32)];
                 let re: Left = [a0, a1, a2, a3];
+                unrolled::<N>(|n| multiply(&mut sums[m][n][0], &re, &made[n][0]));
                 let [[a0, a1], [a2, a3]] = [stages.left(at + 64), stages.left(at + 96)];
                 let im: Left = [a0, a1, a2, a3];
+                unrolled::<N>(|n| multiply(&mut sums[m][n][1], &im, &made[n][1]));
                 let both: Left = core::array::from_fn(|i| each(|lane| re[i][lane] + im[i][lane]));
-                unrolled::<N>(|n| {
-                    let sums = &mut sums[m][n];
-                    multiply(&mut sums[0], &re, &made[n][0]);
-                    multiply(&mut sums[1], &im, &made[n][1]);
-                    multiply(&mut sums[2], &both, &made[n][2]);
-                });
+                unrolled::<N>(|n| multiply(&mut sums[m][n][2], &both, &made[n][2]));
             });
             stages.release();
         }
