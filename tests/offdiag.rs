@@ -12,7 +12,7 @@ use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor};
+use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor, versions};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::stop::never;
 use num_complex::Complex64;
@@ -65,8 +65,11 @@ impl Elements for Given {
 /// A way to sum the matrices, which all tests below hold against the definition.
 type Way = fn(&Task) -> Result<Sums>;
 
-const WAYS: [(&str, Way); 2] =
-    [("processor", processor), ("the GPU's kernels", |task| Ok(emulated(task)))];
+const WAYS: [(&str, Way); 3] = [
+    ("processor", processor),
+    ("ring", |task| Ok(emulated(task, versions::find("ring").unwrap()))),
+    ("wide", |task| Ok(emulated(task, versions::find("wide").unwrap()))),
+];
 
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 3;
