@@ -13,7 +13,9 @@ use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::calculation::{Crew, Total};
 use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::{At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor};
+use gpp_core::offdiag::{
+    At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor, versions,
+};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
@@ -67,8 +69,11 @@ impl Elements for Given {
 /// A way to sum the matrices, which all tests below hold against the definition.
 type Way = fn(&Task) -> Result<Sums>;
 
-const WAYS: [(&str, Way); 2] =
-    [("processor", processor), ("the GPU's kernels", |task| Ok(emulated(task)))];
+const WAYS: [(&str, Way); 3] = [
+    ("processor", processor),
+    ("ring", |task| Ok(emulated(task, versions::find("ring").unwrap()))),
+    ("wide", |task| Ok(emulated(task, versions::find("wide").unwrap()))),
+];
 
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 3;

@@ -11,8 +11,9 @@ use super::run::code;
 use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
 use crate::experiments::offdiag::bands::{Bands, Some as OfSome};
+use crate::experiments::offdiag::on::On;
 use crate::experiments::offdiag::stored::Stored;
-use crate::experiments::offdiag::{On, Options, qsgw, run};
+use crate::experiments::offdiag::{Options, qsgw, run};
 use crate::experiments::room::Crew;
 use crate::experiments::setting;
 use crate::problem::{Origin, Problem};
@@ -80,7 +81,9 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     };
     let checkpoint = args.checkpoint.as_deref();
     let compares = !args.verify.no_verify;
-    let options = Options { repeat: args.repeat, compares, checkpoint, limits, at: at.as_deref() };
+    let at = at.as_deref();
+    let options =
+        Options { version: args.version, repeat: args.repeat, compares, checkpoint, limits, at };
     let done = run((&on, ranks), &problem, &OfSome { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;

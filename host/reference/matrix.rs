@@ -29,7 +29,6 @@ use crate::process::progress::Progress;
 
 /// igp of a partial sum of the second product on a processor.
 const PORTION: usize = 64;
-
 /// Terms that are added in the numbers that they are in; beyond, double-double numbers add.
 const CHAIN: usize = 64;
 /// Bands n between two additions of what they give.
@@ -105,11 +104,10 @@ pub struct Verdict {
 
 /// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
-    let header = task.problem.header();
-    let (of_part, ngpown) = (parts::bands(task, 0).len(), header.ngpown);
+    let (of_part, ngpown) = (parts::bands(task, 0).len(), task.problem.header().ngpown);
     let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
     let on_gpu = ngpown * of_part.min(GROUP) + GROUPS + GROUP;
-    let chain = header.ncouls + on_processor.max(on_gpu) + parts::count(task);
+    let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + parts::count(task);
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 
@@ -119,18 +117,15 @@ pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> 
     let tolerance = tolerance(task);
     let mut elements = 0;
     let errors = sample.places().zip(&expected).flat_map(|([l, m, iw], element)| {
-        let planes = task.at.planes(l, m, iw).flat_map(move |plane| {
-            let at = sums.at(l, m, plane);
-            let found = [sums.sx[at], sums.ch[at]];
+        elements += task.at.planes(l, m, iw).count();
+        task.at.planes(l, m, iw).flat_map(move |plane| {
             [0, 1].map(|part| {
-                let difference = (found[part] - element.value[part]).norm();
+                let found = [&sums.sx, &sums.ch][part][sums.at(l, m, plane)];
                 // What cannot be decided counts for nothing.
-                let rest = difference - element.undecided[part];
+                let rest = (found - element.value[part]).norm() - element.undecided[part];
                 if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
             })
-        });
-        elements += task.at.planes(l, m, iw).count();
-        planes
+        })
     });
     let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
     let worst = errors.fold(0.0, larger);

@@ -37,13 +37,14 @@ const SMALL: usize = 4 << 20;
 const RARELY: u32 = 25;
 
 /// What the bits of a task's sums depend on, the most telling first, with the flags that set it.
-const PARTS: [(&str, &str); 10] = [
+const PARTS: [(&str, &str); 11] = [
     ("contents", PROBLEM),
     ("columns", PROBLEM),
     ("energies", "--energies, --nw and --at"),
     ("bands", "--bands"),
     ("matrix elements", "--elements"),
     ("back end", "--device"),
+    ("version", "--version"),
     ("vectors", "--simd"),
     ("kernels' code", "GPP_PTX"),
     ("program", ""),
@@ -68,6 +69,8 @@ pub struct Identity {
     pub elements: String,
     /// What runs the kernels.
     pub back_end: String,
+    /// How a GPU multiplies.
+    pub version: String,
     /// The processor's vectors.
     pub vectors: String,
     /// Digest of the kernels for GPUs.
@@ -97,13 +100,17 @@ impl Identity {
             bands,
             elements,
             back_end,
+            version,
             vectors,
             code,
             program,
             part,
         } = self.clone();
         let part = part.to_string();
-        [contents, columns, energies, bands, elements, back_end, vectors, code, program, part]
+        [
+            contents, columns, energies, bands, elements, back_end, version, vectors, code,
+            program, part,
+        ]
     }
 }
 

@@ -11,6 +11,7 @@
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
 //! summed in [`parts`], which workers take in turn ([`deal`]) and whose sums are added in order ([`calculation`]).
 
+mod blocks;
 pub mod calculation;
 pub mod checkpoint;
 mod deal;
@@ -24,6 +25,7 @@ pub mod parts;
 mod processor;
 mod products;
 mod steps;
+pub mod versions;
 
 use std::ops::{AddAssign, Range};
 

@@ -8,6 +8,7 @@ use super::deal::ahead;
 use super::gpu::STREAMS;
 use super::images::Shape;
 use super::steps::UNDER_WAY;
+use super::versions::Version;
 
 /// What a task takes beside the problem's own arrays, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +24,9 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Those of a task.
-    pub fn of(task: &Task) -> Needs {
-        let shape = Shape::of(task);
+    /// Those of a task and a version.
+    pub fn of(task: &Task, version: &'static Version) -> Needs {
+        let shape = Shape::of(task, version);
         let (nbands, nw) = (task.problem.extents().nbands, task.nw());
         let together = 2 * shape.together(nw);
         let poles = shape.steps as usize * (shape.right * shape.words() * RIGHT) as usize;

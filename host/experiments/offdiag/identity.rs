@@ -5,12 +5,13 @@ use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::parts::GROUPS;
 use gpp_core::offdiag::{At, Task};
 use gpp_cpu::level::Level;
-use gpp_kernels::offdiag::symbols;
+use gpp_kernels::offdiag::COMMON;
+use gpp_kernels::offdiag::versions::Version;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::On;
 use super::bands::Bands;
+use super::on::On;
 use crate::devices::gpu;
 use crate::error::Result;
 use crate::experiments::setting::back_end;
@@ -24,7 +25,12 @@ const SOME: usize = 4;
 ///
 /// # Errors
 /// Those of [`Contents::of`].
-pub fn identity(on: &On, task: &Task, bands: Bands, whole: bool) -> Result<Identity> {
+pub fn identity(
+    on: &On,
+    (task, version): (&Task, Option<&'static Version>),
+    bands: Bands,
+    whole: bool,
+) -> Result<Identity> {
     let problem = task.problem;
     let whole = whole && !digest::is_told_by_some(problem.frame());
     let contents = Contents::of(problem.into())?;
@@ -52,7 +58,8 @@ pub fn identity(on: &On, task: &Task, bands: Bands, whole: bool) -> Result<Ident
         At::Energies => "all elements",
         At::Bands(_) => "elements of bands at their own",
     };
-    let kernels = symbols().map(|(symbol, _)| gpu::hash(symbol).unwrap_or("unknown".into()));
+    let kernels = version.into_iter().flat_map(|version| version.kernels().chain(COMMON));
+    let kernels = kernels.map(|(symbol, _)| gpu::hash(symbol).unwrap_or("unknown".into()));
     let none = || String::from("none");
     let widest = Level::available().last().map_or("none", |level| level.name());
     let [vectors, code, back] = match on {
@@ -69,6 +76,7 @@ pub fn identity(on: &On, task: &Task, bands: Bands, whole: bool) -> Result<Ident
         bands: format!("{} to {}", bands.first + 1, bands.first + bands.count),
         elements: digest::hex(&elements),
         back_end: back,
+        version: version.map_or_else(none, |version| version.id.into()),
         vectors,
         code,
         program: provenance::program().into(),

@@ -2,29 +2,26 @@
 
 pub mod bands;
 mod identity;
+pub mod on;
 pub mod qsgw;
 pub mod stored;
 
 use std::path::Path;
 use std::time::Instant;
 
-use bytesize::ByteSize;
-use gpp_core::offdiag::calculation::{Crew, Total, Worker};
+use gpp_core::offdiag::calculation::{Crew, Total};
 use gpp_core::offdiag::checkpoint::{self, Checkpoint, Identity};
-use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::needs::Needs;
 use gpp_core::offdiag::parts::{self, GROUPS};
-use gpp_core::offdiag::{At, Elements, OnProcessor, Summed, Sums, Task};
+use gpp_core::offdiag::versions::Version;
+use gpp_core::offdiag::{At, Elements, Summed, Sums, Task};
+use gpp_kernels::offdiag;
 use num_complex::Complex64;
 
 use super::room::{self, Limits};
 use super::setting;
-use crate::catalogue::BackEnd;
-use crate::devices::gpu::Gpu;
-use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo};
-use crate::error::{Error, Result};
+use crate::devices::gpu;
+use crate::error::Result;
 use crate::problem::Problem;
 use crate::process::interrupt::{self, Deferred};
 use crate::process::progress::Progress;
@@ -38,88 +35,13 @@ use crate::reference::matrix::{Sample, verify};
 use crate::reference::verify::Outcome;
 use bands::Bands;
 use identity::identity;
-
-/// Who sums in this process.
-pub enum On {
-    /// A processor.
-    Host(Box<Host>),
-    /// GPUs, one at least.
-    Gpus(Vec<Gpu>),
-}
-
-impl On {
-    /// The devices.
-    pub fn devices(&self) -> Vec<&dyn Device> {
-        match self {
-            On::Host(host) => vec![host.as_ref()],
-            On::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
-        }
-    }
-
-    /// The first device.
-    pub fn info(&self) -> &DeviceInfo {
-        match self {
-            On::Host(host) => host.info(),
-            On::Gpus(gpus) => gpus[0].info(),
-        }
-    }
-
-    /// Says what memory a task takes beside the problem, and fails where there is less. Collective.
-    fn require(
-        &self,
-        task: &Task,
-        team: room::Crew,
-        limits: Limits,
-        progress: Progress,
-    ) -> Result<()> {
-        let name = task.problem.name();
-        let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
-        let host = match self {
-            On::Host(host) => {
-                limits.require_effect_on(BackEnd::Cpu)?;
-                OnProcessor::new(host, *task)?.needs()
-            }
-            On::Gpus(gpus) => {
-                let needs = Needs::of(task);
-                let all = needs.a * needs.groups as u64;
-                // A that finds no room passes by in two buffers.
-                let fixed = needs.device + all.min(2 * needs.a);
-                progress.say(format_args!(
-                    "{name}: {} of each GPU's memory, with all matrix elements {}",
-                    show(fixed),
-                    show(needs.device + all)
-                ));
-                for gpu in gpus {
-                    let (free, limit) = (gpu.free_memory()?.unwrap_or(u64::MAX), None);
-                    if free < fixed {
-                        let (place, what) = ("device", name.into());
-                        return Err(Error::Memory { place, what, needed: fixed, free, limit });
-                    }
-                }
-                needs.host * gpus.len() as u64
-            }
-        };
-        let taken = task.problem.extents().bytes();
-        progress
-            .say(format_args!("{name}: {} of the host's memory beside the problem", show(host)));
-        room::of_host(team, limits, taken).require(name, host)
-    }
-
-    /// A task where it is summed, all but A in place.
-    fn workers<'a>(&'a self, task: Task<'a>) -> Result<Vec<Box<dyn Worker + 'a>>> {
-        match self {
-            On::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
-            On::Gpus(gpus) => {
-                let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task)?) as Box<dyn Worker>);
-                gpus.iter().map(on_gpu).collect()
-            }
-        }
-    }
-}
+use on::{On, chosen};
 
 /// How it is calculated.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
+    /// How a GPU multiplies, or as is fastest.
+    pub version: Option<&'static Version>,
     /// Calculations.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
@@ -153,12 +75,13 @@ pub fn run(
     let devices = on.devices();
     let team = room::Crew { devices: &devices, ranks };
     setting::require_one_kind(team)?;
+    let version = chosen(on, options.version, task.bands())?;
     if ranks.size() > 1 {
-        let own = identity(on, &task, bands, false)?;
+        let own = identity(on, (&task, version), bands, false)?;
         require_same(ranks, &own, Identity::difference)?;
     }
-    on.require(&task, team, options.limits, progress)?;
-    let (mut checkpoint, first) = begun(on, &task, bands, (options.checkpoint, ranks))?;
+    on.require((&task, version), team, options.limits, progress)?;
+    let (mut checkpoint, first) = begun(on, (&task, version), bands, (options.checkpoint, ranks))?;
     let resumed = first.parts;
     // What is kept, and what others wait for, ends by itself.
     let ends = options.checkpoint.is_some() || ranks.size() > 1;
@@ -170,7 +93,7 @@ pub fn run(
     let (mut seconds, mut differs) = (Vec::new(), false);
     let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
     let begun = Instant::now();
-    let mut crew = Crew::new(on.workers(task)?, ranks);
+    let mut crew = Crew::new(on.workers(task, version)?, ranks);
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
         let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
@@ -206,6 +129,11 @@ pub fn run(
         system: SystemInfo::of(problem),
         elements: None,
         bands: [bands.first + 1, bands.first + bands.count],
+        version: version.map(|version| version.id.into()),
+        kernel_hashes: version.map(|version| {
+            let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
+            symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
+        }),
         flops,
         tflops: rate * 1e-12,
         time_s: times,
@@ -223,14 +151,14 @@ pub fn run(
 /// The file that keeps a total, of rank 0, and the total to go on from. Collective.
 fn begun(
     on: &On,
-    task: &Task,
+    (task, version): (&Task, Option<&'static Version>),
     bands: Bands,
     (path, ranks): (Option<&Path>, &dyn Ranks),
 ) -> Result<(Option<Checkpoint>, Total)> {
     let Some(path) = path else { return Ok((None, Total::zero(task))) };
     let (mut file, mut total) = (None, Total::zero(task));
     if ranks.is_root() {
-        let identity = identity(on, task, bands, true)?;
+        let identity = identity(on, (task, version), bands, true)?;
         total = checkpoint::read(path, task, &identity)?.unwrap_or(total);
         file = Some(Checkpoint::begin(path, identity, &total)?);
     }
