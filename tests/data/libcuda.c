@@ -344,7 +344,7 @@ Code cuFuncGetAttribute(int *value, int attribute, Thing *function) {
 }
 Code cuFuncSetAttribute(Thing *function, int attribute, int value) {
     mine(function);
-    return attribute == 8 && value > 0 ? OK : INVALID_VALUE;
+    return attribute == 8 && value >= 0 ? OK : INVALID_VALUE;
 }
 Code cuOccupancyMaxActiveBlocksPerMultiprocessor(
     int *blocks, Thing *function, int threads, size_t dynamic) {

@@ -10,13 +10,16 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::{Task, parts};
+use super::Task;
 
 /// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
 pub const GROUP: usize = 24;
 
 /// Blocks of the second product that fill a device.
 const SECOND_BLOCKS: usize = 288;
+
+/// Bytes of the sums of energies that are summed together, unless one alone takes more.
+const MOST: usize = 1 << 30;
 
 /// Extents of the images of a task.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +108,14 @@ impl Shape {
 
     /// Energies that are summed together.
     pub fn together(&self, nw: usize) -> usize {
-        parts::together(nw, 8 * 2 * self.sums())
+        together(nw, 8 * 2 * self.sums())
     }
+}
+
+/// Energies whose sums are in memory at a time, one at least, where those of one take so many bytes. Elements of
+/// different energies are no part of each other.
+pub fn together(nw: usize, bytes: usize) -> usize {
+    (MOST / bytes.max(1)).clamp(1, nw)
 }
 
 /// A of a group of bands n, made column by column.

@@ -11,9 +11,6 @@ use super::images::GROUP;
 /// Groups of a part.
 pub const GROUPS: usize = 2;
 
-/// Bytes of the sums of energies that are summed together, unless one alone takes more.
-const MOST: usize = 1 << 30;
-
 /// Parts of a task.
 pub fn count(task: &Task) -> usize {
     task.problem.extents().nbands.div_ceil(GROUPS * GROUP)
@@ -29,12 +26,6 @@ pub fn bands(task: &Task, part: usize) -> Range<usize> {
 pub fn groups(task: &Task, part: usize) -> Range<usize> {
     let bands = bands(task, part);
     bands.start / GROUP..bands.end.div_ceil(GROUP)
-}
-
-/// Energies whose sums are in memory at a time, one at least, where those of one take so many bytes. Elements of
-/// different energies are no part of each other.
-pub fn together(nw: usize, bytes: usize) -> usize {
-    (MOST / bytes.max(1)).clamp(1, nw)
 }
 
 /// A range in pieces of at most so many.

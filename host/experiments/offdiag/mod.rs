@@ -101,7 +101,9 @@ pub fn run(
             None => Ok(()),
         };
         let summed = crew.sum(&task, first.clone(), &mut keep, &done, &interrupt::asked)?;
-        let Summed { sums, seconds: time, .. } = summed;
+        let Summed { sums, seconds: products, total, .. } = summed;
+        // Where no part was left there are no products.
+        let time = if products > 0.0 { products } else { total };
         total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
         differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
