@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use gpp_kernels::offdiag::versions::Version;
+use gpp_kernels::offdiag::version::Version;
 
 use super::images::{Shape, begins, energies, group, limits, poles, rows};
 use super::launches::{Launches, Place, batches};
