@@ -11,6 +11,7 @@ use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
 use gpp_kernels::offdiag;
 use num_complex::Complex64;
 
+use crate::catalogue::sources;
 use crate::devices::gpu::{self, Gpu};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, Done};
@@ -149,6 +150,7 @@ pub fn run(
             let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
             symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
         }),
+        source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
         flops,
         tflops: flops / times.median * 1e-12,
         time_s: times,
@@ -157,6 +159,11 @@ pub fn run(
         matrices: matrices(problem, &sums, bands.first),
     };
     Ok((record, sums))
+}
+
+/// The file of a version.
+pub fn source(version: &str) -> String {
+    format!("kernels/src/offdiag/versions/{version}.rs")
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
