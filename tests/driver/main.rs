@@ -6,6 +6,7 @@
 mod common;
 mod foreign;
 mod launches;
+mod offdiag;
 mod on_devices;
 mod resident;
 
@@ -35,6 +36,8 @@ fn main() {
             let trials = vec![
                 Trial::test("every version", launches::every_version),
                 Trial::test("a screening that stays", resident::stays),
+                Trial::test("matrices on one device and on several", offdiag::devices),
+                Trial::test("the memory of matrices", offdiag::memory),
             ];
             libtest_mimic::run(&arguments, trials).exit();
         }
@@ -149,7 +152,7 @@ fn unknown_code() -> Outcome {
 
 fn emulated() -> Outcome {
     let library = Library::stand_in()?;
-    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "1"), ("FAKE_LAUNCH", "here")];
+    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")];
     run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
 }
 
