@@ -2,17 +2,21 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::families::{FAMILIES, Family, family};
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue;
+use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::Result;
 use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
-use gpp_core::offdiag::calculation::{Crew, Total};
+use gpp_core::offdiag::calculation::{Crew, Total, Worker};
 use gpp_core::offdiag::emulated::emulated;
+use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::{
     At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor, versions,
 };
@@ -67,13 +71,34 @@ impl Elements for Given {
 }
 
 /// A way to sum the matrices, which all tests below hold against the definition.
-type Way = fn(&Task) -> Result<Sums>;
+type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 
-const WAYS: [(&str, Way); 3] = [
-    ("processor", processor),
-    ("ring", |task| Ok(emulated(task, versions::find("ring").unwrap()))),
-    ("wide", |task| Ok(emulated(task, versions::find("wide").unwrap()))),
-];
+/// On a processor, as versions compute on a GPU, and by all versions on a GPU where there is one.
+fn ways(is_small: bool) -> Vec<Way> {
+    let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
+    for id in ["ring", "wide"].into_iter().filter(|_| is_small) {
+        let version = versions::find(id).unwrap();
+        ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
+    }
+    for version in versions::ALL.into_iter().filter(|_| GPU.is_some()) {
+        let sums = |task: &Task| {
+            let gpu = GPU.as_ref().unwrap();
+            let version = versions::on(gpu, Some(version), task.bands())?;
+            let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
+            let crew = &mut Crew::new(workers, &Alone);
+            let total = Total::zero(task);
+            Ok(crew.sum(task, total, &mut |_, _| Ok(()), &|_| (), &never)?.sums)
+        };
+        ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
+    }
+    ways
+}
+
+/// The GPU of this machine; with GPP_REQUIRE_GPU set, there has to be one.
+static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
+    let gpu = Gpu::open(0);
+    if std::env::var_os("GPP_REQUIRE_GPU").is_some() { Some(gpu.unwrap()) } else { gpu.ok() }
+});
 
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 3;
@@ -84,13 +109,13 @@ fn processor(task: &Task) -> Result<Sums> {
 
 /// What is wrong with any way, of all elements.
 fn failures(task: &Task) -> Vec<String> {
-    let check = |(name, way): &(&str, Way)| {
+    let check = |(name, way): Way| {
         let found = verify(task, &way(task).unwrap(), &Sample::all(task), QUIET);
         (found.outcome != Outcome::Passed)
             .then(|| format!("{name}, {}: {found:?}", task.problem.name()))
     };
-    let ways = if task.problem.header().nbands <= EMULATED { &WAYS[..] } else { &WAYS[..1] };
-    ways.iter().filter_map(check).collect()
+    let is_small = task.problem.header().nbands <= EMULATED;
+    ways(is_small).into_iter().filter_map(check).collect()
 }
 
 #[test]
@@ -241,7 +266,7 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
         let whole = Task::new(&problem, &elements);
         let of = [2, 0, 3, 0, 1];
         let task = Task { at: At::Bands(&of), ..whole };
-        for (name, way) in WAYS {
+        for (name, way) in ways(true) {
             let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
             let verdict = verify(&task, &own, &Sample::all(&task), QUIET);
             assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 50), "{name}");

@@ -10,7 +10,7 @@ use comfy_table::Table;
 use gpp::devices::gpu::ptx::Ptx;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
 use gpp::kernels::kernel::{Loops, Spills};
-use gpp::kernels::offdiag::versions::Version;
+use gpp::kernels::offdiag::version::Version;
 use gpp::kernels::versions::ALL;
 use gpp::kernels::{ceilings, offdiag, reduction, relaid};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -75,7 +75,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     // The elements of a complex pole's ssx take more registers than the sums leave.
     let spills = |symbol| match symbol {
         // What one lane keeps for the ring's copies, beside sums that take most registers.
-        _ if symbol.starts_with("gpp_offdiag_wide") => Spills { in_loop: 16, bytes: 64 },
+        _ if symbol.starts_with("gpp_offdiag_wide") => Spills { in_loop: 16, bytes: 128 },
         "gpp_offdiag_ring_complex_exchange" => Spills { in_loop: 0, bytes: 128 },
         "gpp_offdiag_vector_exchange" | "gpp_offdiag_ring_second" => {
             Spills { in_loop: 0, bytes: 8 }

@@ -26,6 +26,8 @@ pub struct Offdiag {
     pub version: Option<String>,
     /// What tells the code of each kernel from others'; null on a processor.
     pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells the version's sources from others', whoever compiles them; null on a processor.
+    pub source_hash: Option<String>,
     /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
     /// Time of the products, by the device's clock where it has one.

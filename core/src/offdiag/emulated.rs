@@ -1,7 +1,7 @@
 //! The GPU's kernels here: the same source, warp by warp. For tests; slow.
 
 use gpp_kernels::offdiag::fold::Fold;
-use gpp_kernels::offdiag::versions::Version;
+use gpp_kernels::offdiag::version::Version;
 
 use super::images::{Shape, begins, energies, group, limits, poles, rows};
 use super::launches::{Launches, Place, batches};

@@ -5,7 +5,7 @@ use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::gather::NO_ROW;
 use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
 use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
-use gpp_kernels::offdiag::versions::Version;
+use gpp_kernels::offdiag::version::Version;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 //! Which version sums a task.
 
-pub use gpp_kernels::offdiag::versions::{ALL, Version};
+pub use gpp_kernels::offdiag::version::Version;
+pub use gpp_kernels::offdiag::versions::ALL;
 
 use crate::devices::Device;
 use crate::devices::gpu::Gpu;

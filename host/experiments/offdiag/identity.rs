@@ -6,7 +6,7 @@ use gpp_core::offdiag::parts::GROUPS;
 use gpp_core::offdiag::{At, Task};
 use gpp_cpu::level::Level;
 use gpp_kernels::offdiag::COMMON;
-use gpp_kernels::offdiag::versions::Version;
+use gpp_kernels::offdiag::version::Version;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

@@ -20,6 +20,7 @@ use num_complex::Complex64;
 
 use super::room::{self, Limits};
 use super::setting;
+use crate::catalogue::sources;
 use crate::devices::gpu;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -136,6 +137,7 @@ pub fn run(
             let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
             symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
         }),
+        source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
         flops,
         tflops: rate * 1e-12,
         time_s: times,
@@ -167,6 +169,11 @@ fn begun(
     let parts = ranks.broadcast((total.parts as u64).to_ne_bytes().to_vec());
     total.parts = u64::from_ne_bytes(parts.try_into().expect("eight bytes")) as usize;
     Ok((file, total))
+}
+
+/// The file of a version.
+pub fn source(version: &str) -> String {
+    format!("kernels/src/offdiag/versions/{version}.rs")
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {

@@ -18,7 +18,7 @@
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
 //! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches; [`fold`] ends a part.
-//! - [`versions`]: how they are compiled, one idea each.
+//! - [`way`], [`version`]: what versions differ in; [`versions`]: they, one idea each.
 
 pub mod first;
 pub mod fold;
@@ -35,7 +35,9 @@ mod rows;
 pub mod second;
 pub mod stages;
 pub mod tile;
+pub mod version;
 pub mod versions;
+pub mod way;
 
 /// Kernels that all versions have in common, with the threads of a block.
 pub const COMMON: [(&str, u32); 3] =
@@ -43,5 +45,5 @@ pub const COMMON: [(&str, u32); 3] =
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
-    versions::ALL.into_iter().flat_map(versions::Version::kernels).chain(COMMON)
+    versions::ALL.into_iter().flat_map(version::Version::kernels).chain(COMMON)
 }

@@ -10,7 +10,7 @@ use super::rows::{InOrder, OfSlot, split};
 use super::stages::InPlace;
 use super::stages::{Rows, Stages};
 use super::tile::Tile;
-use super::versions::Way;
+use super::way::Way;
 
 /// Gives a macro what kernels of the second product take, after what is in brackets.
 macro_rules! list {

@@ -2,9 +2,12 @@
 //!
 //! Operands come from L1, where each warp reads them on its own and waits for them.
 
-use super::{Way, version};
 use crate::offdiag::fragment;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
+use crate::offdiag::version::version;
+use crate::offdiag::way::Way;
 
 /// See the module.
 pub struct M16N8K8;
@@ -17,7 +20,7 @@ impl Way for M16N8K8 {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: super::Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl super::Stages {
+    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
         crate::offdiag::stages::InPlace::reading(rows)
     }
 }

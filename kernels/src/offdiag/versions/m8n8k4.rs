@@ -3,9 +3,12 @@
 //! P is made in the registers where the instruction wants it, so that no lane asks another.
 //! It is the version for compute capability 8.0.
 
-use super::{Way, version};
 use crate::offdiag::fragment;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
+use crate::offdiag::version::version;
+use crate::offdiag::way::Way;
 
 /// See the module.
 pub struct M8N8K4;
@@ -18,7 +21,7 @@ impl Way for M8N8K4 {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: super::Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl super::Stages {
+    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
         crate::offdiag::stages::InPlace::reading(rows)
     }
 }

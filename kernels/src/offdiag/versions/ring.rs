@@ -3,9 +3,12 @@
 //! No warp waits for memory, and each element of A is read once a block. A warp whose l are of two bands n makes P
 //! twice.
 
-use super::{Way, version};
 use crate::offdiag::fragment::M16N8K8;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
+use crate::offdiag::version::version;
+use crate::offdiag::way::Way;
 
 /// See the module.
 pub struct Ring;
@@ -18,12 +21,7 @@ impl Way for Ring {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: super::Rows>(
-        rows: R,
-        tile: Tile,
-        words: u32,
-        steps: u32,
-    ) -> impl super::Stages {
+    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages {
         // SAFETY: this function's own contract.
         unsafe { crate::offdiag::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps()) }
     }

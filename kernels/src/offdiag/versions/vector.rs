@@ -3,9 +3,12 @@
 //! A lane holds parts of rows and columns only, as the matrix instruction wants it, so it asks the others for the rest.
 //! These questions take four times as long as the arithmetic. It runs on any GPU.
 
-use super::{Way, version};
 use crate::offdiag::fragment;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
+use crate::offdiag::version::version;
+use crate::offdiag::way::Way;
 
 /// See the module.
 pub struct Vector;
@@ -18,7 +21,7 @@ impl Way for Vector {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: super::Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl super::Stages {
+    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
         crate::offdiag::stages::InPlace::reading(rows)
     }
 }

@@ -3,9 +3,12 @@
 //! The sums take 192 of 255 registers. A warp's l are of one band n: bands are filled up to a multiple of 64. So it is
 //! for numbers of bands that fill it.
 
-use super::{Way, version};
 use crate::offdiag::fragment::M16N8K8;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
+use crate::offdiag::version::version;
+use crate::offdiag::way::Way;
 
 /// See the module.
 pub struct Wide;
@@ -18,12 +21,7 @@ impl Way for Wide {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: super::Rows>(
-        rows: R,
-        tile: Tile,
-        words: u32,
-        steps: u32,
-    ) -> impl super::Stages {
+    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages {
         // SAFETY: this function's own contract.
         unsafe { crate::offdiag::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps()) }
     }
