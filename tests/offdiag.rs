@@ -5,6 +5,7 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
+use common::matrices::Given;
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue;
 use gpp::devices::gpu::Gpu;
@@ -24,51 +25,6 @@ use gpp_core::problem::synthesis::synthesise;
 use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
 use num_complex::Complex64;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-
-/// Matrix elements in memory: `(ncouls, nbands, bands)`.
-struct Given {
-    bands: usize,
-    nbands: usize,
-    ncouls: usize,
-    all: Vec<Complex64>,
-}
-
-impl Given {
-    /// Of a problem and so many bands, drawn anew.
-    fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
-        let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut number = || (random.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-        let all =
-            (0..ncouls * nbands * bands).map(|_| Complex64::new(number(), number())).collect();
-        Given { bands, nbands, ncouls, all }
-    }
-
-    /// With each odd n as the one before it, times a sign.
-    fn in_pairs(mut self, sign: f64) -> Given {
-        let ncouls = self.ncouls;
-        for of_l in self.all.chunks_mut(self.nbands * ncouls) {
-            for pair in of_l.chunks_exact_mut(2 * ncouls) {
-                let (one, other) = pair.split_at_mut(ncouls);
-                other.iter_mut().zip(one).for_each(|(other, one)| *other = *one * sign);
-            }
-        }
-        self
-    }
-}
-
-impl Elements for Given {
-    fn bands(&self) -> usize {
-        self.bands
-    }
-
-    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        let at = (l * self.nbands + n) * self.ncouls;
-        column.copy_from_slice(&self.all[at..at + self.ncouls]);
-    }
-}
 
 /// A way to sum the matrices, which all tests below hold against the definition.
 type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);

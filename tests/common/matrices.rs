@@ -1,11 +1,14 @@
-//! A problem of ten parts in files, for programs that sum Σ as a matrix.
+//! Σ as a matrix: a problem of ten parts in files, for programs; matrix elements in memory.
 
 use std::fs::File;
 use std::path::Path;
 
-use gpp::problem::{Sums, file};
+use gpp::problem::{Problem, Sums, file};
+use gpp_core::offdiag::Elements;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Kind, Make, QUIET, make};
 
@@ -54,4 +57,47 @@ pub fn kept(path: &Path) -> Option<usize> {
 /// The arrays that a run wrote, byte by byte.
 pub fn arrays(prefix: &Path) -> [Vec<u8>; 2] {
     ["sx", "ch"].map(|part| std::fs::read(format!("{}.{part}.npy", prefix.display())).unwrap())
+}
+
+/// Matrix elements in memory: `(ncouls, nbands, bands)`.
+pub struct Given {
+    pub bands: usize,
+    nbands: usize,
+    ncouls: usize,
+    all: Vec<Complex64>,
+}
+
+impl Given {
+    /// Of a problem and so many bands, drawn anew.
+    pub fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
+        let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut number = || (random.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        let all =
+            (0..ncouls * nbands * bands).map(|_| Complex64::new(number(), number())).collect();
+        Given { bands, nbands, ncouls, all }
+    }
+
+    /// With each odd n as the one before it, times a sign.
+    pub fn in_pairs(mut self, sign: f64) -> Given {
+        let ncouls = self.ncouls;
+        for of_l in self.all.chunks_mut(self.nbands * ncouls) {
+            for pair in of_l.chunks_exact_mut(2 * ncouls) {
+                let (one, other) = pair.split_at_mut(ncouls);
+                other.iter_mut().zip(one).for_each(|(other, one)| *other = *one * sign);
+            }
+        }
+        self
+    }
+}
+
+impl Elements for Given {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        let at = (l * self.nbands + n) * self.ncouls;
+        column.copy_from_slice(&self.all[at..at + self.ncouls]);
+    }
 }

@@ -14,7 +14,7 @@
 mod blocks;
 pub mod calculation;
 pub mod checkpoint;
-mod deal;
+pub mod deal;
 pub mod elements;
 pub mod emulated;
 pub mod gpu;
