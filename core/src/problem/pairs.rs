@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gpp_kernels::plan::Poles;
 
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
+use super::plan::SortedOnce;
 use super::{Bands, Id, Matrix, Origin, Problem, Slab, SlabView, range};
 use crate::error::{DataError, Error};
 
@@ -19,6 +20,7 @@ pub struct Pairs {
     poles: Poles,
     care: range::Care,
     is_as_given: bool,
+    by_size: Arc<SortedOnce>,
 }
 
 impl Pairs {
@@ -43,7 +45,8 @@ impl Pairs {
         let is_as_given = !range::resolve_factors(&mut eps);
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Pairs { id: Id::unique(), ncouls, ngpown, wtilde, eps, poles, care, is_as_given })
+        let (id, by_size) = (Id::unique(), Arc::default());
+        Ok(Pairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
     }
 
     /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
@@ -75,7 +78,8 @@ impl Pairs {
     ) -> Result<Problem, Error> {
         let wrong = |what| Error::Problem { origin: name.into(), what };
         let slab = self.slab(&bands, aqsm_local).map_err(wrong)?;
-        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles))
+        let sorted = self.are_of(slab.view()).then(|| self.by_size.clone());
+        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles).sorted(sorted))
     }
 
     fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab, DataError> {

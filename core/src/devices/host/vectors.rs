@@ -75,7 +75,7 @@ impl OfSlab {
             self.aqsm.get_or_insert_with(|| swapped().into_owned());
         }
         if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            self.odd.insert(poles, (batch.id(), batch.plan().odd(slab, poles)));
+            self.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));
         }
         if needs.sorted {
             self.sorted.get_or_insert_with(|| Sorted::of(problem, slab));

@@ -65,8 +65,14 @@ impl Preparation for Planned {
         order.reordered(padded(&AQSM_LOCAL, of_band), |n| all.column(n)).into()
     }
 
-    fn pairs(&self, _: &Frame, slab: SlabView, batch: &Batch, kernel: &Kernel) -> Arc<dyn Pairs> {
-        Arc::new(batch.plan().odd(slab, kernel.poles))
+    fn pairs(
+        &self,
+        frame: &Frame,
+        slab: SlabView,
+        batch: &Batch,
+        kernel: &Kernel,
+    ) -> Arc<dyn Pairs> {
+        Arc::new(frame.odd(slab, batch, kernel.poles))
     }
 
     fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
