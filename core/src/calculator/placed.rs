@@ -23,7 +23,9 @@ use crate::problem::{self, Header, Matrix, Pairs, Problem};
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
 pub struct Placed<'a> {
     pairs: Pairs,
-    at: Last,
+    last: Last,
+    /// Rows of G′ in matrix elements of all G, and in those of this rank's alone: once they were wanted.
+    rows: [Option<Arc<Vec<u32>>>; 2],
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,
@@ -66,8 +68,7 @@ impl Calculator {
         let [wtilde, eps] = matrices;
         let pairs = Pairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
-        let (at, opened) = (Last::default(), self.opened.clone());
-        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
+        Ok(self.placed(pairs, header, resident))
     }
 
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
@@ -95,8 +96,12 @@ impl Calculator {
             true => unsafe { Resident::lent([wtilde.at, eps.at]) },
             false => Resident::default(),
         };
-        let (resident, at, opened) = (Some(resident), Last::default(), self.opened.clone());
-        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
+        Ok(self.placed(pairs, header, Some(resident)))
+    }
+
+    fn placed<'a>(&self, pairs: Pairs, header: Header, resident: Option<Resident>) -> Placed<'a> {
+        let (last, rows, opened) = (Last::default(), [None, None], self.opened.clone());
+        Placed { pairs, last, rows, header, resident, opened, borrowed: PhantomData }
     }
 
     /// The sums of a screening that this calculator has placed.
@@ -154,16 +159,21 @@ impl Calculator {
         let problem = unsafe { placed.problem(&given, omega, formula) }?;
         let version = self.version_for(&problem);
         let are_in_place = placed.pairs.are_of(problem.slab());
-        if let Some(resident) = placed.resident.as_mut().filter(|_| are_in_place) {
+        if are_in_place && placed.resident.is_some() {
+            let lent = placed.lent(&given);
+            let resident = placed.resident.as_mut().expect("seen above");
             // SAFETY: the caller's word.
-            let found =
-                unsafe { self.in_place(resident, &problem, version, &given, &placed.header) };
+            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref()) };
             match (found, &given) {
                 // The host has all of it: it goes there in slabs.
                 (Err(Error::Memory { place: "device", .. }), Given::Host(_)) => {
                     placed.resident = None;
                 }
-                (found, _) => return found,
+                (found, Given::Host(_)) => return found,
+                (found, Given::Lent(_)) => {
+                    placed.last.keep(problem);
+                    return found;
+                }
             }
         }
         match given {
@@ -198,15 +208,14 @@ impl Calculator {
         resident: &mut Resident,
         problem: &Problem,
         version: Kernel,
-        given: &Given,
-        header: &Header,
+        lent: Option<&Lent>,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = version.gpu().is_some_and(|gpu| {
             let layout = problem.batches_for(version).first().plan().kernel(gpu).layout;
             preparation(layout).replaces()
         });
-        if sorts || matches!(given, Given::Host(_)) {
+        if sorts || lent.is_none() {
             let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
             let needed = beside.bands.saturating_add(beside.slab);
             crate::system::memory::require("what versions lay out of the arrays", needed)?;
@@ -214,23 +223,10 @@ impl Calculator {
         if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
             return Err(Error::Stopped { code, done: 0, all: 1 });
         }
-        let lent = match given {
-            Given::Host(_) => None,
-            Given::Lent(bands) => Some(Lent {
-                aqsn: bands.aqsn,
-                aqsm: bands.aqsm.matrix(),
-                rows: match bands.aqsm {
-                    lent::Aqsm::Whole(_) => {
-                        header.rows().map(|row| row.map_or(NONE, |row| row as u32)).collect()
-                    }
-                    lent::Aqsm::Local(_) => (0..header.ngpown as u32).collect(),
-                },
-            }),
-        };
         let _visit = Visit::begin();
         let stream = Some(self.stream);
         // SAFETY: the caller's word.
-        let slab = unsafe { resident.sums(gpu, problem, version, lent.as_ref(), stream) }?;
+        let slab = unsafe { resident.sums(gpu, problem, version, lent, stream) }?;
         let sums = total::of([&slab], problem.nw());
         Ok(Found { sums, version: version.id(), seconds: slab.seconds })
     }
@@ -240,6 +236,23 @@ impl Placed<'_> {
     /// G and G′.
     pub fn extents(&self) -> [usize; 2] {
         extents(&self.header)
+    }
+
+    /// Matrix elements that are lent, with the rows of G′.
+    fn lent(&mut self, given: &Given) -> Option<Lent> {
+        let Given::Lent(bands) = given else { return None };
+        let [whole, local] = &mut self.rows;
+        let header = &self.header;
+        let rows = match bands.aqsm {
+            lent::Aqsm::Whole(_) => whole.get_or_insert_with(|| {
+                let rows = header.rows().map(|row| row.map_or(NONE, |row| row as u32));
+                Arc::new(rows.collect())
+            }),
+            lent::Aqsm::Local(_) => {
+                local.get_or_insert_with(|| Arc::new((0..header.ngpown as u32).collect()))
+            }
+        };
+        Some(Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() })
     }
 
     /// The problem of these bands.
@@ -256,6 +269,12 @@ impl Placed<'_> {
             Given::Host(bands) => (bands.e, bands.occ),
             Given::Lent(bands) => (bands.e, bands.occ),
         };
+        let id = self.last.id([e, occ, omega], formula);
+        if let Given::Lent(_) = given
+            && let Some(problem) = self.last.problem()
+        {
+            return Ok(problem);
+        }
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
         // SAFETY: this function's own contract.
@@ -268,7 +287,6 @@ impl Placed<'_> {
             }),
         };
         let (wx, occ) = (header.wx(), occ.to_vec());
-        let id = self.at.id(&wx, &occ, header.limits());
         let bands = match given {
             Given::Lent(_) => problem::Bands::elsewhere(header),
             Given::Host(bands) => problem::Bands::new(header, kept(bands.aqsn)),

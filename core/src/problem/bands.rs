@@ -114,6 +114,11 @@ impl Bands {
         Bands { id, ..self }
     }
 
+    /// Takes what is elsewhere for other matrix elements.
+    pub(super) fn change_elements(&mut self) {
+        self.elements = Id::unique();
+    }
+
     /// What tells their energies, occupations and limits from all others: plans and batches follow from these.
     pub fn id(&self) -> Id {
         self.id

@@ -62,6 +62,12 @@ impl Frame {
         frame.with_sums(source.start(), source.stored())
     }
 
+    /// See [`Problem::with_other_elements`](super::Problem::with_other_elements).
+    pub(super) fn with_other_elements(mut self) -> Frame {
+        Arc::make_mut(&mut self.bands).change_elements();
+        self
+    }
+
     /// See [`Problem::with_sums`](super::Problem::with_sums).
     pub(super) fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Frame> {
         let needed = self.nw() as u64;

@@ -137,6 +137,12 @@ impl Problem {
         Problem { frame: self.frame.sorted(by_size), ..self }
     }
 
+    /// The same with other matrix elements, where these are elsewhere.
+    #[must_use]
+    pub(crate) fn with_other_elements(self) -> Problem {
+        Problem { frame: self.frame.with_other_elements(), slab: self.slab.with_other_elements() }
+    }
+
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
     /// `achtempref` where there are any.
     ///

@@ -89,6 +89,11 @@ impl Slab {
         Slab { id, pairs: id, ..self }
     }
 
+    /// See [`Problem::with_other_elements`](super::Problem::with_other_elements).
+    pub(super) fn with_other_elements(self) -> Slab {
+        Slab { id: Id::unique(), ..self }
+    }
+
     /// All of it.
     pub fn view(&self) -> SlabView<'_> {
         let n = self.igp.len();
