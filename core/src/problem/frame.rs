@@ -7,7 +7,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::batch::{Batches, Kept, Of};
+use super::batch::{Batches, KeptBatches, OfBatches};
 use super::plan::{BandOrder, BySize, SortedOnce};
 use super::{
     Bands, Batch, Cells, Evaluator, Extents, Header, Id, OddPoles, Origin, SlabView, Source, Sums,
@@ -25,7 +25,7 @@ pub struct Frame {
     bands: Arc<Bands>,
     poles: Poles,
     order: Arc<BandOrder>,
-    kept: Kept,
+    kept: KeptBatches,
     start: Sums,
     stored: Option<Sums>,
     /// Of which slab poles are sorted.
@@ -38,7 +38,7 @@ impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
     pub(crate) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
         let order = Arc::new(BandOrder::of(&bands));
-        let (kept, start) = (Kept::default(), Sums::zero(bands.nw()));
+        let (kept, start) = (KeptBatches::default(), Sums::zero(bands.nw()));
         let name = name.to_string();
         Frame { name, origin, bands, poles, order, kept, start, stored: None, by_size: None }
     }
@@ -135,9 +135,9 @@ impl Frame {
     }
 
     /// What batches are made of.
-    fn of_batches(&self) -> Of<'_> {
+    fn of_batches(&self) -> OfBatches<'_> {
         let Frame { bands, order, poles, kept, .. } = self;
-        Of { bands, order, poles: *poles, kept }
+        OfBatches { bands, order, poles: *poles, kept }
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.

@@ -45,7 +45,7 @@ pub use header::Header;
 pub use id::Id;
 pub use matrix::Matrix;
 pub use memory::Extents;
-pub use pairs::Pairs;
+pub use pairs::CheckedPairs;
 use plan::SortedOnce;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};

@@ -84,7 +84,6 @@ impl Slab {
     }
 
     /// This slab as one of data of this identity: a source gives the same ones each time.
-    #[must_use]
     pub(super) fn of(self, id: Id) -> Slab {
         Slab { id, pairs: id, ..self }
     }

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use bytemuck::Zeroable;
 use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::extents;
 use gpp_kernels::kernel::Kernel;
@@ -21,6 +22,7 @@ use num_complex::Complex64;
 
 use super::memory::{self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX};
 use super::{BandOrder, Bands, Batch, Frame, Id, SlabView};
+use crate::error::Result;
 
 /// How a problem is prepared for the kernels of a layout.
 pub trait Preparation: Sync {
@@ -33,8 +35,11 @@ pub trait Preparation: Sync {
     }
 
     /// Matrix elements of G; borrowed where they stand so.
-    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [Complex64]> {
-        bands.aqsn().into()
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory), as of all that is made here.
+    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
+        Ok(bands.aqsn().into())
     }
 
     /// Occupations; borrowed where they stand so.
@@ -43,8 +48,11 @@ pub trait Preparation: Sync {
     }
 
     /// The arrays of the bands.
-    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> BandArrays<'a> {
-        BandArrays { aqsn: self.aqsn(bands, order), occ: self.occ(bands, order) }
+    ///
+    /// # Errors
+    /// As [`Preparation::aqsn`].
+    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Result<BandArrays<'a>> {
+        Ok(BandArrays { aqsn: self.aqsn(bands, order)?, occ: self.occ(bands, order) })
     }
 
     /// Whether bands are fastest in an array of matrix elements.
@@ -63,7 +71,11 @@ pub trait Preparation: Sync {
     }
 
     /// A slab's matrix elements of G′; borrowed where they stand so.
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, order: &BandOrder) -> Cow<'a, [Complex64]>;
+    ///
+    /// # Errors
+    /// As [`Preparation::aqsn`].
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, order: &BandOrder)
+    -> Result<Cow<'a, [Complex64]>>;
 
     /// What its kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
     fn pairs(
@@ -108,7 +120,7 @@ pub fn preparation(layout: Layout) -> &'static dyn Preparation {
         Layout::Original => &original::Original,
         Layout::Swapped => &swapped::Swapped,
         Layout::Planned => &planned::Planned,
-        Layout::Cells => &cells::Sorted,
+        Layout::Cells => &cells::ByCells,
     }
 }
 
@@ -281,9 +293,14 @@ impl Shared<'_> {
 }
 
 /// A matrix of `rows` rows given by its columns, transposed.
-fn transposed<'a, T: Copy + 'a>(
-    columns: impl Iterator<Item = &'a [T]> + Clone,
+fn transposed<'a, T: Zeroable + Copy + 'a>(
+    array: &Array,
+    columns: impl ExactSizeIterator<Item = &'a [T]> + Clone,
     rows: usize,
-) -> Vec<T> {
-    (0..rows).flat_map(|row| columns.clone().map(move |column| column[row])).collect()
+) -> Result<Vec<T>> {
+    let mut all = memory::zeros(array.name, rows * columns.len())?;
+    for (row, to) in all.chunks_exact_mut(columns.len()).enumerate() {
+        to.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = column[row]);
+    }
+    Ok(all)
 }

@@ -9,6 +9,7 @@ use num_complex::Complex64;
 
 use super::original::AsTheyAre;
 use super::{Pairs, Preparation, transposed};
+use crate::error::Result;
 use crate::problem::memory::{AQSM_LOCAL, Array, WX};
 use crate::problem::{BandOrder, Bands, Batch, Frame, SlabView};
 
@@ -25,13 +26,14 @@ impl Preparation for Swapped {
     }
 
     fn energies<'a>(&self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
-        let columns = (0..bands.header().nbands).map(|n| batch.of_band(n));
-        transposed(columns, batch.nw()).into()
+        let nbands = bands.header().nbands;
+        let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
+        (0..batch.nw()).flat_map(of_energy).collect()
     }
 
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
-        transposed(all.columns(), all.rows()).into()
+        Ok(transposed(&AQSM_LOCAL, all.columns(), all.rows())?.into())
     }
 
     fn pairs(&self, _: &Frame, _: SlabView, _: &Batch, _: &Kernel) -> Arc<dyn Pairs> {

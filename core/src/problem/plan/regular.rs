@@ -1,6 +1,6 @@
 //! Which poles the fast loops may take.
 //!
-//! What they may lose is what a run is allowed (`reference/verify.rs`): relative to Σ|terms|, 128 roundings
+//! What they may lose is what a run is allowed (`reference/bound.rs`): relative to Σ|terms|, 128 roundings
 //! of a term and one for each of `n` bands that a thread adds one after the other. `q − p`, taken term
 //! by term, loses `3κ` roundings where `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
 //! `3κ + n/2 ≤ 128 + n` for any number of bands asks for `κ ≤ 42`, less what a term loses elsewhere.

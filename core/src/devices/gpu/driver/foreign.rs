@@ -90,7 +90,7 @@ pub unsafe fn fetched<T: Pod>(
 ) -> Result<Vec<T>> {
     let (length, size) = (rows * columns, size_of::<T>());
     crate::system::memory::require(what, (length * size) as u64)?;
-    let mut values = vec![T::zeroed(); length];
+    let mut values = crate::system::memory::zeros(what, length)?;
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
     let mut copy = || {
         // The context is current then.

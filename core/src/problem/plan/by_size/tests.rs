@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::problem::synthesis::synthesise;
-use crate::problem::{self, Header, Pairs, Problem, systems};
+use crate::problem::{Bands, Header, Origin, Problem, Slab, systems};
 use crate::progress::Progress;
 
 /// The problem of these poles, in four columns, with bands at these energies, every second one occupied.
@@ -35,13 +35,14 @@ fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) ->
         ..Header::default()
     };
     let occ = (0..nbands).map(|n| (n % 2) as f64).collect();
-    let bands = problem::Bands::elsewhere(header).unwrap();
+    let bands = Bands::elsewhere(header).unwrap();
     let bands = bands.with_energies(energies.to_vec(), occ).unwrap();
     // Every seventh pair is of no weight.
     let eps = |at: usize| Complex64::from(if at % 7 == 3 { 0.0 } else { 0.5 });
     let eps: Vec<_> = (0..wtilde.len()).map(eps).collect();
-    let pairs = Pairs::new([ncouls, 4], wtilde[..4 * ncouls].to_vec(), eps[..4 * ncouls].to_vec());
-    pairs.unwrap().problem("poles", bands, None).unwrap()
+    let [wtilde, eps] = [wtilde, &eps].map(|all| all[..4 * ncouls].to_vec());
+    let slab = Slab::new(&bands, 0..4, wtilde, eps, vec![Complex64::ONE; 4 * nbands]).unwrap();
+    Problem::of("poles", Origin::Made, bands.into(), slab).unwrap()
 }
 
 /// What both ways find, and how many poles the second one looked at; none where it leaves it to the first.
@@ -80,27 +81,6 @@ fn other_energies_look_at_few_poles() {
         assert_eq!(looks.is_some(), most.is_some(), "one of {off}");
         assert!(looks <= most, "{looks:?} of {pairs}");
     }
-}
-
-/// A call's frame has them sorted once for all energies.
-#[test]
-fn poles_are_sorted_once() {
-    let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
-    let shape = [made.header().ncouls, made.header().ngpown];
-    let pairs = Pairs::new(shape, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
-    let mut sorted = Vec::new();
-    for shift in [0.0, 0.3] {
-        let wx = made.wx().iter().map(|w| w + shift).collect();
-        let bands = made.frame().bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
-        let problem = pairs.problem("demo", bands, None).unwrap();
-        let (batch, slab) = (problem.batches(3).first(), problem.slab());
-        assert_eq!(problem.odd(slab, &batch, Poles::Real), batch.plan().odd(slab, Poles::Real));
-        sorted.push(std::ptr::from_ref(problem.frame().sorted_poles(slab).unwrap()));
-        let part = slab.part(1..3);
-        assert!(problem.frame().sorted_poles(part).is_none());
-        assert_eq!(problem.odd(part, &batch, Poles::Any), batch.plan().odd(part, Poles::Any));
-    }
-    assert_eq!(sorted[0], sorted[1]);
 }
 
 proptest! {
