@@ -2,9 +2,12 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::families::{FAMILIES, Family, family};
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue;
+use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::Result;
@@ -12,7 +15,8 @@ use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor};
+use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor, versions};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::stop::never;
 use num_complex::Complex64;
@@ -63,10 +67,32 @@ impl Elements for Given {
 }
 
 /// A way to sum the matrices, which all tests below hold against the definition.
-type Way = fn(&Task) -> Result<Sums>;
+type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 
-const WAYS: [(&str, Way); 2] =
-    [("processor", processor), ("the GPU's kernels", |task| Ok(emulated(task)))];
+/// On a processor, as versions compute on a GPU, and by all versions on a GPU where there is one.
+fn ways(is_small: bool) -> Vec<Way> {
+    let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
+    for id in ["ring", "wide"].into_iter().filter(|_| is_small) {
+        let version = versions::find(id).unwrap();
+        ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
+    }
+    for version in versions::ALL.into_iter().filter(|_| GPU.is_some()) {
+        let sums = |task: &Task| {
+            let gpu = GPU.as_ref().unwrap();
+            OnGpu::new(gpu, *task, versions::on(gpu, Some(version), task.bands())?, &never)?
+                .sums(&|_| (), &never)
+                .map(|summed| summed.sums)
+        };
+        ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
+    }
+    ways
+}
+
+/// The GPU of this machine; with GPP_REQUIRE_GPU set, there has to be one.
+static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
+    let gpu = Gpu::open(0);
+    if std::env::var_os("GPP_REQUIRE_GPU").is_some() { Some(gpu.unwrap()) } else { gpu.ok() }
+});
 
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 3;
@@ -77,13 +103,13 @@ fn processor(task: &Task) -> Result<Sums> {
 
 /// What is wrong with any way, of all elements.
 fn failures(task: &Task) -> Vec<String> {
-    let check = |(name, way): &(&str, Way)| {
+    let check = |(name, way): Way| {
         let found = verify(task, &way(task).unwrap(), &Sample::all(task), QUIET);
         (found.outcome != Outcome::Passed)
             .then(|| format!("{name}, {}: {found:?}", task.problem.name()))
     };
-    let ways = if task.problem.header().nbands <= EMULATED { &WAYS[..] } else { &WAYS[..1] };
-    ways.iter().filter_map(check).collect()
+    let is_small = task.problem.header().nbands <= EMULATED;
+    ways(is_small).into_iter().filter_map(check).collect()
 }
 
 #[test]

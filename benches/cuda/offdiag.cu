@@ -1,5 +1,5 @@
 // The library's way to Σ as a matrix, a yardstick for `gpp offdiag`: for each item P is written to memory and cuBLAS
-// multiplies it by A. Random numbers, si214's and si510's sizes, both sustained for some seconds.
+// multiplies it by A. Random numbers, si214's and si510's sizes, both sustained for some seconds; as CSV.
 //   nvcc -O3 -std=c++17 -arch=sm_90 -lcublas offdiag.cu -o offdiag && ./offdiag SECONDS
 #include <algorithm>
 #include <cstdio>
@@ -53,6 +53,7 @@ int main(int, char **given) {
     double seconds = given[1] ? atof(given[1]) : 1.0;
     cublasHandle_t library;
     CHECK(cublasCreate(&library));
+    puts("system,bands,product_ms,product_tflops,with_p_ms,with_p_tflops");
     struct { const char *name; int ncouls, ngpown; } systems[] = {{"si214", 11075, 1385}, {"si510", 26529, 3317}};
     for (auto [name, ncouls, ngpown] : systems) {
         size_t pairs = (size_t)ncouls * ngpown;
@@ -80,8 +81,8 @@ int main(int, char **given) {
             both();
             double alone = sustained(product, seconds), whole = sustained(both, seconds);
             double operations = 8e-12 * pairs * bands;
-            printf("%s %d bands: ZGEMM alone %.3f ms, %.1f TFLOP/s; P written and ZGEMM %.3f ms, %.1f TFLOP/s\n", name,
-                   bands, 1e3 * alone, operations / alone, 1e3 * whole, operations / whole);
+            printf("%s,%d,%.4f,%.2f,%.4f,%.2f\n", name, bands, 1e3 * alone, operations / alone, 1e3 * whole,
+                   operations / whole);
             fflush(stdout);
             CHECK(cudaFree(a));
             CHECK(cudaFree(u));

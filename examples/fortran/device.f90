@@ -41,7 +41,8 @@ program device
   end interface
 
   complex(dp), allocatable :: wtilde_array(:, :), I_eps_array(:, :), aqsntemp(:, :), aqsmtemp(:, :)
-  complex(dp), pointer :: wtilde_gpu(:, :), eps_gpu(:, :), aqsn_gpu(:, :), aqsm_gpu(:, :)
+  ! Contiguous: of another pointer the compiler would make a copy, and read the GPU's memory for it.
+  complex(dp), pointer, contiguous :: wtilde_gpu(:, :), eps_gpu(:, :), aqsn_gpu(:, :), aqsm_gpu(:, :)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
   complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw), asx_host(nw), ach_host(nw)
@@ -89,7 +90,7 @@ contains
 
   function there(array) result(on_gpu)
     complex(dp), intent(in), target, contiguous :: array(:, :)
-    complex(dp), pointer :: on_gpu(:, :)
+    complex(dp), pointer, contiguous :: on_gpu(:, :)
     type(c_ptr) :: at
     integer(c_size_t) :: bytes
     bytes = 16_c_size_t*size(array)

@@ -54,7 +54,8 @@ pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
-    let options = Options { repeat: args.repeat, compares: !args.verify.no_verify };
+    let options =
+        Options { version: args.version, repeat: args.repeat, compares: !args.verify.no_verify };
     let done = run(&on, &problem, &OfSome { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it.
     stored.as_ref().map_or(Ok(()), Stored::check)?;

@@ -1,5 +1,7 @@
 //! The record of Σ as a matrix.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::system::SystemInfo;
@@ -19,6 +21,10 @@ pub struct Offdiag {
     pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],
+    /// The version that a GPU summed with; null on a processor.
+    pub version: Option<String>,
+    /// What tells the code of each kernel from others'; null on a processor.
+    pub kernel_hashes: Option<BTreeMap<String, String>>,
     /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
     /// Time of the products, by the device's clock where it has one.

@@ -36,7 +36,8 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
     let rate = record.tflops * 1e12;
     let rates = Unit::of_rates([rate]);
     writeln!(to, "{}", results::system(&record.system))?;
-    writeln!(to, "on {}: {}", device.id, device.name)?;
+    let by = record.version.as_ref().map(|version| format!(", version {version}"));
+    writeln!(to, "on {}: {}{}", device.id, device.name, by.unwrap_or_default())?;
     writeln!(to, "bands l, m {from} to {last}: {}", verification(record))?;
     writeln!(
         to,

@@ -2,15 +2,15 @@
 
 use std::ptr;
 
-use gpp_kernels::offdiag::poles::{ComplexExchange, ComplexHole, Exchange, Hole};
+use gpp_kernels::offdiag::version::Version;
 
 use super::images::{Shape, begins, energies, group, limits, poles, rows};
 use super::launches::{Launches, Place, batches};
 use super::{Sums, Task};
 
-/// The sums of a task as a GPU computes them.
-pub fn emulated(task: &Task) -> Sums {
-    let shape = Shape::of(task);
+/// The sums of a task as a version computes them on a GPU.
+pub fn emulated(task: &Task, version: &'static Version) -> Sums {
+    let shape = Shape::of(task, version);
     let (image, odd) = poles(task, &shape);
     let begins = begins(&odd);
     let (rows, vcoul) = rows(task, &shape);
@@ -38,15 +38,10 @@ pub fn emulated(task: &Task) -> Sums {
                 Launches::of(&place, &shape, nbands, limits, batch, sums);
             // SAFETY: the arrays are of this shape, and live.
             unsafe {
-                match (shape.real, batch.exchange) {
-                    (true, false) => first.run::<Hole, 3>(),
-                    (true, true) => first.run::<Exchange<true>, 3>(),
-                    (false, false) => first.run::<ComplexHole, 4>(),
-                    (false, true) => first.run::<ComplexExchange<true>, 4>(),
-                }
+                version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
                 odd.run();
                 gather.run();
-                second.run();
+                (version.run_second)(&second);
             }
         }
     }
@@ -60,6 +55,7 @@ pub fn emulated(task: &Task) -> Sums {
 #[cfg(test)]
 mod tests {
     use gpp_kernels::formula::Pair;
+    use gpp_kernels::offdiag::versions::ALL;
     use gpp_kernels::versions::v3;
     use num_complex::Complex64;
 
@@ -106,7 +102,10 @@ mod tests {
             let system = systems::find(name).unwrap();
             let problem = synthesise(system, 1, Progress::default()).unwrap();
             let task = Task { problem: &problem, elements: &Synthesised::new(system, 1, bands) };
-            let found = emulated(&task);
+            let [found, others @ ..] = ALL.map(|version| emulated(&task, version));
+            for other in others {
+                assert_eq!(found, other, "{name}: versions differ");
+            }
             for (l, m) in [(0, 0), (0, bands - 1), (3, 1), (bands - 1, bands - 1)] {
                 for iw in 0..task.nw() {
                     let (sums, sizes) = defined(&task, l, m, iw);

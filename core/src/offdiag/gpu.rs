@@ -4,20 +4,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gpp_kernels::offdiag::poles::Odd;
-use gpp_kernels::offdiag::{first, gather, odd, second};
+use gpp_kernels::offdiag::{gather, odd};
 
 use super::images::{self, Shape};
 use super::launches::{Batch, Launches, Place, batches};
+use super::versions::Version;
 use super::{Summed, Sums, Task};
-use crate::devices::Device;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Event, Stream};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
 use crate::stop::Stop;
-
-/// The least compute capability with the instructions of these kernels.
-const LEAST: f64 = 9.0;
 
 /// Streams: while the last blocks of one's launch run, those of the other fill the device.
 const STREAMS: usize = 2;
@@ -64,20 +61,18 @@ struct Kernels {
 }
 
 impl<'a> OnGpu<'a> {
-    /// Brings all of a task to the device that finds room there; what of A does not passes by in each sum.
+    /// Brings all of a task to a device that has the version's instructions, as far as it finds room there; the
+    /// rest of A passes by in each sum.
     ///
     /// # Errors
-    /// [`Error::Data`] for a device without the instructions, [`Error::Memory`], [`Error::Driver`],
-    /// [`Error::Stopped`].
-    pub fn new(gpu: &'a Gpu, task: Task<'a>, stop: Stop) -> Result<OnGpu<'a>> {
-        let capability = gpu.info().compute_capability.clone().unwrap_or_default();
-        if !capability.parse().is_ok_and(|found: f64| found >= LEAST) {
-            let what = format!(
-                "has compute capability {capability}, the FP64 matrix products need {LEAST:.1}; --device cpu sums them"
-            );
-            return Err(Error::Data { origin: gpu.info().id.clone(), what });
-        }
-        let shape = Shape::of(&task);
+    /// [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`].
+    pub fn new(
+        gpu: &'a Gpu,
+        task: Task<'a>,
+        version: &'static Version,
+        stop: Stop,
+    ) -> Result<OnGpu<'a>> {
+        let shape = Shape::of(&task, version);
         let context = &gpu.context;
         let stream = context.stream("the images")?;
         let (image, odd) = images::poles(&task, &shape);
@@ -210,9 +205,9 @@ impl<'a> OnGpu<'a> {
         // SAFETY: the arguments are the kernels', their arrays of the shape's extents and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
-            let (arguments, threads) = (launches.first, first::TILE.threads());
-            let pointers = arguments.pointers();
-            function.launch_sharing(stream, arguments.blocks(), threads, shared[0], &pointers)?;
+            let (arguments, tile) = (launches.first, self.shape.version.first);
+            let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
+            function.launch_sharing(stream, blocks, tile.threads(), shared[0], &pointers)?;
             if *columns > 0 {
                 let (arguments, function) =
                     (launches.odd, self.kernels.odd.module.function(odd::SYMBOL)?);
@@ -223,11 +218,11 @@ impl<'a> OnGpu<'a> {
                 (launches.gather, self.kernels.gather.module.function(gather::SYMBOL)?);
             let pointers = arguments.pointers();
             function.launch(stream, arguments.blocks(), gather::THREADS, &pointers)?;
-            let (arguments, function) =
-                (launches.second, self.kernels.second.module.function(second::SYMBOL)?);
+            let (arguments, tile) = (launches.second, self.shape.version.second);
+            let function = self.kernels.second.module.function(self.shape.version.second_symbol)?;
             function.allow_shared(shared[1])?;
-            let (threads, pointers) = (second::TILE.threads(), arguments.pointers());
-            function.launch_sharing(stream, arguments.blocks(), threads, shared[1], &pointers)
+            let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
+            function.launch_sharing(stream, blocks, tile.threads(), shared[1], &pointers)
         }
     }
 
@@ -252,13 +247,17 @@ impl<'a> OnGpu<'a> {
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
         let module = |symbol: &'static str| gpu.modules.get(symbol, None);
-        let [hole, exchange] = first::SYMBOLS[usize::from(!shape.real)];
+        let version = shape.version;
+        let [hole, exchange] = version.symbols[usize::from(!shape.real)];
         Ok(Kernels {
             first: [(hole, module(hole)?), (exchange, module(exchange)?)],
             odd: module(odd::SYMBOL)?,
             gather: module(gather::SYMBOL)?,
-            second: module(second::SYMBOL)?,
-            shared: [first::TILE.extent(shape.words()).bytes(), second::TILE.extent(2).bytes()],
+            second: module(version.second_symbol)?,
+            shared: [
+                version.shared(version.first, shape.words()),
+                version.shared(version.second, 2),
+            ],
         })
     }
 }
@@ -268,14 +267,4 @@ fn words(odd: &Odd) -> [u64; 5] {
     let Odd { wtilde, eps, ig, igp } = *odd;
     let [a, b, c, d] = [wtilde.re, wtilde.im, eps.re, eps.im].map(f64::to_bits);
     [a, b, c, d, u64::from(igp) << 32 | u64::from(ig)]
-}
-
-/// The sums of a task on a GPU.
-///
-/// # Errors
-/// As [`OnGpu::new`] and [`OnGpu::sums`].
-pub fn on_gpu(gpu: &Gpu, task: &Task, done: &(dyn Fn(f64) + Sync), stop: Stop) -> Result<Summed> {
-    let began = Instant::now();
-    let summed = OnGpu::new(gpu, *task, stop)?.sums(done, stop)?;
-    Ok(Summed { total: began.elapsed().as_secs_f64(), ..summed })
 }

@@ -1,11 +1,11 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::image`].
 
-use gpp_kernels::offdiag::first::{TILE, WORDS};
+use gpp_kernels::offdiag::first::WORDS;
 use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::gather::NO_ROW;
 use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
 use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
-use gpp_kernels::offdiag::second;
+use gpp_kernels::offdiag::version::Version;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -19,8 +19,10 @@ pub const GROUP: usize = 24;
 const SECOND_BLOCKS: usize = 288;
 
 /// Extents of the images of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Shape {
+    /// The version that reads them.
+    pub version: &'static Version,
     /// Left fragments of a band n, of all l.
     pub fragments: u32,
     /// Steps of ig.
@@ -38,20 +40,22 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of a task.
-    pub fn of(task: &Task) -> Shape {
+    /// That of a task and a version.
+    pub fn of(task: &Task, version: &'static Version) -> Shape {
         let extents = task.problem.extents();
-        let fragments = task.bands().div_ceil(ROWS as usize).max(2);
-        let tiles = task.bands().div_ceil((COLUMNS * second::TILE.right()) as usize);
+        let fragments = version.fragments(task.bands());
+        let [igp, m] = [version.first.right(), version.second.right()];
+        let tiles = task.bands().div_ceil((COLUMNS * m) as usize);
         let blocks = fragments * tiles;
         // Divisors of a group, so that an item's slot does not hang on its group.
         let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
         let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
         Shape {
+            version,
             fragments: fragments as u32,
             steps: extents.ncouls.div_ceil(DEPTH as usize) as u32,
-            right: extents.ngpown.div_ceil((COLUMNS * TILE.right()) as usize) as u32 * TILE.right(),
-            second: tiles as u32 * second::TILE.right(),
+            right: extents.ngpown.div_ceil((COLUMNS * igp) as usize) as u32 * igp,
+            second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,
             groups: extents.nbands.div_ceil(GROUP),
             real: task.problem.poles() == Poles::Real,

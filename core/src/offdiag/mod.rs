@@ -17,6 +17,7 @@ pub mod images;
 mod launches;
 mod processor;
 mod products;
+pub mod versions;
 
 use num_complex::Complex64;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use gpp_core::offdiag::versions::{self, Version};
 
 use super::measure::{DeviceArgs, OutputArgs, at_least_one};
 use super::measuring::VerifyArgs;
@@ -34,6 +35,11 @@ pub struct OffdiagArgs {
         help_heading = "Problem"
     )]
     pub elements: Option<PathBuf>,
+
+    /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide; by default the fastest there for so many
+    /// bands. All give the same bits
+    #[arg(long = "version", value_name = "ID", value_parser = version)]
+    pub version: Option<&'static Version>,
 
     /// Calculations, whose median time is told
     #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
@@ -68,6 +74,12 @@ pub struct OffdiagArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// A version by its name.
+fn version(id: &str) -> Result<&'static Version, String> {
+    let all = || versions::ALL.map(|version| version.id).join(", ");
+    versions::find(id).ok_or_else(|| format!("there are {}", all()))
 }
 
 impl OffdiagArgs {

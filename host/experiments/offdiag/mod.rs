@@ -6,13 +6,15 @@ pub mod stored;
 use std::time::Instant;
 
 use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
+use gpp_kernels::offdiag;
 use num_complex::Complex64;
 
-use crate::devices::gpu::Gpu;
+use crate::devices::gpu::{self, Gpu};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, Done};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::process::interrupt;
 use crate::process::progress::Progress;
@@ -43,6 +45,22 @@ impl On {
     }
 }
 
+/// The version that a GPU sums with.
+fn chosen(
+    on: &On,
+    asked: Option<&'static Version>,
+    bands: usize,
+) -> Result<Option<&'static Version>> {
+    match (on, asked) {
+        (On::Gpu(gpu), asked) => versions::on(gpu, asked, bands).map(Some),
+        (On::Host(_), None) => Ok(None),
+        (On::Host(host), Some(version)) => {
+            let what = format!("is of GPUs, and {} is a processor", host.info().id);
+            Err(Error::Data { origin: format!("--version {}", version.id), what })
+        }
+    }
+}
+
 /// A task where it is summed, all in place that finds room there.
 enum Placed<'a> {
     Host(&'a Host, Task<'a>),
@@ -50,10 +68,13 @@ enum Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    fn of(on: &'a On, task: Task<'a>) -> Result<Placed<'a>> {
-        Ok(match on {
-            On::Host(host) => Placed::Host(host, task),
-            On::Gpu(gpu) => Placed::Gpu(OnGpu::new(gpu, task, &interrupt::asked)?.into()),
+    fn of(on: &'a On, task: Task<'a>, version: Option<&'static Version>) -> Result<Placed<'a>> {
+        Ok(match (on, version) {
+            (On::Gpu(gpu), Some(version)) => {
+                Placed::Gpu(OnGpu::new(gpu, task, version, &interrupt::asked)?.into())
+            }
+            (On::Host(host), None) => Placed::Host(host, task),
+            (On::Host(_), Some(_)) | (On::Gpu(_), None) => unreachable!("GPUs have versions"),
         })
     }
 
@@ -68,6 +89,8 @@ impl<'a> Placed<'a> {
 /// How it is calculated.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// How a GPU multiplies, or as is fastest.
+    pub version: Option<&'static Version>,
     /// Calculations.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
@@ -90,13 +113,14 @@ pub fn run(
     progress: Progress,
 ) -> Result<(Offdiag, Sums)> {
     let task = Task { problem, elements };
+    let version = chosen(on, options.version, task.bands())?;
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
     let (mut seconds, mut differs) = (Vec::new(), false);
     let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
     let begun = Instant::now();
-    let placed = Placed::of(on, task)?;
+    let placed = Placed::of(on, task, version)?;
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
         let Summed { sums, seconds: time, .. } = placed.sum(&done)?;
@@ -120,6 +144,11 @@ pub fn run(
         system: SystemInfo::of(problem),
         elements: None,
         bands: [bands.first + 1, bands.first + bands.count],
+        version: version.map(|version| version.id.into()),
+        kernel_hashes: version.map(|version| {
+            let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
+            symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
+        }),
         flops,
         tflops: flops / times.median * 1e-12,
         time_s: times,

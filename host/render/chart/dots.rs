@@ -138,7 +138,8 @@ mod tests {
         let places = [&places[..], &[(10.1, 10.0), (90.0, 9.0), (90.0, 9.0), (90.1, 9.0)]].concat();
         let hits: Vec<_> = (0..places.len()).map(|index| hit(index, &places)).collect();
         for (index, area) in hits.iter().enumerate() {
-            let of = |part: fn(&Place) -> f64| area.iter().map(part).sum::<f64>() / area.len() as f64;
+            let of =
+                |part: fn(&Place) -> f64| area.iter().map(part).sum::<f64>() / area.len() as f64;
             let middle = (of(|at| at.0), of(|at| at.1));
             for (other, area) in hits.iter().enumerate() {
                 assert_eq!(holds(area, middle), other == index, "{index} {other}");

@@ -52,24 +52,36 @@ pub unsafe fn warp_barrier() {
     unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags)) }
 }
 
-/// The value that the lane `width` further up holds.
-///
-/// # Safety
-/// All lanes of the warp come here.
-#[inline(always)]
-pub unsafe fn shuffle_down(x: f64, width: u32) -> f64 {
-    let bits = x.to_bits();
-    let (low, high): (u32, u32);
-    // SAFETY: the whole warp takes part, by this function's own contract.
-    unsafe {
-        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
-             out(reg32) low, in(reg32) bits as u32, in(reg32) width,
-             options(nostack, preserves_flags));
-        asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;",
-             out(reg32) high, in(reg32) (bits >> 32) as u32, in(reg32) width,
-             options(nostack, preserves_flags));
-    }
-    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+/// Functions that give the value of another lane.
+macro_rules! shuffles {
+    ($($(#[$about:meta])* $name:ident: $mode:literal, $lane:ident;)+) => {$(
+        $(#[$about])*
+        ///
+        /// # Safety
+        /// All lanes of the warp come here.
+        #[inline(always)]
+        pub unsafe fn $name(x: f64, $lane: u32) -> f64 {
+            let bits = x.to_bits();
+            let (low, high): (u32, u32);
+            // SAFETY: the whole warp takes part, by this function's own contract.
+            unsafe {
+                asm!(concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, 31, 0xffffffff;"),
+                     out(reg32) low, in(reg32) bits as u32, in(reg32) $lane,
+                     options(nostack, preserves_flags));
+                asm!(concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, 31, 0xffffffff;"),
+                     out(reg32) high, in(reg32) (bits >> 32) as u32, in(reg32) $lane,
+                     options(nostack, preserves_flags));
+            }
+            f64::from_bits(u64::from(high) << 32 | u64::from(low))
+        }
+    )+};
+}
+
+shuffles! {
+    /// The value that the lane `width` further up holds.
+    shuffle_down: "down", width;
+    /// The value that a lane holds.
+    shuffle: "idx", lane;
 }
 
 /// A bit of each lane of the warp.

@@ -18,6 +18,7 @@
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
 //! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches.
+//! - [`way`], [`version`]: what versions differ in; [`versions`]: they, one idea each.
 
 pub mod first;
 pub mod fragment;
@@ -33,14 +34,15 @@ mod rows;
 pub mod second;
 pub mod stages;
 pub mod tile;
+pub mod version;
+pub mod versions;
+pub mod way;
+
+/// Kernels that all versions have in common, with the threads of a block.
+pub const COMMON: [(&str, u32); 2] =
+    [(odd::SYMBOL, odd::THREADS), (gather::SYMBOL, gather::THREADS)];
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
-    let first = first::SYMBOLS.into_iter().flatten().map(|symbol| (symbol, first::TILE.threads()));
-    let others = [
-        (odd::SYMBOL, odd::THREADS),
-        (gather::SYMBOL, gather::THREADS),
-        (second::SYMBOL, second::TILE.threads()),
-    ];
-    first.chain(others)
+    versions::ALL.into_iter().flat_map(version::Version::kernels).chain(COMMON)
 }

@@ -3,7 +3,7 @@
 //! A complex product is three real ones: with `t1 = Ar·Pr`, `t2 = Ai·Pi` and `t3 = (Ar + Ai)·(Pr + Pi)`, the real
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
-use super::fragment::{Left, Right, Sum, multiply};
+use super::fragment::{Instruction, Left, Right, Sum};
 use super::lanes::{LANES, each, unrolled};
 use super::poles::{Limits, Make};
 use super::stages::Stages;
@@ -18,6 +18,7 @@ pub type Products<const M: usize, const N: usize> = [[[Sum; 3]; N]; M];
 /// All lanes of the warp come here. The stages hold the fragments named, for so many steps.
 #[inline(always)]
 pub unsafe fn products<
+    I: Instruction,
     P: Make<WORDS>,
     const WORDS: usize,
     const M: usize,
@@ -52,15 +53,12 @@ pub unsafe fn products<
                 let at = (l + m as u32) * 128;
                 let [[a0, a1], [a2, a3]] = [stages.left(at), stages.left(at + 32)];
                 let re: Left = [a0, a1, a2, a3];
+                unrolled::<N>(|n| I::multiply(&mut sums[m][n][0], &re, &made[n][0]));
                 let [[a0, a1], [a2, a3]] = [stages.left(at + 64), stages.left(at + 96)];
                 let im: Left = [a0, a1, a2, a3];
+                unrolled::<N>(|n| I::multiply(&mut sums[m][n][1], &im, &made[n][1]));
                 let both: Left = core::array::from_fn(|i| each(|lane| re[i][lane] + im[i][lane]));
-                unrolled::<N>(|n| {
-                    let sums = &mut sums[m][n];
-                    multiply(&mut sums[0], &re, &made[n][0]);
-                    multiply(&mut sums[1], &im, &made[n][1]);
-                    multiply(&mut sums[2], &both, &made[n][2]);
-                });
+                unrolled::<N>(|n| I::multiply(&mut sums[m][n][2], &both, &made[n][2]));
             });
             stages.release();
         }

@@ -38,7 +38,7 @@ impl<R: Rows> Ring<R> {
                 let mut stage = 0;
                 while stage < extent.stages {
                     make_barrier(base + 16 * stage, 1);
-                    make_barrier(base + 16 * stage + 8, warps);
+                    make_barrier(base + 16 * stage + 8, warps * WARP);
                     stage += 1;
                 }
                 asm!("fence.mbarrier_init.release.cluster;", options(nostack));
@@ -118,13 +118,10 @@ impl<R: Rows> Stages for Ring<R> {
 
     #[inline(always)]
     unsafe fn release(&mut self) {
-        // SAFETY: all lanes have read.
+        // SAFETY: the calling lane has read.
         unsafe {
-            warp_barrier();
-            if lane() % WARP == 0 {
-                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];",
-                    in(reg32) self.base + 16 * self.slot + 8, options(nostack));
-            }
+            asm!("mbarrier.arrive.shared::cta.b64 _, [{}];",
+                in(reg32) self.base + 16 * self.slot + 8, options(nostack));
         }
         self.slot += 1;
         if self.slot == self.extent.stages {

@@ -6,43 +6,49 @@ use super::lanes::{LANES, lane, unrolled};
 use super::poles::{Given, Limits};
 use super::products::{complex, products};
 use super::rows::{InOrder, OfSlot, split};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::stages::InPlace;
 use super::stages::{Rows, Stages};
 use super::tile::Tile;
-use crate::arguments::arguments;
+use super::way::Way;
 
-arguments! {
-    /// What the kernel of the second product takes.
-    Second {
-        /// Left images of U, one for each item.
-        u: *const f64,
-        /// Right images of V, one for each item.
-        v: *const f64,
-        /// Sums, `[slot][m][l]` of real and imaginary part, to which are added those of the slot's items.
-        sums: *mut f64,
-        /// Items; item i is of slot `i % slots`.
-        items: u32,
-        /// Slots.
-        slots: u32,
-        /// Steps of igp.
-        steps: u32,
-        /// Left fragments of U, a multiple of a block's.
-        left: u32,
-        /// Right fragments of V, a multiple of a block's.
-        right: u32,
-    }
-    gpp_offdiag_second = gpu::second;
+/// Gives a macro what kernels of the second product take, after what is in brackets.
+macro_rules! list {
+    ($then:ident $with:tt) => {
+        $crate::arguments::$then! { $with {
+            /// Left images of U, one for each item.
+            u: *const f64,
+            /// Right images of V, one for each item.
+            v: *const f64,
+            /// Sums, `[slot][m][l]` of real and imaginary part, to which are added those of the slot's items.
+            sums: *mut f64,
+            /// Items; item i is of slot `i % slots`.
+            items: u32,
+            /// Slots.
+            slots: u32,
+            /// Steps of igp.
+            steps: u32,
+            /// Left fragments of U, a multiple of a block's.
+            left: u32,
+            /// Right fragments of V, a multiple of a block's.
+            right: u32,
+        } }
+    };
 }
+pub(super) use list;
 
-/// Tile: 16 l by 64 m.
-pub const TILE: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+list! { structure [
+    /// What kernels of the second product take.
+    Second
+] }
 
-/// Symbol.
-pub const SYMBOL: &str = "gpp_offdiag_second";
+/// Words of V.
+const WORDS: u32 = 2;
 
 impl Second {
     /// Blocks of a launch.
-    pub fn blocks(&self) -> u32 {
-        self.right / TILE.right() * (self.left / TILE.left()) * self.slots
+    pub fn blocks(&self, tile: Tile) -> u32 {
+        self.right / tile.right() * (self.left / tile.left()) * self.slots
     }
 
     /// Tile of m, tile of l, and slot of a block.
@@ -84,21 +90,23 @@ impl Second {
     /// The [launch contract](crate::contract) of these kernels; all lanes of the warp come here, with stages of the
     /// block's rows.
     #[inline(always)]
-    unsafe fn warp<const M: usize, const N: usize>(
+    unsafe fn warp<W: Way, const M: usize, const N: usize>(
         &self,
-        tile: Tile,
         stages: &mut impl Stages,
         block: u32,
         warp: u32,
     ) {
+        let tile = W::SECOND;
         let (m, l, slot) = self.place(tile, block);
         let (across, along) = tile.of_warp(warp);
         let (m0, n0) = (across * M as u32, along * N as u32);
         let none = Limits { first: 0, sexcut: 0 };
         // SAFETY: this function's own contract.
         unsafe {
-            let sums =
-                products::<Given, 2, M, N, M>(stages, self.steps(slot), none, [0.0; 2], m0, n0);
+            let steps = self.steps(slot);
+            let sums = products::<W::Instruction, Given, { WORDS as usize }, M, N, M>(
+                stages, steps, none, [0.0; 2], m0, n0,
+            );
             let (ls, ms) = ((self.left * ROWS) as usize, (self.right * COLUMNS) as usize);
             let to = self.sums.add(slot as usize * ls * ms * 2);
             let (l, m) = ((l * tile.left() + m0) * ROWS, (m * tile.right() + n0) * COLUMNS);
@@ -119,53 +127,35 @@ impl Second {
             });
         }
     }
-}
 
-#[cfg(target_arch = "nvptx64")]
-mod gpu {
-    use super::super::ring::Ring;
-    use super::*;
-    use crate::intrinsics::{WARP, block, lane};
-
-    /// The second product's block.
+    /// A block of a launch.
     ///
     /// # Safety
-    /// The launch contract.
+    /// The [launch contract](crate::contract) of these kernels.
+    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    pub unsafe fn second(arguments: Second) {
-        // SAFETY: the launch contract.
+    pub(super) unsafe fn block<W: Way, const M: usize, const N: usize>(&self) {
+        use crate::intrinsics::{WARP, block, lane};
+        let rows = self.rows(W::SECOND, block());
+        let (_, _, slot) = self.place(W::SECOND, block());
+        // SAFETY: this function's own contract.
         unsafe {
-            let rows = arguments.rows(TILE, block());
-            let (_, _, slot) = arguments.place(TILE, block());
-            let steps = arguments.steps(slot);
-            let mut ring = Ring::begun(rows, TILE.extent(2), steps, TILE.warps());
-            arguments.warp::<{ TILE.m as usize }, { TILE.n as usize }>(
-                TILE,
-                &mut ring,
-                block(),
-                lane() / WARP,
-            );
+            let mut stages = W::stages(rows, W::SECOND, WORDS, self.steps(slot));
+            self.warp::<W, M, N>(&mut stages, block(), lane() / WARP);
         }
     }
-}
 
-#[cfg(not(target_arch = "nvptx64"))]
-impl Second {
     /// As [`super::first::First::run`].
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn run(&self) {
-        let tile = TILE;
-        for block in 0..self.blocks() {
-            for warp in 0..tile.warps() {
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(super) unsafe fn run<W: Way, const M: usize, const N: usize>(&self) {
+        for block in 0..self.blocks(W::SECOND) {
+            for warp in 0..W::SECOND.warps() {
+                let mut stages = InPlace::reading(self.rows(W::SECOND, block));
                 // SAFETY: this function's own contract.
-                unsafe {
-                    let stages = &mut super::stages::InPlace::reading(self.rows(tile, block));
-                    self.warp::<{ TILE.m as usize }, { TILE.n as usize }>(
-                        tile, stages, block, warp,
-                    );
-                }
+                unsafe { self.warp::<W, M, N>(&mut stages, block, warp) };
             }
         }
     }

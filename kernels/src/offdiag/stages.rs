@@ -1,8 +1,9 @@
-//! How operands come to a block: through a ring of stages in shared memory, a step each, by bulk copies that one
-//! thread asks for ahead of time. On the host a stage is where the images are.
+//! How operands come to a block: from where the images are, or through a ring of stages in shared memory, a step each,
+//! by bulk copies that one thread asks for ahead of time.
 
 use super::image::{LEFT, RIGHT};
-use super::lanes::PerLane;
+use super::lanes::{PerLane, each, lane};
+use crate::intrinsics::load_from_l1;
 
 /// The images of a block and where its rows begin, for each step.
 pub trait Rows {
@@ -88,45 +89,45 @@ const MOST: u32 = 9;
 /// Bytes before the first stage, for two barriers of 8 bytes each stage.
 pub const BARRIERS: u32 = 256;
 
-/// The stages of the host: the images themselves.
-#[cfg(not(target_arch = "nvptx64"))]
+/// No ring: each warp reads the images where they are.
 pub struct InPlace<R> {
     rows: R,
     now: (*const f64, *const f64),
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
 impl<R: Rows> InPlace<R> {
     /// Of these rows.
+    #[inline(always)]
     pub fn reading(rows: R) -> Self {
         InPlace { rows, now: (core::ptr::null(), core::ptr::null()) }
     }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
 unsafe fn pair(from: *const f64, at: u32) -> [PerLane<f64>; 2] {
-    use super::lanes::each;
-    [0, 1].map(|of| {
-        // SAFETY: the callers' contract.
-        each(|lane| unsafe { *from.add(2 * (at as usize + lane) + of) })
-    })
+    // SAFETY: the callers' contract.
+    let pairs = each(|of| unsafe { load_from_l1(from.cast(), at + lane(of)) });
+    [0, 1].map(|half| each(|of| pairs[of][half]))
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
 impl<R: Rows> Stages for InPlace<R> {
+    #[inline(always)]
     unsafe fn wait(&mut self, _: u32) {
         self.now = self.rows.next();
     }
 
+    #[inline(always)]
     unsafe fn left(&self, at: u32) -> [PerLane<f64>; 2] {
         // SAFETY: this function's own contract.
         unsafe { pair(self.now.0, at) }
     }
 
+    #[inline(always)]
     unsafe fn right(&self, at: u32) -> [PerLane<f64>; 2] {
         // SAFETY: this function's own contract.
         unsafe { pair(self.now.1, at) }
     }
 
+    #[inline(always)]
     unsafe fn release(&mut self) {}
 }

@@ -1,0 +1,66 @@
+//! Which version sums a task.
+
+pub use gpp_kernels::offdiag::version::Version;
+pub use gpp_kernels::offdiag::versions::ALL;
+
+use crate::devices::Device;
+use crate::devices::gpu::Gpu;
+use crate::error::{Error, Result};
+
+/// The version of a name.
+pub fn find(id: &str) -> Option<&'static Version> {
+    ALL.into_iter().find(|version| version.id == id)
+}
+
+/// The fastest for a compute capability and so many bands l and m; none where no version runs.
+pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
+    let [.., ring, wide] = ALL;
+    // What a column costs that stands for no band outweighs what `wide` saves from one in twelve on.
+    let [narrow, filled] = [ring, wide].map(|version| version.fragments(bands));
+    let runs = |version: &&Version| {
+        let is_worse = version.id == wide.id && 12 * filled > 13 * narrow;
+        capability >= version.capability && !is_worse
+    };
+    ALL.into_iter().rev().find(runs)
+}
+
+/// The version that is asked for, or else the fastest on a GPU.
+///
+/// # Errors
+/// [`Error::Data`] for a GPU without the version's instructions, or without those of any.
+pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'static Version> {
+    let told = gpu.info().compute_capability.as_ref();
+    let capability = told.and_then(|capability| capability.parse().ok()).unwrap_or_default();
+    let refused = |version: &Version| {
+        let Version { id, capability: needed, .. } = version;
+        let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}");
+        Error::Data { origin: gpu.info().id.clone(), what }
+    };
+    match asked {
+        Some(version) if capability >= version.capability => Ok(version),
+        Some(version) => Err(refused(version)),
+        None => fastest(capability, bands).ok_or_else(|| refused(ALL[0])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_runs_on_the_device_and_wastes_little() {
+        let id = |capability, bands| fastest(capability, bands).map(|version| version.id);
+        assert_eq!(id(6.1, 64), None);
+        assert_eq!(id(f64::NAN, 64), None);
+        assert_eq!(
+            [7.0, 7.5, 8.0, 8.9].map(|capability| id(capability, 64)).map(Option::unwrap),
+            ["vector", "vector", "m8n8k4", "m8n8k4"]
+        );
+        for bands in [1, 32, 48, 96, 100, 144, 160] {
+            assert_eq!(id(9.0, bands), Some("ring"), "{bands}");
+        }
+        for bands in [64, 120, 128, 192, 250, 256, 512] {
+            assert_eq!(id(9.0, bands), Some("wide"), "{bands}");
+        }
+    }
+}

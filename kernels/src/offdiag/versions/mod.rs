@@ -1,0 +1,13 @@
+//! The versions of the products, one idea each. All give the same bits.
+
+mod m16n8k8;
+mod m8n8k4;
+mod ring;
+mod vector;
+mod wide;
+
+use super::version::Version;
+
+/// All, each from the one before it.
+pub static ALL: [&Version; 5] =
+    [&vector::VERSION, &m8n8k4::VERSION, &m16n8k8::VERSION, &ring::VERSION, &wide::VERSION];
