@@ -12,7 +12,7 @@ use super::opened::Opened;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::Visit;
-use crate::devices::gpu::lent::Lent;
+use crate::devices::gpu::lent::{Lent, Rows};
 use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub struct Placed<'a> {
     pairs: CheckedPairs,
     last: Last,
     /// Rows of G′ in matrix elements of all G, and in those of this rank's alone: once they were wanted.
-    rows: [Option<Arc<Vec<u32>>>; 2],
+    rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,

@@ -40,7 +40,7 @@ pub struct Lent {
     pub aqsm: DeviceMatrix,
     /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::relaid::NONE) for one without. The same memory in
     /// each call where they are the same.
-    pub rows: Arc<Vec<u32>>,
+    pub rows: Rows,
 }
 
 /// Matrix elements of G.
@@ -70,11 +70,14 @@ pub struct Relay {
     pub(super) maps: [Map; 2],
 }
 
+/// Rows of a matrix, 0-based.
+pub type Rows = Arc<Vec<u32>>;
+
 /// Numbers of rows and columns in place.
 #[derive(Default)]
 pub struct Map {
     /// Rows, whose bands are in the order of these energies, in a layout; rows that are not named are all, as they
     /// come.
-    pub(super) holds: Option<(Option<Arc<Vec<u32>>>, Id, Layout)>,
+    pub(super) holds: Option<(Option<Rows>, Id, Layout)>,
     pub(super) room: Option<Buffer<u32>>,
 }

@@ -8,7 +8,7 @@ use gpp_kernels::relaid::{NONE, RelaidArguments, SYMBOL, THREADS};
 use num_complex::Complex64;
 
 use super::driver::Buffer;
-use super::lent::{DeviceMatrix, Elements, Lent};
+use super::lent::{DeviceMatrix, Elements, Lent, Rows};
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::layout::preparation;
@@ -59,7 +59,7 @@ impl Lent {
         &self,
         to: &mut Uploads,
         (array, which): (&'static Array, usize),
-        (from, rows): (DeviceMatrix, Option<&Arc<Vec<u32>>>),
+        (from, rows): (DeviceMatrix, Option<&Rows>),
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {

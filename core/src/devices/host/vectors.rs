@@ -70,11 +70,9 @@ impl OfSlab {
         needs: Needs,
         poles: Poles,
     ) -> Result<()> {
-        if needs.aqsm {
-            if self.aqsm.is_none() {
-                let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
-                self.aqsm = Some(swapped.into_owned());
-            }
+        if needs.aqsm && self.aqsm.is_none() {
+            let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
+            self.aqsm = Some(swapped.into_owned());
         }
         if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
             self.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));

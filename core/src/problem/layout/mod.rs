@@ -12,7 +12,6 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use bytemuck::Zeroable;
 use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::extents;
 use gpp_kernels::kernel::Kernel;
@@ -290,17 +289,4 @@ impl Shared<'_> {
     pub fn address(&self) -> *const () {
         self.arguments.address()
     }
-}
-
-/// A matrix of `rows` rows given by its columns, transposed.
-fn transposed<'a, T: Zeroable + Copy + 'a>(
-    array: &Array,
-    columns: impl ExactSizeIterator<Item = &'a [T]> + Clone,
-    rows: usize,
-) -> Result<Vec<T>> {
-    let mut all = memory::zeros(array.name, rows * columns.len())?;
-    for (row, to) in all.chunks_exact_mut(columns.len()).enumerate() {
-        to.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = column[row]);
-    }
-    Ok(all)
 }

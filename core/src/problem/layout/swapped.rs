@@ -8,9 +8,9 @@ use gpp_kernels::kernel::Kernel;
 use num_complex::Complex64;
 
 use super::original::AsTheyAre;
-use super::{Pairs, Preparation, transposed};
+use super::{Pairs, Preparation};
 use crate::error::Result;
-use crate::problem::memory::{AQSM_LOCAL, Array, WX};
+use crate::problem::memory::{AQSM_LOCAL, Array, WX, zeros};
 use crate::problem::{BandOrder, Bands, Batch, Frame, SlabView};
 
 /// The layout of v7 and v8.
@@ -33,10 +33,22 @@ impl Preparation for Swapped {
 
     fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
-        Ok(transposed(&AQSM_LOCAL, all.columns(), all.rows())?.into())
+        Ok(transposed(all.columns(), all.rows())?.into())
     }
 
     fn pairs(&self, _: &Frame, _: SlabView, _: &Batch, _: &Kernel) -> Arc<dyn Pairs> {
         Arc::new(AsTheyAre)
     }
+}
+
+/// A matrix of `rows` rows given by its columns, transposed.
+fn transposed<'a>(
+    columns: impl ExactSizeIterator<Item = &'a [Complex64]> + Clone,
+    rows: usize,
+) -> Result<Vec<Complex64>> {
+    let mut all = zeros(AQSM_LOCAL.name, rows * columns.len())?;
+    for (row, to) in all.chunks_exact_mut(columns.len()).enumerate() {
+        to.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = column[row]);
+    }
+    Ok(all)
 }
