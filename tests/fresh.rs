@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use common::repository;
 use gpp::catalogue::sources;
 use gpp::devices::gpu;
+use gpp::experiments::offdiag::source;
 use gpp::experiments::profile::folder;
 use gpp::figures::archive::{Archive, System};
-use gpp::figures::{energies, processor};
+use gpp::figures::{energies, offdiag, processor};
 use gpp::record::comparison::Comparison;
+use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::Profile;
 use gpp::record::race::Side;
 use gpp::record::run::Run;
@@ -27,7 +29,7 @@ struct Of {
     by: Option<String>,
     symbol: Option<String>,
     hash: Option<String>,
-    /// The version, and the hash of its source.
+    /// The version or its file, and the hash of its source.
     version: String,
     source: Option<String>,
 }
@@ -151,6 +153,24 @@ fn of_processor(archive: &Archive) -> Vec<Of> {
     all
 }
 
+/// The kernels that matrices were summed by.
+fn of_matrices(archive: &Archive) -> Vec<Of> {
+    let matrices = offdiag::Matrices::read(archive).unwrap();
+    let of = |record: &Offdiag| {
+        let file = source(record.version.as_deref().unwrap_or_default());
+        let hashes = record.kernel_hashes.iter().flatten();
+        let (symbols, hashes): (Vec<_>, Vec<_>) =
+            hashes.map(|(symbol, hash)| (Some(symbol.clone()), Some(hash.clone()))).unzip();
+        let each = symbols.iter().zip(&hashes);
+        let what = |symbol: &Option<String>| format!("{} bands, {symbol:?}", record.bands[1]);
+        let all = each.map(|(symbol, hash)| {
+            (what(symbol), file.as_str(), [symbol, hash, &record.source_hash])
+        });
+        kernels(offdiag::NAME, &record.head, all)
+    };
+    matrices.records().flat_map(of).collect()
+}
+
 /// What comparing records with the kernels as they are came to.
 #[derive(Debug, Default, PartialEq)]
 struct Compared {
@@ -169,7 +189,10 @@ fn compared<'a>(kernels: impl IntoIterator<Item = &'a Of>) -> Compared {
         let code = symbol.as_deref().zip(hash.as_deref()).filter(|_| is_by_this);
         let (of, recorded, today) = match (code, source) {
             (Some((symbol, hash)), _) => (symbol, hash, gpu::hash(symbol)),
-            (None, Some(source)) => (version.as_str(), source.as_str(), sources::hash(version)),
+            (None, Some(source)) => {
+                let today = sources::hash(version).or_else(|| sources::hash_at(version));
+                (version.as_str(), source.as_str(), today)
+            }
             (None, None) => {
                 found.not.push(format!("{what}, by {}", by.as_deref().unwrap_or("no compiler")));
                 continue;
@@ -193,7 +216,7 @@ fn records_in_use_are_of_the_kernels_as_they_are() {
     for (name, kernels) in of_systems(&archive)
         .into_iter()
         .chain(of_others(&archive))
-        .chain([(processor::NAME, of_processor(&archive))])
+        .chain([(processor::NAME, of_processor(&archive)), (offdiag::NAME, of_matrices(&archive))])
     {
         assert!(!kernels.is_empty(), "{name}");
         let folder = archive.folder(name);

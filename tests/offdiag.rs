@@ -14,10 +14,14 @@ use gpp::error::Result;
 use gpp::problem::{Matrices, Problem, systems};
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
+use gpp_core::offdiag::calculation::{Crew, Total, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{Elements, Sums, Synthesised, Task, on_processor, versions};
+use gpp_core::offdiag::{
+    At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor, versions,
+};
 use gpp_core::problem::synthesis::synthesise;
+use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -79,9 +83,11 @@ fn ways(is_small: bool) -> Vec<Way> {
     for version in versions::ALL.into_iter().filter(|_| GPU.is_some()) {
         let sums = |task: &Task| {
             let gpu = GPU.as_ref().unwrap();
-            OnGpu::new(gpu, *task, versions::on(gpu, Some(version), task.bands())?, &never)?
-                .sums(&|_| (), &never)
-                .map(|summed| summed.sums)
+            let version = versions::on(gpu, Some(version), task.bands())?;
+            let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
+            let crew = &mut Crew::new(workers, &Alone);
+            let total = Total::zero(task);
+            Ok(crew.sum(task, total, &mut |_, _| Ok(()), &|_| (), &never)?.sums)
         };
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
@@ -130,7 +136,7 @@ fn every_element_of_all_families_is_the_definition_s() {
                 Family::Equal => elements.in_pairs(1.0),
                 _ => elements,
             };
-            failed.extend(failures(&Task { problem: &problem, elements: &elements }));
+            failed.extend(failures(&Task::new(&problem, &elements)));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -143,7 +149,7 @@ fn blocks_that_are_not_whole_are_summed() {
         let made = Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed: 5 };
         let problem = make(made);
         let elements = Given::of(&problem, bands, 9);
-        let failed = failures(&Task { problem: &problem, elements: &elements });
+        let failed = failures(&Task::new(&problem, &elements));
         assert!(failed.is_empty(), "{}", failed.join("\n"));
     }
 }
@@ -153,7 +159,7 @@ fn wrong_elements_do_not_pass() {
     let problem =
         make(Make { nbands: 6, ngpown: 5, ncouls: 33, nw: 2, kind: Kind::Mixed, seed: 3 });
     let elements = Given::of(&problem, 4, 1);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
     let outcome = |sums: &Sums| verify(&task, sums, &sample, QUIET).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
@@ -185,7 +191,7 @@ fn the_diagonal_is_the_engine_s() {
     for kind in common::KINDS {
         let problem = make(Make { nbands: 9, ngpown: 7, ncouls: 70, nw: 3, kind, seed: 11 });
         let elements = Given::of(&problem, 3, 2);
-        let task = Task { problem: &problem, elements: &elements };
+        let task = Task::new(&problem, &elements);
         let sums = processor(&task).unwrap();
         let sample = Sample::all(&task);
         let scale = evaluate(&task, &sample, QUIET);
@@ -228,7 +234,7 @@ fn bits_depend_on_no_number_of_threads() {
     let system = systems::find("tiny-complex").unwrap();
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 20);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let with = |threads: usize| {
         let host = Host::new().with_threads(threads);
         on_processor(&host, &task, &|_| (), &never).unwrap().sums
@@ -245,7 +251,64 @@ fn a_calculation_stops_when_it_is_asked() {
     let system = systems::find("tiny").unwrap();
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 2);
-    let task = Task { problem: &problem, elements: &elements };
+    let task = Task::new(&problem, &elements);
     let error = on_processor(&Host::new(), &task, &|_| (), &|| Some(7)).unwrap_err();
     assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
+}
+
+/// Bands' energies in no order, two of them equal.
+#[test]
+fn elements_at_the_bands_energies_are_those_of_all_energies() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 100, ngpown: 4, ncouls: 9, nw: 1, kind, seed: 5 };
+        let problem = common::at_energies(made, 4);
+        let elements = Given::of(&problem, 5, 1);
+        let whole = Task::new(&problem, &elements);
+        let of = [2, 0, 3, 0, 1];
+        let task = Task { at: At::Bands(&of), ..whole };
+        for (name, way) in ways(true) {
+            let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
+            let verdict = verify(&task, &own, &Sample::all(&task), QUIET);
+            assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 50), "{name}");
+            for (l, m) in (0..5).flat_map(|l| (0..5).map(move |m| (l, m))) {
+                for (plane, iw) in [(0, of[l]), (1, of[m])] {
+                    let (own_at, at) = (own.at(l, m, plane), all.at(l, m, iw));
+                    let both = [[own.sx[own_at], own.ch[own_at]], [all.sx[at], all.ch[at]]];
+                    assert_eq!(both[0], both[1], "{name} {l} {m} {plane}");
+                }
+            }
+            let mut wrong = own.clone();
+            wrong.sx.swap(1, 26);
+            let found = verify(&task, &wrong, &Sample::all(&task), QUIET).outcome;
+            assert_eq!(found, Outcome::Incorrect);
+        }
+    }
+}
+
+/// Parts that an earlier calculation had summed are not summed again, and bits are the same.
+#[test]
+fn a_calculation_goes_on_from_any_part() {
+    let made = Make { nbands: 200, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 5 };
+    let problem = make(made);
+    let elements = Given::of(&problem, 3, 1);
+    let task = Task::new(&problem, &elements);
+    let host = Host::new();
+    let from = |total: Total| {
+        let mut totals = vec![total.clone()];
+        let worker = Box::new(OnProcessor::new(&host, task).unwrap());
+        let mut keep = |total: &Total, _| {
+            totals.push(total.clone());
+            Ok(())
+        };
+        let sums =
+            Crew::new(vec![worker], &Alone).sum(&task, total, &mut keep, &|_| (), &never).unwrap();
+        (totals, sums.sums)
+    };
+    let (totals, whole) = from(Total::zero(&task));
+    assert_eq!(totals.len(), 6);
+    assert_eq!(whole, processor(&task).unwrap());
+    for (parts, total) in totals.into_iter().enumerate() {
+        assert_eq!(total.parts, parts);
+        assert_eq!(from(total).1, whole, "{parts}");
+    }
 }

@@ -110,15 +110,17 @@ pub enum Error {
         error: Box<Error>,
     },
 
-    /// It was asked to stop, see [`Stop`](crate::stop::Stop), and did so between two slabs.
-    #[error("stopped, for {code}, after {done} of {all} slabs")]
+    /// It was asked to stop, see [`Stop`](crate::stop::Stop), and did so between two slabs or parts.
+    #[error("stopped, for {code}, after {done} of {all} {of}")]
     Stopped {
         /// What for: a number of the caller's.
         code: i32,
-        /// Slabs that are finished.
+        /// How many are finished.
         done: usize,
         /// All.
         all: usize,
+        /// Of what: slabs or parts.
+        of: &'static str,
     },
 
     /// A checkpoint that a run cannot continue.

@@ -73,10 +73,15 @@ pub fn devices(
         }
         Opened::Gpus(gpus) => gpus,
     };
+    Ok(shared(gpus, ranks)?.into_iter().map(|gpu| Box::new(gpu) as _).collect())
+}
+
+/// GPUs of which each process that has one takes an equal part of the memory. Collective.
+pub fn shared(gpus: Vec<Gpu>, ranks: &dyn Ranks) -> Result<Vec<Gpu>> {
     let uuids: Vec<String> =
         gpus.iter().map(|gpu| gpu.info().uuid.clone().unwrap_or_default()).collect();
     let shared = gpus.into_iter().zip(ranks.having(&uuids));
-    shared.map(|(gpu, processes)| Ok(Box::new(gpu.shared(processes)?) as _)).collect()
+    shared.map(|(gpu, processes)| gpu.shared(processes)).collect()
 }
 
 pub fn opened(

@@ -66,15 +66,17 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     match command {
         Command::Scale(args) => scale::scale(args, ranks),
         Command::Sigma(args) => sigma::sigma(args, ranks),
+        Command::Offdiag(args) => offdiag::offdiag(args, ranks),
         _ if ranks.size() > 1 => {
-            let what =
-                format!("{} ranks share a run, sigma or scale, and no other command", ranks.size());
+            let what = format!(
+                "{} ranks share a run, sigma, offdiag or scale, no other command",
+                ranks.size()
+            );
             Err(Error::Data { origin: "the launcher of MPI".into(), what }.into())
         }
         Command::List(args) => info::list(args),
         Command::Generate(args) => generate::generate(args),
         Command::Info(args) => info::info(args),
-        Command::Offdiag(args) => offdiag::offdiag(args),
         Command::Profile(args) => profile::profile(args),
         Command::Roofline(args) => roofline::roofline(args),
         Command::Report(args) => report::report(args),

@@ -2,22 +2,28 @@
 
 use std::process::ExitCode;
 
+use gpp_core::offdiag::checkpoint::remove;
 use gpp_core::offdiag::{Elements, Sums, Synthesised};
 
-use super::args::{OffdiagArgs, OutputArgs};
-use super::device::{Opened, opened, require_one, require_vectors};
+use super::args::{EnergiesOf, OffdiagArgs, OutputArgs};
+use super::device::{Opened, opened, require_vectors, shared};
 use super::run::code;
 use crate::catalogue::BackEnd;
 use crate::error::{Error, Result};
 use crate::experiments::offdiag::bands::{Bands, Some as OfSome};
+use crate::experiments::offdiag::on::On;
 use crate::experiments::offdiag::stored::Stored;
-use crate::experiments::offdiag::{On, Options, run};
+use crate::experiments::offdiag::{Options, qsgw, run};
+use crate::experiments::room::Crew;
+use crate::experiments::setting;
 use crate::problem::{Origin, Problem};
 use crate::process::output::{is_stdout, replace};
-use crate::ranks::Alone;
+use crate::process::terminal::note;
+use crate::ranks::Ranks;
 use crate::record::offdiag::Offdiag;
 use crate::reference::verify::Outcome;
 use crate::render::offdiag as render;
+use crate::render::results;
 use crate::render::sigma::Picture;
 use crate::render::table::terminal;
 
@@ -25,43 +31,73 @@ use crate::render::table::terminal;
 const ON_PROCESSOR: usize = 16;
 const ON_GPU: usize = 128;
 
-pub fn offdiag(args: &OffdiagArgs) -> anyhow::Result<ExitCode> {
-    let progress = args.output.progress();
-    args.files().check()?;
-    require_one(&args.place)?;
+pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
+    let progress = own.progress();
+    args.files(ranks.is_root()).check()?;
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
         let what = "holds matrix elements of one state: --elements has those of all bands".into();
         return Err(Error::Data { origin, what }.into());
     }
-    let on = match opened(&args.place, None, &[], progress, &Alone)? {
-        Opened::Host(host) => On::Host(host),
-        Opened::Gpus(mut gpus) => {
+    if let (Some(path), true) = (&args.checkpoint, args.repeat > 1) {
+        let origin = format!("--checkpoint {}", path.display());
+        let what = "needs one calculation: no --repeat".into();
+        return Err(Error::Data { origin, what }.into());
+    }
+    let limits = args.limits();
+    let on = match opened(&args.place, limits.device, &[], progress, ranks)? {
+        Opened::Host(host) => {
+            ranks.having(&[]);
+            On::Host(host)
+        }
+        Opened::Gpus(gpus) => {
             require_vectors(&args.place, &[])?;
-            On::Gpu(gpus.swap_remove(0).into())
+            On::Gpus(shared(gpus, ranks)?)
         }
     };
-    let problem = args.problem.source_for(on.info(), progress)?.load(progress)?;
-    let stored =
-        args.elements.as_ref().map(|path| Stored::open(path, problem.extents())).transpose()?;
+    let places = setting::places(Crew { devices: &on.devices(), ranks }).unwrap_or_default();
+    results::places(&places).iter().for_each(|line| progress.say(line));
     let is_processor = on.info().back_end() == BackEnd::Cpu;
     let count = if is_processor { ON_PROCESSOR } else { ON_GPU };
+    let source = args.problem.source_for(on.info(), progress)?;
+    let opened = source.open(progress)?;
+    let stored =
+        args.elements.as_ref().map(|path| Stored::open(path, opened.extents())).transpose()?;
     let bands = bands(args, stored.as_ref(), count)?;
+    let (problem, at) = match args.at {
+        None => (opened.load()?, None),
+        Some(EnergiesOf::Bands) => {
+            let (grid, at) = qsgw::energies(opened.bands()?.header(), bands)?;
+            (source.clone().at(Some(grid)).load(progress)?, Some(at))
+        }
+    };
     let synthesised = synthesised(&problem, bands);
     let all: &dyn Elements = match (&stored, &synthesised) {
         (Some(stored), _) => stored,
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
+    let checkpoint = args.checkpoint.as_deref();
+    let compares = !args.verify.no_verify;
+    let at = at.as_deref();
     let options =
-        Options { version: args.version, repeat: args.repeat, compares: !args.verify.no_verify };
-    let done = run(&on, &problem, &OfSome { all, bands }, bands, options, progress);
-    // What is wrong with the file comes before what came of it.
+        Options { version: args.version, repeat: args.repeat, compares, checkpoint, limits, at };
+    let done = run((&on, ranks), &problem, &OfSome { all, bands }, bands, options, progress);
+    // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
-    let (mut record, sums) = done?;
+    if let (Err(Error::Stopped { .. }), Some(path), true) = (&done, checkpoint, ranks.is_root()) {
+        let path = path.display();
+        note(format_args!("{path} keeps the parts: the same command goes on from them"));
+    }
+    let done = done?;
+    ranks.barrier();
+    let Some((mut record, sums)) = done else { return Ok(ExitCode::SUCCESS) };
     record.elements = args.elements.as_ref().map(|path| path.display().to_string());
+    record.places = places;
     show(args, &plots, &record, &sums)?;
+    checkpoint.map_or(Ok(()), remove)?;
     let passed = |verdict: &_| verdict == &Outcome::Passed;
     Ok(code(record.verification.as_ref().is_none_or(|v| passed(&v.outcome))))
 }
@@ -107,6 +143,10 @@ fn show(
     if let Some([sx, ch]) = &args.arrays() {
         replace(sx, |file| render::npy(file, sums, &sums.sx))?;
         replace(ch, |file| render::npy(file, sums, &sums.ch))?;
+    }
+    if let (Some(path), Some(_)) = (&args.array("qsgw"), &record.qsgw) {
+        let matrix = qsgw::hermitian(sums);
+        replace(path, |file| render::npy_of_one(file, sums.bands, &matrix))?;
     }
     for (path, picture) in args.plot.iter().zip(plots) {
         render::plot(*picture, path, record, sums)?;

@@ -68,8 +68,8 @@ pub fn exit_code(error: &Error) -> u8 {
 /// What messages say of an error: a program stops by a signal.
 pub fn said(error: &Error) -> String {
     match error {
-        Error::Stopped { code, done, all } => {
-            format!("stopped by {} after {done} of {all} slabs", signal_name(*code))
+        Error::Stopped { code, done, all, of } => {
+            format!("stopped by {} after {done} of {all} {of}", signal_name(*code))
         }
         error => error.to_string(),
     }

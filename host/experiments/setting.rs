@@ -284,7 +284,7 @@ fn code(kernels: &[(&str, Option<u32>)]) -> String {
 }
 
 /// What runs the kernels.
-fn back_end(info: &DeviceInfo) -> String {
+pub fn back_end(info: &DeviceInfo) -> String {
     match &info.compute_capability {
         Some(capability) => format!("GPU of compute capability {capability}"),
         None => "CPU".into(),

@@ -23,8 +23,16 @@ const MAP: &str = "figures.json";
 const SYSTEMS: [&str; 3] = ["si214", "si214-complex", "si510"];
 
 /// Records besides the systems'.
-const OTHERS: [&str; 7] =
-    ["compare", "compare-si510", "scaling", "tuning", "energies", "si214-journeys", "processor"];
+const OTHERS: [&str; 8] = [
+    "compare",
+    "compare-si510",
+    "scaling",
+    "tuning",
+    "energies",
+    "si214-journeys",
+    "processor",
+    "offdiag",
+];
 
 /// Whether a folder is one of archived runs, or in one.
 pub fn is_within(folder: &Path) -> bool {

@@ -1,12 +1,13 @@
 //! The texts' figures, filled in from the archived runs, so that none is copied by hand.
 //!
 //! In a Markdown file `<!--f:time v13-->20.8<!--/f-->` holds a figure and `<!-- figures: clock -->`
-//! to `<!-- /figures -->` a table, by the names of [`quantities`], [`tables`] and
-//! [`processor`]. Links into the
+//! to `<!-- /figures -->` a table, by the names of [`quantities`], [`tables`],
+//! [`processor`] and [`offdiag`]. Links into the
 //! archive follow its map; pictures are drawn from the same records.
 
 pub mod archive;
 pub mod energies;
+pub mod offdiag;
 pub mod processor;
 pub mod quantities;
 pub mod scales;
@@ -26,7 +27,7 @@ use crate::render::chart::Roofline;
 use crate::render::nest;
 
 /// The texts that quote the archive.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 12] = [
     "README.md",
     OF_FOLDERS,
     "docs/decisions.md",
@@ -35,6 +36,7 @@ pub const FILES: [&str; 11] = [
     "docs/kernel.md",
     "docs/limits.md",
     "docs/many-energies.md",
+    "docs/off-diagonal.md",
     "docs/past-the-paper.md",
     "docs/processor.md",
     "docs/usage.md",
@@ -123,17 +125,21 @@ pub fn fill(archive: &Archive, text: &str) -> (String, Vec<Difference>) {
 
 /// The text of a figure.
 fn figure(archive: &Archive, name: &str) -> std::result::Result<String, FigureError> {
-    match name.trim().strip_prefix(processor::NAME) {
-        Some(name) => processor::figure(archive, name),
-        None => quantities::figure(archive, name),
+    let of = |record| name.trim().strip_prefix(record);
+    match (of(processor::NAME), of(offdiag::NAME)) {
+        (Some(name), _) => processor::figure(archive, name),
+        (_, Some(name)) => offdiag::figure(archive, name),
+        (None, None) => quantities::figure(archive, name),
     }
 }
 
 /// A table.
 fn table(archive: &Archive, name: &str) -> std::result::Result<String, FigureError> {
-    match name.trim().strip_prefix(processor::NAME) {
-        Some(name) => processor::table(archive, name),
-        None => tables::table(archive, name),
+    let of = |record| name.trim().strip_prefix(record);
+    match (of(processor::NAME), of(offdiag::NAME)) {
+        (Some(name), _) => processor::table(archive, name),
+        (_, Some(name)) => offdiag::table(archive, name),
+        (None, None) => tables::table(archive, name),
     }
 }
 

@@ -7,6 +7,7 @@ use super::quantities::text;
 use super::{energies, tables};
 use crate::analysis::sigma::Sigma;
 use crate::error::FigureError;
+use crate::record::ceilings::Ceilings;
 use crate::record::race::Race;
 use crate::record::run::{Measurement, Run};
 use crate::render::chart::sigma::svg;
@@ -44,6 +45,10 @@ pub fn race(archive: &Archive) -> Found<Race> {
     archive.record(NAME, "race.json")
 }
 
+fn ceilings(archive: &Archive) -> Found<Ceilings> {
+    archive.record(NAME, "demo/ceilings.json")
+}
+
 fn seconds(run: &Run, version: &str) -> Found<f64> {
     let none = || FigureError::missing("the processor's run", format!("{version} that passed"));
     Ok(run.passed_result(version).ok_or_else(none)?.times.median)
@@ -54,7 +59,8 @@ fn terms(run: &Run) -> f64 {
     of.nbands as f64 * of.ngpown as f64 * of.ncouls as f64 * of.nw() as f64
 }
 
-/// A figure: the time of a version on si214 in `s`, `at` a number of energies, or in `ns` a term; how much faster
+/// A figure: the time of a version on si214 in `s`, `at` a number of energies, in `ns` a term, or in vector `operations`
+/// a term; a `ceiling`; how much faster
 /// cpu:paired is than the fastest Fortran on a system, `over-fortran`; or how many times as long as two energies 501
 /// take in a folder, each by the fastest version there, `over-two`.
 ///
@@ -68,6 +74,21 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
         ["ns", version] => {
             let run = run?;
             Ok(text("term", 1e9 * seconds(&run, version)? / terms(&run), None))
+        }
+        // A vector has eight numbers, and a fused operation is two.
+        ["operations", version] => {
+            let run = run?;
+            let of_a_term = seconds(&run, version)? / terms(&run);
+            Ok(text("ratio", of_a_term * ceilings(archive)?.fp64 / 16.0, None))
+        }
+        ["ceiling", of] => {
+            let found = ceilings(archive)?;
+            let by_level = found.fp64_by_level.unwrap_or_default();
+            let rates = [("memory", found.hbm), ("l2", found.l2), ("l1", found.l1)];
+            let rate = rates.into_iter().find(|(name, _)| *name == of).map(|(_, rate)| rate);
+            let none = || FigureError::missing("the ceilings", of);
+            let rate = rate.or(by_level.get(of).copied()).ok_or_else(none)?;
+            Ok(text("ceiling", 1e-9 * rate, None))
         }
         ["over-fortran", system] => {
             let race = race(archive)?;

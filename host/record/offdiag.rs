@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::parting::Place;
 use super::system::SystemInfo;
 use super::times::Times;
 use super::{Head, Kind, Record};
@@ -25,6 +26,8 @@ pub struct Offdiag {
     pub version: Option<String>,
     /// What tells the code of each kernel from others'; null on a processor.
     pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells the version's sources from others', whoever compiles them; null on a processor.
+    pub source_hash: Option<String>,
     /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
     /// Time of the products, by the device's clock where it has one.
@@ -35,8 +38,20 @@ pub struct Offdiag {
     pub tflops: f64,
     /// The comparison; null where there was none.
     pub verification: Option<Verdict>,
-    /// What the matrices are like, energy by energy.
+    /// Parts of the bands n, which were summed one after the other or at once.
+    #[serde(default)]
+    pub parts: usize,
+    /// Parts that an earlier run had summed.
+    #[serde(default)]
+    pub resumed: usize,
+    /// Who summed.
+    #[serde(default)]
+    pub places: Vec<Place>,
+    /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
     pub matrices: Vec<Matrix>,
+    /// The matrix at the bands' own energies; null where other energies were asked for.
+    #[serde(default)]
+    pub qsgw: Option<Qsgw>,
 }
 
 impl Record for Offdiag {
@@ -46,8 +61,8 @@ impl Record for Offdiag {
 /// What a matrix at an energy is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
-    /// The energy in eV above the state's.
-    pub above_state_ev: f64,
+    /// The energy in eV above the state's; null for that of each element's band l or m.
+    pub above_state_ev: Option<f64>,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],
     /// Σ of `CH_ll`.
@@ -56,6 +71,15 @@ pub struct Matrix {
     pub largest_diagonal: Largest,
     /// Largest `|SX_lm + CH_lm|` of the others; null of one band.
     pub largest_off_diagonal: Option<Largest>,
+}
+
+/// What the Hermitian part of `½[Σ_lm(E_l) + Σ_lm(E_m)]` is like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Qsgw {
+    /// Energies of the bands in eV above the state's, those of the problem's bands n of the same numbers.
+    pub bands_above_state_ev: Vec<f64>,
+    /// Its eigenvalues, ascending.
+    pub eigenvalues: Vec<f64>,
 }
 
 /// The largest of some elements.

@@ -9,13 +9,14 @@
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the
-//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of all
-//! bands; on a GPU all igp of the bands of a group ([`GROUP`]), then groups and slots.
+//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of the bands
+//! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`super::verify`].
 
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::{Sums, Task};
+use gpp_core::offdiag::parts::{self, GROUPS};
+use gpp_core::offdiag::{At, Sums, Task};
 use gpp_core::reference::term::{Energy, Number, growth, size, times};
 use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
 use num_complex::{Complex, Complex64};
@@ -29,7 +30,6 @@ use crate::process::progress::Progress;
 
 /// igp of a partial sum of the second product on a processor.
 const PORTION: usize = 64;
-
 /// Terms that are added in the numbers that they are in; beyond, double-double numbers add.
 const CHAIN: usize = 64;
 /// Bands n between two additions of what they give.
@@ -57,8 +57,11 @@ impl Sample {
         bands.dedup();
         let each = task.problem.terms() / nw as u64;
         let count = (SAMPLED_TERMS / each.max(1)).clamp(1, nw as u64) as usize;
-        let mut energies: Vec<usize> =
-            (0..count).map(|at| at * (nw - 1) / (count - 1).max(1)).collect();
+        let mut energies: Vec<usize> = match task.at {
+            At::Energies => (0..count).map(|at| at * (nw - 1) / (count - 1).max(1)).collect(),
+            At::Bands(of) => bands.iter().take(count).map(|&band| of[band]).collect(),
+        };
+        energies.sort_unstable();
         energies.dedup();
         Sample { bands, energies }
     }
@@ -102,11 +105,10 @@ pub struct Verdict {
 
 /// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
-    let header = task.problem.header();
-    let (nbands, ngpown) = (header.nbands, header.ngpown);
-    let on_processor = PORTION.min(ngpown) + nbands * ngpown.div_ceil(PORTION);
-    let on_gpu = ngpown * nbands.min(GROUP) + nbands.div_ceil(GROUP) + GROUP;
-    let chain = header.ncouls + on_processor.max(on_gpu);
+    let (of_part, ngpown) = (parts::bands(task, 0).len(), task.problem.header().ngpown);
+    let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
+    let on_gpu = ngpown * of_part.min(GROUP) + GROUPS + GROUP;
+    let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + parts::count(task);
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 
@@ -114,22 +116,24 @@ pub fn tolerance(task: &Task) -> f64 {
 pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> Verdict {
     let expected = evaluate(task, sample, progress);
     let tolerance = tolerance(task);
+    let mut elements = 0;
     let errors = sample.places().zip(&expected).flat_map(|([l, m, iw], element)| {
-        let at = sums.at(l, m, iw);
-        let found = [sums.sx[at], sums.ch[at]];
-        [0, 1].map(|part| {
-            let difference = (found[part] - element.value[part]).norm();
-            // What cannot be decided counts for nothing.
-            let rest = difference - element.undecided[part];
-            if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+        elements += task.at.planes(l, m, iw).count();
+        task.at.planes(l, m, iw).flat_map(move |plane| {
+            [0, 1].map(|part| {
+                let found = [&sums.sx, &sums.ch][part][sums.at(l, m, plane)];
+                // What cannot be decided counts for nothing.
+                let rest = (found - element.value[part]).norm() - element.undecided[part];
+                if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+            })
         })
     });
     let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
     let worst = errors.fold(0.0, larger);
-    let passed = worst <= tolerance && sums.nw() == task.nw();
+    let passed = worst <= tolerance && sums.nw() == task.planes();
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
-        elements: expected.len(),
+        elements,
         bands: sample.bands.iter().map(|band| band + 1).collect(),
         energies: sample.energies.clone(),
         max_rel_error: Some(worst).filter(|worst| worst.is_finite()),

@@ -15,13 +15,17 @@ use super::units::{Unit, time};
 use super::{charts, results};
 use crate::analysis::sigma::UNIT;
 use crate::error::Result;
+use crate::experiments::offdiag::qsgw;
 use crate::process::output::replace;
-use crate::record::offdiag::{Largest, Matrix, Offdiag};
+use crate::record::offdiag::{Largest, Matrix, Offdiag, Qsgw};
 use crate::reference::verify::Outcome;
 
 /// Energies of which a terminal shows all; of more it shows so many from either end.
 const SHOWN: usize = 24;
 const FROM_EITHER: usize = 8;
+
+/// Eigenvalues in a line.
+const IN_ROW: usize = 4;
 
 /// Columns that a narrow terminal goes without, the first of them first.
 const SPARE: &[usize] = &[2, 4, 6];
@@ -48,6 +52,10 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
         time(record.total_s)
     )?;
     writeln!(to, "{}", energies(&record.matrices, width))?;
+    if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
+        writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
+        writeln!(to, "{}", self::eigenvalues(eigenvalues, width))?;
+    }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
 
@@ -64,6 +72,21 @@ fn verification(record: &Offdiag) -> String {
         error.unwrap_or_default(),
         verdict.tolerance
     )
+}
+
+/// All of them, or those from either end.
+fn eigenvalues(all: &[f64], width: Option<u16>) -> String {
+    let is_short = width.is_none() || all.len() <= SHOWN;
+    let row = |some: &[f64]| {
+        let texts = some.iter().map(|value| format!("  {value:+.6e}"));
+        texts.collect::<String>()
+    };
+    let rows = |some: &[f64]| some.chunks(IN_ROW).map(row).collect::<Vec<_>>().join("\n");
+    if is_short {
+        return rows(all);
+    }
+    let [first, last] = [&all[..FROM_EITHER], &all[all.len() - FROM_EITHER..]].map(rows);
+    format!("{first}\n  ⋮\n{last}")
 }
 
 fn energies(rows: &[Matrix], width: Option<u16>) -> String {
@@ -84,22 +107,23 @@ fn energies(rows: &[Matrix], width: Option<u16>) -> String {
         Some(Largest { bands: [l, m], size }) => [format!("{size:.6e}"), format!("{l}, {m}")],
         None => ["–".into(), "–".into()],
     };
-    let cells = |row: &Matrix| {
+    let cells = |(at, row): (usize, &Matrix)| {
         let parts = row.trace_sx.into_iter().chain(row.trace_ch);
         let parts = parts.map(|part| format!("{part:+.6e}"));
         let both = [largest(Some(row.largest_diagonal)), largest(row.largest_off_diagonal)];
         let all = parts.chain(both.into_iter().flatten());
-        let first = Cell::new(format!("{:+.6}", row.above_state_ev));
+        let first = row.above_state_ev.map(|above| format!("{above:+.6}"));
+        let first = Cell::new(first.unwrap_or_else(|| ["E_l", "E_m"][at].into()));
         [first].into_iter().chain(all.map(Cell::new)).collect::<Vec<_>>()
     };
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
-    for row in &rows[..ends] {
+    for row in rows.iter().enumerate().take(ends) {
         table.add_row(cells(row));
     }
     if !is_short {
         table.add_row(vec!["⋮"; headings.len()]);
-        for row in &rows[rows.len() - ends..] {
+        for row in rows.iter().enumerate().skip(rows.len() - ends) {
             table.add_row(cells(row));
         }
     }
@@ -112,14 +136,31 @@ fn energies(rows: &[Matrix], width: Option<u16>) -> String {
 /// Those of `to`.
 pub fn csv(to: &mut dyn Write, record: &Offdiag, sums: &Sums) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    csv.write_record(["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"])?;
     let first = record.bands[0];
+    let elements = || (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m)));
+    let parts = |l, m, plane| {
+        let at = sums.at(l, m, plane);
+        let (sx, ch) = (sums.sx[at], sums.ch[at]);
+        [sx.re, sx.im, ch.re, ch.im]
+    };
+    if record.qsgw.is_some() {
+        let of =
+            |of: &str| ["re_sx_", "im_sx_", "re_ch_", "im_ch_"].map(|part| format!("{part}{of}"));
+        let heads = [["l", "m"].map(String::from).to_vec(), of("at_l").into(), of("at_m").into()];
+        let qsgw = ["re_qsgw", "im_qsgw"].map(String::from);
+        csv.write_record(heads.into_iter().flatten().chain(qsgw))?;
+        let matrix = qsgw::hermitian(sums);
+        for (l, m) in elements() {
+            let qsgw = matrix[l + sums.bands * m];
+            let both = (parts(l, m, 0), parts(l, m, 1));
+            csv.serialize((first + l, first + m, both, qsgw.re, qsgw.im))?;
+        }
+        return csv.flush();
+    }
+    csv.write_record(["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"])?;
     for (iw, matrix) in record.matrices.iter().enumerate() {
-        for (l, m) in (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m))) {
-            let at = sums.at(l, m, iw);
-            let (sx, ch) = (sums.sx[at], sums.ch[at]);
-            let parts = [sx.re, sx.im, ch.re, ch.im];
-            csv.serialize((iw, matrix.above_state_ev, first + l, first + m, parts))?;
+        for (l, m) in elements() {
+            csv.serialize((iw, matrix.above_state_ev, first + l, first + m, parts(l, m, iw)))?;
         }
     }
     csv.flush()
@@ -141,6 +182,24 @@ pub fn npy(to: &mut dyn Write, sums: &Sums, of: &[Complex64]) -> io::Result<()> 
         for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
             array.push(&of[sums.at(l, m, iw)])?;
         }
+    }
+    array.finish()?;
+    to.flush()
+}
+
+/// One matrix as a NumPy array `[l, m]`; element (l, m) is at `l + bands · m`.
+///
+/// # Errors
+/// Those of `to`.
+pub fn npy_of_one(to: &mut dyn Write, bands: usize, of: &[Complex64]) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    let mut array = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&[bands as u64; 2])
+        .writer(&mut to)
+        .begin_nd()?;
+    for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
+        array.push(&of[l + bands * m])?;
     }
     array.finish()?;
     to.flush()

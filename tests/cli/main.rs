@@ -10,6 +10,7 @@ mod explain;
 mod folders;
 mod formats;
 mod interrupts;
+mod matrices;
 mod offdiag;
 mod outcomes;
 mod outputs;

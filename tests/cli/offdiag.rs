@@ -150,6 +150,4 @@ fn what_means_nothing_is_refused() {
         .stderr(contains(".svg or .png"));
     let same = ["2", "--npy", "S", "--csv", "S.sx.npy"];
     gpp().args(TINY).args(same).assert().code(2).stderr(contains("--npy"));
-    let several = ["offdiag", "-d", "gpu:0,1"];
-    gpp().args(several).assert().code(2).stderr(contains("takes one device"));
 }

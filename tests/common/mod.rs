@@ -3,6 +3,7 @@
 
 pub mod arrays;
 pub mod families;
+pub mod matrices;
 pub mod ranges;
 pub mod resuming;
 pub mod stand_in;

@@ -190,7 +190,7 @@ Code cuCtxSynchronize(void) {
 Code cuMemGetInfo_v2(size_t *free, size_t *total) {
     CALL;
     if (!current) return INVALID_CONTEXT;
-    *free = 1 << 28;
+    *free = 5 << 26;
     *total = (size_t)(2 + current->device) << 28;
     return OK;
 }
@@ -372,6 +372,10 @@ Code cuFuncGetAttribute(int *value, int attribute, Thing *function) {
     *value = attribute == 4 ? 32 : 0;
     return OK;
 }
+Code cuFuncSetAttribute(Thing *function, int attribute, int value) {
+    mine(function);
+    return attribute == 8 && value > 0 ? OK : INVALID_VALUE;
+}
 Code cuOccupancyMaxActiveBlocksPerMultiprocessor(
     int *blocks, Thing *function, int threads, size_t dynamic) {
     CALL;
@@ -386,7 +390,9 @@ Code cuLaunchKernel(
     CALL;
     mine(function);
     mine(stream);
-    if (grid_y * grid_z * block_y * block_z != 1 || dynamic || extra) return INVALID_VALUE;
+    if (grid_y * grid_z * block_y * block_z != 1 || extra) return INVALID_VALUE;
+    /* What is launched with shared memory does without it here. */
+    if (dynamic && !launches()) return INVALID_VALUE;
     wait_for_copies();
     if (launches()) {
         launches()(function->name, parameters, grid_x, block_x, function + 1);

@@ -63,6 +63,9 @@ unsafe extern "C" fn launch(
             }
             return;
         }
+        if super::offdiag::launch(name, parameters) {
+            return;
+        }
         let (_, kernel, entry) = find(name).unwrap();
         let mut grid = Grid::ungrouped(blocks, threads);
         let arguments: Box<dyn Arguments> = match kernel.layout {

@@ -6,6 +6,7 @@
 mod common;
 mod foreign;
 mod launches;
+mod offdiag;
 mod on_devices;
 mod resident;
 
@@ -36,6 +37,8 @@ fn main() {
                 Trial::test("every version", launches::every_version),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("a settled call", resident::settled),
+                Trial::test("matrices on one device and on several", offdiag::devices),
+                Trial::test("the memory of matrices", offdiag::memory),
             ];
             // One after the other: calls are counted.
             let one = Arguments { test_threads: Some(1), ..arguments };
@@ -152,7 +155,7 @@ fn unknown_code() -> Outcome {
 
 fn emulated() -> Outcome {
     let library = Library::stand_in()?;
-    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "1"), ("FAKE_LAUNCH", "here")];
+    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")];
     run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
 }
 

@@ -9,6 +9,8 @@ mod common;
 mod faults;
 mod launch;
 #[cfg(feature = "mpi")]
+mod matrices;
+#[cfg(feature = "mpi")]
 mod places;
 #[cfg(feature = "mpi")]
 mod refusals;
@@ -27,8 +29,8 @@ use libtest_mimic::{Arguments, Trial};
 type Test = (&'static str, fn());
 
 #[cfg(feature = "mpi")]
-const TESTS: [&[Test]; 5] =
-    [shares::TESTS, refusals::TESTS, faults::TESTS, resumed::TESTS, places::TESTS];
+const TESTS: [&[Test]; 6] =
+    [shares::TESTS, refusals::TESTS, faults::TESTS, resumed::TESTS, places::TESTS, matrices::TESTS];
 
 #[cfg(not(feature = "mpi"))]
 const TESTS: [&[Test]; 1] = [without::TESTS];

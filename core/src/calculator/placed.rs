@@ -157,7 +157,7 @@ impl Calculator {
             crate::system::memory::require("what versions lay out of the arrays", needed)?;
         }
         if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
-            return Err(Error::Stopped { code, done: 0, all: 1 });
+            return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
         }
         let _visit = Visit::begin();
         let stream = Some(self.stream);

@@ -227,7 +227,7 @@ impl<'a> Engine<'a> {
         slabs.sort_by_key(|(at, _)| *at);
         if let Some(code) = stopped {
             let (done, all) = (slabs.len(), self.slabs.count());
-            return Err(Error::Stopped { code, done, all });
+            return Err(Error::Stopped { code, done, all, of: "slabs" });
         }
         let numbers = slabs.iter().map(|(at, _)| *at);
         if self.ranks.is_root() && !numbers.eq(0..self.slabs.count()) {

@@ -1,12 +1,11 @@
 //! The GPU's kernels here: the same source, warp by warp. For tests; slow.
 
-use std::ptr;
-
+use gpp_kernels::offdiag::fold::Fold;
 use gpp_kernels::offdiag::version::Version;
 
 use super::images::{Shape, begins, energies, group, limits, poles, rows};
 use super::launches::{Launches, Place, batches};
-use super::{Sums, Task};
+use super::{Sums, Task, parts};
 
 /// The sums of a task as a version computes them on a GPU.
 pub fn emulated(task: &Task, version: &'static Version) -> Sums {
@@ -18,38 +17,56 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
     let (nbands, nw) = (task.problem.occ().len(), task.nw());
     let limits = (limits(task, &shape), task.limits());
-    let mut sums = vec![[vec![0.0; shape.sums()], vec![0.0; shape.sums()]]; nw];
-    for at in 0..shape.groups {
-        let a = group(task, &shape, at);
-        let place = Place {
-            a: a.as_ptr(),
-            poles: image.as_ptr(),
-            odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
-            rows: rows.as_ptr(),
-            vcoul: vcoul.as_ptr(),
-            w: w.as_ptr(),
-            weights: [weights[0].as_ptr(), weights[1].as_ptr()],
-            u: u.as_mut_ptr(),
-            v: v.as_mut_ptr(),
-        };
-        for batch in batches(task.problem.occ(), nw, at) {
-            let sums = ptr::from_mut(&mut sums[batch.iw][usize::from(batch.exchange)][..]).cast();
-            let Launches { first, odd, gather, second } =
-                Launches::of(&place, &shape, nbands, limits, batch, sums);
-            // SAFETY: the arrays are of this shape, and live.
-            unsafe {
-                version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
-                odd.run();
-                gather.run();
-                (version.run_second)(&second);
+    let mut total = Sums::zero(task.bands(), task.planes());
+    let mut sums = vec![0.0; 2 * nw * shape.sums()];
+    let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
+    for part in 0..parts::count(task) {
+        for at in parts::groups(task, part) {
+            let a = group(task, &shape, at);
+            let place = Place {
+                a: a.as_ptr(),
+                poles: image.as_ptr(),
+                odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
+                rows: rows.as_ptr(),
+                vcoul: vcoul.as_ptr(),
+                w: w.as_ptr(),
+                weights: [weights[0].as_ptr(), weights[1].as_ptr()],
+                u: u.as_mut_ptr(),
+                v: v.as_mut_ptr(),
+            };
+            for batch in batches(task.problem.occ(), 0..nw, at) {
+                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
+                let sums = sums[first..][..shape.sums()].as_mut_ptr();
+                let Launches { first, odd, gather, second } =
+                    Launches::of(&place, &shape, nbands, limits, batch, sums);
+                // SAFETY: the arrays are of this shape, and live.
+                unsafe {
+                    version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
+                    odd.run();
+                    gather.run();
+                    (version.run_second)(&second);
+                }
             }
         }
+        let fold = Fold {
+            sums: sums.as_mut_ptr(),
+            folded: folded.as_mut_ptr(),
+            each: shape.folded() as u32,
+            slots: shape.slots,
+            count: 2 * nw as u32,
+        };
+        // SAFETY: as above.
+        unsafe { fold.run() };
+        let mut found = Sums::zero(task.bands(), task.planes());
+        for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {
+            let (hole, exchange) = values.split_at(shape.folded());
+            found.take(task.at, iw, |l, m| {
+                [exchange, hole].map(|values| shape.element(values, l, m))
+            });
+        }
+        total.add(&found);
     }
-    let mut found = Sums::zero(task.bands(), nw);
-    for (iw, [hole, exchange]) in sums.iter().enumerate() {
-        found.take(iw, |l, m| [shape.sum(exchange, l, m), shape.sum(hole, l, m)]);
-    }
-    found
+    total
 }
 
 #[cfg(test)]
@@ -101,7 +118,8 @@ mod tests {
         for (name, bands) in [("tiny", 5), ("tiny-complex", 33)] {
             let system = systems::find(name).unwrap();
             let problem = synthesise(system, 1, Progress::default()).unwrap();
-            let task = Task { problem: &problem, elements: &Synthesised::new(system, 1, bands) };
+            let elements = Synthesised::new(system, 1, bands);
+            let task = Task::new(&problem, &elements);
             let [found, others @ ..] = ALL.map(|version| emulated(&task, version));
             for other in others {
                 assert_eq!(found, other, "{name}: versions differ");

@@ -1,77 +1,87 @@
 //! A task on a GPU with FP64 matrix instructions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use gpp_kernels::offdiag::poles::Odd;
-use gpp_kernels::offdiag::{gather, odd};
+use gpp_kernels::offdiag::{fold, gather, odd};
 
+use super::Task;
 use super::images::{self, Shape};
-use super::launches::{Batch, Launches, Place, batches};
+use super::launches::{Batch, Launches, Place};
 use super::versions::Version;
-use super::{Summed, Sums, Task};
+use crate::devices::Device;
 use crate::devices::gpu::Gpu;
-use crate::devices::gpu::driver::{Buffer, Event, Stream};
+use crate::devices::gpu::driver::{Buffer, Context, Stream, Transfer};
 use crate::devices::gpu::modules::Loaded;
-use crate::error::{Error, Result};
-use crate::stop::Stop;
+use crate::error::Result;
 
 /// Streams: while the last blocks of one's launch run, those of the other fill the device.
-const STREAMS: usize = 2;
+pub const STREAMS: usize = 2;
 
 /// Bytes of the device's memory that are left alone.
 const SPARE: u64 = 256 << 20;
 
 /// A task in place on a GPU, which can be summed again and again.
 pub struct OnGpu<'a> {
-    task: Task<'a>,
-    shape: Shape,
-    kernels: Kernels,
+    pub(super) task: Task<'a>,
+    pub(super) shape: Shape,
+    pub(super) context: &'a Context,
+    name: &'a str,
+    pub(super) kernels: Kernels,
     poles: Buffer<f64>,
     odd: (Buffer<u64>, Buffer<u32>, u32),
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
     w: Buffer<f64>,
     weights: [Buffer<f64>; 2],
-    lanes: Vec<Lane>,
-    /// A of the first groups, as many as find room.
-    resident: Vec<Buffer<f64>>,
-    /// Room for the others, in turn.
-    passing: Vec<Buffer<f64>>,
-    times: [Event; 2],
+    /// Energies that are summed together.
+    pub(super) together: usize,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) uploads: Stream,
+    /// A of the first groups that were summed, as many as find room.
+    pub(super) resident: BTreeMap<usize, Buffer<f64>>,
+    pub(super) most_resident: usize,
+    /// Room for the others, one for each lane.
+    pub(super) passing: Vec<Passing>,
+}
+
+/// Room for A of a group that does not stay.
+pub(super) struct Passing {
+    pub(super) room: Buffer<f64>,
+    /// The copy of what is there, once there is one.
+    pub(super) copy: Option<Transfer<f64>>,
 }
 
 /// A stream with room for a group's U and V, and its sums.
-struct Lane {
-    stream: Stream,
+pub(super) struct Lane {
+    pub(super) stream: Stream,
     u: Buffer<f64>,
     v: Buffer<f64>,
-    /// Of `sch` and `ssx` of each energy.
-    sums: Vec<Buffer<f64>>,
+    /// Of `sch` and `ssx` of each energy, in slots.
+    pub(super) sums: Buffer<f64>,
+    /// The same without slots.
+    pub(super) folded: Buffer<f64>,
 }
 
 /// The modules of a task's kernels.
-struct Kernels {
+pub(super) struct Kernels {
     first: [(&'static str, Arc<Loaded>); 2],
     odd: Arc<Loaded>,
     gather: Arc<Loaded>,
     second: Arc<Loaded>,
+    pub(super) fold: Arc<Loaded>,
     /// Bytes of shared memory of a block of the first and of the second product.
     shared: [u32; 2],
 }
 
 impl<'a> OnGpu<'a> {
-    /// Brings all of a task to a device that has the version's instructions, as far as it finds room there; the
-    /// rest of A passes by in each sum.
+    /// Brings all of a task but A to a device that has the version's instructions. A comes with the parts, and stays
+    /// as far as it finds room.
     ///
     /// # Errors
-    /// [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`].
-    pub fn new(
-        gpu: &'a Gpu,
-        task: Task<'a>,
-        version: &'static Version,
-        stop: Stop,
-    ) -> Result<OnGpu<'a>> {
+    /// [`Error::Memory`], [`Error::Driver`].
+    pub fn new(gpu: &'a Gpu, task: Task<'a>, version: &'static Version) -> Result<OnGpu<'a>> {
         let shape = Shape::of(&task, version);
         let context = &gpu.context;
         let stream = context.stream("the images")?;
@@ -81,13 +91,14 @@ impl<'a> OnGpu<'a> {
         let (rows, vcoul) = images::rows(&task, &shape);
         let (w, weights) = images::energies(&task);
         let [hole, exchange] = &weights;
+        let together = shape.together(task.nw());
         let lane = |_| {
-            let sums = |_| context.buffer("sums of the matrix", shape.sums());
             Ok(Lane {
                 stream: context.stream("the products")?,
                 u: context.buffer("U", shape.u())?,
                 v: context.buffer("V", shape.v())?,
-                sums: (0..2 * task.nw()).map(sums).collect::<Result<_>>()?,
+                sums: context.buffer("sums of the matrix", 2 * together * shape.sums())?,
+                folded: context.buffer("sums of the matrix", 2 * together * shape.folded())?,
             })
         };
         let mut on_gpu = OnGpu {
@@ -105,84 +116,40 @@ impl<'a> OnGpu<'a> {
                 context.upload("weights", hole, &stream)?,
                 context.upload("weights", exchange, &stream)?,
             ],
+            together,
             lanes: (0..STREAMS).map(lane).collect::<Result<_>>()?,
-            resident: Vec::new(),
+            resident: BTreeMap::new(),
+            most_resident: shape.groups,
             passing: Vec::new(),
-            times: [context.event()?, context.event()?],
+            uploads: stream,
+            name: &gpu.info().id,
+            context,
             task,
             shape,
         };
-        drop(image);
-        let each = 8 * shape.a() as u64;
         let (free, _) = context.memory()?;
-        let fit = (free.saturating_sub(SPARE) / each) as usize;
-        let resident = if fit >= shape.groups { shape.groups } else { fit.saturating_sub(STREAMS) };
-        for group in 0..resident {
-            if let Some(code) = stop() {
-                return Err(Error::Stopped { code, done: group, all: shape.groups });
-            }
-            let a = images::group(&task, &shape, group);
-            on_gpu.resident.push(context.upload("A", &a, &stream)?);
-        }
-        if resident < shape.groups {
-            let room = |_| context.buffer("A", shape.a());
+        let fit = (free.saturating_sub(SPARE) / (8 * shape.a() as u64)) as usize;
+        if fit < shape.groups {
+            let room = |_| {
+                let (room, copy) = (context.buffer("A", shape.a())?, None);
+                Ok(Passing { room, copy })
+            };
             on_gpu.passing = (0..STREAMS).map(room).collect::<Result<_>>()?;
+            on_gpu.most_resident = fit.saturating_sub(STREAMS);
         }
         Ok(on_gpu)
     }
 
-    /// Sums, and tells how much is done, from 0 to 1.
-    ///
-    /// # Errors
-    /// [`Error::Driver`], [`Error::Stopped`].
-    pub fn sums(&self, done: &(dyn Fn(f64) + Sync), stop: Stop) -> Result<Summed> {
-        let began = Instant::now();
-        let [begin, end] = &self.times;
-        let [leading, following] = [&self.lanes[0].stream, &self.lanes[1].stream];
-        self.lanes.iter().flat_map(|lane| &lane.sums).try_for_each(|sums| sums.clear(leading))?;
-        begin.record(leading)?;
-        following.wait_for(leading)?;
-        for group in 0..self.shape.groups {
-            if let Some(code) = stop() {
-                self.lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
-                return Err(Error::Stopped { code, done: group, all: self.shape.groups });
-            }
-            let lane = &self.lanes[group % STREAMS];
-            let a = match self.resident.get(group) {
-                Some(a) => a,
-                None => {
-                    let made = images::group(&self.task, &self.shape, group);
-                    let a = &self.passing[group % STREAMS];
-                    // In this stream, so after all that still reads what was there.
-                    a.upload(&made, &lane.stream)?;
-                    a
-                }
-            };
-            for batch in batches(self.task.problem.occ(), self.task.nw(), group) {
-                self.launch(lane, a, batch)?;
-            }
-            done(group as f64 / self.shape.groups as f64);
-        }
-        leading.wait_for(following)?;
-        end.record(leading)?;
-        let seconds = end.seconds_since(begin, "the matrix")?;
-        let sums = self.found()?;
-        done(1.0);
-        Ok(Summed { sums, seconds, total: began.elapsed().as_secs_f64() })
+    /// The device.
+    pub(super) fn name(&self) -> &'a str {
+        self.name
     }
 
-    /// Bytes of the device's memory beside A and poles.
-    pub fn beside(&self) -> usize {
-        let lanes = self.lanes.iter().map(|lane| {
-            lane.u.bytes() + lane.v.bytes() + lane.sums.iter().map(Buffer::bytes).sum::<usize>()
-        });
-        lanes.sum()
-    }
-
-    fn launch(&self, lane: &Lane, a: &Buffer<f64>, batch: Batch) -> Result<()> {
+    /// Launches a batch; `at` is where its sums stand among those of the lane.
+    pub(super) fn launch(&self, lane: &Lane, a: *const f64, batch: Batch, at: usize) -> Result<()> {
         let (pairs, begins, columns) = &self.odd;
         let place = Place {
-            a: a.pointer(),
+            a,
             poles: self.poles.pointer(),
             odd: (pairs.pointer().cast(), begins.pointer(), *columns),
             rows: self.rows.pointer(),
@@ -193,7 +160,7 @@ impl<'a> OnGpu<'a> {
             v: lane.v.pointer(),
         };
         let kind = usize::from(batch.exchange);
-        let sums = lane.sums[2 * batch.iw + kind].pointer();
+        let sums = lane.sums.pointer().wrapping_add(at);
         let limits = (images::limits(&self.task, &self.shape), self.task.limits());
         let nbands = self.task.problem.occ().len();
         let launches = Launches::of(&place, &self.shape, nbands, limits, batch, sums);
@@ -225,23 +192,6 @@ impl<'a> OnGpu<'a> {
             function.launch_sharing(stream, blocks, tile.threads(), shared[1], &pointers)
         }
     }
-
-    /// The sums of all lanes and slots, added up in their order.
-    fn found(&self) -> Result<Sums> {
-        let mut found = Sums::zero(self.task.bands(), self.task.nw());
-        for iw in 0..self.task.nw() {
-            let mut parts = Vec::new();
-            for lane in &self.lanes {
-                let [hole, exchange] = [0, 1]
-                    .map(|kind| lane.sums[2 * iw + kind].download(self.shape.sums(), &lane.stream));
-                parts.push([exchange?, hole?]);
-            }
-            found.take(iw, |l, m| {
-                [0, 1].map(|kind| parts.iter().map(|part| self.shape.sum(&part[kind], l, m)).sum())
-            });
-        }
-        Ok(found)
-    }
 }
 
 impl Kernels {
@@ -254,6 +204,7 @@ impl Kernels {
             odd: module(odd::SYMBOL)?,
             gather: module(gather::SYMBOL)?,
             second: module(version.second_symbol)?,
+            fold: module(fold::SYMBOL)?,
             shared: [
                 version.shared(version.first, shape.words()),
                 version.shared(version.second, 2),

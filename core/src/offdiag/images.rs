@@ -10,7 +10,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::Task;
+use super::{Task, parts};
 
 /// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
 pub const GROUP: usize = 24;
@@ -89,22 +89,40 @@ impl Shape {
 
     /// Numbers of the sums of all slots.
     pub fn sums(&self) -> usize {
-        (self.slots * self.fragments * ROWS * self.second * COLUMNS * 2) as usize
+        self.slots as usize * self.folded()
     }
 
-    /// Element (l, m) of the sums of all slots, added up.
-    pub fn sum(&self, sums: &[f64], l: usize, m: usize) -> Complex64 {
+    /// Numbers of a matrix, `[m][l]` of real and imaginary part, with all that its tiles hold.
+    pub fn folded(&self) -> usize {
+        (self.fragments * ROWS * self.second * COLUMNS * 2) as usize
+    }
+
+    /// Element (l, m) of a matrix of so many numbers.
+    pub fn element(&self, matrix: &[f64], l: usize, m: usize) -> Complex64 {
         let at = 2 * (m * (self.fragments * ROWS) as usize + l);
-        let slots = sums.chunks_exact(sums.len() / self.slots as usize);
-        slots.map(|sums| Complex64::new(sums[at], sums[at + 1])).sum()
+        Complex64::new(matrix[at], matrix[at + 1])
+    }
+
+    /// Energies that are summed together.
+    pub fn together(&self, nw: usize) -> usize {
+        parts::together(nw, 8 * 2 * self.sums())
     }
 }
 
 /// A of a group of bands n, made column by column.
 pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
+    let mut image = vec![0.0; shape.a()];
+    fill(task, shape, group, &mut image);
+    image
+}
+
+/// The same where another group's was, or zeros.
+pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
-    let mut image = vec![0.0; shape.a()];
+    if (group + 1) * GROUP > extents.nbands {
+        image.fill(0.0);
+    }
     let mut columns = vec![Complex64::ZERO; ncouls * bands];
     for at in 0..GROUP.min(extents.nbands - group * GROUP) {
         columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
@@ -122,7 +140,6 @@ pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
             }
         });
     }
-    image
 }
 
 /// The image of poles, and the pairs that are odd, by their igp.

@@ -1,5 +1,7 @@
 //! What the kernels are given for a group of bands n at an energy.
 
+use std::ops::Range;
+
 use gpp_kernels::arrays;
 use gpp_kernels::offdiag::first::First;
 use gpp_kernels::offdiag::gather::Gather;
@@ -136,10 +138,10 @@ impl Launches {
 }
 
 /// The batches of a group, those of one energy beside each other: `sch` of all its n, and `ssx` up to the last that is occupied.
-pub fn batches(occ: &[f64], nw: usize, group: usize) -> Vec<Batch> {
+pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
     let own = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
     let occupied = own.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
     let kinds = [(own.len(), false), (occupied, true)];
     let of_energy = |iw| kinds.map(|(count, exchange)| Batch { group, count, iw, exchange });
-    (0..nw).flat_map(of_energy).filter(|batch| batch.count > 0).collect()
+    iw.flat_map(of_energy).filter(|batch| batch.count > 0).collect()
 }

@@ -8,266 +8,110 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use gpp_cpu::level::Level;
-use gpp_cpu::poles::{self, Pairs};
-use gpp_cpu::pool::Threads;
-use num_complex::Complex64;
-use rayon::prelude::*;
+use gpp_cpu::pool::{Pool, Threads};
 
-use super::products::{View, complex, planes, planes_mut, three};
+use super::blocks::{COLUMNS, EACH, IGP, KINDS, Operands, Run};
+use super::calculation::{Worker, alone};
+use super::deal::{Deal, Next};
+use super::parts::{bands, ranges, together};
 use super::{Summed, Sums, Task};
-use crate::devices::Done;
 use crate::devices::host::Host;
-use crate::error::{Error, Result};
+use crate::devices::{Device, Done};
+use crate::error::Result;
 use crate::problem::memory;
 use crate::stop::Stop;
 
-/// igp of a block of P, and ig.
-const IGP: usize = 64;
-const IG: usize = 256;
+/// A task on a processor.
+pub struct OnProcessor<'a> {
+    run: Run<'a>,
+    name: &'a str,
+    pool: &'a Pool,
+    /// Bands n and energies whose U are in memory at a time, and energies whose totals are.
+    some: [usize; 3],
+    columns: Vec<Range<usize>>,
+}
 
-/// Columns m that a thread takes at a time.
-const COLUMNS: usize = 64;
+impl<'a> OnProcessor<'a> {
+    /// With the host's threads and vectors.
+    ///
+    /// # Errors
+    /// [`Error::Threads`].
+    pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnProcessor<'a>> {
+        let pool = host.pool(Threads::Cores)?;
+        let (header, nw) = (task.problem.header(), task.nw());
+        let items = (EACH * pool.threads()).div_ceil(header.ngpown.div_ceil(IGP));
+        let together = together(nw, 8 * 3 * KINDS * task.bands() * task.bands());
+        Ok(OnProcessor {
+            some: [items.div_ceil(nw).min(header.nbands), items.min(together), together],
+            columns: ranges(0..task.bands(), COLUMNS).collect(),
+            run: Run { task, level: host.level(), rows: header.rows().collect() },
+            name: &host.info().id,
+            pool,
+        })
+    }
 
-/// Blocks for each thread between two waits, so that all have about as much to do.
-const EACH: usize = 8;
+    /// Bytes of the host's memory beside the task's own arrays.
+    pub fn needs(&self) -> u64 {
+        self.run.bytes(self.pool.threads(), self.some)
+    }
 
-/// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied.
-const KINDS: usize = 2;
+    /// The sums of a part, and seconds of the products; tells how much is done.
+    fn part(&self, part: usize, done: &dyn Fn(f64)) -> (Sums, f64) {
+        let OnProcessor { run, pool, columns, some: [some_n, some_w, together], .. } = self;
+        let (task, n) = (&run.task, bands(&run.task, part));
+        let nw = task.nw();
+        let mut sums = Sums::zero(task.bands(), task.planes());
+        let extent = |m: &Range<usize>| 3 * task.bands() * m.len();
+        let mut seconds = 0.0;
+        for energies in ranges(0..nw, *together) {
+            let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
+                .flat_map(|_| columns.iter().map(|m| vec![0.0; extent(m)]))
+                .collect();
+            for some in ranges(n.clone(), *some_n) {
+                let operands: Vec<Operands> =
+                    pool.install(|| some.clone().map(|n| run.operands(n)).collect());
+                for iw in ranges(energies.clone(), *some_w) {
+                    let products = Instant::now();
+                    pool.install(|| {
+                        let first = (iw.start - energies.start) * KINDS * columns.len();
+                        run.add(&some, &iw, &operands, columns, &mut totals[first..]);
+                    });
+                    seconds += products.elapsed().as_secs_f64();
+                    let before =
+                        (energies.start * n.len() + (some.start - n.start) * energies.len()) as f64;
+                    let own = (some.len() * (iw.end - energies.start)) as f64;
+                    done((before + own) / (n.len() * nw) as f64);
+                }
+            }
+            run.found(columns, &totals, energies, &mut sums);
+        }
+        (sums, seconds)
+    }
+}
+
+impl Worker for OnProcessor<'_> {
+    fn device(&self) -> &str {
+        self.name
+    }
+
+    fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
+        let mut seconds = 0.0;
+        while let Next::Part(part) = deal.next(worker, true) {
+            let (sums, time) = self.part(part, &|done| deal.tell(worker, done));
+            deal.give(worker, part, sums);
+            seconds += time;
+        }
+        Ok(seconds)
+    }
+}
 
 /// Sums it on a processor, with the host's threads and vectors.
 ///
 /// # Errors
 /// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`] where `stop` says so, between
-/// bands.
+/// parts.
 pub fn on_processor(host: &Host, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
-    let pool = host.pool(Threads::Cores)?;
-    let begun = Instant::now();
-    let problem = task.problem;
-    let (nbands, ngpown, nw) = (problem.header().nbands, problem.header().ngpown, task.nw());
-    let blocks = ngpown.div_ceil(IGP);
-    let items = (EACH * pool.threads()).div_ceil(blocks);
-    let (some_n, some_w) = (items.div_ceil(nw).min(nbands), items.min(nw));
-    let run = Run { task, level: host.level(), rows: problem.header().rows().collect() };
-    memory::require(problem.name(), run.bytes(pool.threads(), some_n, some_w))?;
-
-    let columns: Vec<Range<usize>> = ranges(0..task.bands(), COLUMNS).collect();
-    let extent = |m: &Range<usize>| 3 * task.bands() * m.len();
-    let mut totals: Vec<Vec<f64>> =
-        (0..nw * KINDS).flat_map(|_| columns.iter().map(|m| vec![0.0; extent(m)])).collect();
-    let mut seconds = 0.0;
-    for n in ranges(0..nbands, some_n) {
-        if let Some(code) = stop() {
-            return Err(Error::Stopped { code, done: n.start, all: nbands });
-        }
-        let operands: Vec<Operands> = pool.install(|| n.clone().map(|n| run.operands(n)).collect());
-        for iw in ranges(0..nw, some_w) {
-            let products = Instant::now();
-            pool.install(|| {
-                let totals = &mut totals[iw.start * KINDS * columns.len()..];
-                run.add(&n, &iw, &operands, &columns, totals);
-            });
-            seconds += products.elapsed().as_secs_f64();
-            done((n.start as f64 + n.len() as f64 * iw.end as f64 / nw as f64) / nbands as f64);
-        }
-    }
-    let sums = run.sums(&columns, &totals);
-    Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64() })
-}
-
-fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = all.end;
-    all.step_by(most).map(move |begin| begin..end.min(begin + most))
-}
-
-/// What does not change.
-struct Run<'a> {
-    task: &'a Task<'a>,
-    level: Level,
-    /// The row of A that an igp is, where it has one.
-    rows: Vec<Option<usize>>,
-}
-
-/// A of a band n, in planes.
-struct Operands {
-    /// `A_l(ig)`, l running fastest.
-    a: Vec<f64>,
-    /// `vcoul(igp) · conj(A_m(igp))`, igp running fastest.
-    v: Vec<f64>,
-}
-
-/// What a thread works with: blocks of P of both kinds, and products.
-struct Scratch {
-    p: [Vec<f64>; KINDS],
-}
-
-impl Run<'_> {
-    /// Bytes beside the task's own.
-    fn bytes(&self, threads: usize, n: usize, iw: usize) -> u64 {
-        let bands = self.task.bands();
-        let (ncouls, ngpown) = (self.task.problem.header().ncouls, self.rows.len());
-        let operands = n * 3 * bands * (ncouls + ngpown) + 2 * bands * ncouls;
-        let products = n * iw * KINDS * 3 * bands * (ngpown + IGP);
-        let sums = self.task.nw() * KINDS * 5 * bands * bands;
-        8 * (operands + products + sums + threads * KINDS * 3 * IGP * IG) as u64
-    }
-
-    /// Those of a band n.
-    fn operands(&self, n: usize) -> Operands {
-        let (bands, ngpown) = (self.task.bands(), self.rows.len());
-        let (ncouls, vcoul) = (self.task.problem.header().ncouls, self.task.problem.vcoul_loc());
-        let mut columns = vec![Complex64::ZERO; bands * ncouls];
-        columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
-            self.task.elements.column(l, n, column);
-        });
-        let parts = |z: Complex64| [z.re, z.im, z.re + z.im];
-        let mut a = vec![0.0; 3 * bands * ncouls];
-        let [re, im, both] = planes_mut(&mut a);
-        let of_ig =
-            re.par_chunks_mut(bands).zip(im.par_chunks_mut(bands)).zip(both.par_chunks_mut(bands));
-        of_ig.enumerate().for_each(|(ig, ((re, im), both))| {
-            for l in 0..bands {
-                [re[l], im[l], both[l]] = parts(columns[l * ncouls + ig]);
-            }
-        });
-        let mut v = vec![0.0; 3 * bands * ngpown];
-        let [re, im, both] = planes_mut(&mut v);
-        let of_m = re
-            .par_chunks_mut(ngpown)
-            .zip(im.par_chunks_mut(ngpown))
-            .zip(both.par_chunks_mut(ngpown));
-        of_m.zip(columns.par_chunks(ncouls)).for_each(|(((re, im), both), column)| {
-            for (igp, row) in self.rows.iter().enumerate() {
-                let a = row.map_or(Complex64::ZERO, |row| column[row]);
-                [re[igp], im[igp], both[igp]] = parts(a.conj() * vcoul[igp]);
-            }
-        });
-        Operands { a, v }
-    }
-
-    /// Adds bands n at some energies to the totals, which begin with the first of these.
-    fn add(
-        &self,
-        n: &Range<usize>,
-        iw: &Range<usize>,
-        operands: &[Operands],
-        columns: &[Range<usize>],
-        totals: &mut [Vec<f64>],
-    ) {
-        let igp: Vec<Range<usize>> = ranges(0..self.rows.len(), IGP).collect();
-        let blocks = igp.len();
-        let items = n.len() * iw.len() * blocks;
-        let made = |scratch: &mut Scratch, item: usize| {
-            let (at, igp) = (item / blocks, &igp[item % blocks]);
-            let (n_at, iw) = (at / iw.len(), iw.start + at % iw.len());
-            self.first(scratch, n.start + n_at, iw, &operands[n_at], igp)
-        };
-        let scratch = || Scratch { p: [(); KINDS].map(|()| vec![0.0; 3 * IGP * IG]) };
-        // For each n, energy and block: U of both kinds.
-        let u: Vec<[Vec<f64>; KINDS]> =
-            (0..items).into_par_iter().with_max_len(1).map_init(scratch, made).collect();
-        let some = &mut totals[..iw.len() * KINDS * columns.len()];
-        some.par_iter_mut().with_max_len(1).enumerate().for_each(|(at, total)| {
-            let (m, kind) = (&columns[at % columns.len()], at / columns.len() % KINDS);
-            let iw_at = at / columns.len() / KINDS;
-            for (n_at, of_n) in operands.iter().enumerate() {
-                let item = (n_at * iw.len() + iw_at) * blocks;
-                for (u, igp) in u[item..item + blocks].iter().zip(&igp) {
-                    self.second(total, &u[kind], of_n, igp, m);
-                }
-            }
-        });
-    }
-
-    /// U of a block of igp in planes, l running fastest; empty where the band has no such P.
-    fn first(
-        &self,
-        scratch: &mut Scratch,
-        n: usize,
-        iw: usize,
-        operands: &Operands,
-        igp: &Range<usize>,
-    ) -> [Vec<f64>; KINDS] {
-        let (problem, bands) = (self.task.problem, self.task.bands());
-        let ncouls = problem.header().ncouls;
-        let (w, occ) = (problem.wx()[n * problem.nw() + iw], problem.occ()[n]);
-        let kinds = if occ == 0.0 { 1 } else { KINDS };
-        let mut sums = [0; KINDS].map(|_: usize| Vec::new());
-        sums[..kinds].fill(vec![0.0; 3 * bands * igp.len()]);
-        let some = igp.start * ncouls..igp.end * ncouls;
-        let (wtilde, eps) = (&problem.wtilde()[some.clone()], &problem.eps()[some]);
-        for ig in ranges(0..ncouls, IG) {
-            let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
-            let [sch, ssx] = scratch.p.each_mut().map(|p| planes_mut(p));
-            let ssx = (kinds == KINDS).then_some(ssx);
-            poles::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
-            let a = planes(&operands.a).map(|plane| View {
-                data: &plane[ig.start * bands..ig.end * bands],
-                rows: bands,
-                columns: ig.len(),
-                strides: (1, bands),
-            });
-            for (p, sums) in scratch.p.iter().zip(&mut sums[..kinds]) {
-                let p = planes(p).map(|data| View {
-                    data,
-                    rows: ig.len(),
-                    columns: igp.len(),
-                    strides: (1, IG),
-                });
-                three(planes_mut(sums), a, p, true);
-            }
-        }
-        for (sums, factor) in sums[..kinds].iter_mut().zip([0.5, -occ]) {
-            let [re, im, both] = planes_mut(sums);
-            for ((re, im), both) in re.iter_mut().zip(im).zip(both) {
-                let [u, v] = complex([*re, *im, *both]).map(|part| factor * part);
-                (*re, *im, *both) = (u, v, u + v);
-            }
-        }
-        sums
-    }
-
-    /// Adds `U · V` of a block of igp to the total of columns m, in planes.
-    fn second(
-        &self,
-        total: &mut [f64],
-        u: &[f64],
-        operands: &Operands,
-        igp: &Range<usize>,
-        m: &Range<usize>,
-    ) {
-        if u.is_empty() {
-            return;
-        }
-        let (bands, ngpown) = (self.task.bands(), self.rows.len());
-        let u = planes(u).map(|data| View {
-            data,
-            rows: bands,
-            columns: igp.len(),
-            strides: (1, bands),
-        });
-        let v = planes(&operands.v).map(|plane| View {
-            data: &plane[m.start * ngpown + igp.start..],
-            rows: igp.len(),
-            columns: m.len(),
-            strides: (1, ngpown),
-        });
-        three(planes_mut(total), u, v, true);
-    }
-
-    /// The matrices that the totals are.
-    fn sums(&self, columns: &[Range<usize>], totals: &[Vec<f64>]) -> Sums {
-        let mut sums = Sums::zero(self.task.bands(), self.task.nw());
-        for (at, total) in totals.iter().enumerate() {
-            let (m, kind) = (&columns[at % columns.len()], at / columns.len() % KINDS);
-            let first = sums.at(0, m.start, at / columns.len() / KINDS);
-            let to = if kind == 0 { &mut sums.ch } else { &mut sums.sx };
-            let [re, im, both] = planes(total);
-            for (at, to) in to[first..first + re.len()].iter_mut().enumerate() {
-                let [re, im] = complex([re[at], im[at], both[at]]);
-                *to = Complex64::new(re, im);
-            }
-        }
-        sums
-    }
+    let on_processor = OnProcessor::new(host, *task)?;
+    memory::require(task.problem.name(), on_processor.needs())?;
+    alone(on_processor, task, done, stop)
 }

@@ -163,7 +163,7 @@ impl Header {
     }
 
     /// Energy of this rank's band `n` (0-based) in eV.
-    pub(super) fn e(&self, n: usize) -> f64 {
+    pub fn e(&self, n: usize) -> f64 {
         self.wfnkq_ekq[self.peinf_indext_dist[n] as usize - 1]
     }
 

@@ -13,14 +13,16 @@ use crate::ranks::{Ranks, require_same};
 
 /// What each process may have its own of: devices and memory, which are compared for what they are, another
 /// path to the same input, which is compared by its contents, and what only rank 0 does.
-const OWN: [&str; 10] = [
+const OWN: [&str; 12] = [
     "device",
     "simd",
     "device_memory",
     "host_memory",
     "input",
+    "elements",
     "json",
     "csv",
+    "npy",
     "plot",
     "quiet",
     "settle",

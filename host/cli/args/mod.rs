@@ -22,7 +22,7 @@ pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{RunArgs, ScaleArgs, ScalingArgs, TuneArgs, VerifyArgs};
-pub use offdiag::OffdiagArgs;
+pub use offdiag::{EnergiesOf, OffdiagArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{
     CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, ManArgs, PtxArgs,

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum, ValueHint};
 use gpp_core::offdiag::versions::{self, Version};
 
 use super::measure::{DeviceArgs, OutputArgs, at_least_one};
 use super::measuring::VerifyArgs;
 use super::problem::ProblemArgs;
+use super::slabs::bytes;
 use crate::experiments::offdiag::bands::Bands;
+use crate::experiments::room::Limits;
 use crate::process::files::Files;
 
 /// Arguments of `offdiag`.
@@ -17,7 +20,11 @@ use crate::process::files::Files;
 Examples:
   gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
   gpp offdiag -s demo --bands 17:32 --csv elements.csv --plot sizes.svg
-  gpp offdiag -i file.dat --elements A.npy --npy S   A of your own; S.sx.npy and S.ch.npy")]
+  gpp offdiag -i file.dat --elements A.npy --npy S   A of your own; S.sx.npy and S.ch.npy
+  gpp offdiag -s demo --bands 32 --at bands --npy S  as QSGW takes it; S.qsgw.npy
+  gpp offdiag -s si510 -d gpu:all --checkpoint run.ckpt
+                                                     on all GPUs; goes on where it was ended
+  mpirun -n 4 gpp offdiag -s si510                   over ranks")]
 pub struct OffdiagArgs {
     /// Bands l and m: so many, or FROM:TO, counted from 1, ends included; by default 16, on a GPU 128, or
     /// all that --elements has
@@ -36,6 +43,31 @@ pub struct OffdiagArgs {
     )]
     pub elements: Option<PathBuf>,
 
+    /// Energies that elements are summed at: of bands, Σ_lm(E_l) and Σ_lm(E_m), with the Hermitian part of their
+    /// mean, as QSGW takes it, and its eigenvalues. The energy of band l is that of the problem's band n of the
+    /// same number: they are the bands of one k-point
+    #[arg(
+        long,
+        value_name = "bands",
+        conflicts_with_all = ["energies", "nw"],
+        help_heading = "Problem"
+    )]
+    pub at: Option<EnergiesOf>,
+
+    /// Keep the sums of finished parts in this file and go on from it, on any number of devices and ranks, to the
+    /// same bits; one calculation. It goes once the results are shown
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Memory to take of each GPU for arrays, as 2GiB; matrix elements that do not fit are brought again in each
+    /// calculation. By default all that is free
+    #[arg(long, value_name = "LIMIT", value_parser = bytes)]
+    pub device_memory: Option<ByteSize>,
+
+    /// Memory to take of the host, for all ranks on it
+    #[arg(long, value_name = "LIMIT", value_parser = bytes)]
+    pub host_memory: Option<ByteSize>,
+
     /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide; by default the fastest there for so many
     /// bands. All give the same bits
     #[arg(long = "version", value_name = "ID", value_parser = version)]
@@ -46,7 +78,8 @@ pub struct OffdiagArgs {
     pub repeat: usize,
 
     /// Write the matrices as NumPy arrays of shape (energies, bands, bands), [iw, l, m], to PREFIX.sx.npy and
-    /// PREFIX.ch.npy
+    /// PREFIX.ch.npy; with --at bands [0, l, m] at E_l, [1, l, m] at E_m, and the Hermitian part of their mean,
+    /// [l, m], to PREFIX.qsgw.npy
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub npy: Option<PathBuf>,
 
@@ -83,25 +116,48 @@ fn version(id: &str) -> Result<&'static Version, String> {
 }
 
 impl OffdiagArgs {
-    /// The files that it names.
-    pub fn files(&self) -> Files {
-        Files::new()
+    /// The files that it names; who does not report writes none but a checkpoint.
+    pub fn files(&self, reports: bool) -> Files {
+        let files = Files::new()
             .reads("--input", &self.problem.input)
             .reads("--elements", &self.elements)
+            .keeps("--checkpoint", &self.checkpoint);
+        if !reports {
+            return files;
+        }
+        let qsgw = self.array("qsgw").filter(|_| self.at.is_some());
+        files
             .writes_or_prints("--json", &self.output.json)
             .writes_or_prints("--csv", &self.csv)
-            .writes("--npy", self.arrays().into_iter().flatten())
+            .writes("--npy", self.arrays().into_iter().flatten().chain(qsgw))
             .writes("--plot", &self.plot)
+    }
+
+    /// What is said of memory.
+    pub fn limits(&self) -> Limits {
+        let bytes = |limit: Option<ByteSize>| limit.map(|limit| limit.as_u64());
+        let (device, host) = (bytes(self.device_memory), bytes(self.host_memory));
+        Limits { device, host, ..Limits::default() }
     }
 
     /// The files of SX and CH.
     pub fn arrays(&self) -> Option<[PathBuf; 2]> {
+        Some([self.array("sx")?, self.array("ch")?])
+    }
+
+    /// The file of an array of this name.
+    pub fn array(&self, part: &str) -> Option<PathBuf> {
         self.npy.as_ref().map(|prefix| {
-            ["sx", "ch"].map(|part| {
-                let mut name = prefix.clone().into_os_string();
-                name.push(format!(".{part}.npy"));
-                name.into()
-            })
+            let mut name = prefix.clone().into_os_string();
+            name.push(format!(".{part}.npy"));
+            name.into()
         })
     }
+}
+
+/// Whose energies elements are summed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EnergiesOf {
+    /// Those of the bands l and m.
+    Bands,
 }

@@ -59,7 +59,7 @@ impl SlabArgs {
     }
 }
 
-fn bytes(text: &str) -> Result<ByteSize, String> {
+pub(super) fn bytes(text: &str) -> Result<ByteSize, String> {
     match text.parse::<ByteSize>() {
         Ok(bytes) if bytes.as_u64() > 0 => Ok(bytes),
         Ok(_) => Err("needs at least one byte".into()),

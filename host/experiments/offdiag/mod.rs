@@ -1,23 +1,32 @@
 //! Σ as a matrix: the calculation, its record, and the matrices.
 
 pub mod bands;
+mod identity;
+pub mod on;
+pub mod qsgw;
 pub mod stored;
 
+use std::path::Path;
 use std::time::Instant;
 
-use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::versions::{self, Version};
-use gpp_core::offdiag::{Elements, Summed, Sums, Task, on_processor};
+use gpp_core::offdiag::calculation::{Crew, Total};
+use gpp_core::offdiag::checkpoint::{self, Checkpoint, Identity};
+use gpp_core::offdiag::images::GROUP;
+use gpp_core::offdiag::parts::{self, GROUPS};
+use gpp_core::offdiag::versions::Version;
+use gpp_core::offdiag::{At, Elements, Summed, Sums, Task};
 use gpp_kernels::offdiag;
 use num_complex::Complex64;
 
-use crate::devices::gpu::{self, Gpu};
-use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo, Done};
-use crate::error::{Error, Result};
+use super::room::{self, Limits};
+use super::setting;
+use crate::catalogue::sources;
+use crate::devices::gpu;
+use crate::error::Result;
 use crate::problem::Problem;
-use crate::process::interrupt;
+use crate::process::interrupt::{self, Deferred};
 use crate::process::progress::Progress;
+use crate::ranks::{Ranks, require_same};
 use crate::record::Head;
 use crate::record::offdiag::{Largest, Matrix, Offdiag};
 use crate::record::provenance::Provenance;
@@ -26,110 +35,83 @@ use crate::record::times::{Repetition, Times};
 use crate::reference::matrix::{Sample, verify};
 use crate::reference::verify::Outcome;
 use bands::Bands;
-
-/// Who sums.
-pub enum On {
-    /// A processor.
-    Host(Box<Host>),
-    /// A GPU.
-    Gpu(Box<Gpu>),
-}
-
-impl On {
-    /// The device.
-    pub fn info(&self) -> &DeviceInfo {
-        match self {
-            On::Host(host) => host.info(),
-            On::Gpu(gpu) => gpu.info(),
-        }
-    }
-}
-
-/// The version that a GPU sums with.
-fn chosen(
-    on: &On,
-    asked: Option<&'static Version>,
-    bands: usize,
-) -> Result<Option<&'static Version>> {
-    match (on, asked) {
-        (On::Gpu(gpu), asked) => versions::on(gpu, asked, bands).map(Some),
-        (On::Host(_), None) => Ok(None),
-        (On::Host(host), Some(version)) => {
-            let what = format!("is of GPUs, and {} is a processor", host.info().id);
-            Err(Error::Data { origin: format!("--version {}", version.id), what })
-        }
-    }
-}
-
-/// A task where it is summed, all in place that finds room there.
-enum Placed<'a> {
-    Host(&'a Host, Task<'a>),
-    Gpu(Box<OnGpu<'a>>),
-}
-
-impl<'a> Placed<'a> {
-    fn of(on: &'a On, task: Task<'a>, version: Option<&'static Version>) -> Result<Placed<'a>> {
-        Ok(match (on, version) {
-            (On::Gpu(gpu), Some(version)) => {
-                Placed::Gpu(OnGpu::new(gpu, task, version, &interrupt::asked)?.into())
-            }
-            (On::Host(host), None) => Placed::Host(host, task),
-            (On::Host(_), Some(_)) | (On::Gpu(_), None) => unreachable!("GPUs have versions"),
-        })
-    }
-
-    fn sum(&self, done: Done) -> Result<Summed> {
-        match self {
-            Placed::Host(host, task) => on_processor(host, task, done, &interrupt::asked),
-            Placed::Gpu(on_gpu) => on_gpu.sums(done, &interrupt::asked),
-        }
-    }
-}
+use identity::identity;
+use on::{On, chosen};
 
 /// How it is calculated.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
     /// How a GPU multiplies, or as is fastest.
     pub version: Option<&'static Version>,
     /// Calculations.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
     pub compares: bool,
+    /// Where the sums of parts are kept.
+    pub checkpoint: Option<&'a Path>,
+    /// What was said of memory.
+    pub limits: Limits,
+    /// Which of the problem's energies are those of the bands, where these are asked for.
+    pub at: Option<&'a [usize]>,
 }
 
-/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves.
+/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves. None on other ranks
+/// than rank 0. Collective.
 ///
 /// # Errors
-/// Those of the device.
+/// Those of the device, and of the checkpoint.
 ///
 /// # Panics
 /// Where no calculation is asked for.
 pub fn run(
-    on: &On,
+    (on, ranks): (&On, &dyn Ranks),
     problem: &Problem,
     elements: &dyn Elements,
     bands: Bands,
     options: Options,
     progress: Progress,
-) -> Result<(Offdiag, Sums)> {
-    let task = Task { problem, elements };
+) -> Result<Option<(Offdiag, Sums)>> {
+    let at = options.at.map_or(At::Energies, At::Bands);
+    let task = Task { at, ..Task::new(problem, elements) };
+    let devices = on.devices();
+    let team = room::Crew { devices: &devices, ranks };
+    setting::require_one_kind(team)?;
     let version = chosen(on, options.version, task.bands())?;
+    if ranks.size() > 1 {
+        let own = identity(on, (&task, version), bands, false)?;
+        require_same(ranks, &own, Identity::difference)?;
+    }
+    on.require((&task, version), team, options.limits, progress)?;
+    let (mut checkpoint, first) = begun(on, (&task, version), bands, (options.checkpoint, ranks))?;
+    let resumed = first.parts;
+    // What is kept, and what others wait for, ends by itself.
+    let ends = options.checkpoint.is_some() || ranks.size() > 1;
+    let _deferred = ends.then(|| Deferred::new("the parts at hand"));
+
     let times = Repetition::exactly(0, options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
     let bar = progress.fine_bar("summing", options.repeat as u64);
     let (mut seconds, mut differs) = (Vec::new(), false);
     let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
     let begun = Instant::now();
-    let placed = Placed::of(on, task, version)?;
+    let mut crew = Crew::new(on.workers(task, version)?, ranks);
     for at in 0..options.repeat {
         let done = |part: f64| bar.set(at as f64 + part);
-        let Summed { sums, seconds: time, .. } = placed.sum(&done)?;
+        let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
+            Some(checkpoint) => checkpoint.keep(total, at_once),
+            None => Ok(()),
+        };
+        let summed = crew.sum(&task, first.clone(), &mut keep, &done, &interrupt::asked)?;
+        let Summed { sums, seconds: time, .. } = summed;
         total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
         seconds.push(time);
         differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
         found = Some(sums);
     }
     bar.finish_and_clear();
+    if !ranks.is_root() {
+        return Ok(None);
+    }
     let sums = found.expect("at least one calculation");
     let verification = options.compares.then(|| {
         let mut verdict = verify(&task, &sums, &Sample::few(&task), progress);
@@ -138,7 +120,11 @@ pub fn run(
         }
         verdict
     });
-    let (times, flops) = (Times::of(seconds), task.operations());
+    let nbands = problem.extents().nbands;
+    let summed = (resumed * GROUPS * GROUP).min(nbands)..nbands;
+    let (times, flops) = (Times::of(seconds), task.operations_of(summed));
+    let rate = if flops > 0.0 { flops / times.median } else { 0.0 };
+    let above = problem.header().above_state();
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(on.info(), provenance) },
         system: SystemInfo::of(problem),
@@ -149,14 +135,43 @@ pub fn run(
             let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
             symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
         }),
+        source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
         flops,
-        tflops: flops / times.median * 1e-12,
+        tflops: rate * 1e-12,
         time_s: times,
         total_s: total_s.unwrap_or_default(),
         verification,
-        matrices: matrices(problem, &sums, bands.first),
+        parts: parts::count(&task),
+        resumed,
+        places: Vec::new(),
+        matrices: matrices(&sums, bands.first, |plane| options.at.is_none().then(|| above[plane])),
+        qsgw: options.at.map(|at| qsgw::told(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
-    Ok((record, sums))
+    Ok(Some((record, sums)))
+}
+
+/// The file that keeps a total, of rank 0, and the total to go on from. Collective.
+fn begun(
+    on: &On,
+    (task, version): (&Task, Option<&'static Version>),
+    bands: Bands,
+    (path, ranks): (Option<&Path>, &dyn Ranks),
+) -> Result<(Option<Checkpoint>, Total)> {
+    let Some(path) = path else { return Ok((None, Total::zero(task))) };
+    let (mut file, mut total) = (None, Total::zero(task));
+    if ranks.is_root() {
+        let identity = identity(on, (task, version), bands, true)?;
+        total = checkpoint::read(path, task, &identity)?.unwrap_or(total);
+        file = Some(Checkpoint::begin(path, identity, &total)?);
+    }
+    let parts = ranks.broadcast((total.parts as u64).to_ne_bytes().to_vec());
+    total.parts = u64::from_ne_bytes(parts.try_into().expect("eight bytes")) as usize;
+    Ok((file, total))
+}
+
+/// The file of a version.
+pub fn source(version: &str) -> String {
+    format!("kernels/src/offdiag/versions/{version}.rs")
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
@@ -168,9 +183,8 @@ fn same_bits(one: &Sums, other: &Sums) -> bool {
 }
 
 /// What the matrices are like; bands are counted from the first, which is 0-based.
-fn matrices(problem: &Problem, sums: &Sums, first: usize) -> Vec<Matrix> {
-    let above = problem.header().above_state();
-    let of_energy = |(iw, above_state_ev): (usize, f64)| {
+fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> Vec<Matrix> {
+    let of_energy = |iw: usize| {
         let trace = |of: &[Complex64]| {
             let trace: Complex64 = (0..sums.bands).map(|l| of[sums.at(l, l, iw)]).sum();
             [trace.re, trace.im]
@@ -186,12 +200,12 @@ fn matrices(problem: &Problem, sums: &Sums, first: usize) -> Vec<Matrix> {
             sized.max_by(|a, b| a.size.total_cmp(&b.size))
         };
         Matrix {
-            above_state_ev,
+            above_state_ev: above(iw),
             trace_sx: trace(&sums.sx),
             trace_ch: trace(&sums.ch),
             largest_diagonal: sizes(true).expect("one band at least"),
             largest_off_diagonal: sizes(false),
         }
     };
-    above.into_iter().enumerate().map(of_energy).collect()
+    (0..sums.nw()).map(of_energy).collect()
 }

@@ -61,7 +61,7 @@ impl Sizes<'_> {
 
     fn scene(&self) -> Scene {
         let Sizes { record, sums } = *self;
-        let distance = |iw: &usize| record.matrices[*iw].above_state_ev.abs();
+        let distance = |iw: &usize| record.matrices[*iw].above_state_ev.map_or(0.0, f64::abs);
         let nearest = (0..sums.nw()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let iw = nearest.unwrap_or(0);
         let each = sums.bands.div_ceil(MOST);
@@ -88,7 +88,10 @@ impl Sizes<'_> {
         let title = format!("|Σ_lm| of {}, bands {from} to {to}", record.system.name);
         shapes.push(Shape::Text(Text::new(&*title, (CORNER.0, 8.0), TITLE, Tone::Ink)));
         let device = &record.head.device.name;
-        let told = format!("{above:+} eV above the state, in {UNIT}; {device}");
+        let at = above.map_or("the bands' energies E_l".into(), |above| {
+            format!("{above:+} eV above the state")
+        });
+        let told = format!("{at}, in {UNIT}; {device}");
         let mut told = Text::new(told, (CORNER.0, 40.0), SUBTITLE, Tone::Ink);
         let room = f64::from(SIZE.0) - CORNER.0;
         told.letters *= (room / told.size().0).min(1.0);

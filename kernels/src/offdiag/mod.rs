@@ -17,10 +17,11 @@
 //! - [`poles`]: how an element of P is made.
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
-//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches.
+//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches; [`fold`] ends a part.
 //! - [`way`], [`version`]: what versions differ in; [`versions`]: they, one idea each.
 
 pub mod first;
+pub mod fold;
 pub mod fragment;
 pub mod gather;
 pub mod image;
@@ -39,8 +40,8 @@ pub mod versions;
 pub mod way;
 
 /// Kernels that all versions have in common, with the threads of a block.
-pub const COMMON: [(&str, u32); 2] =
-    [(odd::SYMBOL, odd::THREADS), (gather::SYMBOL, gather::THREADS)];
+pub const COMMON: [(&str, u32); 3] =
+    [(odd::SYMBOL, odd::THREADS), (gather::SYMBOL, gather::THREADS), (fold::SYMBOL, fold::THREADS)];
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {

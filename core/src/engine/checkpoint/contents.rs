@@ -103,15 +103,15 @@ fn checksum(text: &[u8]) -> String {
 }
 
 /// Fails where what a file begins with is not what a checkpoint does.
-pub(super) fn marked(begin: &[u8]) -> Result<(), Refusal> {
-    if begin.starts_with(MARK.as_bytes()) {
+pub(super) fn marked(begin: &[u8], needed: &'static str) -> Result<(), Refusal> {
+    if begin.starts_with(needed.as_bytes()) {
         return Ok(());
     }
     let found = match begin {
         [] => "is empty".into(),
         _ => format!("begins with {}", begin.escape_ascii()),
     };
-    Err(Refusal::Other { needed: MARK, found })
+    Err(Refusal::Other { needed, found })
 }
 
 /// The file's contents, of which [`marked`] holds. The format is told first, since another may have

@@ -28,6 +28,16 @@ pub(super) fn others(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// What a file holds, if it is there.
 fn load(path: &Path) -> Result<Option<Contents>> {
+    let Some((mut file, mut bytes)) = opened(path, contents::MARK)? else { return Ok(None) };
+    file.read_to_end(&mut bytes).map_err(|error| refused(path, Refusal::Unreadable(error)))?;
+    contents::parse(&bytes).map(Some).map_err(|refusal| refused(path, refusal))
+}
+
+/// A file that begins with what checkpoints of a kind begin with, and that beginning; none that is not there.
+///
+/// # Errors
+/// [`Error::Checkpoint`] for anything else.
+pub(crate) fn opened(path: &Path, mark: &'static str) -> Result<Option<(File, Vec<u8>)>> {
     let refuse = |refusal| refused(path, refusal);
     let unreadable = |error| refuse(Refusal::Unreadable(error));
     match fs::metadata(path) {
@@ -37,17 +47,16 @@ fn load(path: &Path) -> Result<Option<Contents>> {
         Ok(found) if !found.is_file() => return Err(refuse(Refusal::Irregular)),
         Ok(_) => (),
     }
-    let mut file = File::open(path).map_err(unreadable)?;
+    let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     // Whatever else was named may be large.
-    (&file).take(contents::MARK.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
-    contents::marked(&bytes).map_err(refuse)?;
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
-    contents::parse(&bytes).map(Some).map_err(refuse)
+    (&file).take(mark.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    contents::marked(&bytes, mark).map_err(refuse)?;
+    Ok(Some((file, bytes)))
 }
 
 /// Removes a file that may be gone already; a symbolic link stays and leads nowhere.
-pub(super) fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::canonicalize(path).and_then(fs::remove_file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(refused(path, Refusal::Remove(error)))
@@ -56,7 +65,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-pub(super) fn refused(path: &Path, refusal: Refusal) -> Error {
+pub(crate) fn refused(path: &Path, refusal: Refusal) -> Error {
     CheckpointError { path: path.into(), refusal: Box::new(refusal) }.into()
 }
 

@@ -28,6 +28,7 @@ use crate::error::{Refusal, Result};
 use crate::system::output;
 pub(in crate::engine) use contents::Line;
 pub use files::{number, numbered, numbers};
+pub(crate) use files::{opened, refused, remove as remove_file};
 
 /// Finished slabs by their number, from 0.
 pub type Finished = BTreeMap<usize, SlabSums>;

@@ -1,0 +1,214 @@
+//! A calculation: parts → workers → total.
+
+use std::ops::AddAssign;
+use std::thread;
+use std::time::Instant;
+
+use num_complex::Complex64;
+
+use super::deal::{Deal, Homes};
+use super::{Summed, Sums, Task, parts};
+use crate::devices::Done;
+use crate::error::{Error, Result};
+use crate::ranks::{Alone, Ranks};
+use crate::stop::Stop;
+
+/// What sums parts: a processor or a GPU, with a task in place.
+pub trait Worker: Send {
+    /// The device, as errors name it.
+    fn device(&self) -> &str;
+
+    /// Sums the parts that are dealt to the worker of this number, and gives them. Seconds of the products.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64>;
+}
+
+/// The sums of the first parts of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Total {
+    /// How many parts.
+    pub parts: usize,
+    /// Their sums, added in their order.
+    pub sums: Sums,
+}
+
+impl Total {
+    /// Of no part.
+    pub fn zero(task: &Task) -> Total {
+        Total { parts: 0, sums: Sums::zero(task.bands(), task.planes()) }
+    }
+}
+
+/// Looks at a total after each part, and whether it is the last look.
+pub type Keep<'k> = &'k mut dyn FnMut(&Total, bool) -> Result<()>;
+
+/// Who sums: the workers of this process, one of several or alone.
+pub struct Crew<'a> {
+    workers: Vec<Box<dyn Worker + 'a>>,
+    ranks: &'a dyn Ranks,
+    homes: Homes,
+}
+
+/// Bytes of a message between ranks, of all ranks together.
+const MESSAGE: usize = 256 << 20;
+
+impl<'a> Crew<'a> {
+    /// These workers, one at least, in one of these processes.
+    pub fn new(workers: Vec<Box<dyn Worker + 'a>>, ranks: &'a dyn Ranks) -> Crew<'a> {
+        Crew { workers, ranks, homes: Homes::new() }
+    }
+
+    /// Sums what a total has not got yet. Ranks take parts in turn; rank 0 has the sums, adds each part in its
+    /// turn, and has `keep` look at the total after it. Collective.
+    ///
+    /// # Errors
+    /// Those of the workers, with several of them as [`Error::Device`]; those of `keep`; [`Error::Stopped`] where
+    /// `stop` says so, once parts at hand are summed and kept.
+    pub fn sum(
+        &mut self,
+        task: &Task,
+        mut total: Total,
+        keep: Keep,
+        done: Done,
+        stop: Stop,
+    ) -> Result<Summed> {
+        let begun = Instant::now();
+        let (first, all, ranks) = (total.parts, parts::count(task), self.ranks);
+        self.homes.resize(all, None);
+        let (own, homes) = (own(first..all, ranks), std::mem::take(&mut self.homes));
+        let deal = Deal::new(own, homes, self.workers.len(), done, stop);
+        let mut rounds = || -> Result<Option<i32>> {
+            for round in (first..all).step_by(ranks.size()) {
+                let is_own = round + ranks.rank() < all;
+                let sums = if is_own { deal.take() } else { None };
+                if let (true, None, None) = (is_own, &sums, stop()) {
+                    // A worker has failed, and says why.
+                    return Ok(None);
+                }
+                let lacks = is_own && sums.is_none();
+                let code = stopped(ranks, if lacks { stop() } else { None });
+                if code.is_some() {
+                    if ranks.is_root() {
+                        keep(&total, true)?;
+                    }
+                    return Ok(code);
+                }
+                add(ranks, sums.as_ref(), &mut total);
+                if ranks.is_root() {
+                    keep(&total, total.parts == all)?;
+                }
+            }
+            Ok(None)
+        };
+        let (ended, seconds) = thread::scope(|scope| {
+            let (deal, several) = (&deal, self.workers.len() > 1);
+            let workers = self.workers.iter_mut().enumerate();
+            let threads: Vec<_> = workers
+                .map(|(at, worker)| scope.spawn(move || worked(worker.as_mut(), at, deal, several)))
+                .collect();
+            let ended = rounds().inspect_err(|_| deal.end());
+            deal.end();
+            let joined = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            let seconds: Result<Vec<f64>> = joined.collect();
+            (ended, seconds)
+        });
+        self.homes = deal.homes();
+        let seconds = seconds?.into_iter().fold(0.0, f64::max);
+        if let Some(code) = ended? {
+            return Err(Error::Stopped { code, done: total.parts, all, of: "parts" });
+        }
+        let seconds = longest(ranks, seconds);
+        let Total { sums, .. } = total;
+        Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64(), resumed: first })
+    }
+}
+
+/// A task on one worker.
+///
+/// # Errors
+/// As [`Crew::sum`].
+pub fn alone<'a>(worker: impl Worker + 'a, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
+    let mut crew = Crew::new(vec![Box::new(worker)], &Alone);
+    crew.sum(task, Total::zero(task), &mut |_, _| Ok(()), done, stop)
+}
+
+/// The work of one worker; errors of one of several name its device.
+fn worked(worker: &mut dyn Worker, at: usize, deal: &Deal, several: bool) -> Result<f64> {
+    let _leaves = Leaves(deal);
+    let done = worker.work(at, deal).inspect_err(|_| deal.end());
+    let named = |error| match several {
+        true => Error::Device { device: worker.device().into(), error: Box::new(error) },
+        false => error,
+    };
+    done.map_err(named)
+}
+
+/// Leaves when it is dropped, after a panic too; where it panics nothing more is dealt.
+struct Leaves<'d>(&'d Deal<'d>);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end();
+        }
+        self.0.leave();
+    }
+}
+
+/// The parts of a rank.
+fn own(parts: std::ops::Range<usize>, ranks: &dyn Ranks) -> Vec<usize> {
+    parts.skip(ranks.rank()).step_by(ranks.size()).collect()
+}
+
+/// Adds the parts of a round to the total of rank 0, in the order of ranks. Collective.
+fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Total) {
+    if ranks.size() == 1 {
+        let Some(own) = own else { return };
+        total.sums.add(own);
+        total.parts += 1;
+        return;
+    }
+    let each = (MESSAGE / ranks.size() / size_of::<Complex64>()).max(1);
+    let mut count = 0;
+    for part in 0..2 {
+        let own = own.map(|own| &own.parts()[part][..]);
+        let total = &mut total.sums.parts_mut()[part][..];
+        for at in (0..total.len()).step_by(each) {
+            let to = &mut total[at..];
+            let some = to.len().min(each);
+            let bytes = own.map_or(&[][..], |own| bytemuck::cast_slice(&own[at..at + some]));
+            let messages = ranks.gather(bytes).unwrap_or_default();
+            for message in messages.iter().filter(|message| !message.is_empty()) {
+                let values = message.as_chunks::<16>().0;
+                let values = values.iter().map(|bytes| bytemuck::pod_read_unaligned(bytes));
+                to.iter_mut()
+                    .zip(values)
+                    .for_each(|(to, value): (_, Complex64)| to.add_assign(value));
+            }
+            count = messages.iter().filter(|message| !message.is_empty()).count();
+        }
+    }
+    total.parts += count;
+}
+
+/// What stopped the first rank that is stopped, for all. Collective.
+fn stopped(ranks: &dyn Ranks, own: Option<i32>) -> Option<i32> {
+    if ranks.size() == 1 {
+        return own;
+    }
+    let all = ranks.gather(&own.unwrap_or(0).to_ne_bytes()).unwrap_or_default();
+    let read = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(0, i32::from_ne_bytes);
+    let first = all.iter().map(read).find(|&code| code != 0).unwrap_or(0);
+    Some(read(&ranks.broadcast(first.to_ne_bytes().to_vec()))).filter(|&code| code != 0)
+}
+
+/// The longest of all times, for rank 0. Collective.
+fn longest(ranks: &dyn Ranks, own: f64) -> f64 {
+    let all = ranks.gather(&own.to_ne_bytes()).unwrap_or_default();
+    let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, f64::from_ne_bytes);
+    all.into_iter().map(read).fold(own, f64::max)
+}

@@ -1,0 +1,222 @@
+//! Deals parts to workers, and takes what they have summed in the order of parts.
+//!
+//! Parts are dealt a few ahead of the one that is taken next, so that few matrices wait in memory. A part stays
+//! with the worker that had it first, which may still have its A.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::Sums;
+use crate::devices::Done;
+use crate::stop::Stop;
+
+/// The worker that had each part; none where nobody did.
+pub type Homes = Vec<Option<usize>>;
+
+/// What a worker is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// To sum this part.
+    Part(usize),
+    /// To give what it has summed, and to ask again.
+    Later,
+    /// Nothing more.
+    Nothing,
+}
+
+/// The parts of a calculation that are one process's.
+pub struct Deal<'a> {
+    state: Mutex<State>,
+    changed: Condvar,
+    done: Done<'a>,
+    stop: Stop<'a>,
+}
+
+struct State {
+    /// Parts, in their order.
+    parts: Vec<usize>,
+    /// How many of them have been taken in.
+    taken: usize,
+    /// Whether each has been dealt.
+    dealt: Vec<bool>,
+    homes: Homes,
+    /// How many may be dealt ahead.
+    ahead: usize,
+    given: BTreeMap<usize, Sums>,
+    /// How much of its part each worker has done.
+    under_way: Vec<f64>,
+    at_work: usize,
+    /// Whether nothing more is dealt.
+    ended: bool,
+}
+
+/// Parts whose matrices are in memory at most, beside those that workers work on, of so many workers.
+pub fn ahead(workers: usize) -> usize {
+    2 * workers + 1
+}
+
+impl<'a> Deal<'a> {
+    /// Of these parts, ascending, to so many workers. It tells `done` how much is summed, and deals no more once
+    /// `stop` says so.
+    pub fn new(
+        parts: Vec<usize>,
+        homes: Homes,
+        workers: usize,
+        done: Done<'a>,
+        stop: Stop<'a>,
+    ) -> Deal<'a> {
+        let state = State {
+            taken: 0,
+            dealt: vec![false; parts.len()],
+            parts,
+            homes,
+            ahead: ahead(workers),
+            given: BTreeMap::new(),
+            under_way: vec![0.0; workers],
+            at_work: workers,
+            ended: false,
+        };
+        Deal { state: Mutex::new(state), changed: Condvar::new(), done, stop }
+    }
+
+    /// What a worker does next. Where it `waits` it has given all that it has summed, and is not told to do so.
+    pub fn next(&self, worker: usize, waits: bool) -> Next {
+        let mut state = self.state();
+        loop {
+            if (self.stop)().is_some() {
+                state.ended = true;
+            }
+            let State { parts, dealt, homes, taken, ahead, ended, .. } = &mut *state;
+            let is_own =
+                |at: &usize| !dealt[*at] && homes[parts[*at]].is_none_or(|home| home == worker);
+            let next = (*taken..parts.len()).find(is_own).filter(|_| !*ended);
+            match next {
+                None => return Next::Nothing,
+                Some(at) if at < *taken + *ahead => {
+                    dealt[at] = true;
+                    homes[parts[at]] = Some(worker);
+                    return Next::Part(parts[at]);
+                }
+                Some(_) if !waits => return Next::Later,
+                Some(_) => state = self.wait(state),
+            }
+        }
+    }
+
+    /// How much of its part a worker has done, from 0 to 1.
+    pub fn tell(&self, worker: usize, part: f64) {
+        let mut state = self.state();
+        state.under_way[worker] = part;
+        self.told(&state);
+    }
+
+    /// Gives the sums of a part.
+    pub fn give(&self, worker: usize, part: usize, sums: Sums) {
+        let mut state = self.state();
+        state.given.insert(part, sums);
+        state.under_way[worker] = 0.0;
+        self.told(&state);
+        self.changed.notify_all();
+    }
+
+    /// A worker has ended.
+    pub fn leave(&self) {
+        self.state().at_work -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Deals nothing more.
+    pub fn end(&self) {
+        self.state().ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the sums of the next part; none where all workers have ended without it.
+    pub fn take(&self) -> Option<Sums> {
+        let mut state = self.state();
+        loop {
+            let part = *state.parts.get(state.taken)?;
+            if let Some(sums) = state.given.remove(&part) {
+                state.taken += 1;
+                self.changed.notify_all();
+                return Some(sums);
+            }
+            if state.at_work == 0 {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// Which worker had each part.
+    pub fn homes(self) -> Homes {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).homes
+    }
+
+    fn told(&self, state: &State) {
+        let whole = (state.taken + state.given.len()) as f64;
+        let under_way: f64 = state.under_way.iter().sum();
+        (self.done)(((whole + under_way) / state.parts.len() as f64).min(1.0));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is whole, whatever a thread that panicked did before or after.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::never;
+
+    fn deal(parts: usize, homes: Homes, workers: usize) -> Deal<'static> {
+        Deal::new((0..parts).collect(), homes, workers, &|_| (), &never)
+    }
+
+    #[test]
+    fn parts_are_dealt_a_few_ahead_and_taken_in_their_order() {
+        let deal = deal(9, vec![None; 9], 2);
+        let zero = || Sums::zero(1, 1);
+        // The other one sums part 0 for long.
+        assert_eq!(deal.next(1, true), Next::Part(0));
+        for part in 1..5 {
+            assert_eq!(deal.next(0, false), Next::Part(part));
+            deal.give(0, part, zero());
+        }
+        assert_eq!(deal.next(0, false), Next::Later);
+        deal.give(1, 0, zero());
+        for part in 5..9 {
+            assert!(deal.take().is_some());
+            assert_eq!(deal.next(part % 2, true), Next::Part(part));
+        }
+        assert_eq!((deal.next(0, true), deal.next(1, false)), (Next::Nothing, Next::Nothing));
+        deal.leave();
+        deal.leave();
+        assert!(deal.take().is_some() && deal.take().is_none());
+        let homes = [1, 0, 0, 0, 0, 1, 0, 1, 0].map(Some);
+        assert_eq!(deal.homes(), homes);
+    }
+
+    #[test]
+    fn parts_stay_where_they_were() {
+        let deal = deal(4, vec![Some(1), Some(0), None, Some(0)], 2);
+        assert_eq!(deal.next(0, true), Next::Part(1));
+        assert_eq!(deal.next(0, true), Next::Part(2));
+        assert_eq!(deal.next(1, true), Next::Part(0));
+        assert_eq!(deal.next(1, true), Next::Nothing);
+        assert_eq!(deal.next(0, true), Next::Part(3));
+    }
+
+    #[test]
+    fn nothing_is_dealt_after_a_stop() {
+        let deal = Deal::new(vec![0, 1], vec![None; 2], 1, &|_| (), &|| Some(2));
+        assert_eq!(deal.next(0, true), Next::Nothing);
+        deal.leave();
+        assert!(deal.take().is_none());
+    }
+}

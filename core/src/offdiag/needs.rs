@@ -1,0 +1,46 @@
+//! The memory of a task on a GPU.
+
+use gpp_kernels::offdiag::fragment::COLUMNS;
+use gpp_kernels::offdiag::image::RIGHT;
+
+use super::Task;
+use super::deal::ahead;
+use super::gpu::STREAMS;
+use super::images::Shape;
+use super::steps::UNDER_WAY;
+use super::versions::Version;
+
+/// What a task takes beside the problem's own arrays, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Of the device's memory but for A, and but for pairs that are summed by the definition, of which there are few.
+    pub device: u64,
+    /// Of the device's memory for A of a group.
+    pub a: u64,
+    /// Groups.
+    pub groups: usize,
+    /// Of the host's memory, for each device.
+    pub host: u64,
+}
+
+impl Needs {
+    /// Those of a task and a version.
+    pub fn of(task: &Task, version: &'static Version) -> Needs {
+        let shape = Shape::of(task, version);
+        let (nbands, nw) = (task.problem.extents().nbands, task.nw());
+        let together = 2 * shape.together(nw);
+        let poles = shape.steps as usize * (shape.right * shape.words() * RIGHT) as usize;
+        let lane = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
+        let small = nbands * (nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
+        let matrices = 4 * task.planes() * task.bands() * task.bands();
+        let columns = 2 * task.problem.extents().ncouls * task.bands();
+        let parts = matrices * (ahead(1) + 3) + (UNDER_WAY + 1) * together * shape.folded();
+        Needs {
+            device: 8 * (poles + STREAMS * lane + small) as u64,
+            a: 8 * shape.a() as u64,
+            groups: shape.groups,
+            // The image of poles is gone when those of A are made, one for each stream.
+            host: 8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The devices that sum, and what they need.
+
+use bytesize::ByteSize;
+use gpp_core::offdiag::calculation::Worker;
+use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::needs::Needs;
+use gpp_core::offdiag::versions::{self, Version};
+use gpp_core::offdiag::{OnProcessor, Task};
+
+use crate::catalogue::BackEnd;
+use crate::devices::gpu::Gpu;
+use crate::devices::host::Host;
+use crate::devices::{Device, DeviceInfo};
+use crate::error::{Error, Result};
+use crate::experiments::room::{self, Limits};
+use crate::process::progress::Progress;
+
+/// Who sums in this process.
+pub enum On {
+    /// A processor.
+    Host(Box<Host>),
+    /// GPUs, one at least.
+    Gpus(Vec<Gpu>),
+}
+
+impl On {
+    /// The devices.
+    pub fn devices(&self) -> Vec<&dyn Device> {
+        match self {
+            On::Host(host) => vec![host.as_ref()],
+            On::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
+        }
+    }
+
+    /// The first device.
+    pub fn info(&self) -> &DeviceInfo {
+        match self {
+            On::Host(host) => host.info(),
+            On::Gpus(gpus) => gpus[0].info(),
+        }
+    }
+
+    /// Says what memory a task takes beside the problem, and fails where there is less. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]; [`Error::Data`] for a limit without effect; [`Error::Driver`].
+    ///
+    /// # Panics
+    /// Where GPUs have no version.
+    pub fn require(
+        &self,
+        (task, version): (&Task, Option<&'static Version>),
+        team: room::Crew,
+        limits: Limits,
+        progress: Progress,
+    ) -> Result<()> {
+        let name = task.problem.name();
+        let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
+        let host = match (self, version) {
+            (On::Host(host), _) => {
+                limits.require_effect_on(BackEnd::Cpu)?;
+                OnProcessor::new(host, *task)?.needs()
+            }
+            (On::Gpus(gpus), version) => {
+                let needs = Needs::of(task, version.expect(VERSIONS));
+                let all = needs.a * needs.groups as u64;
+                // A that finds no room passes by in two buffers.
+                let fixed = needs.device + all.min(2 * needs.a);
+                progress.say(format_args!(
+                    "{name}: {} of each GPU's memory, with all matrix elements {}",
+                    show(fixed),
+                    show(needs.device + all)
+                ));
+                for gpu in gpus {
+                    let (free, limit) = (gpu.free_memory()?.unwrap_or(u64::MAX), None);
+                    if free < fixed {
+                        let (place, what) = ("device", name.into());
+                        return Err(Error::Memory { place, what, needed: fixed, free, limit });
+                    }
+                }
+                needs.host * gpus.len() as u64
+            }
+        };
+        let taken = task.problem.extents().bytes();
+        progress
+            .say(format_args!("{name}: {} of the host's memory beside the problem", show(host)));
+        room::of_host(team, limits, taken).require(name, host)
+    }
+
+    /// A task where it is summed, all but A in place.
+    ///
+    /// # Errors
+    /// Those of [`OnProcessor::new`] and [`OnGpu::new`].
+    ///
+    /// # Panics
+    /// Where GPUs have no version.
+    pub fn workers<'a>(
+        &'a self,
+        task: Task<'a>,
+        version: Option<&'static Version>,
+    ) -> Result<Vec<Box<dyn Worker + 'a>>> {
+        match self {
+            On::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
+            On::Gpus(gpus) => {
+                let version = version.expect(VERSIONS);
+                let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task, version)?) as Box<dyn Worker>);
+                gpus.iter().map(on_gpu).collect()
+            }
+        }
+    }
+}
+
+/// The version that GPUs sum with; none on a processor.
+///
+/// # Errors
+/// [`Error::Data`] for a version that the device does not run.
+pub fn chosen(
+    on: &On,
+    asked: Option<&'static Version>,
+    bands: usize,
+) -> Result<Option<&'static Version>> {
+    match (on, asked) {
+        // GPUs are of one kind.
+        (On::Gpus(gpus), asked) => versions::on(&gpus[0], asked, bands).map(Some),
+        (On::Host(_), None) => Ok(None),
+        (On::Host(host), Some(version)) => {
+            let what = format!("is of GPUs, and {} is a processor", host.info().id);
+            Err(Error::Data { origin: format!("--version {}", version.id), what })
+        }
+    }
+}
+
+/// Why there is a version.
+const VERSIONS: &str = "GPUs have versions";

@@ -1,0 +1,187 @@
+//! `gpp offdiag`: checkpoints, the bands' own energies, and memory.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use gpp::record;
+use gpp::record::offdiag::Offdiag;
+use gpp::reference::verify::Outcome;
+use npyz::NpyFile;
+use num_complex::Complex64;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::common::matrices::{PARTS, arguments, arrays, kept, write};
+use crate::common::resuming::{Running, SLOWLY, send};
+use crate::gpp;
+
+#[test]
+fn a_calculation_that_is_killed_goes_on_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    write(folder.path(), 1);
+    let given = arguments(folder.path());
+    gpp().args(&given).arg("--npy").arg(path("whole")).assert().success();
+    let checkpoint = path("run.ckpt");
+    let mut before = Vec::new();
+    for (signal, code) in [("KILL", None), ("TERM", Some(143))] {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("gpp"));
+        command.args(&given).arg("--checkpoint").arg(&checkpoint).env(SLOWLY.0, SLOWLY.1);
+        command.env_remove("GPP_PTX").stdout(Stdio::null()).stderr(Stdio::piped());
+        let last = before.last().copied().unwrap_or(0);
+        let mut run = Running::start(&mut command);
+        assert!(run.until(|| kept(&checkpoint).is_some_and(|parts| parts > last)), "{signal}");
+        send(signal, &[run.0.id()]);
+        assert_eq!(run.code(), code);
+        let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
+        before.push(kept(&checkpoint).unwrap());
+        let said = format!(
+            "error: stopped by SIGTERM after {} of {PARTS} parts",
+            before[before.len() - 1]
+        );
+        assert_eq!(errors.contains(&said), signal == "TERM", "{errors}");
+        assert_eq!(errors.contains("run.ckpt keeps the parts: "), signal == "TERM", "{errors}");
+    }
+    assert!(before[0] < before[1] && before[1] < PARTS, "{before:?}");
+    // Results that cannot be written leave it, with all parts.
+    let again = |json: &str| {
+        let mut command = gpp();
+        command.args(&given).arg("--checkpoint").arg(&checkpoint).arg("--npy").arg(path("again"));
+        command.args(["--json", json]).assert()
+    };
+    again("/dev/full").code(2).stderr(contains("/dev/full: cannot write"));
+    assert_eq!(kept(&checkpoint), Some(PARTS));
+    again(path("run.json").to_str().unwrap()).success();
+    let run: Offdiag = record::read(&path("run.json")).unwrap();
+    assert_eq!((run.parts, run.resumed, run.flops), (PARTS, PARTS, 0.0));
+    assert_eq!(arrays(&path("again")), arrays(&path("whole")));
+    assert!(!checkpoint.exists());
+}
+
+#[test]
+fn checkpoints_of_anything_else_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    write(folder.path(), 1);
+    let (given, checkpoint) = (arguments(folder.path()), path("run.ckpt"));
+    let with = |more: &[&str]| {
+        let mut command = gpp();
+        command.args(&given).arg("--checkpoint").arg(&checkpoint).args(more).assert()
+    };
+    with(&["--json", "/dev/full"]).code(2);
+    let whole = fs::read(&checkpoint).unwrap();
+    let refused = |more: &[&str], what: &str| {
+        let before = fs::read(&checkpoint).unwrap();
+        with(more).code(2).stderr(contains(what).and(contains("run.ckpt")));
+        assert_eq!(fs::read(&checkpoint).unwrap(), before);
+    };
+    refused(&["--bands", "2:9"], "needs bands 2 to 9, has 1 to 9; see --bands");
+    refused(&["--energies=0:1:3"], "see --energies, --nw and --at");
+    refused(&["--at", "bands"], "see --energies, --nw and --at");
+    refused(&["--simd", "scalar"], "needs vectors scalar");
+    refused(&["--repeat", "2"], "needs one calculation");
+    let elements = fs::read(path("A.npy")).unwrap();
+    let mut other = elements.clone();
+    let last = other.len() - 3;
+    other[last] ^= 1;
+    fs::write(path("A.npy"), other).unwrap();
+    refused(&[], "needs matrix elements");
+    fs::write(path("A.npy"), elements).unwrap();
+    for at in [5, 900, whole.len() / 2, whole.len() - 20] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 4;
+        fs::write(&checkpoint, &damaged).unwrap();
+        with(&[]).code(2).stderr(contains("run.ckpt"));
+    }
+    fs::write(&checkpoint, &whole[..whole.len() - 100]).unwrap();
+    refused(&[], "is damaged: ends within its matrices");
+    fs::write(&checkpoint, [&whole[..], b"\n"].concat()).unwrap();
+    refused(&[], "is damaged: needs to end with");
+    fs::write(&checkpoint, "something else\n").unwrap();
+    refused(&[], "is no checkpoint");
+    fs::write(&checkpoint, &whole).unwrap();
+    with(&[]).success();
+    // One that would be removed with a result is none.
+    let beside = ["--json", checkpoint.to_str().unwrap()];
+    with(&beside).code(2).stderr(contains("it is also the file of --"));
+}
+
+#[test]
+fn elements_are_summed_at_the_bands_own_energies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let tiny = ["offdiag", "-s", "tiny-complex", "-d", "cpu", "--at", "bands"];
+    let output = [("--json", "o.json"), ("--csv", "o.csv"), ("--npy", "S"), ("--plot", "o.svg")];
+    let mut command = gpp();
+    command.args(tiny).args(["--bands", "4:9"]);
+    for (flag, name) in output {
+        command.arg(flag).arg(path(name));
+    }
+    let shown =
+        contains("eigenvalues of the Hermitian part").and(contains("E_l")).and(contains("passed"));
+    command.assert().success().stdout(shown);
+    let run: Offdiag = record::read(&path("o.json")).unwrap();
+    let verdict = run.verification.unwrap();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    // Three bands: three rows and three columns of three.
+    assert_eq!((verdict.elements, run.matrices.len()), (18, 2));
+    assert!(run.matrices.iter().all(|matrix| matrix.above_state_ev.is_none()));
+    let array = |name: &str| -> (Vec<u64>, Vec<Complex64>) {
+        let array = NpyFile::new(fs::File::open(path(name)).unwrap()).unwrap();
+        (array.shape().to_vec(), array.into_vec().unwrap())
+    };
+    let [(shape, sx), (_, ch), (of_one, qsgw)] = ["S.sx.npy", "S.ch.npy", "S.qsgw.npy"].map(array);
+    assert_eq!((shape, of_one), (vec![2, 6, 6], vec![6, 6]));
+    let sigma: Vec<Complex64> = sx.iter().zip(&ch).map(|(sx, ch)| sx + ch).collect();
+    let at = |l: usize, m: usize| 6 * l + m;
+    for (l, m) in (0..6).flat_map(|l| (0..6).map(move |m| (l, m))) {
+        let mean = |l, m| 0.5 * (sigma[at(l, m)] + sigma[36 + at(l, m)]);
+        let expected = 0.5 * (mean(l, m) + mean(m, l).conj());
+        assert!((qsgw[at(l, m)] - expected).norm() <= 1e-14 * expected.norm(), "{l} {m}");
+        // On the diagonal both are at one energy.
+        assert!(l != m || sigma[at(l, l)] == sigma[36 + at(l, l)]);
+        assert!(l == m || sigma[at(l, m)] != sigma[36 + at(l, m)]);
+    }
+    let told = run.qsgw.unwrap();
+    let trace: f64 = (0..6).map(|l| qsgw[at(l, l)].re).sum();
+    let square: f64 = qsgw.iter().map(|z| z.norm_sqr()).sum();
+    let sum: f64 = told.eigenvalues.iter().sum();
+    let of_squares: f64 = told.eigenvalues.iter().map(|x| x * x).sum();
+    assert!((sum - trace).abs() <= 1e-12 * square.sqrt(), "{sum} {trace}");
+    assert!((of_squares - square).abs() <= 1e-12 * square, "{of_squares} {square}");
+    assert_eq!(told.bands_above_state_ev.len(), 6);
+    let mut rows = csv::Reader::from_path(path("o.csv")).unwrap();
+    assert_eq!(rows.headers().unwrap().len(), 12);
+    let rows: Vec<(usize, usize, [f64; 10])> = rows.deserialize().map(Result::unwrap).collect();
+    for (place, (l, m, parts)) in rows.iter().enumerate() {
+        assert_eq!((*l, *m), (4 + place / 6, 4 + place % 6));
+        let matrices = [sx[place], ch[place], sx[36 + place], ch[36 + place], qsgw[place]];
+        let expected: Vec<f64> = matrices.iter().flat_map(|z| [z.re, z.im]).collect();
+        assert_eq!(parts.as_slice(), expected);
+    }
+    assert_eq!(rows.len(), 36);
+    assert!(fs::read_to_string(path("o.svg")).unwrap().contains("energies E_l"));
+    // Energies one by one give the same elements.
+    let above = told.bands_above_state_ev[2];
+    let single = ["offdiag", "-s", "tiny-complex", "-d", "cpu", "--bands", "4:9"];
+    let energies = format!("--energies={above}");
+    gpp().args(single).arg(energies).arg("--npy").arg(path("one")).assert().success();
+    let (_, one) = array("one.sx.npy");
+    assert_eq!(one[at(2, 0)..at(3, 0)], sx[at(2, 0)..at(3, 0)]);
+    let beyond =
+        contains("--at bands: needs bands n").and(contains("1 to 21; found bands 20 to 22"));
+    gpp().args(tiny).args(["--bands", "20:22"]).assert().code(2).stderr(beyond);
+    let both = gpp().args(tiny).args(["--energies", "0:1:2"]).assert().code(2);
+    both.stderr(contains("cannot be used with"));
+}
+
+#[test]
+fn memory_is_told_and_limited() {
+    let demo = ["offdiag", "-s", "tiny", "-d", "cpu", "--bands", "4"];
+    let said = contains("of the host's memory beside the problem");
+    gpp().args(demo).assert().success().stderr(said);
+    let short = contains("not enough host memory for tiny").and(contains("--host-memory allows"));
+    gpp().args(demo).args(["--host-memory", "64KiB"]).assert().code(2).stderr(short);
+    let of_gpu = contains("--device-memory: has no effect on a CPU");
+    gpp().args(demo).args(["--device-memory", "1GiB"]).assert().code(2).stderr(of_gpu);
+}

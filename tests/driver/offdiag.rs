@@ -1,0 +1,162 @@
+//! Σ as a matrix on devices whose launches are emulated: the same bits on one, two and three of them, whatever of A
+//! finds room.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gpp::devices::Device;
+use gpp::devices::gpu::Gpu;
+use gpp::kernels::offdiag::first::First;
+use gpp::kernels::offdiag::fold::{self, Fold};
+use gpp::kernels::offdiag::gather::{self, Gather};
+use gpp::kernels::offdiag::odd::{self, OddPairs};
+use gpp::kernels::offdiag::second::Second;
+use gpp_core::offdiag::calculation::{Crew, Total, Worker};
+use gpp_core::offdiag::emulated::emulated;
+use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::images::{Shape, begins, poles};
+use gpp_core::offdiag::needs::Needs;
+use gpp_core::offdiag::versions::{ALL, Version, find};
+use gpp_core::offdiag::{Elements, Sums, Task, parts};
+use gpp_core::ranks::Alone;
+use gpp_core::stop::never;
+use num_complex::Complex64;
+
+use super::Outcome;
+use crate::common::{Kind, Make, at_energies, make};
+
+/// Does a launch of one of these kernels; whether it is one.
+///
+/// # Safety
+/// The parameters are the kernel's, and lie in memory.
+pub unsafe fn launch<'p>(name: &str, parameters: impl Fn(usize) -> &'p [*const c_void]) -> bool {
+    // SAFETY: this function's own contract.
+    unsafe {
+        let first = ALL.into_iter().flat_map(|version| {
+            let kernels =
+                version.symbols.into_iter().flatten().zip(version.run.into_iter().flatten());
+            kernels.collect::<Vec<_>>()
+        });
+        if let Some((_, run)) = first.into_iter().find(|(symbol, _)| *symbol == name) {
+            run(&First::read(parameters(First::COUNT)));
+            return true;
+        }
+        if let Some(version) = ALL.into_iter().find(|version| version.second_symbol == name) {
+            (version.run_second)(&Second::read(parameters(Second::COUNT)));
+            return true;
+        }
+        match name {
+            odd::SYMBOL => OddPairs::read(parameters(OddPairs::COUNT)).run(),
+            gather::SYMBOL => Gather::read(parameters(Gather::COUNT)).run(),
+            fold::SYMBOL => Fold::read(parameters(Fold::COUNT)).run(),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Matrix elements by their numbers, and how many columns were made.
+struct Numbered {
+    bands: usize,
+    made: AtomicUsize,
+}
+
+impl Elements for Numbered {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        for (ig, element) in column.iter_mut().enumerate() {
+            let at = (1 + 7 * ig + 13 * l + 29 * n) as f64;
+            *element = Complex64::new(at.sin(), (1.7 * at).cos()) / (1 + ig) as f64;
+        }
+    }
+}
+
+/// Two calculations on these devices.
+fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::Result<[Sums; 2]> {
+    let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
+    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::Result<_>>()?, &Alone);
+    let mut once = || -> gpp::Result<Sums> {
+        let mut seen = Vec::new();
+        let mut keep = |total: &Total, _: bool| {
+            seen.push(total.parts);
+            Ok(())
+        };
+        let summed = crew.sum(task, Total::zero(task), &mut keep, &|_| (), &never)?;
+        assert_eq!(seen, (1..=parts::count(task)).collect::<Vec<_>>());
+        assert!(summed.seconds > 0.0);
+        Ok(summed.sums)
+    };
+    Ok([once()?, once()?])
+}
+
+pub fn devices() -> Outcome {
+    let versions = ["wide", "vector"].map(|id| find(id).expect("a version"));
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 230, ngpown: 5, ncouls: 19, nw: 2, kind, seed: 12 };
+        let (problem, elements) = (make(made), Numbered { bands: 3, made: AtomicUsize::new(0) });
+        let task = Task::new(&problem, &elements);
+        let version = versions[usize::from(kind == Kind::Real)];
+        let expected = emulated(&task, version);
+        if !expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0) {
+            return Err("the sums tell nothing".into());
+        }
+        for count in 1..=3 {
+            let gpus = (0..count).map(Gpu::open).collect::<gpp::Result<Vec<_>>>()?;
+            elements.made.store(0, Ordering::Relaxed);
+            for (at, found) in sums(&task, version, &gpus)?.into_iter().enumerate() {
+                if found != expected {
+                    return Err(format!("{kind:?}, {count} devices, calculation {at}").into());
+                }
+            }
+            // Each part's A is made for one device, once.
+            let made = elements.made.load(Ordering::Relaxed);
+            if made != 3 * 230 {
+                return Err(format!("{made} columns were made on {count} devices").into());
+            }
+        }
+        // A finds no room, and is made anew.
+        let short = [Gpu::limited(0, Some(64 << 20))?];
+        elements.made.store(0, Ordering::Relaxed);
+        if sums(&task, version, &short)? != [expected.clone(), expected] {
+            return Err(format!("{kind:?}, with A that passes by").into());
+        }
+        if elements.made.load(Ordering::Relaxed) != 2 * 3 * 230 {
+            return Err("A has found room".into());
+        }
+    }
+    Ok(())
+}
+
+/// What is said of memory before it is taken is what is taken.
+pub fn memory() -> Outcome {
+    for (kind, nw) in [(Kind::Real, 2), (Kind::Mixed, 3)] {
+        let problem =
+            at_energies(Make { nbands: 60, ngpown: 9, ncouls: 30, nw: 1, kind, seed: 2 }, nw);
+        let elements = Numbered { bands: 20, made: AtomicUsize::new(0) };
+        let task = Task::new(&problem, &elements);
+        let version = find("ring").expect("a version");
+        let needs = Needs::of(&task, version);
+        let (image, odd) = poles(&task, &Shape::of(&task, version));
+        let of_odd = 40 * odd.len() + 4 * begins(&odd).len();
+        let most = 100 << 20;
+        let gpu = Gpu::limited(0, Some(most))?;
+        let on_gpu = OnGpu::new(&gpu, task, version)?;
+        let taken = most - gpu.free_memory()?.unwrap_or(0);
+        // Nothing of A stays within this limit: it passes by in two buffers.
+        let expected = needs.device + 2 * needs.a + of_odd as u64;
+        drop(on_gpu);
+        if taken != expected || needs.host < 8 * image.len() as u64 {
+            return Err(format!("{kind:?}: {taken} bytes, not {expected}; {needs:?}").into());
+        }
+        let short = Gpu::limited(0, Some(needs.device / 2))?;
+        match OnGpu::new(&short, task, version) {
+            Err(gpp::Error::Memory { place: "device", .. }) => {}
+            _ => return Err("half of the memory is enough".into()),
+        }
+    }
+    Ok(())
+}
