@@ -16,7 +16,7 @@
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
 //! - [`offdiag`]: Σ as a matrix
-//! - [`reference`]: the sums by the definition, and how far others may be from them
+//! - [`mod@reference`]: the sums by the definition, and how far others may be from them
 //! - [`calculator`]: a caller's arrays in, sums out
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
