@@ -82,6 +82,25 @@ class Calculator:
 
         Arrays may be on the calculator's GPU: CuPy's, PyTorch's, any with `__cuda_array_interface__`.
         """
+    def bound(
+        self,
+        wtilde: _Complex,
+        eps: _Complex,
+        vcoul: _Real,
+        igp_to_ig: _Index,
+        aqsn: _Complex,
+        aqsm: _Complex,
+        e: _Real,
+        occ: _Real,
+        omega: _Real,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        columns: int = 8,
+    ) -> list[_Real]:
+        """How far asx and ach may be from exact sums at each energy, by any version.
+
+        Of all columns of wtilde it is a bound, of fewer an estimate of it. Other arguments as of `sums`.
+        """
     def place(
         self,
         wtilde: _Complex,

@@ -226,3 +226,31 @@ fn the_processor_takes_no_arrays_of_a_gpu() {
     let error = unsafe { calculator.place_lent(&lent) }.err().expect("refused").to_string();
     assert!(error.contains("wtilde") && error.contains("processor"), "{error}");
 }
+
+/// The bound is small beside sums that do not cancel, and some columns tell of all.
+#[test]
+fn some_columns_tell_what_all_may_lose() {
+    let problem = synthesised("demo", Grid::Count(2));
+    let own = Own::of(&problem);
+    let calculator = Calculator::open("cpu").unwrap();
+    let aqsm = Aqsm::Whole(&own.aqsmtemp);
+    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let (given, formula) = (screening(&problem), formula(&problem));
+    let bound = |columns| calculator.bound(&given, &bands, &own.omega, formula, columns).unwrap();
+    let sums = calculator.sums(&given, &bands, &own.omega, formula).unwrap().sums;
+    let all = bound(usize::MAX);
+    assert_eq!(all.columns, problem.extents().ngpown);
+    for (sums, of_all) in [(&sums.asx, &all.asx), (&sums.ach, &all.ach)] {
+        let is_small =
+            |(sum, bound): (&Complex64, &f64)| 0.0 < *bound && *bound <= 1e-9 * sum.norm();
+        assert!(sums.iter().zip(of_all).all(is_small), "{of_all:?} of {sums:?}");
+    }
+    for columns in [4, 8, 16] {
+        let some = bound(columns);
+        assert!(some.columns <= columns && 2 * some.columns > columns);
+        for (some, all) in [(&some.asx, &all.asx), (&some.ach, &all.ach)] {
+            let is_alike = |(some, all): (&f64, &f64)| (0.3..3.0).contains(&(some / all));
+            assert!(some.iter().zip(all).all(is_alike), "{columns}: {some:?} for {all:?}");
+        }
+    }
+}

@@ -227,6 +227,30 @@ fn sums_that_cancel_pass_beside_a_versions_own() {
     }
 }
 
+/// What callers are told of errors holds for every version, and is a number.
+#[test]
+fn errors_are_within_their_bound() {
+    for (kind, seed) in FAMILIES.into_iter().flat_map(|kind| (0..4).map(move |seed| (kind, seed))) {
+        let problem = family(kind, seed);
+        let exact = reference::precise::evaluate((&problem).into()).unwrap().sums;
+        let bound = gpp_core::reference::bound(&problem, usize::MAX).unwrap();
+        assert_eq!(bound.columns, problem.extents().ngpown);
+        let device = Host::new();
+        let mut engine = Engine::whole(&device, &problem).unwrap();
+        for version in catalogue::versions() {
+            let sums = engine.run(version.kernel).unwrap().sums;
+            let all = [(&sums.asx, &exact.asx, &bound.asx), (&sums.ach, &exact.ach, &bound.ach)];
+            for (sums, exact, bound) in all {
+                let is_within = |at: usize| {
+                    (sums[at] - exact[at]).norm() <= bound[at] && bound[at] < f64::INFINITY
+                };
+                let name = problem.name();
+                assert!((0..bound.len()).all(is_within), "{} of {name}: {bound:?}", version.id());
+            }
+        }
+    }
+}
+
 /// Of more terms than are worth the time those of some igp are added: never more than all.
 #[test]
 fn sizes_of_some_terms_are_less_than_those_of_all() {

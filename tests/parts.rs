@@ -101,8 +101,9 @@ fn layouts_hold_what_memory_says() {
             let extents = Extents { ngpown: igp.len(), ..whole };
             for layout in Layout::ALL {
                 let prepared = preparation(layout);
-                let aqsm = prepared.aqsm_local(slab, plan.bands());
+                let aqsm = prepared.aqsm_local(slab, plan.bands()).unwrap();
                 let of_bands = prepared.of_bands(problem.frame().bands(), plan.bands());
+                let of_bands = of_bands.unwrap();
                 let wx = prepared.energies(problem.frame().bands(), batch);
                 let own = |is_own: bool, bytes: usize| if is_own { bytes as u64 } else { 0 };
                 let keeps = plan.keeps_order();

@@ -8,7 +8,7 @@ module gpp
     c_f_pointer, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
-  public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
+  public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release, gpp_bound
   public :: gpp_set_stream, gpp_workspace, gpp_last_seconds
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
@@ -32,10 +32,11 @@ module gpp
   end type gpp_calculator
 
   ! What arrays have at least.
-  character(len=*), parameter :: shapes(10) = [character(len=48) :: &
+  character(len=*), parameter :: shapes(12) = [character(len=48) :: &
     'I_eps_array(ncouls, ngpown), as wtilde_array', 'vcoul(ncouls)', 'inv_igp_index(ngpown)', &
     'aqsntemp(ncouls, nbands)', 'aqsmtemp(ncouls, nbands)', 'aqsmtemp(ngpown, nbands)', &
-    'occ(nbands), as e', 'asx(nw), as omega', 'ach(nw), as omega', 'indinv(1)']
+    'occ(nbands), as e', 'asx(nw), as omega', 'ach(nw), as omega', 'indinv(1)', &
+    'of_asx(nw), as omega', 'of_ach(nw), as omega']
 
   type, bind(c) :: c_screening
     integer(c_int64_t) :: ncouls, ngpown, ng
@@ -99,6 +100,19 @@ module gpp
       type(c_ptr), value :: asx, ach
       integer(c_int32_t) :: status
     end function c_sums
+
+    function c_bound(handle, screening, bands, nw, omega, formula, columns, asx, ach) &
+        bind(c, name='gpp_bound') result(status)
+      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: handle, screening
+      type(c_bands), intent(in) :: bands
+      integer(c_int64_t), value :: nw
+      type(c_ptr), value :: omega
+      type(c_formula), intent(in) :: formula
+      integer(c_int64_t), value :: columns
+      type(c_ptr), value :: asx, ach
+      integer(c_int32_t) :: status
+    end function c_bound
 
     function c_place(handle, screening) bind(c, name='gpp_place') result(status)
       import :: c_int32_t, c_ptr, c_screening
@@ -217,9 +231,33 @@ contains
     type(c_screening), target :: screening
 
     call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
-    call sum_at(calculator, c_loc(screening), shape(wtilde_array), aqsntemp, aqsmtemp, e, occ, omega, asx, &
-      ach, status, gamma, sexcut, aqsm_local, on_device)
+    call sum_at(calculator, c_loc(screening), shape(wtilde_array), aqsntemp, aqsmtemp, e, occ, omega, status, &
+      gamma, sexcut, aqsm_local, on_device, asx=asx, ach=ach)
   end subroutine gpp_sums
+
+  ! How far the sums of gpp_sums, by any version, may be from exact ones, by the absolute value, at each energy:
+  ! from the terms of so many columns at most, on the processor. Of all columns that is a bound, of fewer an
+  ! estimate of it. Other arguments as of gpp_sums, in the host's memory.
+  subroutine gpp_bound(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, &
+      aqsmtemp, e, occ, omega, columns, of_asx, of_ach, status, gamma, sexcut, aqsm_local)
+    type(gpp_calculator), intent(inout) :: calculator
+    complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
+    real(c_double), intent(in), target, contiguous :: vcoul(:)
+    integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
+    integer, intent(in) :: columns
+    ! (nw) or more, of which the first are written, in the unit of vcoul.
+    real(c_double), intent(inout), target, contiguous :: of_asx(:), of_ach(:)
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: gamma, sexcut
+    logical, intent(in), optional :: aqsm_local
+    type(c_screening), target :: screening
+
+    call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, .false., screening)
+    call sum_at(calculator, c_loc(screening), shape(wtilde_array), aqsntemp, aqsmtemp, e, occ, omega, status, &
+      gamma, sexcut, aqsm_local, columns=columns, of_asx=of_asx, of_ach=of_ach)
+  end subroutine gpp_bound
 
   ! Places a screening for gpp_sums_at, until the next one or gpp_release. Both matrices have the attribute
   ! target and stay as they are meanwhile; the rest is copied. On one GPU they stay there from the first sums
@@ -264,8 +302,8 @@ contains
     logical, intent(in), optional :: on_device
 
     calculator%too_small = 0
-    call sum_at(calculator, c_null_ptr, calculator%placed, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device)
+    call sum_at(calculator, c_null_ptr, calculator%placed, aqsntemp, aqsmtemp, e, occ, omega, status, gamma, &
+      sexcut, aqsm_local, on_device, asx=asx, ach=ach)
   end subroutine gpp_sums_at
 
   ! Lets go of what gpp_place has placed.
@@ -345,18 +383,22 @@ contains
     screening%on_device = flag(on_device)
   end subroutine look_at
 
-  subroutine sum_at(calculator, screening, extents, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, &
-      gamma, sexcut, aqsm_local, on_device)
+  ! Sums, or with columns how far they may be off.
+  subroutine sum_at(calculator, screening, extents, aqsntemp, aqsmtemp, e, occ, omega, status, gamma, sexcut, &
+      aqsm_local, on_device, asx, ach, columns, of_asx, of_ach)
     type(gpp_calculator), intent(inout) :: calculator
     type(c_ptr), intent(in) :: screening
     integer, intent(in) :: extents(2)
     complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
     real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
-    complex(c_double_complex), intent(inout), target, contiguous :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
     real(c_double), intent(in), optional :: gamma, sexcut
     logical, intent(in), optional :: aqsm_local, on_device
+    complex(c_double_complex), intent(inout), target, contiguous, optional :: asx(:), ach(:)
+    integer, intent(in), optional :: columns
+    real(c_double), intent(inout), target, contiguous, optional :: of_asx(:), of_ach(:)
     type(c_bands) :: bands
+    type(c_ptr) :: to(2)
     type(c_formula) :: formula
     logical :: is_local
     integer :: nbands, nw, rows
@@ -371,8 +413,15 @@ contains
     if (size(aqsntemp, 1) < extents(1) .or. size(aqsntemp, 2) < nbands) calculator%too_small = 4
     if (size(aqsmtemp, 1) < rows .or. size(aqsmtemp, 2) < nbands) calculator%too_small = merge(6, 5, is_local)
     if (size(occ) < nbands) calculator%too_small = 7
-    if (size(asx) < nw) calculator%too_small = 8
-    if (size(ach) < nw) calculator%too_small = 9
+    if (present(columns)) then
+      if (size(of_asx) < nw) calculator%too_small = 11
+      if (size(of_ach) < nw) calculator%too_small = 12
+      to = [c_loc(of_asx), c_loc(of_ach)]
+    else
+      if (size(asx) < nw) calculator%too_small = 8
+      if (size(ach) < nw) calculator%too_small = 9
+      to = [c_loc(asx), c_loc(ach)]
+    end if
     if (calculator%too_small /= 0) then
       status = gpp_bad_argument
       return
@@ -386,8 +435,12 @@ contains
     bands%e = c_loc(e)
     bands%occ = c_loc(occ)
     bands%on_device = flag(on_device)
-    status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, &
-      c_loc(asx), c_loc(ach))
+    if (present(columns)) then
+      status = c_bound(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, &
+        int(columns, c_int64_t), to(1), to(2))
+    else
+      status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, to(1), to(2))
+    end if
   end subroutine sum_at
 
   ! The library's version, as in '0.1.0'.

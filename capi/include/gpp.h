@@ -352,6 +352,50 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     struct gpp_complex *asx,
                     struct gpp_complex *ach);
 
+/*
+ Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
+ value of the difference at each energy to `asx` and `ach`, `(nw)` each, in the unit of `vcoul`. Terms of
+ `columns` columns at most, evenly spaced, are evaluated by the definition on the processor, `ncouls * nbands *
+ nw` of them a column. Of all `ngpown` columns that is a bound, of fewer an estimate of it. It takes all
+ roundings to have one sign: errors are far smaller as a rule.
+
+ Other arguments as of `gpp_sums`; `screening` is not null, and matrices are in the host's memory.
+
+ # Safety
+ As of `gpp_sums`.
+ */
+gpp_status gpp_bound(struct gpp_handle *handle,
+                     const struct gpp_screening *screening,
+                     const struct gpp_bands *bands,
+                     int64_t nw,
+                     const double *omega,
+                     const struct gpp_formula *formula,
+                     int64_t columns,
+                     double *asx,
+                     double *ach);
+
+/*
+ Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
+ value of the difference at each energy to `asx` and `ach`, `(nw)` each, in the unit of `vcoul`. Terms of
+ `columns` columns at most, evenly spaced, are evaluated by the definition on the processor, `ncouls * nbands *
+ nw` of them a column. Of all `ngpown` columns that is a bound, of fewer an estimate of it. It takes all
+ roundings to have one sign: errors are far smaller as a rule.
+
+ Other arguments as of `gpp_sums`; `screening` is not null, and matrices are in the host's memory.
+
+ # Safety
+ As of `gpp_sums`.
+ */
+gpp_status gpp_bound(struct gpp_handle *handle,
+                     const struct gpp_screening *screening,
+                     const struct gpp_bands *bands,
+                     int64_t nw,
+                     const double *omega,
+                     const struct gpp_formula *formula,
+                     int64_t columns,
+                     double *asx,
+                     double *ach);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -194,7 +194,7 @@ impl Seen {
     }
 
     /// An array to be written, which shares no byte with any other argument.
-    pub fn written(&mut self, name: &'static str, at: *mut Complex, len: usize) -> Result<Out> {
+    pub fn written<T>(&mut self, name: &'static str, at: *mut T, len: usize) -> Result<Out<T>> {
         let own = addresses(name, at, len)?;
         self.of_host(name, at)?;
         if let Some((other, _)) = self.spans.iter().find(|(_, span)| span.meets(&own)) {
@@ -218,13 +218,24 @@ fn with_room<T>(name: &str, len: usize) -> Result<Vec<T>> {
     }
 }
 
+/// What is written where the header has a `T`.
+///
+/// # Safety
+/// Both are as large, of the same numbers in the same order.
+pub unsafe trait Numbers<T>: Copy {}
+
+// SAFETY: two `f64`, the real part first.
+unsafe impl Numbers<Complex> for Complex64 {}
+// SAFETY: the same type.
+unsafe impl Numbers<f64> for f64 {}
+
 /// An array to be written.
-pub struct Out {
-    at: *mut Complex,
+pub struct Out<T> {
+    at: *mut T,
     len: usize,
 }
 
-impl Out {
+impl<T> Out<T> {
     /// Writes all of it.
     ///
     /// # Safety
@@ -232,10 +243,10 @@ impl Out {
     ///
     /// # Panics
     /// Where there are more or fewer numbers.
-    pub unsafe fn write(&self, numbers: &[Complex64]) {
+    pub unsafe fn write<N: Numbers<T>>(&self, numbers: &[N]) {
         assert_eq!(numbers.len(), self.len);
         // SAFETY: aligned and not null; apart from all that was read, and from what the library owns, since
-        // it is the caller's, who gives his word. Both types are two `f64`, the real part first.
+        // it is the caller's, who gives his word. Both types are the same numbers.
         unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), self.at.cast(), self.len) };
     }
 }

@@ -101,6 +101,13 @@ impl Seeing<'_> {
         [self.vcoul.len(), self.inv_igp_index.len()]
     }
 
+    /// Its arrays, where all are the host's.
+    pub fn on_host(&self) -> Option<gpp_core::Screening<'_>> {
+        let Seeing { wtilde, eps, vcoul, inv_igp_index, indinv } = self;
+        let (Matrix::Host(wtilde), Matrix::Host(eps)) = (wtilde, eps) else { return None };
+        Some(gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv })
+    }
+
     /// Places it.
     ///
     /// # Safety
@@ -230,29 +237,13 @@ impl<'a> Given<'a> {
         let Given { e, occ, omega, formula, .. } = self;
         let on_host = self.on_host();
         let mut own = None;
-        let placed = match (once, &on_host) {
-            (
-                Some(Seeing {
-                    wtilde: Matrix::Host(wtilde),
-                    eps: Matrix::Host(eps),
-                    vcoul,
-                    inv_igp_index,
-                    indinv,
-                }),
-                Some(bands),
-            ) => {
-                let screening = gpp_core::Screening {
-                    wtilde: &wtilde,
-                    eps: &eps,
-                    vcoul: &vcoul,
-                    inv_igp_index: &inv_igp_index,
-                    indinv: &indinv,
-                };
-                return Ok(calculator.sums(&screening, bands, omega, *formula)?);
-            }
+        if let Some((screening, bands)) = once.as_ref().and_then(Seeing::on_host).zip(on_host) {
+            return Ok(calculator.sums(&screening, &bands, omega, *formula)?);
+        }
+        let placed = match once {
             // SAFETY: the caller's word; it is gone when this returns.
-            (Some(once), _) => own.insert(unsafe { once.placed(calculator) }?),
-            (None, _) => placed.ok_or_else(no_screening)?,
+            Some(once) => own.insert(unsafe { once.placed(calculator) }?),
+            None => placed.ok_or_else(no_screening)?,
         };
         match (&on_host, &self.aqsn, &self.aqsm) {
             (Some(bands), ..) => Ok(calculator.sums_at(placed.get(), bands, omega, *formula)?),
@@ -269,7 +260,13 @@ impl<'a> Given<'a> {
         }
     }
 
-    fn on_host(&self) -> Option<gpp_core::Bands<'_>> {
+    /// Energies of the sums, and the limits.
+    pub fn energies(&self) -> (&[f64], gpp_core::Formula) {
+        (&self.omega, self.formula)
+    }
+
+    /// The bands, where their matrices are the host's.
+    pub fn on_host(&self) -> Option<gpp_core::Bands<'_>> {
         let Given { e, occ, .. } = self;
         let (Matrix::Host(aqsn), Matrix::Host(aqsm)) = (&self.aqsn, &self.aqsm) else {
             return None;

@@ -8,6 +8,7 @@
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
 mod border;
+mod bound;
 mod given;
 mod open;
 mod status;
@@ -20,6 +21,7 @@ use gpp_core::Calculator;
 use gpp_core::lent::ForeignStream;
 
 use border::{Seen, addresses};
+pub use bound::gpp_bound;
 use given::Given;
 use open::{Work, call};
 use status::Failure;

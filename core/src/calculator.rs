@@ -29,6 +29,7 @@ mod arrays;
 mod last;
 pub mod lent;
 mod opened;
+mod place;
 mod placed;
 mod told;
 mod workspace;
@@ -41,6 +42,7 @@ use crate::devices::gpu::driver::ForeignStream;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::problem::{Problem, Sums};
+use crate::reference::{self, Bound};
 use crate::system::memory;
 use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
@@ -154,6 +156,26 @@ impl Calculator {
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
         let problem = unsafe { made(screening, bands, omega, formula) }?;
         self.summed(&problem)
+    }
+
+    /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
+    /// fewer, evenly spaced ones an estimate of it. It counts every rounding as if all had one sign, so errors
+    /// are far smaller as a rule: what the sums have lost at worst, not at a time. Terms are evaluated by the
+    /// definition on the processor, `ncouls · nbands · nw` of them a column.
+    ///
+    /// # Errors
+    /// As [`Calculator::sums`].
+    pub fn bound(
+        &self,
+        screening: &Screening,
+        bands: &Bands,
+        omega: &[f64],
+        formula: Formula,
+        columns: usize,
+    ) -> Result<Bound> {
+        // SAFETY: as in `sums`.
+        let problem = unsafe { made(screening, bands, omega, formula) }?;
+        apart(|| reference::bound(&problem, columns))
     }
 
     /// The sums of a problem on the host.

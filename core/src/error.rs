@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 pub use checkpoint::{CheckpointError, Difference, Refusal};
-pub use data::{DataError, Energy, Pole};
+pub use data::{DataError, EnergyAt, PoleAt};
 pub use driver::{Code, DriverError};
 pub use file::{Fault, FileError};
 

@@ -16,6 +16,7 @@
 //! - [`devices`]: where the kernels run
 //! - [`engine`]: slabs → workers → sums
 //! - [`offdiag`]: Σ as a matrix
+//! - [`mod@reference`]: the sums by the definition, and how far others may be from them
 //! - [`calculator`]: a caller's arrays in, sums out
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
@@ -29,6 +30,7 @@ pub mod offdiag;
 pub mod problem;
 pub mod progress;
 pub mod ranks;
+pub mod reference;
 pub mod stop;
 pub mod system;
 
@@ -37,6 +39,7 @@ pub use calculator::{
 };
 pub use error::{Error, Result};
 pub use gpp_kernels as kernels;
+pub use reference::Bound;
 
 /// The compiler that built this library.
 pub const BUILT_BY: Option<&str> = option_env!("GPP_RUSTC");

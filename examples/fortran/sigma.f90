@@ -4,7 +4,7 @@
 program sigma
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
-  use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_message, &
+  use gpp, only: gpp_bad_argument, gpp_bound, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_message, &
     gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums, gpp_sums_at, gpp_version, gpp_workspace
   use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
   implicit none
@@ -14,7 +14,7 @@ program sigma
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
   complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw)
-  real(dp) :: sizes(nw)
+  real(dp) :: sizes(nw), of_asx(nw), of_ach(nw)
   type(gpp_calculator) :: calculator
   character(len=16) :: device
   integer(c_int64_t) :: on_host, on_device
@@ -33,6 +33,11 @@ program sigma
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, asx, ach, status, gamma, sexcut)
   call compare('sums')
+
+  call gpp_bound(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
+    e, occ, omega, size(inv_igp_index), of_asx, of_ach, status, gamma, sexcut)
+  if (status /= gpp_ok) error stop 'gpp_bound'
+  if (.not. all(of_asx + of_ach > 0 .and. of_asx + of_ach <= 1e-12_dp*sizes)) error stop 'bound'
 
   ! The rows of G' alone.
   allocate (local(size(inv_igp_index), size(e)))

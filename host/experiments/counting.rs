@@ -117,8 +117,8 @@ fn of_gpu(
     let mut counts = Counts::default();
     let Some(first) = batches.first() else { return Ok(counts) };
     let prepared = preparation(first.plan().kernel(version).layout);
-    let of_bands = &prepared.of_bands(bands, order);
-    let aqsm_local = &prepared.aqsm_local(slab, order);
+    let of_bands = &prepared.of_bands(bands, order)?;
+    let aqsm_local = &prepared.aqsm_local(slab, order)?;
     let mut made: Option<(_, Arc<dyn Pairs>)> = None;
     for batch in batches {
         let kernel = batch.plan().kernel(version);
@@ -180,8 +180,8 @@ fn of_cpu(
     let Needs { aqsm, relaid, plan: follows, sorted } = version.needs;
     let relaid = relaid.then(|| vectors::relaid(problem, Order::of(order, follows)));
     let relaid = relaid.transpose()?;
-    let aqsm = aqsm.then(|| preparation(Layout::Swapped).aqsm_local(slab, order));
-    let sorted = sorted.then(|| (vectors::Sorted::of(problem, slab), vectors::chunks(problem)));
+    let aqsm = aqsm.then(|| preparation(Layout::Swapped).aqsm_local(slab, order)).transpose()?;
+    let sorted = sorted.then(|| (vectors::SortedSlab::of(problem, slab), vectors::chunks(problem)));
     let of_batch = |batch: &Arc<Batch>| {
         let plan = batch.plan();
         let odd = follows.then(|| plan.odd(slab, version.poles(plan.poles())));

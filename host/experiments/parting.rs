@@ -9,7 +9,7 @@ use crate::catalogue::Kernel;
 use crate::error::{Error, Result};
 use crate::problem::kept::Kept;
 use crate::problem::memory::{Extents, Of};
-use crate::problem::vectors::Sorted;
+use crate::problem::vectors::SortedSlab;
 use crate::problem::{Frame, Problem, Slabs, Source, slabs};
 use crate::ranks::Ranks;
 
@@ -42,7 +42,7 @@ impl<'a> Loaded<'a> {
         room.require(&format!("the bands of {}", source.name()), bands)?;
         // Which versions run, and whether they sort pairs, may hang on the poles.
         let least = Extents { ngpown: extents.ngpown.min(LEAST), ..extents };
-        let work = bands.saturating_add(Sorted::bytes_while_made(least, Poles::Any));
+        let work = bands.saturating_add(SortedSlab::bytes_while_made(least, Poles::Any));
         let ranks = crew.ranks;
         if ranks.size() == 1 {
             if work.saturating_add(extents.bytes_of(Of::Slab)) <= room.bytes {

@@ -17,14 +17,15 @@
 use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::parts::{self, GROUPS};
 use gpp_core::offdiag::{At, Sums, Task};
+use gpp_core::reference::term::{Energy, Number, growth, size, times};
+use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
 use num_complex::{Complex, Complex64};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twofloat::TwoFloat;
 
-use super::term::{Energy, Number, growth, size, times};
-use super::verify::{Outcome, TERM};
-use super::{MAX_PRECISE_TERMS, SAMPLED_TERMS, UNDERFLOW, VANISHING};
+use super::SAMPLED_TERMS;
+use super::verify::Outcome;
 use crate::process::progress::Progress;
 
 /// igp of a partial sum of the second product on a processor.

@@ -2,10 +2,6 @@
 
 pub mod golden;
 pub mod matrix;
-pub mod precise;
-pub mod serial;
-mod term;
-mod terms;
 pub mod verify;
 
 use std::sync::OnceLock;
@@ -16,7 +12,7 @@ use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
 use crate::process::progress::Progress;
-pub use terms::Terms;
+pub use gpp_core::reference::{Evaluation, Scale, Terms, evaluate, precise, serial};
 
 /// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -32,9 +28,6 @@ pub enum Source {
     Device,
 }
 
-/// Terms that are evaluated in double-double numbers at most: a second on two cores.
-const MAX_PRECISE_TERMS: u64 = 4_000_000;
-
 /// Most terms that are evaluated for a reference that is stored nowhere: some minutes on two cores.
 pub const MAX_SERIAL_TERMS: u64 = 60_000_000_000;
 
@@ -46,47 +39,6 @@ const MAX_SAMPLED_TERMS: u64 = 3_000_000_000;
 
 /// Most terms whose sizes are added where a comparison fails without them.
 const MAX_SCALE_TERMS: u64 = 1_000_000_000;
-
-/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
-/// underflow.
-const VANISHING: [f64; 2] = [1e-130, 1e-250];
-
-/// Size that each term counts for at least, times the growth ([`term::growth`]) of all its factors. A product below
-/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
-/// that by other factors of the term, in an order that each version has of its own.
-const UNDERFLOW: f64 = f64::MIN_POSITIVE;
-
-/// The sums of a problem and how large their terms are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Sums that the kernels must find, without the starting sums.
-    pub sums: Sums,
-    /// How large their terms are.
-    pub scale: Scale,
-}
-
-/// What errors are relative to: `asx` and `ach` of each energy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
-    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
-    /// (`UNDERFLOW`).
-    pub magnitudes: Vec<[f64; 2]>,
-    /// What rounding may add or take away, where it decides about a branch or the cutoff.
-    pub undecided: Vec<[f64; 2]>,
-}
-
-/// Evaluates terms of a problem, slab by slab: in double-double numbers where they are few.
-///
-/// # Errors
-/// Those of [`Slabs::part`]: none for a problem in memory.
-pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: Progress) -> Result<Evaluation> {
-    let terms = terms.into();
-    if terms.count() <= MAX_PRECISE_TERMS {
-        precise::evaluate(terms)
-    } else {
-        serial::evaluate(terms, progress)
-    }
-}
 
 /// Reference sums, the starting sums included.
 #[derive(Clone, Debug)]

@@ -1,28 +1,21 @@
 //! The comparison with the reference.
 //!
-//! **Where Σ|terms| is known**, errors are relative to it. A term loses a few roundings, with partial
-//! fractions up to 128 ([`crate::problem::plan`]); a sum loses at most one for each addition that
-//! follows another, since a partial sum is at most Σ|terms|: see `chain`. To that comes what rounding
-//! decides of a branch or the cutoff, where v3 itself cannot tell.
-//!
-//! Terms below the smallest normal number count for that number: what rounding takes from them does not
-//! become smaller with them.
+//! **Where Σ|terms| is known**, errors are relative to it, and bounded as [`gpp_core::reference::bound`] derives
+//! it.
 //!
 //! **Elsewhere**, for sums of a file, a device or a built-in system, errors are relative to the sum. One of N
 //! terms of random sign is of the order of Σ|terms|/√N and loses a few ε·√N of itself. Sums of a file or a device
 //! that are farther off than that may cancel: then Σ|terms| is evaluated, of every few `igp` where there are
 //! many. That is less than Σ|terms|, so what passes by a part would pass by all.
 
+use gpp_core::reference::{TERM, roundings};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::problem::{Frame, Header, Slabs, Sums};
+use crate::problem::{Frame, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source};
-
-/// Roundings that one term may lose.
-pub(super) const TERM: f64 = 128.0;
 
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
 const RANDOM: f64 = 8.0;
@@ -170,25 +163,11 @@ fn compared(
 /// Largest error of a sum.
 fn tolerance(problem: &Frame, relative_to: RelativeTo) -> f64 {
     let terms = (problem.terms() / problem.nw() as u64) as f64;
-    let sum = match relative_to {
-        RelativeTo::Sum => RANDOM * terms.sqrt(),
-        RelativeTo::Terms => chain(problem.header()),
+    let roundings = match relative_to {
+        RelativeTo::Sum => TERM + RANDOM * terms.sqrt(),
+        RelativeTo::Terms => roundings(problem.header()),
     };
-    f64::EPSILON * (TERM + sum)
-}
-
-/// Additions that follow each other on the way of a term to its sum, in any version: at most all; in a
-/// thread all bands, or a share of the collapsed loops of a grid of 65535 · 128 threads, where v6 to v8
-/// may have twice the average; in the second stage a 512th of the blocks, of at most 65535 or of one for
-/// 32 · 8 pairs; and a tree over the lanes and warps of a block in both stages. Versions for processors have fewer: 64 bands or
-/// `ig`, 64 blocks of `ig` in a piece of work, and a tree of eight; what goes on is compensated.
-fn chain(header: &Header) -> f64 {
-    let Header { nbands, ngpown, ncouls, .. } = *header;
-    let pairs = ngpown as f64 * ncouls as f64;
-    let terms = nbands as f64 * pairs;
-    let blocks = (pairs / 256.0).max(65_535.0);
-    let thread = nbands as f64 + 2.0 * terms / (65_535.0 * 128.0);
-    (thread + blocks / 512.0 + 2.0 * (5.0 + 16.0)).min(terms)
+    f64::EPSILON * roundings
 }
 
 /// The reference mini-app's criterion: `|Δ(nstart)| + |Δ(nend)| < 1e-12` for `asx` and for `ach`.

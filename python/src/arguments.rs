@@ -137,10 +137,17 @@ impl<'py> OfScreening<'py> {
         [self.vcoul.len(), self.rows.len()]
     }
 
-    /// Places it: matrices of the host are copied.
-    ///
-    /// # Errors
-    /// [`Error`].
+    /// What is made of its arrays, where all are the host's.
+    pub fn on_host<R>(&self, make: impl FnOnce(&Screening) -> R) -> Option<R> {
+        let (Matrix::Host(wtilde), Matrix::Host(eps)) = (&self.wtilde, &self.eps) else {
+            return None;
+        };
+        let (wtilde, eps) = (wtilde.column_major(), eps.column_major());
+        let (vcoul, inv_igp_index, indinv) = (&self.vcoul, &self.indices, &self.rows);
+        Some(make(&Screening { wtilde: &wtilde, eps: &eps, vcoul, inv_igp_index, indinv }))
+    }
+
+    /// Places it: matrices of the host are copied. [`Error`] where that fails.
     pub fn placed(&self, py: Python<'_>, calculator: &Calculator) -> PyResult<Placed<'static>> {
         let OfScreening { vcoul, rows: indinv, indices: inv_igp_index, .. } = self;
         match (&self.wtilde, &self.eps) {
@@ -165,7 +172,8 @@ pub struct OfBands<'py> {
     aqsm: Matrix<'py>,
     e: Vec<f64>,
     occ: Vec<f64>,
-    omega: Vec<f64>,
+    /// Energies of the sums.
+    pub omega: Vec<f64>,
 }
 
 impl<'py> OfBands<'py> {
@@ -207,7 +215,7 @@ impl<'py> OfBands<'py> {
     }
 
     /// Calls `sum` with bands of the host.
-    fn on_host<R>(&self, sum: impl FnOnce(&Bands) -> R) -> Option<R> {
+    pub fn on_host<R>(&self, sum: impl FnOnce(&Bands) -> R) -> Option<R> {
         let (Matrix::Host(aqsn), Matrix::Host(aqsm)) = (&self.aqsn, &self.aqsm) else {
             return None;
         };
@@ -227,22 +235,14 @@ impl<'py> OfBands<'py> {
         of: &OfScreening<'_>,
         formula: Formula,
     ) -> PyResult<Found> {
-        let are_here = matches!((&self.aqsn, &self.aqsm), (Matrix::Host(_), Matrix::Host(_)));
-        let (true, Matrix::Host(wtilde), Matrix::Host(eps)) = (are_here, &of.wtilde, &of.eps)
-        else {
-            return self.sums_at(py, calculator, &mut of.placed(py, calculator)?, formula);
-        };
-        let omega = &self.omega;
-        let (wtilde, eps) = (wtilde.column_major(), eps.column_major());
-        let screening = Screening {
-            wtilde: &wtilde,
-            eps: &eps,
-            vcoul: &of.vcoul,
-            inv_igp_index: &of.indices,
-            indinv: &of.rows,
-        };
-        let sum = |bands: &Bands| py.detach(|| calculator.sums(&screening, bands, omega, formula));
-        self.on_host(sum).expect("looked at above").map_err(raised)
+        let (omega, bands) = (&self.omega, self);
+        let found = of.on_host(|screening| {
+            bands.on_host(|bands| py.detach(|| calculator.sums(screening, bands, omega, formula)))
+        });
+        match found.flatten() {
+            Some(found) => found.map_err(raised),
+            None => self.sums_at(py, calculator, &mut of.placed(py, calculator)?, formula),
+        }
     }
 
     /// The same of one in place.

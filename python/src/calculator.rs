@@ -10,7 +10,7 @@ use pyo3::sync::MutexExt;
 
 use crate::arguments::{GivenBands, GivenScreening, OfBands, OfScreening};
 use crate::device::on_stream;
-use crate::raised;
+use crate::{Error, raised};
 
 /// A device, open, and the version to run there.
 ///
@@ -119,6 +119,48 @@ impl Calculator {
         let bands = OfBands::of(&bands, of.extents(), &calculator)?;
         let found = bands.sums(py, &calculator, &of, Formula { gamma, sexcut })?;
         Ok(Sums::of(py, found))
+    }
+
+    /// How far the sums of `sums`, by any version, may be from exact ones: the largest absolute value of the
+    /// difference at each energy, of asx and of ach. Of all `columns` of wtilde that is a bound, of fewer, evenly
+    /// spaced ones an estimate of it. It takes all roundings to have one sign: errors are far smaller as a rule.
+    /// Terms are evaluated on the processor, ncouls · nbands · nw of them a column.
+    ///
+    /// Other arguments as of `sums`, in the host's memory. Returns two arrays, (nw,) float64, in the unit of vcoul.
+    /// Raises as `sums` does.
+    #[pyo3(signature = (
+        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, columns = 8
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn bound<'py>(
+        &self,
+        py: Python<'py>,
+        wtilde: &Bound<'py, PyAny>,
+        eps: &Bound<'py, PyAny>,
+        vcoul: &Bound<'py, PyAny>,
+        igp_to_ig: &Bound<'py, PyAny>,
+        aqsn: &Bound<'py, PyAny>,
+        aqsm: &Bound<'py, PyAny>,
+        e: &Bound<'py, PyAny>,
+        occ: &Bound<'py, PyAny>,
+        omega: &Bound<'py, PyAny>,
+        gamma: f64,
+        sexcut: f64,
+        columns: usize,
+    ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
+        let of =
+            OfScreening::of(&GivenScreening { wtilde, eps, vcoul, igp_to_ig }, &self.calculator)?;
+        let given = GivenBands { aqsn, aqsm, e, occ, omega };
+        let bands = OfBands::of(&given, of.extents(), &self.calculator)?;
+        let (omega, formula) = (&bands.omega, Formula { gamma, sexcut });
+        let found = of.on_host(|screening| {
+            bands.on_host(|bands| {
+                py.detach(|| self.calculator.bound(screening, bands, omega, formula, columns))
+            })
+        });
+        let on_gpu = || Error::new_err("bound needs matrices in the host's memory");
+        let found = found.flatten().ok_or_else(on_gpu)?.map_err(raised)?;
+        Ok([found.asx, found.ach].map(|of| PyArray1::from_vec(py, of)))
     }
 
     /// Places a screening for many calls of `Placed.sums`: on one GPU `wtilde` and `eps` stay there from the

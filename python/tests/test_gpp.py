@@ -64,6 +64,18 @@ def test_sums_are_those_of_the_formula(cpu, name, energies):
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
+def test_sums_are_within_their_bound(cpu, name):
+    system = gpp.system(name)
+    found, exact = cpu.sums(**system), by_definition(**system)
+    columns = system["wtilde"].shape[1]
+    for columns, share in (columns, 1), (2, 0.2):
+        for own, other, bound in zip((found.asx, found.ach), exact, cpu.bound(**system, columns=columns)):
+            assert np.all(abs(own - other) * share <= bound) and np.all(bound <= 1e-9 * abs(other))
+    with pytest.raises(gpp.Error, match="aqsntemp|aqsn"):
+        cpu.bound(**system | {"aqsn": system["aqsn"] * np.nan})
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
 def test_versions_are_alike(cpu, name):
     system = gpp.system(name)
     best = cpu.sums(**system)

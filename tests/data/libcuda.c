@@ -35,6 +35,11 @@ static __thread Context *current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static float now;
 
+/* Calls so far, and how many things they made: memory, events, streams, modules. */
+static unsigned calls, made;
+#define CALL __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED)
+void fake_counts(unsigned *of_calls, unsigned *of_things) { *of_calls = calls, *of_things = made; }
+
 static void fail(const char *what) {
     fprintf(stderr, "stand-in for libcuda: %s\n", what);
     _Exit(77);
@@ -52,6 +57,7 @@ static Thing *make(size_t bytes) {
     if (!thing) return NULL;
     thing->of = current;
     thing->bytes = bytes;
+    __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
     count(current, 1);
     return thing;
 }
@@ -114,12 +120,14 @@ static int devices(void) {
 }
 
 Code cuInit(unsigned flags) {
+    CALL;
     const char *code = getenv("FAKE_INIT");
     if (code) return atoi(code);
     return flags ? INVALID_VALUE : devices() ? OK : NO_DEVICE;
 }
-Code cuDriverGetVersion(int *version) { *version = 12090; return OK; }
+Code cuDriverGetVersion(int *version) { CALL; *version = 12090; return OK; }
 Code cuGetErrorName(Code code, const char **text) {
+    CALL;
     *text = code == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE"
           : code == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
           : code == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX"
@@ -128,28 +136,34 @@ Code cuGetErrorName(Code code, const char **text) {
     return *text ? OK : INVALID_VALUE;
 }
 Code cuGetErrorString(Code code, const char **text) {
+    CALL;
     *text = code == NO_DEVICE ? "no CUDA-capable device is detected" : "the text of the code";
     return OK;
 }
 Code cuDeviceGet(int *device, int index) {
+    CALL;
     *device = index;
     return index < devices() ? OK : 101;
 }
-Code cuDeviceGetCount(int *count) { *count = devices(); return OK; }
+Code cuDeviceGetCount(int *count) { CALL; *count = devices(); return OK; }
 Code cuDeviceGetName(char *name, int length, int device) {
+    CALL;
     snprintf(name, length, "Stand-in %d", device);
     return OK;
 }
 Code cuDeviceGetAttribute(int *value, int attribute, int device) {
+    CALL;
     /* 75 and 76 are the compute capability. */
     *value = attribute == 75 ? 9 : attribute == 76 ? 0 : 1000 * device + attribute;
     return OK;
 }
 Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    CALL;
     for (int at = 0; at < 16; at++) uuid[at] = at ? 0xf0 + at : device;
     return OK;
 }
 Code cuDevicePrimaryCtxRetain(Context **context, int device) {
+    CALL;
     pthread_mutex_lock(&lock);
     contexts[device].device = device;
     contexts[device].retained++;
@@ -158,20 +172,23 @@ Code cuDevicePrimaryCtxRetain(Context **context, int device) {
     return OK;
 }
 Code cuDevicePrimaryCtxRelease_v2(int device) {
+    CALL;
     pthread_mutex_lock(&lock);
     if (--contexts[device].retained < 0) fail("a context is released twice");
     if (!contexts[device].retained && contexts[device].live) fail("something outlives its context");
     pthread_mutex_unlock(&lock);
     return OK;
 }
-Code cuCtxSetCurrent(Context *context) { current = context; return OK; }
-Code cuCtxGetCurrent(Context **context) { *context = current; return OK; }
+Code cuCtxSetCurrent(Context *context) { CALL; current = context; return OK; }
+Code cuCtxGetCurrent(Context **context) { CALL; *context = current; return OK; }
 Code cuCtxSynchronize(void) {
+    CALL;
     if (!current) return INVALID_CONTEXT;
     wait_for_copies();
     return OK;
 }
 Code cuMemGetInfo_v2(size_t *free, size_t *total) {
+    CALL;
     if (!current) return INVALID_CONTEXT;
     *free = 5 << 26;
     *total = (size_t)(2 + current->device) << 28;
@@ -197,6 +214,7 @@ static int memory_with(Address at) {
     return entry;
 }
 Code cuMemAlloc_v2(Address *at, size_t bytes) {
+    CALL;
     Code code = allocate((void **)at, bytes);
     pthread_mutex_lock(&lock);
     int entry = 0;
@@ -210,6 +228,7 @@ Code cuMemAlloc_v2(Address *at, size_t bytes) {
     return code;
 }
 Code cuPointerGetAttribute(int *value, int attribute, Address at) {
+    CALL;
     pthread_mutex_lock(&lock);
     int entry = memory_with(at);
     pthread_mutex_unlock(&lock);
@@ -217,8 +236,9 @@ Code cuPointerGetAttribute(int *value, int attribute, Address at) {
     *value = attribute == 2 ? 2 : memories[entry].device;
     return OK;
 }
-Code cuMemAllocHost_v2(void **at, size_t bytes) { return allocate(at, bytes); }
+Code cuMemAllocHost_v2(void **at, size_t bytes) { CALL; return allocate(at, bytes); }
 Code cuMemFree_v2(Address at) {
+    CALL;
     mine((Thing *)at - 1);
     wait_for_copies();
     pthread_mutex_lock(&lock);
@@ -227,8 +247,9 @@ Code cuMemFree_v2(Address at) {
     pthread_mutex_unlock(&lock);
     return destroy((Thing *)at - 1);
 }
-Code cuMemFreeHost(void *at) { mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
+Code cuMemFreeHost(void *at) { CALL; mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
 Code cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
+    CALL;
     const char *code = getenv("FAKE_REGISTER");
     if (!current) fail("memory is registered without a context");
     if (code || !bytes || flags != 1) return code ? atoi(code) : INVALID_VALUE;
@@ -240,6 +261,7 @@ Code cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
     return !is_new ? REGISTERED : entry < RANGES ? OK : OUT_OF_MEMORY;
 }
 Code cuMemHostUnregister(void *at) {
+    CALL;
     if (!current) fail("memory is unregistered without a context");
     pthread_mutex_lock(&lock);
     int entry = entry_with(at, 1);
@@ -254,6 +276,7 @@ Code cuMemHostUnregister(void *at) {
     return OK;
 }
 Code cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
+    CALL;
     mine(stream);
     pthread_mutex_lock(&lock);
     int copy = entry_with(from, bytes) >= 0 ? 0 : COPIES;
@@ -264,6 +287,7 @@ Code cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stre
     return OK;
 }
 Code cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream) {
+    CALL;
     mine(stream);
     wait_for_copies();
     memcpy(to, (void *)from, bytes);
@@ -284,6 +308,7 @@ typedef struct {
     size_t to_pitch, width, height;
 } Copy2D;
 Code cuMemcpy2DAsync_v2(const Copy2D *copy, void *stream) {
+    CALL;
     mine(stream);
     wait_for_copies();
     if (copy->source_kind != 2 || copy->to_kind != 1 || copy->width > copy->source_pitch) return INVALID_VALUE;
@@ -292,6 +317,7 @@ Code cuMemcpy2DAsync_v2(const Copy2D *copy, void *stream) {
     return OK;
 }
 Code cuMemsetD8Async(Address at, unsigned char byte, size_t bytes, void *stream) {
+    CALL;
     mine(stream);
     if (bytes > mine((Thing *)at - 1)->bytes) fail("a fill is longer than its memory");
     memset((void *)at, byte, bytes);
@@ -300,6 +326,7 @@ Code cuMemsetD8Async(Address at, unsigned char byte, size_t bytes, void *stream)
 
 Code cuModuleLoadDataEx(
     Thing **module, const char *image, unsigned options, int *option, void **value) {
+    CALL;
     enum { LOG = 5, LOG_BYTES = 6, LINE_INFO = 13 };
     char *log = NULL;
     size_t bytes = 0;
@@ -317,8 +344,9 @@ Code cuModuleLoadDataEx(
     *module = make(launches() ? VARIABLE : 0);
     return OK;
 }
-Code cuModuleUnload(Thing *module) { mine(module); return destroy(module); }
+Code cuModuleUnload(Thing *module) { CALL; mine(module); return destroy(module); }
 Code cuModuleGetFunction(Thing **function, Thing *module, const char *name) {
+    CALL;
     *function = mine(module);
     if (launches()) {
         snprintf(module->name, sizeof module->name, "%s", name);
@@ -327,6 +355,7 @@ Code cuModuleGetFunction(Thing **function, Thing *module, const char *name) {
     return strcmp(name, "fill") ? NOT_FOUND : OK;
 }
 Code cuModuleGetGlobal_v2(Address *at, size_t *bytes, Thing *module, const char *name) {
+    CALL;
     if (launches()) {
         *at = (Address)(mine(module) + 1);
         *bytes = VARIABLE;
@@ -336,8 +365,9 @@ Code cuModuleGetGlobal_v2(Address *at, size_t *bytes, Thing *module, const char 
     *bytes = sizeof module->offset;
     return strcmp(name, "offset") ? NOT_FOUND : OK;
 }
-Code cuFuncGetModule(Thing **module, Thing *function) { *module = mine(function); return OK; }
+Code cuFuncGetModule(Thing **module, Thing *function) { CALL; *module = mine(function); return OK; }
 Code cuFuncGetAttribute(int *value, int attribute, Thing *function) {
+    CALL;
     mine(function);
     *value = attribute == 4 ? 32 : 0;
     return OK;
@@ -348,6 +378,7 @@ Code cuFuncSetAttribute(Thing *function, int attribute, int value) {
 }
 Code cuOccupancyMaxActiveBlocksPerMultiprocessor(
     int *blocks, Thing *function, int threads, size_t dynamic) {
+    CALL;
     mine(function);
     *blocks = dynamic ? 0 : 2048 / threads;
     return OK;
@@ -356,6 +387,7 @@ Code cuLaunchKernel(
     Thing *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
     unsigned block_y, unsigned block_z, unsigned dynamic, void *stream, void **parameters,
     void **extra) {
+    CALL;
     mine(function);
     mine(stream);
     if (grid_y * grid_z * block_y * block_z != 1 || extra) return INVALID_VALUE;
@@ -372,28 +404,32 @@ Code cuLaunchKernel(
 }
 
 Code cuStreamCreateWithPriority(Thing **stream, unsigned flags, int priority) {
+    CALL;
     *stream = make(0);
     return flags || priority ? INVALID_VALUE : OK;
 }
-Code cuStreamDestroy_v2(Thing *stream) { mine(stream); return destroy(stream); }
-Code cuStreamSynchronize(Thing *stream) { mine(stream); wait_for_copies(); return OK; }
+Code cuStreamDestroy_v2(Thing *stream) { CALL; mine(stream); return destroy(stream); }
+Code cuStreamSynchronize(Thing *stream) { CALL; mine(stream); wait_for_copies(); return OK; }
 /* The event may be of another context. */
 Code cuStreamWaitEvent(Thing *stream, Thing *event, unsigned flags) {
+    CALL;
     mine(stream);
     return event->time > 0 && !flags ? OK : INVALID_VALUE;
 }
-Code cuEventCreate(Thing **event, unsigned flags) { (void)flags; *event = make(0); return OK; }
-Code cuEventDestroy_v2(Thing *event) { return destroy(event); }
+Code cuEventCreate(Thing **event, unsigned flags) { CALL; (void)flags; *event = make(0); return OK; }
+Code cuEventDestroy_v2(Thing *event) { CALL; return destroy(event); }
 /* The default stream is others'. */
 Code cuEventRecord(Thing *event, Thing *stream) {
+    CALL;
     if (stream) mine(stream);
     pthread_mutex_lock(&lock);
     mine(event)->time = now += 1.5f;
     pthread_mutex_unlock(&lock);
     return OK;
 }
-Code cuEventSynchronize(Thing *event) { return mine(event)->time > 0 ? OK : INVALID_VALUE; }
+Code cuEventSynchronize(Thing *event) { CALL; return mine(event)->time > 0 ? OK : INVALID_VALUE; }
 Code cuEventElapsedTime(float *milliseconds, Thing *begin, Thing *end) {
+    CALL;
     *milliseconds = mine(end)->time - mine(begin)->time;
     return OK;
 }

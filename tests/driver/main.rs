@@ -36,10 +36,13 @@ fn main() {
             let trials = vec![
                 Trial::test("every version", launches::every_version),
                 Trial::test("a screening that stays", resident::stays),
+                Trial::test("a settled call", resident::settled),
                 Trial::test("matrices on one device and on several", offdiag::devices),
                 Trial::test("the memory of matrices", offdiag::memory),
             ];
-            libtest_mimic::run(&arguments, trials).exit();
+            // One after the other: calls are counted.
+            let one = Arguments { test_threads: Some(1), ..arguments };
+            libtest_mimic::run(&one, trials).exit();
         }
         let trials = on_devices::TESTS.map(|(name, test)| Trial::test(name, test)).into();
         libtest_mimic::run(&arguments, trials).exit();

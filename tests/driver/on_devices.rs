@@ -102,13 +102,13 @@ fn copies() -> Outcome {
     check(buffer.download(10, &stream)? == values[..10], "the first")?;
     buffer.upload(&[-1.0], &stream)?;
     check(buffer.download(2, &stream)? == [-1.0, 1.0], "one changed")?;
-    buffer.poison(&stream)?;
+    buffer.poison(1000, &stream)?;
     check(buffer.download(1000, &stream)?.iter().all(|value| value.is_nan()), "poisoned")?;
     buffer.clear(&stream)?;
     check(buffer.download(1000, &stream)?.iter().all(|&value| value == 0.0), "cleared")?;
 
     let empty = context.upload::<f64>("nothing", &[], &stream)?;
-    empty.poison(&stream)?;
+    empty.poison(0, &stream)?;
     check(!empty.pointer().is_null() && empty.download(0, &stream)?.is_empty(), "empty")
 }
 

@@ -1,6 +1,8 @@
 //! What stays on a device while bands change, and a caller's arrays that are there, on a device whose launches are
 //! emulated: the bits of the host's arrays.
 
+use std::ffi::{c_char, c_int, c_void};
+
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::versions::ALL;
@@ -91,6 +93,61 @@ pub fn stays() -> Outcome {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Most calls of the driver's of a calculation with all in place, those that make a context current among them.
+const MOST_CALLS: u32 = 36;
+
+unsafe extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// Calls of the stand-in so far, and what they made.
+fn counts() -> [u32; 2] {
+    const NOW: c_int = 2;
+    let (mut calls, mut made) = (0, 0);
+    // SAFETY: the stand-in is loaded, and its function writes two numbers.
+    unsafe {
+        let counts = dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), c"fake_counts".as_ptr());
+        assert!(!counts.is_null());
+        let counts: extern "C" fn(*mut u32, *mut u32) = std::mem::transmute(counts);
+        counts(&mut calls, &mut made);
+    }
+    [calls, made]
+}
+
+/// A call with the energies of the one before allocates nothing on the device, and asks little of its driver.
+pub fn settled() -> Outcome {
+    let context = Context::open(0)?;
+    let stream = context.stream("a caller's arrays")?;
+    let on = (&context, &stream);
+    let problem = synthesised("tiny", Grid::Count(2));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let Screening { vcoul, inv_igp_index, indinv, .. } = given;
+    let ncouls = vcoul.len();
+    let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ncouls);
+    let [wtilde, eps] = [matrix(given.wtilde)?, matrix(given.eps)?];
+    let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
+    let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
+    let (wtilde, eps) = (wtilde.matrix, eps.matrix);
+    let lent = lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
+    // SAFETY: they are there to the end, and nobody writes them.
+    let mut there = unsafe { calculator.place_lent(&lent) }?;
+    let aqsm = lent::Aqsm::Whole(aqsm.matrix);
+    let bands = lent::Bands { aqsn: aqsn.matrix, aqsm, e: &own.e, occ: &own.occ };
+    let mut before = counts();
+    for call in 0..5 {
+        // SAFETY: as above.
+        unsafe { calculator.sums_at_lent(&mut there, &bands, &own.omega, formula) }?;
+        let after = counts();
+        let [calls, made] = [after[0] - before[0], after[1] - before[1]];
+        if call > 1 && (calls > MOST_CALLS || made > 0) {
+            return Err(format!("call {call}: {calls} calls, which made {made} things").into());
+        }
+        before = after;
     }
     Ok(())
 }

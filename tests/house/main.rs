@@ -12,7 +12,7 @@ use modules::Modules;
 
 /// The folders and files of `core/src/` from the bottom up: each uses only those before it. The library's root
 /// stands above all.
-const CORE: [&str; 11] = [
+const CORE: [&str; 12] = [
     "error",
     "progress",
     "stop",
@@ -23,6 +23,7 @@ const CORE: [&str; 11] = [
     "devices",
     "engine",
     "offdiag",
+    "reference",
     "calculator",
 ];
 

@@ -274,6 +274,19 @@ static void places(gpp_handle *handle, int on_cpu) {
     CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
     CHECK(strstr(gpp_message(handle), "wtilde") != NULL);
     s.on_device = 0;
+    // Sums are within the bound, by far.
+    double of_asx[NW], of_ach[NW];
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_OK);
+    CHECK(gpp_bound(handle, &s, &b, NW, omega, NULL, NGPOWN, of_asx, of_ach) == GPP_STATUS_OK);
+    for (int iw = 0; iw < NW; iw++) {
+        gpp_complex a = of(asx[iw].re - asx_expected[iw].re, asx[iw].im - asx_expected[iw].im);
+        gpp_complex c = of(ach[iw].re - ach_expected[iw].re, ach[iw].im - ach_expected[iw].im);
+        CHECK(sqrt(square(a)) <= of_asx[iw] && of_asx[iw] < 1e-10);
+        CHECK(sqrt(square(c)) <= of_ach[iw] && of_ach[iw] < 1e-10);
+    }
+    CHECK(gpp_bound(handle, &s, &b, NW, omega, NULL, 0, of_asx, of_ach) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_bound(handle, NULL, &b, NW, omega, NULL, 1, of_asx, of_ach) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_bound(handle, &s, &b, NW, omega, NULL, 1, of_asx, vcoul) == GPP_STATUS_BAD_ARGUMENT);
     gpp_sizes sizes = {NCOULS, NGPOWN, NBANDS, NW, 0, 0};
     uint64_t host = 0, device = 1;
     CHECK(gpp_workspace(handle, &sizes, &host, &device) == GPP_STATUS_OK);

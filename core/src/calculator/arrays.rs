@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::memory::AQSMTEMP;
+use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, WX, zeros};
 use crate::problem::{self, Header, Matrix, Origin, Problem, Slab};
 
 /// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
@@ -110,17 +110,17 @@ pub(super) unsafe fn made(
 ) -> Result<Problem> {
     let header = header(screening_header(screening), bands.e, omega, formula);
     let ngpown = header.ngpown;
-    let wrong = |what| Error::Problem { origin: NAME.into(), what };
     header.validate().map_err(wrong)?;
+    require_energies(&header)?;
     // SAFETY: this function's own contract.
     let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
     let aqsm_local = match bands.aqsm {
         Aqsm::Local(local) => kept(local),
-        Aqsm::Whole(whole) => rows(whole, &header).map_err(wrong)?.into(),
+        Aqsm::Whole(whole) => rows(whole, &header)?.into(),
     };
     let parts = || -> std::result::Result<_, DataError> {
-        let (wx, occ) = (header.wx(), bands.occ.to_vec());
-        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?.with_energies(wx, occ)?;
+        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?;
+        let of_bands = of_bands.with_occupations(bands.occ.to_vec())?;
         let (wtilde, eps) = (kept(screening.wtilde), kept(screening.eps));
         let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
         Ok((of_bands, slab))
@@ -129,14 +129,26 @@ pub(super) unsafe fn made(
     Problem::of(NAME, Origin::Made, of_bands.into(), slab)
 }
 
+/// Fails where the system refuses memory for all energies of all bands.
+pub(super) fn require_energies(header: &Header) -> Result<()> {
+    zeros::<f64>(WX.name, header.nbands.saturating_mul(header.nw())).map(drop)
+}
+
 /// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
-pub(super) fn rows(
-    aqsm: &[Complex64],
-    header: &Header,
-) -> std::result::Result<Vec<Complex64>, DataError> {
-    AQSMTEMP.check(header.extents(), aqsm.len())?;
-    let of_column = |column: &[Complex64]| -> Vec<Complex64> {
-        header.rows().map(|row| row.map_or(Complex64::ZERO, |ig| column[ig])).collect()
-    };
-    Ok(aqsm.chunks_exact(header.ncouls).flat_map(of_column).collect())
+pub(super) fn rows(aqsm: &[Complex64], header: &Header) -> Result<Vec<Complex64>> {
+    AQSMTEMP.check(header.extents(), aqsm.len()).map_err(wrong)?;
+    let rows: Vec<_> = header.rows().collect();
+    let mut all = zeros(AQSM_LOCAL.name, rows.len() * header.nbands)?;
+    let columns = all.chunks_exact_mut(rows.len()).zip(aqsm.chunks_exact(header.ncouls));
+    for (to, from) in columns {
+        to.iter_mut()
+            .zip(&rows)
+            .for_each(|(to, row)| *to = row.map_or(Complex64::ZERO, |ig| from[ig]));
+    }
+    Ok(all)
+}
+
+/// The error of arrays that are wrong.
+pub(super) fn wrong(what: DataError) -> Error {
+    Error::Problem { origin: NAME.into(), what }
 }

@@ -5,7 +5,8 @@
 //! stream has done what it has under way ([`Calculator::set_stream`]); it is done when a call returns.
 //!
 //! - `wtilde` and `eps` are brought to the host once, when they are placed, and stay there too: 32 bytes a
-//!   pair. There odd poles and sorted pairs are found, whenever energies are other ones.
+//!   pair. There odd poles and sorted pairs are found for each set of energies. Poles are sorted by their size
+//!   once, 8 bytes a pair, so that few are looked at for others; not where many are complex.
 //! - Kernels read them where the caller has them, where their columns follow each other and no `eps` is between
 //!   zero and 1e-120.
 //! - Matrix elements are read where they are, or laid out anew on the GPU. Nobody looks at their numbers: a sum

@@ -6,24 +6,26 @@ use std::sync::Arc;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, header, rows};
+use super::arrays::{NAME, header, require_energies, rows, wrong};
 use super::last::Last;
 use super::opened::Opened;
-use super::{Aqsm, Bands, Calculator, Formula, Found, Screening, lent};
+use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::Visit;
-use crate::devices::gpu::lent::Lent;
+use crate::devices::gpu::lent::{Lent, Rows};
 use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::{self, Header, Matrix, Pairs, Problem};
+use crate::problem::{self, CheckedPairs, Header, Matrix, Problem};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
 pub struct Placed<'a> {
-    pairs: Pairs,
-    at: Last,
+    pairs: CheckedPairs,
+    last: Last,
+    /// Rows of G′ in matrix elements of all G, and in those of this rank's alone: once they were wanted.
+    rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,
@@ -32,73 +34,12 @@ pub struct Placed<'a> {
 }
 
 /// The bands of a call.
-enum Given<'a, 'b> {
+enum GivenBands<'a, 'b> {
     Host(&'b Bands<'a>),
     Lent(&'b lent::Bands<'a>),
 }
 
 impl Calculator {
-    /// Places a screening for calls of [`Calculator::sums_at`].
-    ///
-    /// # Errors
-    /// As [`Calculator::sums`], of what is given here.
-    pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
-        // SAFETY: what is placed holds the borrow.
-        let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-        self.place_matrices(screening, [kept(screening.wtilde), kept(screening.eps)])
-    }
-
-    /// Places a screening with these modes and `δ − ε⁻¹`, which it owns, in place of those that are given.
-    ///
-    /// # Errors
-    /// As [`Calculator::place`].
-    pub fn place_owned(
-        &self,
-        screening: &Screening,
-        wtilde: Vec<Complex64>,
-        eps: Vec<Complex64>,
-    ) -> Result<Placed<'static>> {
-        self.place_matrices(screening, [wtilde.into(), eps.into()])
-    }
-
-    fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
-        let header = screening_of(given)?;
-        let [wtilde, eps] = matrices;
-        let pairs = Pairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
-        let resident = self.opened.gpu().map(|_| Resident::default());
-        let (at, opened) = (Last::default(), self.opened.clone());
-        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
-    }
-
-    /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
-    ///
-    /// # Errors
-    /// As [`Calculator::place`]; [`Error::Data`] where a matrix is not in memory of the GPU.
-    ///
-    /// # Safety
-    /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream
-    /// has under way.
-    pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
-        let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
-        let header =
-            screening_of(&Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv })?;
-        let shape = extents(&header);
-        self.require_lent("wtilde", wtilde, shape)?;
-        self.require_lent("eps", eps, shape)?;
-        // SAFETY: the caller's word; looked at above.
-        let [on_host, eps_on_host] =
-            unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
-        let pairs = Pairs::new(shape, on_host, eps_on_host).map_err(wrong)?;
-        let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0];
-        let resident = match is_dense && pairs.are_as_given() {
-            // SAFETY: the caller's word.
-            true => unsafe { Resident::lent([wtilde.at, eps.at]) },
-            false => Resident::default(),
-        };
-        let (resident, at, opened) = (Some(resident), Last::default(), self.opened.clone());
-        Ok(Placed { pairs, at, header, resident, opened, borrowed: PhantomData })
-    }
-
     /// The sums of a screening that this calculator has placed.
     ///
     /// # Errors
@@ -111,7 +52,7 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         // SAFETY: nothing is lent.
-        unsafe { self.sums_of(placed, Given::Host(bands), omega, formula) }
+        unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) }
     }
 
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
@@ -134,7 +75,7 @@ impl Calculator {
         self.require_lent("aqsn", bands.aqsn, [ncouls, bands.e.len()])?;
         self.require_lent("aqsm", bands.aqsm.matrix(), [rows, bands.e.len()])?;
         // SAFETY: the caller's word.
-        unsafe { self.sums_of(placed, Given::Lent(bands), omega, formula) }
+        unsafe { self.sums_of(placed, GivenBands::Lent(bands), omega, formula) }
     }
 
     /// # Safety
@@ -142,7 +83,7 @@ impl Calculator {
     unsafe fn sums_of(
         &self,
         placed: &mut Placed,
-        given: Given,
+        given: GivenBands,
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
@@ -154,21 +95,26 @@ impl Calculator {
         let problem = unsafe { placed.problem(&given, omega, formula) }?;
         let version = self.version_for(&problem);
         let are_in_place = placed.pairs.are_of(problem.slab());
-        if let Some(resident) = placed.resident.as_mut().filter(|_| are_in_place) {
+        if are_in_place && placed.resident.is_some() {
+            let lent = placed.lent(&given);
+            let resident = placed.resident.as_mut().expect("seen above");
             // SAFETY: the caller's word.
-            let found =
-                unsafe { self.in_place(resident, &problem, version, &given, &placed.header) };
+            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref()) };
             match (found, &given) {
                 // The host has all of it: it goes there in slabs.
-                (Err(Error::Memory { place: "device", .. }), Given::Host(_)) => {
+                (Err(Error::Memory { place: "device", .. }), GivenBands::Host(_)) => {
                     placed.resident = None;
                 }
-                (found, _) => return found,
+                (found, GivenBands::Host(_)) => return found,
+                (found, GivenBands::Lent(_)) => {
+                    placed.last.keep(problem);
+                    return found;
+                }
             }
         }
         match given {
-            Given::Host(_) => self.summed(&problem),
-            Given::Lent(bands) => {
+            GivenBands::Host(_) => self.summed(&problem),
+            GivenBands::Lent(bands) => {
                 drop(problem);
                 let shape = |rows| [rows, bands.e.len()];
                 let extents @ [ncouls, _] = extents(&placed.header);
@@ -185,7 +131,7 @@ impl Calculator {
                 };
                 let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
                 // SAFETY: as above.
-                let problem = unsafe { placed.problem(&Given::Host(&bands), omega, formula) }?;
+                let problem = unsafe { placed.problem(&GivenBands::Host(&bands), omega, formula) }?;
                 self.summed(&problem)
             }
         }
@@ -198,15 +144,14 @@ impl Calculator {
         resident: &mut Resident,
         problem: &Problem,
         version: Kernel,
-        given: &Given,
-        header: &Header,
+        lent: Option<&Lent>,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = version.gpu().is_some_and(|gpu| {
             let layout = problem.batches_for(version).first().plan().kernel(gpu).layout;
             preparation(layout).replaces()
         });
-        if sorts || matches!(given, Given::Host(_)) {
+        if sorts || lent.is_none() {
             let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
             let needed = beside.bands.saturating_add(beside.slab);
             crate::system::memory::require("what versions lay out of the arrays", needed)?;
@@ -214,32 +159,47 @@ impl Calculator {
         if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
             return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
         }
-        let lent = match given {
-            Given::Host(_) => None,
-            Given::Lent(bands) => Some(Lent {
-                aqsn: bands.aqsn,
-                aqsm: bands.aqsm.matrix(),
-                rows: match bands.aqsm {
-                    lent::Aqsm::Whole(_) => {
-                        header.rows().map(|row| row.map_or(NONE, |row| row as u32)).collect()
-                    }
-                    lent::Aqsm::Local(_) => (0..header.ngpown as u32).collect(),
-                },
-            }),
-        };
         let _visit = Visit::begin();
         let stream = Some(self.stream);
         // SAFETY: the caller's word.
-        let slab = unsafe { resident.sums(gpu, problem, version, lent.as_ref(), stream) }?;
+        let slab = unsafe { resident.sums(gpu, problem, version, lent, stream) }?;
         let sums = total::of([&slab], problem.nw());
         Ok(Found { sums, version: version.id(), seconds: slab.seconds })
     }
 }
 
 impl Placed<'_> {
+    /// Of pairs that these devices have a place for.
+    pub(super) fn new(
+        opened: &Arc<Opened>,
+        pairs: CheckedPairs,
+        header: Header,
+        resident: Option<Resident>,
+    ) -> Self {
+        let (last, rows, opened) = (Last::default(), [None, None], opened.clone());
+        Placed { pairs, last, rows, header, resident, opened, borrowed: PhantomData }
+    }
+
     /// G and G′.
     pub fn extents(&self) -> [usize; 2] {
         extents(&self.header)
+    }
+
+    /// Matrix elements that are lent, with the rows of G′.
+    fn lent(&mut self, given: &GivenBands) -> Option<Lent> {
+        let GivenBands::Lent(bands) = given else { return None };
+        let [whole, local] = &mut self.rows;
+        let header = &self.header;
+        let rows = match bands.aqsm {
+            lent::Aqsm::Whole(_) => whole.get_or_insert_with(|| {
+                let rows = header.rows().map(|row| row.map_or(NONE, |row| row as u32));
+                Arc::new(rows.collect())
+            }),
+            lent::Aqsm::Local(_) => {
+                local.get_or_insert_with(|| Arc::new((0..header.ngpown as u32).collect()))
+            }
+        };
+        Some(Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() })
     }
 
     /// The problem of these bands.
@@ -248,49 +208,41 @@ impl Placed<'_> {
     /// It refers to the arrays given, and has to be dropped before they are.
     unsafe fn problem(
         &mut self,
-        given: &Given,
+        given: &GivenBands,
         omega: &[f64],
         formula: Formula,
     ) -> Result<Problem> {
         let (e, occ) = match given {
-            Given::Host(bands) => (bands.e, bands.occ),
-            Given::Lent(bands) => (bands.e, bands.occ),
+            GivenBands::Host(bands) => (bands.e, bands.occ),
+            GivenBands::Lent(bands) => (bands.e, bands.occ),
         };
+        let id = self.last.id([e, occ, omega], formula);
+        if let GivenBands::Lent(_) = given
+            && let Some(problem) = self.last.problem()
+        {
+            return Ok(problem);
+        }
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
+        require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
         let aqsm_local = match given {
-            Given::Lent(_) => None,
-            Given::Host(bands) => Some(match bands.aqsm {
+            GivenBands::Lent(_) => None,
+            GivenBands::Host(bands) => Some(match bands.aqsm {
                 Aqsm::Local(local) => kept(local),
-                Aqsm::Whole(whole) => rows(whole, &header).map_err(wrong)?.into(),
+                Aqsm::Whole(whole) => rows(whole, &header)?.into(),
             }),
         };
-        let (wx, occ) = (header.wx(), occ.to_vec());
-        let id = self.at.id(&wx, &occ, header.limits());
         let bands = match given {
-            Given::Lent(_) => problem::Bands::elsewhere(header),
-            Given::Host(bands) => problem::Bands::new(header, kept(bands.aqsn)),
+            GivenBands::Lent(_) => problem::Bands::elsewhere(header),
+            GivenBands::Host(bands) => problem::Bands::new(header, kept(bands.aqsn)),
         };
-        let bands = bands.and_then(|bands| bands.with_energies(wx, occ)).map_err(wrong)?;
+        let bands = bands.and_then(|bands| bands.with_occupations(occ.to_vec())).map_err(wrong)?;
         self.pairs.problem(NAME, bands.at(id), aqsm_local)
     }
 }
 
-/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
-fn screening_of(screening: &Screening) -> Result<Header> {
-    let given = super::arrays::screening_header(screening);
-    header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
-    let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
-    let inv_igp_index = (1..).take(given.ngpown).collect();
-    Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given })
-}
-
-fn extents(header: &Header) -> [usize; 2] {
+pub(super) fn extents(header: &Header) -> [usize; 2] {
     [header.ncouls, header.ngpown]
-}
-
-fn wrong(what: DataError) -> Error {
-    Error::Problem { origin: NAME.into(), what }
 }

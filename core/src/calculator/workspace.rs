@@ -9,6 +9,7 @@ use super::{Calculator, Formula};
 use crate::catalogue::choice;
 use crate::error::{Error, Result};
 use crate::problem::memory::Of;
+use crate::problem::plan::BySize;
 use crate::problem::{Bands, Extents, Frame, Header, Origin};
 
 /// What the memory of a call depends on.
@@ -73,6 +74,7 @@ impl Calculator {
         let rows = element * ngpown as u64 * nbands as u64;
         let copies = if bands_lent { 0 } else { rows };
         let copies = copies + if screening_lent { 2 * pairs } else { 0 };
+        let copies = copies.saturating_add(BySize::bytes(extents));
         let host = beside.bands.saturating_add(beside.slab).saturating_add(copies);
         let on_gpu = extents.device_bytes(Of::Bands).saturating_add(extents.device_bytes(Of::Slab));
         let lent = if screening_lent { 2 * pairs } else { 0 };

@@ -182,7 +182,7 @@ pub enum DataError {
     #[error("{energy}; its size must be at most {most:e}")]
     LargeEnergy {
         /// The energy.
-        energy: Energy,
+        energy: EnergyAt,
         /// The largest that it may be.
         most: f64,
     },
@@ -191,7 +191,7 @@ pub enum DataError {
     #[error("{pole}; its parts must be at most {most:e}")]
     LargePole {
         /// The pole.
-        pole: Pole,
+        pole: PoleAt,
         /// The largest that its parts may be.
         most: f64,
     },
@@ -203,11 +203,11 @@ pub enum DataError {
     )]
     LargeBoth {
         /// The energy.
-        energy: Energy,
+        energy: EnergyAt,
         /// What it is beyond.
         beyond: f64,
         /// The pole.
-        pole: Pole,
+        pole: PoleAt,
         /// The largest that its parts may be.
         most: f64,
     },
@@ -216,9 +216,9 @@ pub enum DataError {
     #[error("{pole} and {energy}, its negative: their term has no bound, and no cutoff")]
     Unbounded {
         /// The pole.
-        pole: Pole,
+        pole: PoleAt,
         /// The energy.
-        energy: Energy,
+        energy: EnergyAt,
     },
 
     /// A stored sum that is infinite or none.
@@ -233,7 +233,7 @@ pub enum DataError {
 
 /// An energy with its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Energy {
+pub struct EnergyAt {
     /// Energy, as in `nstart..=nend`.
     pub iw: usize,
     /// Band.
@@ -242,16 +242,16 @@ pub struct Energy {
     pub wx: f64,
 }
 
-impl fmt::Display for Energy {
+impl fmt::Display for EnergyAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Energy { iw, n, wx } = self;
+        let EnergyAt { iw, n, wx } = self;
         write!(f, "wx({iw},{n}) is {wx:e} eV (the energy less wfnkq_ekq)")
     }
 }
 
 /// A pole with its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pole {
+pub struct PoleAt {
     /// G vector.
     pub ig: usize,
     /// G′ vector.
@@ -260,9 +260,9 @@ pub struct Pole {
     pub wtilde: Complex64,
 }
 
-impl fmt::Display for Pole {
+impl fmt::Display for PoleAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pole { ig, igp, wtilde } = self;
+        let PoleAt { ig, igp, wtilde } = self;
         write!(f, "wtilde_array({ig},{igp}) is {wtilde:e} eV")
     }
 }

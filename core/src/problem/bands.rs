@@ -108,10 +108,24 @@ impl Bands {
         Ok(self)
     }
 
+    /// These bands with other occupations, which do not follow from the header.
+    ///
+    /// # Errors
+    /// As [`Bands::with_energies`].
+    pub fn with_occupations(mut self, occ: Vec<f64>) -> Result<Bands> {
+        let wx = std::mem::take(&mut self.wx);
+        self.with_energies(wx, occ)
+    }
+
     /// These bands with energies, occupations and limits that others have, by the identity of those.
     #[must_use]
     pub(crate) fn at(self, id: Id) -> Bands {
         Bands { id, ..self }
+    }
+
+    /// Takes what is elsewhere for other matrix elements.
+    pub(super) fn change_elements(&mut self) {
+        self.elements = Id::unique();
     }
 
     /// What tells their energies, occupations and limits from all others: plans and batches follow from these.

@@ -75,7 +75,7 @@ pub const KEPT: usize = 16 << 20;
 
 /// Batches that stay.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept(Arc<Mutex<Made>>);
+pub(super) struct KeptBatches(Arc<Mutex<Made>>);
 
 #[derive(Debug, Default)]
 struct Made {
@@ -84,7 +84,7 @@ struct Made {
     bytes: usize,
 }
 
-impl Kept {
+impl KeptBatches {
     fn made(&self) -> MutexGuard<'_, Made> {
         // Every change is whole, whatever a thread that panicked did before or after.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,22 +111,22 @@ impl Kept {
 /// Batches of a problem, each made when its turn comes.
 #[derive(Clone, Debug)]
 pub struct Batches<'a> {
-    of: Of<'a>,
+    of: OfBatches<'a>,
     ranges: Vec<Range<usize>>,
 }
 
 /// The data that batches are made from, and the batches that stay.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of<'a> {
+pub(super) struct OfBatches<'a> {
     pub bands: &'a Bands,
     pub order: &'a Arc<BandOrder>,
     pub poles: Poles,
-    pub kept: &'a Kept,
+    pub kept: &'a KeptBatches,
 }
 
 impl<'a> Batches<'a> {
     /// Of these energies (0-based), at least one batch.
-    pub(super) fn new(of: Of<'a>, ranges: impl Iterator<Item = Range<usize>>) -> Self {
+    pub(super) fn new(of: OfBatches<'a>, ranges: impl Iterator<Item = Range<usize>>) -> Self {
         Batches { of, ranges: ranges.collect() }
     }
 
@@ -145,7 +145,8 @@ impl<'a> Batches<'a> {
     /// # Panics
     /// Where there are not so many.
     pub fn get(&self, at: usize) -> Arc<Batch> {
-        let (Of { bands, order, poles, kept }, energies) = (self.of, self.ranges[at].clone());
+        let (OfBatches { bands, order, poles, kept }, energies) =
+            (self.of, self.ranges[at].clone());
         kept.of(energies.clone(), || Batch::new(bands, order, energies, poles))
     }
 

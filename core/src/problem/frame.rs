@@ -1,14 +1,18 @@
 //! A problem without its slabs.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::batch::{Batches, Kept, Of};
-use super::plan::BandOrder;
-use super::{Bands, Cells, Evaluator, Extents, Header, Origin, SlabView, Source, Sums, wrong};
+use super::batch::{Batches, KeptBatches, OfBatches};
+use super::plan::{BandOrder, BySize, SortedOnce};
+use super::{
+    Bands, Batch, Cells, Evaluator, Extents, Header, Id, OddPoles, Origin, SlabView, Source, Sums,
+    wrong,
+};
 use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Result};
 use crate::ranks::Ranks;
@@ -21,18 +25,27 @@ pub struct Frame {
     bands: Arc<Bands>,
     poles: Poles,
     order: Arc<BandOrder>,
-    kept: Kept,
+    kept: KeptBatches,
     start: Sums,
     stored: Option<Sums>,
+    /// Of which slab poles are sorted.
+    by_size: Option<(SlabId, Arc<SortedOnce>)>,
 }
+
+type SlabId = (Id, Range<usize>);
 
 impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
     pub(crate) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
         let order = Arc::new(BandOrder::of(&bands));
-        let (kept, start) = (Kept::default(), Sums::zero(bands.nw()));
+        let (kept, start) = (KeptBatches::default(), Sums::zero(bands.nw()));
         let name = name.to_string();
-        Frame { name, origin, bands, poles, order, kept, start, stored: None }
+        Frame { name, origin, bands, poles, order, kept, start, stored: None, by_size: None }
+    }
+
+    /// The same with what the poles of a slab are sorted in.
+    pub(super) fn sorted(self, by_size: Option<(SlabId, Arc<SortedOnce>)>) -> Frame {
+        Frame { by_size, ..self }
     }
 
     /// Of a source that these processes share; its bands are made or read now. Each looks at the poles of its
@@ -47,6 +60,12 @@ impl Frame {
         let poles = if are_real { Poles::Real } else { Poles::Any };
         let frame = Frame::new(source.name(), source.origin(), bands, poles);
         frame.with_sums(source.start(), source.stored())
+    }
+
+    /// See [`Problem::with_other_elements`](super::Problem::with_other_elements).
+    pub(super) fn with_other_elements(mut self) -> Frame {
+        Arc::make_mut(&mut self.bands).change_elements();
+        self
     }
 
     /// See [`Problem::with_sums`](super::Problem::with_sums).
@@ -116,14 +135,25 @@ impl Frame {
     }
 
     /// What batches are made of.
-    fn of_batches(&self) -> Of<'_> {
+    fn of_batches(&self) -> OfBatches<'_> {
         let Frame { bands, order, poles, kept, .. } = self;
-        Of { bands, order, poles: *poles, kept }
+        OfBatches { bands, order, poles: *poles, kept }
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.
     pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
         Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
+    }
+
+    /// The odd poles of a slab at a batch of its energies, for kernels that take these.
+    pub fn odd(&self, slab: SlabView, batch: &Batch, takes: Poles) -> OddPoles {
+        batch.plan().odd_of(slab, takes, self.sorted_poles(slab))
+    }
+
+    /// The poles of a slab by their size, of one whose energies come and go.
+    pub(super) fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
+        let (_, sorted) = self.by_size.as_ref().filter(|(of, _)| *of == slab.pairs_id())?;
+        sorted.of(slab)
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.

@@ -8,7 +8,7 @@ use gpp_kernels::sums::VALUES;
 
 use crate::catalogue;
 use crate::error::DataError;
-pub use crate::system::memory::{free, require};
+pub use crate::system::memory::{free, require, zeros};
 
 /// One array, column-major.
 #[derive(Debug)]

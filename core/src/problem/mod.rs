@@ -45,7 +45,8 @@ pub use header::Header;
 pub use id::Id;
 pub use matrix::Matrix;
 pub use memory::Extents;
-pub use pairs::Pairs;
+pub use pairs::CheckedPairs;
+use plan::SortedOnce;
 pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
@@ -128,6 +129,18 @@ impl Problem {
         poles: Poles,
     ) -> Problem {
         Problem { frame: Frame::new(name, origin, bands, poles), slab }
+    }
+
+    /// Where its slab is one of those whose energies come and go, what its poles are sorted in.
+    fn sorted(self, by_size: Option<Arc<SortedOnce>>) -> Problem {
+        let by_size = by_size.map(|sorted| (self.slab().pairs_id(), sorted));
+        Problem { frame: self.frame.sorted(by_size), ..self }
+    }
+
+    /// The same with other matrix elements, where these are elsewhere.
+    #[must_use]
+    pub(crate) fn with_other_elements(self) -> Problem {
+        Problem { frame: self.frame.with_other_elements(), slab: self.slab.with_other_elements() }
     }
 
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and

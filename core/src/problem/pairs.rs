@@ -5,12 +5,13 @@ use std::sync::Arc;
 use gpp_kernels::plan::Poles;
 
 use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
+use super::plan::SortedOnce;
 use super::{Bands, Id, Matrix, Origin, Problem, Slab, SlabView, range};
 use crate::error::{DataError, Error};
 
 /// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
 #[derive(Clone, Debug)]
-pub struct Pairs {
+pub struct CheckedPairs {
     id: Id,
     ncouls: usize,
     ngpown: usize,
@@ -19,9 +20,10 @@ pub struct Pairs {
     poles: Poles,
     care: range::Care,
     is_as_given: bool,
+    by_size: Arc<SortedOnce>,
 }
 
-impl Pairs {
+impl CheckedPairs {
     /// Of so many G and G′.
     ///
     /// # Errors
@@ -30,7 +32,7 @@ impl Pairs {
         [ncouls, ngpown]: [usize; 2],
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
-    ) -> Result<Pairs, DataError> {
+    ) -> Result<CheckedPairs, DataError> {
         let (wtilde, mut eps) = (wtilde.into(), eps.into());
         let extents = Extents { nbands: 1, ngpown, ncouls, nw: 1 };
         let pair = |at: usize| (at % ncouls + 1, at / ncouls + 1);
@@ -43,7 +45,8 @@ impl Pairs {
         let is_as_given = !range::resolve_factors(&mut eps);
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        Ok(Pairs { id: Id::unique(), ncouls, ngpown, wtilde, eps, poles, care, is_as_given })
+        let (id, by_size) = (Id::unique(), Arc::default());
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
     }
 
     /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
@@ -75,7 +78,8 @@ impl Pairs {
     ) -> Result<Problem, Error> {
         let wrong = |what| Error::Problem { origin: name.into(), what };
         let slab = self.slab(&bands, aqsm_local).map_err(wrong)?;
-        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles))
+        let sorted = self.are_of(slab.view()).then(|| self.by_size.clone());
+        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles).sorted(sorted))
     }
 
     fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab, DataError> {
@@ -104,5 +108,35 @@ impl Pairs {
             }
         }
         Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::synthesis::synthesise;
+    use crate::problem::systems;
+    use crate::progress::Progress;
+
+    /// A call's frame has them sorted once for all energies.
+    #[test]
+    fn poles_are_sorted_once() {
+        let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+        let shape = [made.header().ncouls, made.header().ngpown];
+        let pairs = CheckedPairs::new(shape, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
+        let mut sorted = Vec::new();
+        for shift in [0.0, 0.3] {
+            let wx = made.wx().iter().map(|w| w + shift).collect();
+            let bands =
+                made.frame().bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
+            let problem = pairs.problem("demo", bands, None).unwrap();
+            let (batch, slab) = (problem.batches(3).first(), problem.slab());
+            assert_eq!(problem.odd(slab, &batch, Poles::Real), batch.plan().odd(slab, Poles::Real));
+            sorted.push(std::ptr::from_ref(problem.frame().sorted_poles(slab).unwrap()));
+            let part = slab.part(1..3);
+            assert!(problem.frame().sorted_poles(part).is_none());
+            assert_eq!(problem.odd(part, &batch, Poles::Any), batch.plan().odd(part, Poles::Any));
+        }
+        assert_eq!(sorted[0], sorted[1]);
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::header::Header;
 use super::matrix::Matrix;
 use super::memory::Array;
-use crate::error::{DataError, Energy, Pole};
+use crate::error::{DataError, EnergyAt, PoleAt};
 
 type Result<T> = std::result::Result<T, DataError>;
 
@@ -101,7 +101,7 @@ pub(super) fn check_largest(
     match first(wtilde, |z| !is_within(LARGEST_POLE, z)) {
         Some(at) => {
             let ((ig, igp), most) = (place(at), LARGEST_POLE);
-            Err(DataError::LargePole { pole: Pole { ig, igp, wtilde: wtilde[at] }, most })
+            Err(DataError::LargePole { pole: PoleAt { ig, igp, wtilde: wtilde[at] }, most })
         }
         None => Ok(()),
     }
@@ -140,7 +140,7 @@ pub(super) fn check_poles(
 ) -> Result<()> {
     let pole = |at: usize| {
         let (ig, igp) = place(at);
-        Pole { ig, igp, wtilde: wtilde[at] }
+        PoleAt { ig, igp, wtilde: wtilde[at] }
     };
     let first_beyond = |limit: f64| first(wtilde, |z| !is_within(limit, z)).map(pole);
     check_largest(wtilde, &place)?;
@@ -233,9 +233,9 @@ fn is_within(limit: f64, z: &Complex64) -> bool {
 }
 
 /// Energy `at` of `wx(nw, nbands)` with its place.
-fn energy(header: &Header, wx: &[f64], at: usize) -> Energy {
+fn energy(header: &Header, wx: &[f64], at: usize) -> EnergyAt {
     let nw = header.nw();
-    Energy { iw: at % nw + header.nstart, n: at / nw + 1, wx: wx[at] }
+    EnergyAt { iw: at % nw + header.nstart, n: at / nw + 1, wx: wx[at] }
 }
 
 /// Whether a pole is next to real.

@@ -31,7 +31,7 @@ impl<'a> Rows<'a> {
     }
 
     /// All columns one after the other.
-    pub fn columns(self) -> impl Iterator<Item = &'a [Complex64]> + Clone {
+    pub fn columns(self) -> impl ExactSizeIterator<Item = &'a [Complex64]> + Clone {
         self.all.chunks_exact(self.stride).map(move |column| &column[self.begin..self.end])
     }
 

@@ -84,9 +84,13 @@ impl Slab {
     }
 
     /// This slab as one of data of this identity: a source gives the same ones each time.
-    #[must_use]
     pub(super) fn of(self, id: Id) -> Slab {
         Slab { id, pairs: id, ..self }
+    }
+
+    /// See [`Problem::with_other_elements`](super::Problem::with_other_elements).
+    pub(super) fn with_other_elements(self) -> Slab {
+        Slab { id: Id::unique(), ..self }
     }
 
     /// All of it.

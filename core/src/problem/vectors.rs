@@ -80,12 +80,12 @@ pub fn chunks(frame: &Frame) -> Chunks {
 }
 
 /// A slab for kernels of sorted pairs.
-pub struct Sorted {
+pub struct SortedSlab {
     cells: Cells,
     aqsm: Chunks,
 }
 
-impl Sorted {
+impl SortedSlab {
     /// Bytes of what it is made of and in, for a slab of these extents.
     pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
         let aqsm = Chunks::bytes(slab.nbands, slab.ngpown);
@@ -93,9 +93,9 @@ impl Sorted {
     }
 
     /// Of a slab.
-    pub fn of(frame: &Frame, slab: SlabView) -> Sorted {
+    pub fn of(frame: &Frame, slab: SlabView) -> SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
-        Sorted {
+        SortedSlab {
             cells: frame.cells(slab, Evaluator::Processor),
             aqsm: Chunks::of(&columns, slab.len()),
         }

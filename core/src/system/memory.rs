@@ -1,5 +1,7 @@
 //! The host's memory: what of it is free to this process.
 
+use bytemuck::{Zeroable, allocation};
+
 use super::cgroup;
 use crate::error::{Error, Result, mib};
 
@@ -55,4 +57,34 @@ pub fn free() -> Option<Free> {
 pub fn require(what: &str, needed: u64) -> Result<()> {
     // Where the system does not tell, the allocation itself will.
     free().map_or(Ok(()), |free| free.require(what, needed))
+}
+
+/// So many zeros for an array whose size is a caller's: the system may refuse it.
+///
+/// # Errors
+/// [`Error::Memory`], which names the array.
+pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
+    allocation::try_zeroed_vec(length).map_err(|()| {
+        let needed = length.saturating_mul(size_of::<T>()) as u64;
+        let (free, limit) = free().map_or((0, None), |free| (free.bytes, free.limit));
+        Error::Memory { place: "host", what: what.into(), needed, free, limit }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_is_an_error_with_its_name() {
+        for length in [usize::MAX, usize::MAX / 32] {
+            match zeros::<f64>("wx(iw,n)", length) {
+                Err(Error::Memory { place: "host", what, needed, .. }) => {
+                    assert_eq!((&what[..], needed), ("wx(iw,n)", length.saturating_mul(8) as u64));
+                }
+                other => panic!("{:?}", other.map(|all| all.len())),
+            }
+        }
+        assert_eq!(zeros::<u32>("three", 3).unwrap(), [0; 3]);
+    }
 }

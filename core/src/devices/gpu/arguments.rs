@@ -25,7 +25,7 @@ pub fn given(
         wx: bands.energies(),
         vcoul_loc,
         occ: bands.occ(),
-        partials: lane.partials.pointer(),
+        partials: lane.partials(),
         nbands: header.nbands as u32,
         ngpown: igp as u32,
         ncouls: header.ncouls as u32,

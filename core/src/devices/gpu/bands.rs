@@ -151,7 +151,7 @@ impl PlacedBands {
             placed.aqsn = Some(match to.lent {
                 Some(lent) => lent.elements(to, layout, &mut spare.0)?,
                 None => {
-                    let values = prepared.aqsn(bands, order);
+                    let values = prepared.aqsn(bands, order)?;
                     Elements::Own(there(to, "aqsn", values, &mut self.aqsn, &mut spare.0)?)
                 }
             });

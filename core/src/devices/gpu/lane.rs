@@ -7,13 +7,18 @@ use super::placed::PlacedSlab;
 use crate::devices::{SlabSums, Upload};
 use crate::error::Result;
 
+/// Partial sums begin at a multiple of so many numbers, as memory of their own would.
+const ALIGNED: usize = 32;
+
 /// A lane.
 pub struct Lane {
     /// First, so that what was launched is done before the rest goes.
     pub under_way: Option<UnderWay>,
     pub slab: PlacedSlab,
-    pub partials: Buffer<f64>,
-    pub sums: Buffer<f64>,
+    /// Sums, and partial sums behind them.
+    room: Buffer<f64>,
+    /// Where partial sums begin.
+    partials: usize,
     results: Option<Pinned<f64>>,
     /// Before and after the uploads.
     pub uploads: [Event; 2],
@@ -52,8 +57,8 @@ impl Lane {
         Ok(Lane {
             under_way: None,
             slab: PlacedSlab::default(),
-            partials: context.buffer("partial sums", 0)?,
-            sums: context.buffer("sums", 0)?,
+            room: context.buffer("partial sums", 0)?,
+            partials: 0,
             results: None,
             uploads: [context.event()?, context.event()?],
             kernels: [context.event()?, context.event()?],
@@ -68,19 +73,26 @@ impl Lane {
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     pub fn poison(&mut self, context: &Context, partials: usize, sums: usize) -> Result<()> {
         // What was there goes before more is taken: there may be no room for both.
-        if self.partials.len() < partials {
-            self.partials = context.buffer("partial sums", 0)?;
-            self.partials = context.buffer("partial sums", partials)?;
-        }
-        if self.sums.len() < sums {
-            self.sums = context.buffer("sums", 0)?;
-            self.sums = context.buffer("sums", sums)?;
+        self.partials = sums.next_multiple_of(ALIGNED);
+        let length = self.partials + partials;
+        if self.room.len() < length {
+            self.room = context.buffer("partial sums", 0)?;
+            self.room = context.buffer("partial sums", length)?;
         }
         if self.results.as_ref().is_none_or(|results| results.len() < sums) {
             self.results = Some(context.pinned("sums", sums)?);
         }
-        self.partials.poison(&self.stream)?;
-        self.sums.poison(&self.stream)
+        self.room.poison(length, &self.stream)
+    }
+
+    /// Where sums are.
+    pub fn sums(&self) -> *mut f64 {
+        self.room.pointer()
+    }
+
+    /// Where partial sums are.
+    pub fn partials(&self) -> *mut f64 {
+        self.sums().wrapping_add(self.partials)
     }
 
     /// Enqueues the download of the sums; until they are there `holding` is held.
@@ -92,7 +104,7 @@ impl Lane {
     /// Where [`Lane::poison`] was not called before.
     pub fn launched(&mut self, launched: Launched, holding: Option<Holding>) -> Result<()> {
         let results = self.results.take().expect("there is room for the sums");
-        let results = results.download(launched.sums, &self.sums, &self.stream)?;
+        let results = results.download(launched.sums, &self.room, &self.stream)?;
         self.under_way = Some(UnderWay { results, _holding: holding, launched });
         Ok(())
     }
@@ -107,11 +119,10 @@ impl Lane {
     pub fn finish(&mut self) -> Result<SlabSums> {
         let UnderWay { results, _holding, launched } = self.under_way.take().expect("launched");
         let Launched { version, groups, sums, blocks, uploaded } = launched;
-        let seconds = |events: &[Event; 2], what| events[1].seconds_since(&events[0], what);
-        let kernels = seconds(&self.kernels, version);
         // Whatever failed, nothing runs on when the energies are let go.
-        let results = results.wait().inspect_err(|_| _ = self.stream.synchronize());
-        let (seconds_of_kernels, results) = (kernels?, results?);
+        let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
+        let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
+        let seconds_of_kernels = seconds(&self.kernels, version)?;
         let upload = match uploaded {
             0 => Upload::default(),
             bytes => Upload { bytes, seconds: seconds(&self.uploads, "the uploads")? },

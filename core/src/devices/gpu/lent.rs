@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use gpp_kernels::layout::Layout;
 use num_complex::Complex64;
 
 use super::driver::Buffer;
 use super::modules::Loaded;
+use crate::problem::Id;
 
 /// A column-major matrix in a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,9 @@ pub struct Lent {
     pub aqsn: DeviceMatrix,
     /// What has a row for each G′.
     pub aqsm: DeviceMatrix,
-    /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::relaid::NONE) for one without.
-    pub rows: Vec<u32>,
+    /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::relaid::NONE) for one without. The same memory in
+    /// each call where they are the same.
+    pub rows: Rows,
 }
 
 /// Matrix elements of G.
@@ -67,9 +70,14 @@ pub struct Relay {
     pub(super) maps: [Map; 2],
 }
 
+/// Rows of a matrix, 0-based.
+pub type Rows = Arc<Vec<u32>>;
+
 /// Numbers of rows and columns in place.
 #[derive(Default)]
 pub struct Map {
-    pub(super) holds: Vec<u32>,
+    /// Rows, whose bands are in the order of these energies, in a layout; rows that are not named are all, as they
+    /// come.
+    pub(super) holds: Option<(Option<Rows>, Id, Layout)>,
     pub(super) room: Option<Buffer<u32>>,
 }

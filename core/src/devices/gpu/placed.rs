@@ -161,7 +161,7 @@ impl PlacedSlab {
         let aqsm_local = entry(&mut self.aqsm_local, layout);
         aqsm_local.want(slab.id(), |room| match to.lent {
             Some(lent) => lent.lay_aqsm(to, layout, room),
-            None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order), 0),
+            None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order)?, 0),
         })?;
         if prepared.replaces() {
             (self.wtilde, self.eps) = Default::default();

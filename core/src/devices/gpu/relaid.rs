@@ -1,12 +1,14 @@
 //! A caller's matrix elements, laid out anew from where they are on the GPU.
 
+use std::sync::Arc;
+
 use gpp_kernels::grid::blocks;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::relaid::{NONE, RelaidArguments, SYMBOL, THREADS};
 use num_complex::Complex64;
 
 use super::driver::Buffer;
-use super::lent::{DeviceMatrix, Elements, Lent};
+use super::lent::{DeviceMatrix, Elements, Lent, Rows};
 use super::uploads::{Uploads, pointer};
 use crate::error::Result;
 use crate::problem::layout::preparation;
@@ -36,8 +38,7 @@ impl Lent {
         if !is_own && self.aqsn.ld == ncouls {
             return Ok(Elements::Lent(self.aqsn.at));
         }
-        let rows: Vec<u32> = (0..ncouls as u32).collect();
-        self.lay(to, (&AQSN, 0), (self.aqsn, &rows), layout, room)?;
+        self.lay(to, (&AQSN, 0), (self.aqsn, None), layout, room)?;
         Ok(Elements::Own(room.take().expect("laid out").into()))
     }
 
@@ -51,14 +52,14 @@ impl Lent {
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {
-        self.lay(to, (&AQSM_LOCAL, 1), (self.aqsm, &self.rows), layout, room)
+        self.lay(to, (&AQSM_LOCAL, 1), (self.aqsm, Some(&self.rows)), layout, room)
     }
 
     fn lay(
         &self,
         to: &mut Uploads,
         (array, which): (&'static Array, usize),
-        (from, rows): (DeviceMatrix, &[u32]),
+        (from, rows): (DeviceMatrix, Option<&Rows>),
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {
@@ -67,16 +68,22 @@ impl Lent {
         let [first, second] = array.extents(extents, layout).map(|count| count as usize);
         let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
-        let bands = prepared.bands(to.problem.order());
-        let mut map = padded(rows.iter().copied(), height);
-        map.extend(padded(bands.into_iter().map(|n| n as u32), width));
-
         to.room(array.name, room, height * width, 0)?;
         let mut place = std::mem::take(&mut to.relay.maps[which]);
-        if place.holds != map {
-            place.holds.clear();
-            to.fill("rows and bands", &mut place.room, &map, 0)?;
-            place.holds = map;
+        let energies = to.problem.bands().id();
+        let is_there = place.holds.as_ref().is_some_and(|(of, order, laid)| {
+            of.as_ref().map(Arc::as_ptr) == rows.map(Arc::as_ptr)
+                && (*order, *laid) == (energies, layout)
+        });
+        if !is_there {
+            place.holds = None;
+            let all: Vec<u32> = match rows {
+                Some(rows) => padded(rows.iter().copied(), height),
+                None => padded(0..extents.ncouls as u32, height),
+            };
+            let bands = prepared.bands(to.problem.order()).into_iter().map(|n| n as u32);
+            to.fill("rows and bands", &mut place.room, &[all, padded(bands, width)].concat(), 0)?;
+            place.holds = Some((rows.cloned(), energies, layout));
         }
         let (map, out) = (pointer(&place.room), room.as_ref().expect("made above"));
         let arguments = RelaidArguments {

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use gpp_kernels::layout::Layout;
 
-use super::driver::{Buffer, Context, Stream};
+use super::driver::{Buffer, Context, Event, Stream};
 use super::lent::{Lent, Relay};
 use super::ring::Ring;
 use crate::error::{Error, Result};
@@ -14,6 +14,8 @@ use crate::problem::layout::preparation;
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
+    /// Marked before the first one.
+    pub begin: &'a Event,
     pub problem: &'a Frame,
     pub ring: &'a mut Ring,
     /// Matrix elements that are on the GPU already, in place of the problem's.
@@ -43,6 +45,9 @@ impl Uploads<'_> {
         spare: usize,
     ) -> Result<()> {
         let buffer = self.room(what, room, values.len(), spare)?;
+        if self.bytes == 0 {
+            self.begin.record(self.stream)?;
+        }
         if !buffer.upload_registered(values, self.stream)? {
             self.ring.upload(values, buffer, self.context, self.stream)?;
         }

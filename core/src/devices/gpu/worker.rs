@@ -88,10 +88,10 @@ impl<'a> OnGpu<'a> {
             let lacks = lane.slab.lacks_pairs(slab, batch, kernel);
             lacks.then(|| self.pairs.of(self.problem, slab, (batch, kernel)))
         });
-        lane.uploads[0].record(&lane.stream)?;
         let mut to = Uploads {
             context: &self.gpu.context,
             stream: &lane.stream,
+            begin: &lane.uploads[0],
             problem: self.problem,
             ring: &mut self.ring,
             lent: self.lent,
@@ -105,7 +105,9 @@ impl<'a> OnGpu<'a> {
             lane.slab.want(&mut to, slab, (batch, kernel), made)?;
         }
         let bytes = to.bytes;
-        lane.uploads[1].record(&lane.stream)?;
+        if bytes > 0 {
+            lane.uploads[1].record(&lane.stream)?;
+        }
         Ok((at, bytes))
     }
 
@@ -156,9 +158,9 @@ impl<'a> OnGpu<'a> {
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {
-            partials: lane.partials.pointer(),
+            partials: lane.partials(),
             count: grid.per_group(),
-            sums: lane.sums.pointer(),
+            sums: lane.sums(),
         };
 
         self.gpu.modules.finish();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -34,10 +35,16 @@ pub struct OfSlab {
 
 impl OfSlab {
     /// Makes what a kernel reads of it at a batch, where it is not there.
-    fn want(&mut self, problem: &Frame, batch: &Batch, slab: SlabView<'_>, kernel: &Kernel) {
+    fn want(
+        &mut self,
+        problem: &Frame,
+        batch: &Batch,
+        slab: SlabView<'_>,
+        kernel: &Kernel,
+    ) -> Result<()> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         if !self.aqsm_local.contains_key(&layout)
-            && let Cow::Owned(made) = prepared.aqsm_local(slab, problem.order())
+            && let Cow::Owned(made) = prepared.aqsm_local(slab, problem.order())?
         {
             self.aqsm_local.insert(layout, made);
         }
@@ -45,6 +52,7 @@ impl OfSlab {
         if self.pairs.get(&key).is_none_or(|(of, _)| *of != at) {
             self.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
         }
+        Ok(())
     }
 }
 
@@ -62,10 +70,12 @@ impl<'a> OfBands<'a> {
         let (bands, order) = (problem.bands(), problem.order());
         let kernel = batch.plan().kernel(gpu);
         let prepared = preparation(kernel.layout);
-        let of_bands = || prepared.of_bands(bands, order);
-        let of_bands = &*self.0.entry(kernel.layout).or_insert_with(of_bands);
+        let of_bands = match self.0.entry(kernel.layout) {
+            Entry::Occupied(there) => &*there.into_mut(),
+            Entry::Vacant(none) => &*none.insert(prepared.of_bands(bands, order)?),
+        };
         let wx = &prepared.energies(bands, batch);
-        made.want(problem, batch, slab, kernel);
+        made.want(problem, batch, slab, kernel)?;
         let own = made.aqsm_local.get(&kernel.layout).map(Vec::as_slice);
         let aqsm_local = own.or(slab.aqsm_local().whole()).expect("wanted above");
         let (_, pairs) = &made.pairs[&(kernel.layout, kernel.poles)];

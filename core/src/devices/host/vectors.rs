@@ -19,7 +19,7 @@ use crate::devices::{Done, SlabSums, Upload};
 use crate::error::Result;
 use crate::problem::layout::preparation;
 use crate::problem::memory::AQSM_LOCAL;
-use crate::problem::vectors::{self, Order, Sorted};
+use crate::problem::vectors::{self, Order, SortedSlab};
 use crate::problem::{Batch, Extents, Frame, Id, OddPoles, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
@@ -38,7 +38,7 @@ pub struct OfSlab {
     /// For kernels that take any poles, and for those that take real ones: at these energies.
     odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
-    sorted: Option<Sorted>,
+    sorted: Option<SortedSlab>,
 }
 
 /// What versions made for processors hold beside a problem's arrays.
@@ -47,7 +47,7 @@ pub fn beside(problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) ->
     let cpus = || versions.iter().filter_map(|version| version.cpu());
     let mut beside = Beside::default();
     if cpus().any(|cpu| cpu.needs.sorted) {
-        let slab = Sorted::bytes_while_made(slab, problem.poles());
+        let slab = SortedSlab::bytes_while_made(slab, problem.poles());
         beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
     }
     if cpus().any(|cpu| cpu.needs.relaid) {
@@ -69,17 +69,18 @@ impl OfSlab {
         slab: SlabView<'_>,
         needs: Needs,
         poles: Poles,
-    ) {
-        if needs.aqsm {
-            let swapped = || preparation(Layout::Swapped).aqsm_local(slab, problem.order());
-            self.aqsm.get_or_insert_with(|| swapped().into_owned());
+    ) -> Result<()> {
+        if needs.aqsm && self.aqsm.is_none() {
+            let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
+            self.aqsm = Some(swapped.into_owned());
         }
         if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            self.odd.insert(poles, (batch.id(), batch.plan().odd(slab, poles)));
+            self.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));
         }
         if needs.sorted {
-            self.sorted.get_or_insert_with(|| Sorted::of(problem, slab));
+            self.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
         }
+        Ok(())
     }
 }
 
@@ -99,8 +100,7 @@ impl OfBands {
         let pool = host.pool(cpu.threads)?;
         pool.install(|| -> Result<()> {
             self.want(problem, needs)?;
-            made.want((problem, batch), slab, needs, poles);
-            Ok(())
+            made.want((problem, batch), slab, needs, poles)
         })?;
         let aqsm = made.aqsm.as_deref().filter(|_| needs.aqsm).unwrap_or_default();
         let relaid = self.relaid.as_ref().filter(|_| needs.relaid);

@@ -13,32 +13,34 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::{Pairs, Preparation, Words};
-use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents};
+use crate::error::Result;
+use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents, zeros};
 use crate::problem::{BandOrder, Bands, Batch, Cells, Evaluator, Frame, SlabView};
 
 /// The layout of cells.
-pub struct Sorted;
+pub struct ByCells;
 
 /// Bytes of a sorted pair beside its pole and its `eps`.
 const SORTED: u64 = 8;
 
-impl Preparation for Sorted {
+impl Preparation for ByCells {
     fn own(&self, _: bool) -> Vec<&'static Array> {
         vec![&AQSM_LOCAL, &AQSN]
     }
 
-    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
-        bands_fastest(bands.aqsn().chunks_exact(ncouls).collect(), ncouls).into()
+        let columns = bands.aqsn().chunks_exact(ncouls).collect();
+        Ok(bands_fastest(&AQSN, columns, ncouls)?.into())
     }
 
     fn has_bands_fastest(&self, _: &'static Array) -> bool {
         true
     }
 
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
-        bands_fastest(all.columns().collect(), all.rows()).into()
+        Ok(bands_fastest(&AQSM_LOCAL, all.columns().collect(), all.rows())?.into())
     }
 
     fn pairs(&self, frame: &Frame, slab: SlabView, _: &Batch, _: &Kernel) -> Arc<dyn Pairs> {
@@ -105,16 +107,16 @@ impl Pairs for Cells {
 
 /// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros behind the last
 /// band.
-fn bands_fastest(columns: Vec<&[Complex64]>, rows: usize) -> Vec<Complex64> {
+fn bands_fastest(array: &Array, columns: Vec<&[Complex64]>, rows: usize) -> Result<Vec<Complex64>> {
     /// Rows at a time, so that what is read next to each other is used before it is gone.
     const TILE: usize = 32;
     let padded = columns.len().next_multiple_of(BANDS as usize);
-    let mut all = vec![Complex64::ZERO; padded * rows];
+    let mut all = zeros(array.name, padded * rows)?;
     all.par_chunks_mut(padded * TILE).enumerate().for_each(|(tile, out)| {
         for (n, column) in columns.iter().enumerate() {
             let own = &column[tile * TILE..rows.min((tile + 1) * TILE)];
             own.iter().enumerate().for_each(|(row, value)| out[row * padded + n] = *value);
         }
     });
-    all
+    Ok(all)
 }

@@ -21,6 +21,7 @@ use num_complex::Complex64;
 
 use super::memory::{self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX};
 use super::{BandOrder, Bands, Batch, Frame, Id, SlabView};
+use crate::error::Result;
 
 /// How a problem is prepared for the kernels of a layout.
 pub trait Preparation: Sync {
@@ -33,8 +34,11 @@ pub trait Preparation: Sync {
     }
 
     /// Matrix elements of G; borrowed where they stand so.
-    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Cow<'a, [Complex64]> {
-        bands.aqsn().into()
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory), as of all that is made here.
+    fn aqsn<'a>(&self, bands: &'a Bands, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
+        Ok(bands.aqsn().into())
     }
 
     /// Occupations; borrowed where they stand so.
@@ -43,8 +47,11 @@ pub trait Preparation: Sync {
     }
 
     /// The arrays of the bands.
-    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> BandArrays<'a> {
-        BandArrays { aqsn: self.aqsn(bands, order), occ: self.occ(bands, order) }
+    ///
+    /// # Errors
+    /// As [`Preparation::aqsn`].
+    fn of_bands<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Result<BandArrays<'a>> {
+        Ok(BandArrays { aqsn: self.aqsn(bands, order)?, occ: self.occ(bands, order) })
     }
 
     /// Whether bands are fastest in an array of matrix elements.
@@ -63,7 +70,11 @@ pub trait Preparation: Sync {
     }
 
     /// A slab's matrix elements of G′; borrowed where they stand so.
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, order: &BandOrder) -> Cow<'a, [Complex64]>;
+    ///
+    /// # Errors
+    /// As [`Preparation::aqsn`].
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, order: &BandOrder)
+    -> Result<Cow<'a, [Complex64]>>;
 
     /// What its kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
     fn pairs(
@@ -108,7 +119,7 @@ pub fn preparation(layout: Layout) -> &'static dyn Preparation {
         Layout::Original => &original::Original,
         Layout::Swapped => &swapped::Swapped,
         Layout::Planned => &planned::Planned,
-        Layout::Cells => &cells::Sorted,
+        Layout::Cells => &cells::ByCells,
     }
 }
 
@@ -278,12 +289,4 @@ impl Shared<'_> {
     pub fn address(&self) -> *const () {
         self.arguments.address()
     }
-}
-
-/// A matrix of `rows` rows given by its columns, transposed.
-fn transposed<'a, T: Copy + 'a>(
-    columns: impl Iterator<Item = &'a [T]> + Clone,
-    rows: usize,
-) -> Vec<T> {
-    (0..rows).flat_map(|row| columns.clone().map(move |column| column[row])).collect()
 }

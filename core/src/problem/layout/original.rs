@@ -9,7 +9,8 @@ use gpp_kernels::kernel::Kernel;
 use num_complex::Complex64;
 
 use super::{Pairs, Preparation, Words};
-use crate::problem::memory::Array;
+use crate::error::Result;
+use crate::problem::memory::{AQSM_LOCAL, Array, zeros};
 use crate::problem::{BandOrder, Batch, Frame, SlabView};
 
 /// The reference's layout.
@@ -20,12 +21,16 @@ impl Preparation for Original {
         Vec::new()
     }
 
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsm_local<'a>(&self, slab: SlabView<'a>, _: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
-        match all.whole() {
-            Some(whole) => whole.into(),
-            None => all.columns().collect::<Vec<_>>().concat().into(),
+        if let Some(whole) = all.whole() {
+            return Ok(whole.into());
         }
+        let mut rows = zeros(AQSM_LOCAL.name, all.rows() * slab.nbands())?;
+        rows.chunks_exact_mut(all.rows())
+            .zip(all.columns())
+            .for_each(|(to, from)| to.copy_from_slice(from));
+        Ok(rows.into())
     }
 
     fn pairs(&self, _: &Frame, _: SlabView, _: &Batch, _: &Kernel) -> Arc<dyn Pairs> {

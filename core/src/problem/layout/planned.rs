@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::c_void;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
@@ -12,6 +13,7 @@ use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 
 use super::{Pairs, PairsAt, Preparation, Words};
+use crate::error::Result;
 use crate::problem::memory::{AQSM_LOCAL, AQSN, Array, Extents, OCC, WX};
 use crate::problem::{BandOrder, Bands, Batch, Frame, OddPoles, SlabView};
 
@@ -35,19 +37,20 @@ impl Preparation for Planned {
         own
     }
 
-    fn aqsn<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsn<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         if order.is_kept() {
-            return bands.aqsn().into();
+            return Ok(bands.aqsn().into());
         }
         let ncouls = bands.header().ncouls;
-        order.reordered(ncouls, |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls]).into()
+        let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        Ok(order.reordered(&AQSN, ncouls, column)?.into())
     }
 
     fn occ<'a>(&self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
         if order.is_kept() {
             return bands.occ().into();
         }
-        order.reordered(1, |n| &bands.occ()[n..=n]).into()
+        order.bands().iter().map(|&n| bands.occ()[n]).collect()
     }
 
     fn bands(&self, order: &BandOrder) -> Vec<usize> {
@@ -56,17 +59,29 @@ impl Preparation for Planned {
 
     fn energies<'a>(&self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         let padded = padded(&WX, Extents { nw: batch.nw(), ..bands.extents() });
-        batch.plan().bands().reordered(padded, |n| batch.of_band(n)).into()
+        let zeros = repeat_n(0.0, padded - batch.nw());
+        let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
+        batch.plan().order().iter().flat_map(of_band).collect()
     }
 
-    fn aqsm_local<'a>(&self, slab: SlabView<'a>, order: &BandOrder) -> Cow<'a, [Complex64]> {
+    fn aqsm_local<'a>(
+        &self,
+        slab: SlabView<'a>,
+        order: &BandOrder,
+    ) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
         let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
-        order.reordered(padded(&AQSM_LOCAL, of_band), |n| all.column(n)).into()
+        Ok(order.reordered(&AQSM_LOCAL, padded(&AQSM_LOCAL, of_band), |n| all.column(n))?.into())
     }
 
-    fn pairs(&self, _: &Frame, slab: SlabView, batch: &Batch, kernel: &Kernel) -> Arc<dyn Pairs> {
-        Arc::new(batch.plan().odd(slab, kernel.poles))
+    fn pairs(
+        &self,
+        frame: &Frame,
+        slab: SlabView,
+        batch: &Batch,
+        kernel: &Kernel,
+    ) -> Arc<dyn Pairs> {
+        Arc::new(frame.odd(slab, batch, kernel.poles))
     }
 
     fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {

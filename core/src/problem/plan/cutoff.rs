@@ -61,6 +61,30 @@ impl Cutoff {
             })
     }
 
+    /// Ranges of size outside of which no pole on the real axis is at the cutoff; none where that cannot be said.
+    pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
+        let inverse = 1.0 / self.limits.sexcut;
+        if self.energies.is_empty() || self.limits.sexcut == 0.0 {
+            return Some(Vec::new());
+        }
+        if !inverse.is_finite() {
+            return None;
+        }
+        // Windows as above, relative to the size or its square, and as much for their own rounding.
+        let within = |middle: f64, of: f64| {
+            let room = 2.0 * WINDOW * (1.0 + of);
+            let most = middle + room;
+            [(middle - room).max(0.0), if most >= 0.0 { most } else { f64::NAN }]
+        };
+        let squares = [within(1.0 - inverse, inverse), within(1.0 + inverse, inverse)];
+        let half = 0.5 * inverse;
+        let [one, other] = squares.map(|of| of.map(f64::sqrt));
+        let parts = [one, other, within(1.0 - half, half), within(1.0 + half, half)];
+        // A quotient by zero has no end; one by no number holds nothing.
+        let range = |w: f64| parts.map(|[least, most]| [-w / most, -w / least]);
+        Some(self.energies.all().iter().flat_map(|&w| range(w)).collect())
+    }
+
     /// Whether rounding may decide about this energy.
     fn is_undecided(&self, w: f64, pole: Complex64) -> bool {
         let (d, s) = ((pole - w).norm(), (pole + w).norm());

@@ -62,6 +62,11 @@ impl Lookup {
         !self.within(low, high).is_empty()
     }
 
+    /// All, ascending, each once.
+    pub fn all(&self) -> &[f64] {
+        &self.sorted
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()

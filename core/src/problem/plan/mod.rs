@@ -3,6 +3,7 @@
 
 mod bounds;
 mod branches;
+mod by_size;
 mod cells;
 mod cutoff;
 mod discs;
@@ -19,11 +20,13 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::table::Table;
+use num_complex::Complex64;
 
 use self::regular::Regular;
 use super::{Bands, SlabView};
 use crate::catalogue;
 pub use bounds::Evaluator;
+pub use by_size::{BySize, SortedOnce};
 pub use cells::Cells;
 pub use odd::OddPoles;
 pub use order::BandOrder;
@@ -144,12 +147,23 @@ impl BandPlan {
         if self.poles == Poles::Real { takes } else { Poles::Any }
     }
 
+    /// What the regular poles of kernels that take these are told by.
+    fn regular(&self, takes: Poles) -> Regular {
+        let occupied = &self.table.wx[..self.occupied() * self.nw];
+        Regular::of(&self.table.wx, occupied, self.limits, self.taken(takes))
+    }
+
     /// The odd poles of a slab of this problem, for kernels that take these.
     pub fn odd(&self, slab: SlabView, takes: Poles) -> OddPoles {
-        let taken = self.taken(takes);
-        let occupied = &self.table.wx[..self.occupied() * self.nw];
-        let regular = Regular::of(&self.table.wx, occupied, self.limits, taken);
-        OddPoles::of(slab, |pole| regular.holds(pole))
+        self.odd_of(slab, takes, None)
+    }
+
+    /// The same where the slab's poles may be sorted.
+    pub(super) fn odd_of(&self, slab: SlabView, takes: Poles, sorted: Option<&BySize>) -> OddPoles {
+        let regular = self.regular(takes);
+        let is_regular = |pole: Complex64| regular.holds(pole);
+        let found = sorted.and_then(|poles| poles.odd(slab, &regular, is_regular));
+        found.unwrap_or_else(|| OddPoles::of(slab, is_regular))
     }
 
     /// What a kernel on the host reads of it and of a slab's odd poles; the pointers are good as long as

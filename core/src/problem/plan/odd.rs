@@ -49,6 +49,27 @@ impl OddPoles {
         OddPoles { mask: masks.concat(), pairs: pairs.concat(), begins }
     }
 
+    /// These and others of the same slab, ascending pairs that contribute and are none of these.
+    pub(super) fn with(&self, others: &[u32], ncouls: usize) -> OddPoles {
+        let words = Plan::words(ncouls as u32) as usize;
+        let mut mask = self.mask.clone();
+        let mut counts: Vec<u32> = self.begins.windows(2).map(|of| of[1] - of[0]).collect();
+        for &pair in others {
+            let (igp, ig) = (pair as usize / ncouls, pair as usize % ncouls);
+            mask[igp * words + ig / 32] |= 1 << (ig % 32);
+            counts[igp] += 1;
+        }
+        let mut pairs = [&self.pairs, others].concat();
+        // Two ascending runs, which this merges.
+        pairs.sort();
+        let ends = counts.iter().scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        });
+        let begins = [0].into_iter().chain(ends).collect();
+        OddPoles { mask, pairs, begins }
+    }
+
     /// See [`Plan::odd_mask`]; pairs of no weight are in it too. igp counts from the slab's begin.
     pub fn mask(&self) -> &[u32] {
         &self.mask

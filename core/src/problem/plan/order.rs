@@ -1,9 +1,12 @@
 //! One order of bands for all batches of energies, so that matrix elements are laid out once.
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::{HALVED, half_of, half_of_most};
+use crate::error::Result;
 use crate::problem::Bands;
+use crate::problem::memory::{Array, zeros};
 
 /// Bands in an order in which those of each class of [`gpp_kernels::plan`] are neighbours, whichever of the
 /// problem's energies are looked at. It is the problem's own where energies of bands ascend.
@@ -66,19 +69,23 @@ impl BandOrder {
         self.bands.is_sorted()
     }
 
-    /// A matrix with a column for each band, given by its columns, in this order, with zeros added to each
-    /// column up to `padded` rows.
-    pub fn reordered<'a, T: Copy + Default + Send + Sync + 'a>(
+    /// An array with a column for each band, given by its columns, in this order, with zeros added to each column up
+    /// to `padded` rows.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    pub fn reordered<'a, T: Zeroable + Copy + Send + Sync + 'a>(
         &self,
+        array: &Array,
         padded: usize,
         column: impl Fn(usize) -> &'a [T] + Sync,
-    ) -> Vec<T> {
-        let mut columns = vec![T::default(); padded * self.bands.len()];
+    ) -> Result<Vec<T>> {
+        let mut columns = zeros(array.name, padded * self.bands.len())?;
         columns.par_chunks_mut(padded).zip(&self.bands).for_each(|(to, &n)| {
             let from = column(n);
             to[..from.len()].copy_from_slice(from);
         });
-        columns
+        Ok(columns)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which poles the fast loops may take.
 //!
-//! What they may lose is what a run is allowed (`reference/verify.rs`): relative to Σ|terms|, 128 roundings
+//! What they may lose is what a run is allowed (`reference/bound.rs`): relative to Σ|terms|, 128 roundings
 //! of a term and one for each of `n` bands that a thread adds one after the other. `q − p`, taken term
 //! by term, loses `3κ` roundings where `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
 //! `3κ + n/2 ≤ 128 + n` for any number of bands asks for `κ ≤ 42`, less what a term loses elsewhere.
@@ -69,6 +69,37 @@ impl Regular {
             && !(on_axis && self.occupied.contains(pole.re))
             && !self.at_bound(pole)
             && !self.cutoff.is_at(pole)
+    }
+
+    /// Ranges outside of which all poles on the positive real axis are regular, but for those beyond [`LARGEST`]; none
+    /// where there are no such ranges.
+    pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
+        let Limits { limittwo, limitone, .. } = self.limits;
+        if !self.possible || !(4.0..=1e12).contains(&limitone) {
+            return None;
+        }
+        let mut ranges = self.cutoff.sizes()?;
+        ranges.push([0.0, self.smallest]);
+        ranges.extend(self.occupied.all().iter().map(|&w| [w, w]));
+        // As in `at_bound`, with room for its rounding and for that here.
+        let (gamma, part) = (limittwo.sqrt(), 1.0 / limitone.sqrt());
+        let factor = |by: f64| 1.0 + part * by;
+        for &w in self.energies.all() {
+            let room = 64.0 * f64::EPSILON * (w.abs() + 4.0 * gamma);
+            let (least, most) = (gamma * (1.0 - UPPER) - room, gamma * (1.0 + UPPER) + room);
+            ranges.push([w + least, w + most]);
+            ranges.push([w - most, w - least]);
+            // Where the bound grows with the pole.
+            for [least, most] in
+                [[1.0 - 2.0 * UPPER, 1.0 + 2.0 * UPPER], [-1.0 - 2.0 * UPPER, -1.0 + 2.0 * UPPER]]
+            {
+                let range = [w / factor(most), w / factor(least)];
+                if range[1] * part * 1.01 >= gamma {
+                    ranges.push(range);
+                }
+            }
+        }
+        Some(ranges)
     }
 
     /// Whether some energy is so near to the bound between the branches that upper words cannot

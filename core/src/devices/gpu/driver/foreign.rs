@@ -1,8 +1,11 @@
 //! What others have on a device: memory, streams, and the context that is current on their thread.
 
+use std::sync::PoisonError;
+
 use bytemuck::Pod;
 
-use super::held::Operation;
+use super::held::{Held, Operation};
+use super::raw::Mark;
 use super::{Stream, raw};
 use crate::error::{Error, Result};
 
@@ -87,7 +90,7 @@ pub unsafe fn fetched<T: Pod>(
 ) -> Result<Vec<T>> {
     let (length, size) = (rows * columns, size_of::<T>());
     crate::system::memory::require(what, (length * size) as u64)?;
-    let mut values = vec![T::zeroed(); length];
+    let mut values = crate::system::memory::zeros(what, length)?;
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
     let mut copy = || {
         // The context is current then.
@@ -109,8 +112,14 @@ impl Stream {
     /// [`Error::Driver`].
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
         let wait = || {
-            let own = self.get()?;
-            raw::wait_for(own.as_inner(), other.handle())
+            let own = self.get()?.as_inner();
+            // Of marks that are half made nobody hears.
+            let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+            let mark = match &mut *mark {
+                Some(mark) => mark,
+                none => none.insert(Held::new(self.context(), Mark::new)?),
+            };
+            mark.peek_mut().wait(own, other.handle())
         };
         wait().of(|| "wait for the caller's stream".into())
     }

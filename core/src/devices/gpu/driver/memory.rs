@@ -84,12 +84,15 @@ impl<T: Pod> Buffer<T> {
         self.memory.peek().index(at * size_of::<T>()..end * size_of::<T>())
     }
 
-    /// Enqueues a fill with ones, NaN to whoever reads it as `f64`.
+    /// Enqueues a fill of the first `length` elements with ones, NaN to whoever reads them as `f64`.
     ///
     /// # Errors
     /// [`Error::Driver`].
-    pub fn poison(&self, stream: &Stream) -> Result<()> {
-        self.fill(0xff, stream)
+    ///
+    /// # Panics
+    /// Where there are fewer.
+    pub fn poison(&self, length: usize, stream: &Stream) -> Result<()> {
+        self.fill(0xff, length, stream)
     }
 
     /// Enqueues a fill with zeros.
@@ -97,15 +100,15 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Error::Driver`].
     pub fn clear(&self, stream: &Stream) -> Result<()> {
-        self.fill(0, stream)
+        self.fill(0, self.length, stream)
     }
 
-    fn fill(&self, byte: u8, stream: &Stream) -> Result<()> {
+    fn fill(&self, byte: u8, length: usize, stream: &Stream) -> Result<()> {
         let fill = || {
             let stream = stream.get()?;
             // SAFETY: the memory is not freed before the device is done with it, and any bytes are a
             // `T`.
-            unsafe { self.first(self.length).set_8_async(byte, stream) }
+            unsafe { self.first(length).set_8_async(byte, stream) }
         };
         fill().of(|| format!("fill of {}", self.what))
     }

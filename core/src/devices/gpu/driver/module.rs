@@ -1,7 +1,9 @@
 //! Modules and their kernels.
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use cust::context::Context;
@@ -22,6 +24,8 @@ const LOG_LINES: usize = 8;
 
 /// A loaded module.
 pub struct Module {
+    /// The kernels that were looked up, before what they are of.
+    functions: Mutex<HashMap<String, Arc<Handle>>>,
     module: Held<cust::module::Module>,
 }
 
@@ -53,7 +57,7 @@ impl Module {
         image: &[u8],
     ) -> Result<Module> {
         match Held::new(context, load) {
-            Ok(module) => Ok(Module { module }),
+            Ok(module) => Ok(Module { functions: Mutex::default(), module }),
             Err(_) => {
                 let code = library::last_failure();
                 // SAFETY: the caller's contract.
@@ -66,13 +70,24 @@ impl Module {
         }
     }
 
-    /// A kernel by its symbol.
+    /// A kernel by its symbol, looked up when it is first asked for.
     ///
     /// # Errors
     /// [`Error::Driver`].
     pub fn function(&self, symbol: &str) -> Result<Function<'_>> {
-        let look_up = || self.module.get()?.get_function(symbol);
-        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+        // Every change is whole, whatever a thread that panicked did before or after.
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let function = match functions.get(symbol) {
+            Some(function) => function.clone(),
+            None => {
+                let look_up = || self.module.get()?.get_function(symbol);
+                let found = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+                // SAFETY: a handle, good as long as the module, which it is kept with and lent out with.
+                let found =
+                    unsafe { mem::transmute::<cust::function::Function<'_>, Handle>(found) };
+                functions.entry(symbol.into()).or_insert(Arc::new(found)).clone()
+            }
+        };
         Ok(Function { module: &self.module, function, symbol: symbol.into() })
     }
 }
@@ -87,16 +102,19 @@ fn shortened(log: &str) -> String {
     }
 }
 
+/// A kernel's handle, for as long as its module is there.
+type Handle = cust::function::Function<'static>;
+
 /// A kernel of a module.
 pub struct Function<'m> {
     module: &'m Held<cust::module::Module>,
-    function: cust::function::Function<'m>,
+    function: Arc<Handle>,
     symbol: String,
 }
 
-impl<'m> Function<'m> {
+impl Function<'_> {
     /// cust's function, its context current.
-    fn get(&self) -> CudaResult<&cust::function::Function<'m>> {
+    fn get(&self) -> CudaResult<&Handle> {
         self.module.get()?;
         Ok(&self.function)
     }

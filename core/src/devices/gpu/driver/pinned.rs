@@ -17,6 +17,8 @@ use crate::error::Result;
 pub struct Pinned<T> {
     /// At least one byte, and so at the start of a page.
     memory: Held<LockedBuffer<u8>>,
+    /// The end of its last transfer.
+    done: Event,
     length: usize,
     what: &'static str,
     elements: PhantomData<T>,
@@ -31,7 +33,8 @@ impl<T: Pod> Pinned<T> {
         let bytes = length.saturating_mul(size_of::<T>());
         let memory = Held::new(context, || LockedBuffer::new(&0, bytes.max(1)))
             .of(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
-        Ok(Pinned { memory, length, what, elements: PhantomData })
+        let done = Event::new(context)?;
+        Ok(Pinned { memory, done, length, what, elements: PhantomData })
     }
 
     /// Enqueues a copy of the first `length` elements to the first ones of `to`, which is of the same
@@ -117,21 +120,14 @@ impl<T: Pod> DerefMut for Pinned<T> {
 pub struct Transfer<T> {
     /// There until [`Transfer::wait`] gives it back.
     pinned: Option<Pinned<T>>,
-    done: Event,
 }
 
 impl<T> Transfer<T> {
     /// Marks the end of what was enqueued last in `stream`; where that fails, nothing is under way
     /// when this returns.
     fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &Stream) -> Result<Transfer<T>> {
-        let mark = || {
-            enqueued?;
-            let done = Event::new(stream.context())?;
-            done.record(stream)?;
-            Ok(done)
-        };
-        match mark() {
-            Ok(done) => Ok(Transfer { pinned: Some(pinned), done }),
+        match enqueued.and_then(|()| pinned.done.record(stream)) {
+            Ok(()) => Ok(Transfer { pinned: Some(pinned) }),
             Err(error) => {
                 let _ = stream.synchronize();
                 Err(error)
@@ -146,9 +142,21 @@ impl<T> Transfer<T> {
     ///
     /// # Panics
     /// Never: it takes the transfer, which holds the memory until then.
-    pub fn wait(mut self) -> Result<Pinned<T>> {
+    pub fn wait(self) -> Result<Pinned<T>> {
+        let what = self.pinned.as_ref().expect("taken below only").what;
+        self.wait_for(what)
+    }
+
+    /// The same where errors call what comes before the copy `what`.
+    ///
+    /// # Errors
+    /// As [`Transfer::wait`].
+    ///
+    /// # Panics
+    /// Never, as there.
+    pub fn wait_for(mut self, what: &str) -> Result<Pinned<T>> {
         let pinned = self.pinned.take().expect("taken here only");
-        self.done.wait(pinned.what)?;
+        pinned.done.wait(what)?;
         Ok(pinned)
     }
 }
@@ -156,7 +164,7 @@ impl<T> Transfer<T> {
 impl<T> Drop for Transfer<T> {
     fn drop(&mut self) {
         if let Some(pinned) = &self.pinned {
-            let _ = self.done.wait(pinned.what);
+            let _ = pinned.done.wait(pinned.what);
         }
     }
 }

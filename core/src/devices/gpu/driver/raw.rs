@@ -120,18 +120,38 @@ pub unsafe fn fetch(
     result(unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) })
 }
 
-/// Has a stream wait for all that is enqueued in another one, of someone else's. The context is current.
-pub fn wait_for(stream: sys::CUstream, other: usize) -> CudaResult<()> {
-    const NO_TIME: u32 = 2;
-    let mut event = ptr::null_mut();
-    let other = ptr::with_exposed_provenance_mut(other);
-    // SAFETY: the event is of this call, and destroyed when the driver allows it; the other stream is one by
-    // the word of who named it.
-    unsafe {
-        result(sys::cuEventCreate(&mut event, NO_TIME))?;
-        let waits = result(sys::cuEventRecord(event, other))
-            .and_then(|()| result(sys::cuStreamWaitEvent(stream, event, 0)));
-        waits.and(result(sys::cuEventDestroy_v2(event)))
+/// A point in the time of someone else's stream. The context that it is made in is current wherever it is used.
+pub struct Mark(sys::CUevent);
+
+// SAFETY: the driver's functions take events on any thread.
+unsafe impl Send for Mark {}
+
+impl Mark {
+    /// One that was not reached.
+    pub fn new() -> CudaResult<Mark> {
+        const NO_TIME: u32 = 2;
+        let mut event = ptr::null_mut();
+        // SAFETY: writes one handle.
+        result(unsafe { sys::cuEventCreate(&mut event, NO_TIME) })?;
+        Ok(Mark(event))
+    }
+
+    /// Has a stream wait for all that is enqueued now in another one.
+    pub fn wait(&mut self, stream: sys::CUstream, other: usize) -> CudaResult<()> {
+        let other = ptr::with_exposed_provenance_mut(other);
+        // SAFETY: the event is this one's; the other stream is one by the word of who named it.
+        unsafe {
+            result(sys::cuEventRecord(self.0, other))?;
+            result(sys::cuStreamWaitEvent(stream, self.0, 0))
+        }
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone, as the driver allows before it is reached. A failure
+        // can no longer be told.
+        let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams and events.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cust::context::Context;
 use cust::error::CudaResult;
@@ -8,12 +8,15 @@ use cust::event::EventFlags;
 use cust::stream::{StreamFlags, StreamWaitEventFlags};
 
 use super::held::{Held, Operation};
+use super::raw::Mark;
 use crate::error::Result;
 
 /// Work in the order in which it is enqueued, beside that of other streams. cust's streams wait for
 /// the default stream, and it for them, so nothing in this folder uses that one.
 pub struct Stream {
     stream: Held<cust::stream::Stream>,
+    /// What waits for streams of others, once it was wanted.
+    pub(super) mark: Mutex<Option<Held<Mark>>>,
     what: &'static str,
 }
 
@@ -21,7 +24,7 @@ impl Stream {
     pub(super) fn new(context: &Arc<Context>, what: &'static str) -> Result<Stream> {
         let stream = Held::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None))
             .of(|| format!("stream of {what}"))?;
-        Ok(Stream { stream, what })
+        Ok(Stream { stream, mark: Mutex::default(), what })
     }
 
     /// cust's stream, its context current.
@@ -74,7 +77,8 @@ impl Event {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        let record = || self.event.get()?.record(stream.get()?);
+        // One context is current for both.
+        let record = || self.event.peek().record(stream.get()?);
         record().of(|| format!("event of {}", stream.what))
     }
 
@@ -93,7 +97,15 @@ impl Event {
     /// [`Error::Driver`](crate::Error::Driver), also of a kernel that failed before; `what` names it.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
-        let time = || self.event.get()?.elapsed_time_f32(earlier.event.get()?);
+        self.elapsed_since(earlier, what)
+    }
+
+    /// The same of an event that is known to have been reached.
+    ///
+    /// # Errors
+    /// As [`Event::seconds_since`].
+    pub fn elapsed_since(&self, earlier: &Event, what: &str) -> Result<f64> {
+        let time = || self.event.get()?.elapsed_time_f32(earlier.event.peek());
         Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
     }
 }

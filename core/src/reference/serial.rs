@@ -12,7 +12,7 @@ use super::term::{Energy, growth, size, times};
 use super::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Sums};
-use crate::process::progress::Progress;
+use crate::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
@@ -21,15 +21,15 @@ const LANES: usize = 8;
 ///
 /// # Errors
 /// Those of [`Slabs::part`](crate::problem::Slabs::part).
-pub fn evaluate(terms: Terms, progress: Progress) -> Result<Evaluation> {
+pub fn evaluate(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
     let energies = terms.energies();
-    let bar = progress.bar("serial reference", terms.igp() as u64);
+    let bar = progress.into().bar("serial reference", terms.igp() as u64);
     let columns = terms.columns(|bands, slab, igp| {
         let column = column(bands, slab, igp, energies);
-        bar.inc(1);
+        bar.step();
         column
     })?;
-    bar.finish_and_clear();
+    drop(bar);
 
     let mut totals = vec![Pair::default(); energies.len()];
     for column in &columns {

@@ -1,0 +1,80 @@
+//! Places a screening.
+
+use num_complex::Complex64;
+
+use super::arrays::{header, screening_header, wrong};
+use super::placed::{Placed, extents};
+use super::{Calculator, Formula, Screening, lent};
+use crate::devices::gpu::resident::Resident;
+use crate::error::Result;
+use crate::problem::{CheckedPairs, Header, Matrix};
+
+impl Calculator {
+    /// Places a screening for calls of [`Calculator::sums_at`].
+    ///
+    /// # Errors
+    /// As [`Calculator::sums`], of what is given here.
+    pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
+        // SAFETY: what is placed holds the borrow.
+        let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
+        self.place_matrices(screening, [kept(screening.wtilde), kept(screening.eps)])
+    }
+
+    /// Places a screening with these modes and `δ − ε⁻¹`, which it owns, in place of those that are given.
+    ///
+    /// # Errors
+    /// As [`Calculator::place`].
+    pub fn place_owned(
+        &self,
+        screening: &Screening,
+        wtilde: Vec<Complex64>,
+        eps: Vec<Complex64>,
+    ) -> Result<Placed<'static>> {
+        self.place_matrices(screening, [wtilde.into(), eps.into()])
+    }
+
+    fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
+        let header = screening_of(given)?;
+        let [wtilde, eps] = matrices;
+        let pairs = CheckedPairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
+        let resident = self.opened.gpu().map(|_| Resident::default());
+        Ok(Placed::new(&self.opened, pairs, header, resident))
+    }
+
+    /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
+    ///
+    /// # Errors
+    /// As [`Calculator::place`]; [`Error::Data`](crate::Error::Data) where a matrix is not on the GPU.
+    ///
+    /// # Safety
+    /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream
+    /// has under way.
+    pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
+        let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
+        let header =
+            screening_of(&Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv })?;
+        let shape = extents(&header);
+        self.require_lent("wtilde", wtilde, shape)?;
+        self.require_lent("eps", eps, shape)?;
+        // SAFETY: the caller's word; looked at above.
+        let [on_host, eps_on_host] =
+            unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
+        let pairs = CheckedPairs::new(shape, on_host, eps_on_host).map_err(wrong)?;
+        let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0];
+        let resident = match is_dense && pairs.are_as_given() {
+            // SAFETY: the caller's word.
+            true => unsafe { Resident::lent([wtilde.at, eps.at]) },
+            false => Resident::default(),
+        };
+        Ok(Placed::new(&self.opened, pairs, header, Some(resident)))
+    }
+}
+
+/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
+fn screening_of(screening: &Screening) -> Result<Header> {
+    let given = screening_header(screening);
+    header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
+    let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
+    let inv_igp_index = (1..).take(given.ngpown).collect();
+    Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given })
+}
