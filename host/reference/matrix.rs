@@ -24,8 +24,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twofloat::TwoFloat;
 
-use super::SAMPLED_TERMS;
-use super::verify::Outcome;
+use super::{SAMPLED_TERMS, verify::Outcome};
 use crate::process::progress::Progress;
 
 /// igp of a partial sum of the second product on a processor.
