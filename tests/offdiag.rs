@@ -57,7 +57,7 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 });
 
 /// Most bands n of problems whose kernels for GPUs are emulated.
-const EMULATED: usize = 3;
+const EMULATED: usize = 7;
 
 fn processor(task: &Task) -> Result<Sums> {
     Ok(on_processor(&Host::new(), task, &|_| (), &never)?.sums)

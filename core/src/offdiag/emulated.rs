@@ -29,7 +29,7 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
                 odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
                 rows: rows.as_ptr(),
                 vcoul: vcoul.as_ptr(),
-                w: w.as_ptr(),
+                w: [w[0].as_ptr(), w[1].as_ptr()],
                 weights: [weights[0].as_ptr(), weights[1].as_ptr()],
                 u: u.as_mut_ptr(),
                 v: v.as_mut_ptr(),

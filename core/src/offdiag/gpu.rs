@@ -33,7 +33,7 @@ pub struct OnGpu<'a> {
     odd: (Buffer<u64>, Buffer<u32>, u32),
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
-    w: Buffer<f64>,
+    w: [Buffer<f64>; 2],
     weights: [Buffer<f64>; 2],
     /// Energies that are summed together.
     pub(super) together: usize,
@@ -111,7 +111,7 @@ impl<'a> OnGpu<'a> {
             ),
             rows: context.upload("rows of igp", &rows, &stream)?,
             vcoul: context.upload("vcoul_loc", &vcoul, &stream)?,
-            w: context.upload("wx", &w, &stream)?,
+            w: [context.upload("wx", &w[0], &stream)?, context.upload("wx", &w[1], &stream)?],
             weights: [
                 context.upload("weights", hole, &stream)?,
                 context.upload("weights", exchange, &stream)?,
@@ -154,7 +154,7 @@ impl<'a> OnGpu<'a> {
             odd: (pairs.pointer().cast(), begins.pointer(), *columns),
             rows: self.rows.pointer(),
             vcoul: self.vcoul.pointer(),
-            w: self.w.pointer(),
+            w: [self.w[0].pointer(), self.w[1].pointer()],
             weights: [self.weights[0].pointer(), self.weights[1].pointer()],
             u: lane.u.pointer(),
             v: lane.v.pointer(),

@@ -49,7 +49,8 @@ impl Shape {
         let fragments = version.fragments(task.bands());
         let [igp, m] = [version.first.right(), version.second.right()];
         let tiles = task.bands().div_ceil((COLUMNS * m) as usize);
-        let blocks = fragments * tiles;
+        // Of the bands alone, so that all versions add in one order.
+        let blocks = task.bands().div_ceil(ROWS as usize) * tiles;
         // Divisors of a group, so that an item's slot does not hang on its group.
         let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
         let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
@@ -157,8 +158,10 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
     let (ncouls, limits) = (problem.extents().ncouls, task.limits());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
     let (wtilde, eps) = (problem.wtilde(), problem.eps());
-    let fits =
-        |pole: Complex64| (!shape.real || pole.im == 0.0) && is_regular(pole, &limits, largest);
+    let fits = |pole: Complex64| {
+        let is_made = largest < LARGEST && (!shape.real || pole.im == 0.0);
+        is_made && is_regular(pole, &limits, largest)
+    };
     let (words, fragments) = (shape.words() as usize, shape.right as usize);
     let mut image = vec![0.0; shape.steps as usize * fragments * words * RIGHT as usize];
     image.par_chunks_mut(fragments * words * RIGHT as usize).enumerate().for_each(
@@ -219,11 +222,15 @@ pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
     (rows, vcoul)
 }
 
-/// `w` of each energy and n, n fastest, and the weights of `sch` and `ssx` of each n.
-pub fn energies(task: &Task) -> (Vec<f64>, [Vec<f64>; 2]) {
+/// With a `w` as large no P is made, and all pairs are odd: its fourth power may be no number.
+const LARGEST: f64 = 1e70;
+
+/// `w` of each energy and n, n fastest, of which P is made and of odd pairs; and the weights of `sch` and `ssx` of each n.
+pub fn energies(task: &Task) -> ([Vec<f64>; 2], [Vec<f64>; 2]) {
     let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
-    let w = (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied()).collect();
-    (w, [vec![0.5; occ.len()], occ.iter().map(|occ| -occ).collect()])
+    let w: Vec<f64> = (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied()).collect();
+    let made = w.iter().map(|&w| if w.abs() < LARGEST { w } else { 0.0 }).collect();
+    ([made, w], [vec![0.5; occ.len()], occ.iter().map(|occ| -occ).collect()])
 }
 
 /// What the kernels decide by.

@@ -24,8 +24,8 @@ pub struct Place {
     pub rows: *const u32,
     /// Coulomb interaction of each igp.
     pub vcoul: *const f64,
-    /// `w` of all n at each energy.
-    pub w: *const f64,
+    /// `w` of all n at each energy, of which P is made and of odd pairs.
+    pub w: [*const f64; 2],
     /// Weights of all n, for `sch` and for `ssx`.
     pub weights: [*const f64; 2],
     /// U of a group.
@@ -72,7 +72,7 @@ impl Launches {
         let Batch { group, count, iw, exchange } = batch;
         let Shape { fragments, steps, right, .. } = *shape;
         let Place { a, u, v, .. } = *place;
-        let w = place.w.wrapping_add(iw * nbands + group * GROUP);
+        let [w, of_odd] = place.w.map(|w| w.wrapping_add(iw * nbands + group * GROUP));
         let weights = place.weights[usize::from(exchange)].wrapping_add(group * GROUP);
         let (count, group) = (count as u32, shape.group());
         let (Limits { first, sexcut }, limits) = limits;
@@ -97,7 +97,7 @@ impl Launches {
                 a,
                 pairs,
                 begins,
-                w,
+                w: of_odd,
                 u,
                 columns,
                 steps,

@@ -31,7 +31,7 @@ impl Needs {
         let together = 2 * shape.together(nw);
         let poles = shape.steps as usize * (shape.right * shape.words() * RIGHT) as usize;
         let lane = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
-        let small = nbands * (nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
+        let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
         let matrices = 4 * task.planes() * task.bands() * task.bands();
         let columns = 2 * task.problem.extents().ncouls * task.bands();
         let parts = matrices * (ahead(1) + 3) + (UNDER_WAY + 1) * together * shape.folded();
