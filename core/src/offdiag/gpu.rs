@@ -80,7 +80,7 @@ impl<'a> OnGpu<'a> {
     /// as far as it finds room.
     ///
     /// # Errors
-    /// [`Error::Memory`], [`Error::Driver`].
+    /// [`crate::Error::Memory`], [`crate::Error::Driver`].
     pub fn new(gpu: &'a Gpu, task: Task<'a>, version: &'static Version) -> Result<OnGpu<'a>> {
         let shape = Shape::of(&task, version);
         let context = &gpu.context;

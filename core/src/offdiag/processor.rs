@@ -36,7 +36,7 @@ impl<'a> OnProcessor<'a> {
     /// With the host's threads and vectors.
     ///
     /// # Errors
-    /// [`Error::Threads`].
+    /// [`crate::Error::Threads`].
     pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnProcessor<'a>> {
         let pool = host.pool(Threads::Cores)?;
         let (header, nw) = (task.problem.header(), task.nw());
@@ -109,7 +109,7 @@ impl Worker for OnProcessor<'_> {
 /// Sums it on a processor, with the host's threads and vectors.
 ///
 /// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`] where `stop` says so, between
+/// [`crate::Error::Memory`] before anything is allocated; [`crate::Error::Threads`]; [`crate::Error::Stopped`] where `stop` says so, between
 /// parts.
 pub fn on_processor(host: &Host, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
     let on_processor = OnProcessor::new(host, *task)?;

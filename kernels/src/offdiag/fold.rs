@@ -75,7 +75,7 @@ mod gpu {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Fold {
-    /// As [`super::first::First::run`].
+    /// As the first product.
     ///
     /// # Safety
     /// As there.

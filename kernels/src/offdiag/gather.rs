@@ -98,7 +98,7 @@ mod gpu {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Gather {
-    /// As [`super::first::First::run`].
+    /// As the first product.
     ///
     /// # Safety
     /// As there.

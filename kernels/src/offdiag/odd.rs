@@ -116,7 +116,7 @@ mod gpu {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl OddPairs {
-    /// As [`super::first::First::run`].
+    /// As the first product.
     ///
     /// # Safety
     /// As there.
