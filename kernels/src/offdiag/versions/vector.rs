@@ -1,7 +1,7 @@
-//! Vector: P is made in registers and multiplied by the vectors' FMAs.
+//! Vector: P is made in registers and multiplied by ordinary FMAs.
 //!
 //! A lane holds parts of rows and columns only, as the matrix instruction wants it, so it asks the others for the rest.
-//! These questions take four times as long as the arithmetic. It runs on any GPU.
+//! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
 use crate::offdiag::fragment;
 #[cfg(target_arch = "nvptx64")]
