@@ -43,9 +43,9 @@ pub struct OffdiagArgs {
     )]
     pub elements: Option<PathBuf>,
 
-    /// Energies that elements are summed at: of bands, Σ_lm(E_l) and Σ_lm(E_m), with the Hermitian part of their
-    /// mean, as QSGW takes it, and its eigenvalues. The energy of band l is that of the problem's band n of the
-    /// same number: they are the bands of one k-point
+    /// Sum at the bands' own energies: Σ_lm(E_l), Σ_lm(E_m), the Hermitian part of their mean, as QSGW takes it,
+    /// and its eigenvalues. The energy of band l is that of the problem's band n of the same number: they are the
+    /// bands of one k-point
     #[arg(
         long,
         value_name = "bands",
@@ -54,8 +54,8 @@ pub struct OffdiagArgs {
     )]
     pub at: Option<EnergiesOf>,
 
-    /// Keep the sums of finished parts in this file and go on from it, on any number of devices and ranks, to the
-    /// same bits; one calculation. It goes once the results are shown
+    /// Save the sums of finished parts in this file and resume from it, on any number of devices and ranks, to the
+    /// same bits. It is deleted once the results are shown. Not with several calculations
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub checkpoint: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ pub struct OffdiagArgs {
     #[arg(long = "version", value_name = "ID", value_parser = version)]
     pub version: Option<&'static Version>,
 
-    /// Calculations, whose median time is told
+    /// Calculations to run, whose median time is told
     #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
     pub repeat: usize,
 

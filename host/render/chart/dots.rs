@@ -83,20 +83,21 @@ pub fn rate(value: f64, digits: usize, of: &str) -> String {
 /// What is nearer to a dot than to any other, within reach. Dots in one place share it in upright strips, the
 /// first on the left.
 fn hit(index: usize, places: &[Place]) -> Vec<Place> {
-    let own = places[index];
+    let far = |one: usize, other: usize| {
+        (places[one].0 - places[other].0).hypot(places[one].1 - places[other].1)
+    };
+    let here: Vec<usize> = (0..places.len()).filter(|&other| far(index, other) < SAME).collect();
+    let own = places[here[0]];
     let mut area = polygon(own, 16, TAU / 32.0, REACH);
-    let (mut before, mut here) = (0, 0_u32);
-    for (other, &place) in places.iter().enumerate() {
-        let (dx, dy) = (place.0 - own.0, place.1 - own.1);
-        let far = dx.hypot(dy);
-        if far < SAME {
-            before += usize::from(other < index);
-            here += 1;
-        } else if far <= 2.0 * REACH {
-            area = nearer(&area, (dx / far, dy / far), (own.0 + dx / 2.0, own.1 + dy / 2.0));
-        }
+    for other in (0..places.len()).filter(|other| !here.contains(other)) {
+        let (far, to) = (far(here[0], other), places[other]);
+        let middle = (f64::midpoint(own.0, to.0), f64::midpoint(own.1, to.1));
+        area = nearer(&area, ((to.0 - own.0) / far, (to.1 - own.1) / far), middle);
     }
-    let strip = |of: usize| own.0 - REACH + 2.0 * REACH * of as f64 / f64::from(here);
+    let left = area.iter().fold(f64::INFINITY, |least, at| least.min(at.0));
+    let right = area.iter().fold(f64::NEG_INFINITY, |most, at| most.max(at.0));
+    let before = here.iter().filter(|&&other| other < index).count();
+    let strip = |of: usize| left + (right - left) * of as f64 / here.len() as f64;
     area = nearer(&area, (-1.0, 0.0), (strip(before), own.1));
     nearer(&area, (1.0, 0.0), (strip(before + 1), own.1))
 }
