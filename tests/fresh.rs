@@ -13,7 +13,7 @@ use gpp::experiments::profile::folder;
 use gpp::figures::archive::{Archive, System};
 use gpp::figures::{energies, offdiag, processor};
 use gpp::record::comparison::Comparison;
-use gpp::record::offdiag::Offdiag;
+use gpp::record::offdiag::{OfVersion, Offdiag};
 use gpp::record::profile::Profile;
 use gpp::record::race::Side;
 use gpp::record::run::Run;
@@ -156,16 +156,15 @@ fn of_processor(archive: &Archive) -> Vec<Of> {
 /// The kernels that matrices were summed by.
 fn of_matrices(archive: &Archive) -> Vec<Of> {
     let matrices = offdiag::Matrices::read(archive).unwrap();
-    let of = |record: &Offdiag| {
-        let file = source(record.version.as_deref().unwrap_or_default());
-        let hashes = record.kernel_hashes.iter().flatten();
+    let of = |(record, own): (&Offdiag, &OfVersion)| {
+        let file = source(own.version.as_deref().unwrap_or_default());
+        let hashes = own.kernel_hashes.iter().flatten();
         let (symbols, hashes): (Vec<_>, Vec<_>) =
             hashes.map(|(symbol, hash)| (Some(symbol.clone()), Some(hash.clone()))).unzip();
         let each = symbols.iter().zip(&hashes);
         let what = |symbol: &Option<String>| format!("{} bands, {symbol:?}", record.bands[1]);
-        let all = each.map(|(symbol, hash)| {
-            (what(symbol), file.as_str(), [symbol, hash, &record.source_hash])
-        });
+        let all = each
+            .map(|(symbol, hash)| (what(symbol), file.as_str(), [symbol, hash, &own.source_hash]));
         kernels(offdiag::NAME, &record.head, all)
     };
     matrices.records().flat_map(of).collect()

@@ -1,10 +1,13 @@
-// The library's way to Σ as a matrix, a yardstick for `gpp offdiag`: for each item P is written to memory and cuBLAS
-// multiplies it by A. Random numbers, si214's and si510's sizes, both sustained for some seconds; as CSV.
-//   nvcc -O3 -std=c++17 -arch=sm_90 -lcublas offdiag.cu -o offdiag && ./offdiag SECONDS
+// The library's way to Σ as a matrix, a yardstick for `gpp offdiag`: for each band n and energy P is written to memory,
+// and cuBLAS multiplies it by A. For 24 of them at a time V is gathered, and cuBLAS multiplies what there is by it.
+// Random numbers, sustained for some seconds; a row of CSV, of one band n at one energy, without a heading.
+//   nvcc -O3 -std=c++17 -arch=sm_90 -lcublas -lnvidia-ml offdiag.cu -o offdiag && ./offdiag SYSTEM BANDS SECONDS
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cublas_v2.h>
+#include <nvml.h>
 #include <vector>
 
 #define CHECK(call)                                                                                                    \
@@ -30,65 +33,89 @@ __global__ void write_p(double2 *p, const double *wtilde, const double2 *eps, si
     }
 }
 
-// Seconds of a call, the median of the last three fifths.
-template <class Call> double sustained(Call call, double seconds) {
+// V of some items: the conjugate of A where igp is, weighed.
+__global__ void gather(double2 *v, const double2 *a, int bands, int ncouls, int ngpown, int items) {
+    size_t depth = (size_t)items * ngpown;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < depth * bands; i += (size_t)gridDim.x * blockDim.x) {
+        size_t m = i % bands, igp = i / bands % ngpown, item = i / bands / ngpown;
+        double2 z = a[m + bands * (igp * (ncouls / ngpown) + ncouls * item)];
+        double vcoul = 1.0 / (1.0 + igp);
+        v[item * ngpown + igp + depth * m] = {vcoul * z.x, -vcoul * z.y};
+    }
+}
+
+// Seconds of a call, the median of the last three fifths, and the mean power of these in watts.
+struct Sustained { double seconds, watts; };
+template <class Call> Sustained sustained(Call call, double seconds, nvmlDevice_t device) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
     std::vector<float> times;
-    for (double total = 0; total < 1e3 * seconds; total += times.back()) {
+    double total = 0, settled = 0;
+    unsigned long long before = 0, after;
+    while (total < 1e3 * seconds) {
+        if (!settled && total >= 4e2 * seconds) {
+            settled = total;
+            times.clear();
+            CHECK(nvmlDeviceGetTotalEnergyConsumption(device, &before));
+        }
         CHECK(cudaEventRecord(begin));
         call();
         CHECK(cudaEventRecord(end));
         CHECK(cudaEventSynchronize(end));
         times.push_back(0);
         CHECK(cudaEventElapsedTime(&times.back(), begin, end));
+        total += times.back();
     }
-    std::vector<float> last(times.begin() + times.size() * 2 / 5, times.end());
-    std::sort(last.begin(), last.end());
-    return 1e-3 * last[last.size() / 2];
+    CHECK(nvmlDeviceGetTotalEnergyConsumption(device, &after));
+    std::sort(times.begin(), times.end());
+    return {1e-3 * times[times.size() / 2], (after - before) / (total - settled)};
 }
 
-int main(int, char **given) {
-    double seconds = given[1] ? atof(given[1]) : 1.0;
+int main(int count, char **given) {
+    if (count != 4) {
+        fprintf(stderr, "usage: offdiag si214|si510 BANDS SECONDS\n");
+        return 2;
+    }
+    bool small = !strcmp(given[1], "si214");
+    int ncouls = small ? 11075 : 26529, ngpown = small ? 1385 : 3317, bands = atoi(given[2]), items = 24;
+    double seconds = atof(given[3]);
+    nvmlDevice_t device;
+    CHECK(nvmlInit());
+    CHECK(nvmlDeviceGetHandleByIndex(0, &device));
     cublasHandle_t library;
     CHECK(cublasCreate(&library));
-    puts("system,bands,product_ms,product_tflops,with_p_ms,with_p_tflops");
-    struct { const char *name; int ncouls, ngpown; } systems[] = {{"si214", 11075, 1385}, {"si510", 26529, 3317}};
-    for (auto [name, ncouls, ngpown] : systems) {
-        size_t pairs = (size_t)ncouls * ngpown;
-        double *wtilde;
-        double2 *eps, *p;
-        CHECK(cudaMalloc(&wtilde, 8 * pairs));
-        CHECK(cudaMalloc(&eps, 16 * pairs));
-        CHECK(cudaMalloc(&p, 16 * pairs));
-        fill<<<2048, 256>>>(wtilde, pairs, 5, 60, 1);
-        fill<<<2048, 256>>>((double *)eps, 2 * pairs, -1, 1, 2);
-        for (int bands : {32, 64, 96, 128, 256, 512}) {
-            double2 *a, *u, one{1, 0}, zero{0, 0};
-            CHECK(cudaMalloc(&a, 16ull * ncouls * bands));
-            CHECK(cudaMalloc(&u, 16ull * ngpown * bands));
-            fill<<<2048, 256>>>((double *)a, 2ull * ncouls * bands, -1, 1, 3);
-            auto product = [&] {
-                CHECK(cublasZgemm(library, CUBLAS_OP_N, CUBLAS_OP_T, bands, ngpown, ncouls, &one, a, bands, p, ngpown,
-                                  &zero, u, bands));
-            };
-            double w = -20.0;
-            auto both = [&] {
-                write_p<<<1056, 256>>>(p, wtilde, eps, pairs, w += 0.05);
-                product();
-            };
-            both();
-            double alone = sustained(product, seconds), whole = sustained(both, seconds);
-            double operations = 8e-12 * pairs * bands;
-            printf("%s,%d,%.4f,%.2f,%.4f,%.2f\n", name, bands, 1e3 * alone, operations / alone, 1e3 * whole,
-                   operations / whole);
-            fflush(stdout);
-            CHECK(cudaFree(a));
-            CHECK(cudaFree(u));
+    size_t pairs = (size_t)ncouls * ngpown, columns = (size_t)ncouls * bands, depth = (size_t)items * ngpown;
+    double *wtilde;
+    double2 *eps, *p, *a, *u, *v, *sigma, one{1, 0}, zero{0, 0};
+    CHECK(cudaMalloc(&wtilde, 8 * pairs));
+    CHECK(cudaMalloc(&eps, 16 * pairs));
+    CHECK(cudaMalloc(&p, 16 * pairs));
+    CHECK(cudaMalloc(&a, 16 * items * columns));
+    CHECK(cudaMalloc(&u, 16 * depth * bands));
+    CHECK(cudaMalloc(&v, 16 * depth * bands));
+    CHECK(cudaMalloc(&sigma, 16ull * bands * bands));
+    fill<<<2048, 256>>>(wtilde, pairs, 5, 60, 1);
+    fill<<<2048, 256>>>((double *)eps, 2 * pairs, -1, 1, 2);
+    fill<<<2048, 256>>>((double *)a, 2 * items * columns, -1, 1, 3);
+    CHECK(cudaMemset(sigma, 0, 16ull * bands * bands));
+    auto product = [&](int item) {
+        CHECK(cublasZgemm(library, CUBLAS_OP_N, CUBLAS_OP_T, bands, ngpown, ncouls, &one, a + item * columns, bands, p,
+                          ngpown, &zero, u + (size_t)item * ngpown * bands, bands));
+    };
+    double w = -20.0;
+    auto all = [&] {
+        for (int item = 0; item < items; item++) {
+            write_p<<<1056, 256>>>(p, wtilde, eps, pairs, w += 0.002);
+            product(item);
         }
-        CHECK(cudaFree(wtilde));
-        CHECK(cudaFree(eps));
-        CHECK(cudaFree(p));
-    }
+        gather<<<1056, 256>>>(v, a, bands, ncouls, ngpown, items);
+        CHECK(cublasZgemm(library, CUBLAS_OP_N, CUBLAS_OP_N, bands, bands, (int)depth, &one, u, bands, v, (int)depth,
+                          &one, sigma, bands));
+    };
+    all();
+    Sustained alone = sustained([&] { product(0); }, seconds, device), whole = sustained(all, seconds, device);
+    double first = 8e-12 * pairs * bands, both = first + 8e-12 * bands * bands * (double)ngpown;
+    printf("%s,%d,%.2f,%.5f,%.2f,%.0f\n", given[1], bands, first / alone.seconds, 1e3 * whole.seconds / items,
+           both * items / whole.seconds, whole.watts);
 }

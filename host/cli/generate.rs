@@ -34,7 +34,13 @@ pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let systems =
         args.system.iter().map(|name| systems::find(name)).collect::<crate::Result<Vec<_>>>()?;
-    let sums = golden::golden(&systems, args.seed, args.energies.grid().as_ref(), progress)?;
+    let grid = args.energies.grid();
+    if !args.bands.is_empty() {
+        let made = golden::matrices(&systems, args.seed, grid.as_ref(), &args.bands, progress)?;
+        print(|to| writeln!(to, "{}", plain(&made)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let sums = golden::golden(&systems, args.seed, grid.as_ref(), progress)?;
     print(|to| writeln!(to, "{}", plain(&sums)))?;
     Ok(ExitCode::SUCCESS)
 }

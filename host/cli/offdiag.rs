@@ -21,7 +21,6 @@ use crate::process::output::{is_stdout, replace};
 use crate::process::terminal::note;
 use crate::ranks::Ranks;
 use crate::record::offdiag::Offdiag;
-use crate::reference::verify::Outcome;
 use crate::render::offdiag as render;
 use crate::render::results;
 use crate::render::sigma::Picture;
@@ -45,6 +44,11 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         let origin = format!("--checkpoint {}", path.display());
         let what = "needs one calculation: no --repeat".into();
         return Err(Error::Data { origin, what }.into());
+    }
+    let versions = args.version.as_ref().map_or(&[][..], |named| &named.0);
+    if let (Some(path), [_, _, ..]) = (&args.checkpoint, versions) {
+        let origin = format!("--checkpoint {}", path.display());
+        return Err(Error::Data { origin, what: "needs one --version".into() }.into());
     }
     let limits = args.limits();
     let on = match opened(&args.place, limits.device, &[], progress, ranks)? {
@@ -82,8 +86,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let checkpoint = args.checkpoint.as_deref();
     let compares = !args.verify.no_verify;
     let at = at.as_deref();
-    let options =
-        Options { version: args.version, repeat: args.repeat, compares, checkpoint, limits, at };
+    let options = Options { versions, repeat: args.repeat, compares, checkpoint, limits, at };
     let done = run((&on, ranks), &problem, &OfSome { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
@@ -98,8 +101,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     record.places = places;
     show(args, &plots, &record, &sums)?;
     checkpoint.map_or(Ok(()), remove)?;
-    let passed = |verdict: &_| verdict == &Outcome::Passed;
-    Ok(code(record.verification.as_ref().is_none_or(|v| passed(&v.outcome))))
+    Ok(code(record.passed()))
 }
 
 /// The bands asked for, all of a file, or so many.

@@ -1,6 +1,6 @@
 //! Σ as a matrix on a GPU: a folder with a record of each system, number of bands and version, and the library's times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpp_core::offdiag::versions::{self, Version};
 use serde::Deserialize;
@@ -10,10 +10,11 @@ use super::quantities::text;
 use super::tables;
 use crate::error::FigureError;
 use crate::record;
-use crate::record::offdiag::Offdiag;
+use crate::record::offdiag::{OfVersion, Offdiag};
+use crate::record::state::State;
 use crate::render::table::or_dash;
 
-type Found<T> = std::result::Result<T, FigureError>;
+type Result<T> = std::result::Result<T, FigureError>;
 
 /// The record's name.
 pub const NAME: &str = "offdiag";
@@ -23,20 +24,29 @@ const SYSTEM: &str = "si214";
 const BANDS: usize = 128;
 const RUNS_OF: &str = "v13";
 
-/// The library's time of an item: P written, and its product.
+/// The library's way for a band n at an energy, the second product with it: a row of `benches/cuda/offdiag.cu`.
 #[derive(Deserialize)]
 struct Library {
     system: String,
     bands: usize,
-    with_p_ms: f64,
+    product_tflops: f64,
+    item_ms: f64,
+    item_tflops: f64,
+    watts: f64,
 }
 
 /// What is archived.
 pub struct Matrices {
-    all: BTreeMap<(String, usize, String), Offdiag>,
+    all: BTreeMap<(String, usize, String), Found>,
     library: Vec<Library>,
     /// Seconds of one element at all energies.
     element: f64,
+}
+
+/// A version's calculations, and the record that has them.
+struct Found {
+    record: Offdiag,
+    own: OfVersion,
 }
 
 impl Matrices {
@@ -44,7 +54,7 @@ impl Matrices {
     ///
     /// # Errors
     /// What is wrong with a file.
-    pub fn read(archive: &Archive) -> Found<Matrices> {
+    pub fn read(archive: &Archive) -> Result<Matrices> {
         let failed = |error: &dyn ToString| FigureError::Record(error.to_string());
         let folder = archive.path(NAME);
         let mut all = BTreeMap::new();
@@ -52,9 +62,11 @@ impl Matrices {
             let path = entry.map_err(|error| failed(&error))?.path();
             if path.extension().is_some_and(|extension| extension == "json") {
                 let record: Offdiag = record::read(&path).map_err(|error| failed(&error))?;
-                let bands = record.bands[1] + 1 - record.bands[0];
-                let version = record.version.clone().unwrap_or_default();
-                all.insert((record.system.name.clone(), bands, version), record);
+                for own in record.results.clone() {
+                    let version = own.version.clone().unwrap_or_default();
+                    let key = (record.system.name.clone(), record.count(), version);
+                    all.insert(key, Found { record: record.clone(), own });
+                }
             }
         }
         let library = csv::Reader::from_path(folder.join("library.csv"));
@@ -65,105 +77,151 @@ impl Matrices {
         Ok(Matrices { all, library, element })
     }
 
-    /// All records.
-    pub fn records(&self) -> impl Iterator<Item = &Offdiag> {
-        self.all.values()
+    /// All calculations of a version, with their records.
+    pub fn records(&self) -> impl Iterator<Item = (&Offdiag, &OfVersion)> {
+        self.all.values().map(|found| (&found.record, &found.own))
     }
 
-    /// The record of a version for so many bands.
-    fn of(&self, bands: usize, version: &str) -> Option<&Offdiag> {
-        self.all.get(&(SYSTEM.into(), bands, version.into()))
+    /// That of the version which is chosen where none is asked for, among those of a system and number of bands.
+    fn chosen(&self, system: &str, bands: usize) -> Option<&Found> {
+        let version = versions::fastest(9.0, bands)?.id;
+        self.all.get(&(system.into(), bands, version.into()))
     }
 
-    /// That of the version which is chosen where none is asked for.
-    fn chosen(&self, bands: usize) -> Option<&Offdiag> {
-        self.of(bands, versions::fastest(9.0, bands)?.id)
+    /// The library's.
+    fn library(&self, found: &Found) -> Option<&Library> {
+        let is_of_it = |one: &&Library| {
+            one.system == found.record.system.name && one.bands == found.record.count()
+        };
+        self.library.iter().find(is_of_it)
     }
 
-    /// How many times as long as a record's the library takes, for the first product alone.
-    fn over_library(&self, record: &Offdiag, bands: usize) -> Option<f64> {
-        let of = &record.system;
-        let width = bands as f64;
-        let items = record.flops / (8.0 * of.ngpown as f64 * width * (of.ncouls as f64 + width));
-        let mut library = self.library.iter();
-        let library = library.find(|one| one.system == SYSTEM && one.bands == bands)?;
-        Some(1e-3 * library.with_p_ms * items / record.time_s.median)
+    /// How many times as long the library takes, and as many joules.
+    fn over_library(&self, found: &Found) -> Option<[f64; 2]> {
+        let (record, library) = (&found.record, self.library(found)?);
+        let (bands, of) = (record.count() as f64, &record.system);
+        let items = record.flops / (8.0 * of.ngpown as f64 * bands * (of.ncouls as f64 + bands));
+        let seconds = 1e-3 * library.item_ms * items;
+        let joules = found.own.joules().unwrap_or(f64::NAN);
+        Some([seconds / found.own.time_s.median, seconds * library.watts / joules])
     }
 
     /// How many times as long a run for each element takes.
-    fn over_runs(&self, record: &Offdiag, bands: usize) -> f64 {
-        self.element * (bands * bands) as f64 / record.time_s.median
+    fn over_runs(&self, found: &Found) -> f64 {
+        self.element * (found.record.count() as f64).powi(2) / found.own.time_s.median
     }
 }
 
-/// A figure: `tflops BANDS`, `seconds BANDS`, `over-library BANDS` or `over-runs BANDS`, by the version that is chosen.
+/// A figure: `tflops BANDS`, `seconds BANDS`, `over-library BANDS`, `joules BANDS` or `over-runs BANDS` of si214, by the
+/// version that is chosen.
 ///
 /// # Errors
 /// What there is none of.
-pub fn figure(archive: &Archive, name: &str) -> Found<String> {
+pub fn figure(archive: &Archive, name: &str) -> Result<String> {
     let matrices = Matrices::read(archive)?;
     let [what, bands] = name.split_whitespace().collect::<Vec<_>>()[..] else {
         return Err(FigureError::Unknown("figure"));
     };
     let none = || FigureError::missing("the matrices", format!("{bands} bands"));
-    let count = bands.parse().map_err(|_| none())?;
-    let record = matrices.chosen(count).ok_or_else(none)?;
+    let found = bands.parse().ok().and_then(|bands| matrices.chosen(SYSTEM, bands));
+    let found = found.ok_or_else(none)?;
+    let over = || matrices.over_library(found).ok_or_else(none);
     match what {
-        "tflops" => Ok(text("tflops", record.tflops, None)),
-        "seconds" => Ok(text("ratio", record.time_s.median, None)),
-        "over-library" => {
-            Ok(text("ratio", matrices.over_library(record, count).ok_or_else(none)?, None))
-        }
-        "over-runs" => Ok(format!("{:.0}", matrices.over_runs(record, count))),
+        "tflops" => Ok(text("tflops", found.own.tflops, None)),
+        "seconds" => Ok(text("ratio", found.own.time_s.median, None)),
+        "over-library" => Ok(text("ratio", over()?[0], None)),
+        "joules" => Ok(text("ratio", 1.0 / over()?[1], None)),
+        "over-runs" => Ok(format!("{:.0}", matrices.over_runs(found))),
         _ => Err(FigureError::Unknown("figure")),
     }
 }
 
-/// A table: `versions` at 128 bands, or `bands`.
+/// A table: `versions` at 128 bands of si214, or `bands SYSTEM`.
 ///
 /// # Errors
 /// What there is none of.
-pub fn table(archive: &Archive, name: &str) -> Found<String> {
+pub fn table(archive: &Archive, name: &str) -> Result<String> {
     let matrices = Matrices::read(archive)?;
-    match name.trim() {
-        "versions" => Ok(by_version(&matrices)),
-        "bands" => Ok(by_bands(&matrices)),
+    match name.split_whitespace().collect::<Vec<_>>()[..] {
+        ["versions"] => Ok(by_version(&matrices)),
+        ["bands", system] => Ok(by_bands(&matrices, system)),
         _ => Err(FigureError::Unknown("table")),
     }
 }
 
 fn by_version(matrices: &Matrices) -> String {
+    let mut before = None::<f64>;
     let row = |version: &&Version| {
-        let record = matrices.of(BANDS, version.id);
-        vec![
+        let found = matrices.all.get(&(SYSTEM.into(), BANDS, version.id.into()));
+        let seconds = found.map(|found| found.own.time_s.median);
+        let faster = before.zip(seconds).map(|(before, now)| text("ratio", before / now, None));
+        before = seconds;
+        let row = [
             version.id.into(),
             format!("{:.1}", version.capability),
             version.change.into(),
-            or_dash(record.map(|one| text("ratio", one.time_s.median, None))),
-            or_dash(record.map(|one| text("tflops", one.tflops, None))),
-        ]
+            or_dash(seconds.map(|seconds| text("ratio", seconds, None))),
+            or_dash(found.map(|found| text("tflops", found.own.tflops, None))),
+            or_dash(faster),
+        ];
+        row.into_iter().chain(of_board(found.map(|found| &found.own))).collect()
     };
-    let headings = ["version", "capability", "what it changes", "time [s]", "TFLOP/s"];
+    let own = ["version", "capability", "what it changes", "time [s]", "TFLOP/s", "× before"];
+    let headings: Vec<&str> = own.into_iter().chain(BOARD).collect();
     tables::markdown(&headings, versions::ALL.iter().map(row))
 }
 
-fn by_bands(matrices: &Matrices) -> String {
-    let mut counts: Vec<usize> = matrices.all.keys().map(|(_, bands, _)| *bands).collect();
-    counts.dedup();
-    counts.sort_unstable();
-    counts.dedup();
+/// What the board did meanwhile.
+const BOARD: [&str; 3] = ["MHz", "W", "J"];
+
+fn of_board(own: Option<&OfVersion>) -> [String; 3] {
+    let state = own.and_then(|own| own.state.as_ref());
+    let whole = |value: f64| format!("{value:.0}");
+    [
+        or_dash(state.and_then(|state| state.sm_mhz).map(|mhz| whole(mhz.median))),
+        or_dash(state.and_then(State::watts).map(whole)),
+        or_dash(own.and_then(OfVersion::joules).map(whole)),
+    ]
+}
+
+fn by_bands(matrices: &Matrices, system: &str) -> String {
+    let of_system = |(name, bands, _): &(String, usize, String)| (name == system).then_some(*bands);
+    let counts: BTreeSet<usize> = matrices.all.keys().filter_map(of_system).collect();
     let row = |bands: usize| {
-        let record = matrices.chosen(bands)?;
-        Some(vec![
+        let found = matrices.chosen(system, bands)?;
+        let library = matrices.library(found);
+        let over = matrices.over_library(found);
+        let tflops = |value: f64| text("tflops", value, None);
+        let ratio = |value: f64| text("ratio", value, None);
+        let own = [
             bands.to_string(),
-            record.version.clone().unwrap_or_default(),
-            text("ratio", record.time_s.median, None),
-            text("tflops", record.tflops, None),
-            or_dash(matrices.over_library(record, bands).map(|ratio| text("ratio", ratio, None))),
-            format!("{:.0}", matrices.over_runs(record, bands)),
-        ])
+            found.own.version.clone().unwrap_or_default(),
+            ratio(found.own.time_s.median),
+            tflops(found.own.tflops),
+            or_dash(library.map(|library| tflops(library.item_tflops))),
+            or_dash(library.map(|library| tflops(library.product_tflops))),
+            or_dash(over.map(|over| ratio(over[0]))),
+            or_dash(over.map(|over| ratio(1.0 / over[1]))),
+        ];
+        let runs = (system == SYSTEM).then(|| format!("{:.0}", matrices.over_runs(found)));
+        let [mhz, watts, _] = of_board(Some(&found.own));
+        Some(own.into_iter().chain([mhz, watts]).chain(runs).collect::<Vec<_>>())
     };
-    let runs = format!("over {RUNS_OF} for each element");
-    let headings = ["bands", "version", "time [s]", "TFLOP/s", "over the library", &runs];
+    let runs = format!("over {RUNS_OF}");
+    let mut headings = vec![
+        "bands",
+        "version",
+        "time [s]",
+        "TFLOP/s",
+        "library",
+        "its product",
+        "times as fast",
+        "its joules",
+        "MHz",
+        "W",
+    ];
+    if system == SYSTEM {
+        headings.push(&runs);
+    }
     tables::markdown(&headings, counts.into_iter().filter_map(row))
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::parting::Place;
+use super::state::State;
 use super::system::SystemInfo;
 use super::times::Times;
 use super::{Head, Kind, Record};
 use crate::reference::matrix::Verdict;
+use crate::reference::verify::Outcome;
 
 /// A calculation of Σ between many bands, but for the matrices themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,22 +24,10 @@ pub struct Offdiag {
     pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],
-    /// The version that a GPU summed with; null on a processor.
-    pub version: Option<String>,
-    /// What tells the code of each kernel from others'; null on a processor.
-    pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells the version's sources from others', whoever compiles them; null on a processor.
-    pub source_hash: Option<String>,
-    /// Operations, 8 for a complex product and its addition, whatever is executed.
+    /// Operations, 8 for a complex product and its addition, whatever is executed; after a restart of what was left.
     pub flops: f64,
-    /// Time of the products, by the device's clock where it has one.
-    pub time_s: Times,
-    /// Time in all of the first calculation, with making or reading and moving matrix elements.
-    pub total_s: f64,
-    /// `flops` by the median time, in 10¹² a second.
-    pub tflops: f64,
-    /// The comparison; null where there was none.
-    pub verification: Option<Verdict>,
+    /// What each version took, and how it came out; all have the same bits.
+    pub results: Vec<OfVersion>,
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
     pub parts: usize,
@@ -56,6 +46,47 @@ pub struct Offdiag {
 
 impl Record for Offdiag {
     const KIND: Kind = Kind::Offdiag;
+}
+
+impl Offdiag {
+    /// How many bands l and m.
+    pub fn count(&self) -> usize {
+        self.bands[1] + 1 - self.bands[0]
+    }
+
+    /// Whether every comparison passed.
+    pub fn passed(&self) -> bool {
+        let mut compared = self.results.iter().filter_map(|of| of.verification.as_ref());
+        compared.all(|verdict| verdict.outcome == Outcome::Passed)
+    }
+}
+
+/// The calculations of one version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfVersion {
+    /// The version that a GPU summed with; null on a processor.
+    pub version: Option<String>,
+    /// What tells the code of each kernel from others'; null on a processor.
+    pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells the version's sources from others', whoever compiles them; null on a processor.
+    pub source_hash: Option<String>,
+    /// Time of the products, by the device's clock where it has one.
+    pub time_s: Times,
+    /// Time in all of the first calculation, with making or reading and moving matrix elements.
+    pub total_s: f64,
+    /// Operations by the median time, in 10¹² a second.
+    pub tflops: f64,
+    /// The first GPU during the timed calculations; null without NVML and on a processor.
+    pub state: Option<State>,
+    /// The comparison; null where there was none.
+    pub verification: Option<Verdict>,
+}
+
+impl OfVersion {
+    /// Joules of a calculation, by the mean power of the first GPU.
+    pub fn joules(&self) -> Option<f64> {
+        Some(self.state.as_ref()?.watts()? * self.time_s.median)
+    }
 }
 
 /// What a matrix at an energy is like.

@@ -113,22 +113,21 @@ fn golden_of(problem: &Frame) -> Option<&'static Sums> {
 fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let needed = chosen(problem.nw())?;
-    let header = problem.header();
-    let Header { nstart, nend, sig_dw, .. } = *header;
-    // All else is the system's own.
-    let own = Header {
-        nstart,
-        nend,
-        sig_dw,
-        energies: header.energies.clone(),
-        ..synthesis::header(system)
-    };
-    if own != *header {
+    if !is_own_but_for_energies(problem) {
         return None;
     }
-    let at = golden::At::of(header);
+    let at = golden::At::of(problem.header());
     let found = golden::find_among(&system.name, *seed, &at);
     found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
+}
+
+/// Whether all but the energies is a built-in system's own.
+fn is_own_but_for_energies(problem: &Frame) -> bool {
+    let Origin::System(system, _) = problem.origin() else { return false };
+    let header = problem.header();
+    let Header { nstart, nend, sig_dw, .. } = *header;
+    let energies = header.energies.clone();
+    *header == Header { nstart, nend, sig_dw, energies, ..synthesis::header(system) }
 }
 
 /// Whether there are golden sums of a problem.

@@ -10,14 +10,16 @@ use num_complex::Complex64;
 
 use super::chart::matrix as chart;
 use super::sigma::Picture;
-use super::table::{fit, outcome, table};
+use super::table::{fit, or_dash, outcome, table};
 use super::units::{Unit, time};
 use super::{charts, results};
 use crate::analysis::sigma::UNIT;
 use crate::error::Result;
 use crate::experiments::offdiag::qsgw;
 use crate::process::output::replace;
-use crate::record::offdiag::{Largest, Matrix, Offdiag, Qsgw};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
+use crate::record::state::State;
+use crate::reference::Source;
 use crate::reference::verify::Outcome;
 
 /// Energies of which a terminal shows all; of more it shows so many from either end.
@@ -37,20 +39,33 @@ const SPARE: &[usize] = &[2, 4, 6];
 pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<()> {
     let device = &record.head.device;
     let [from, last] = record.bands;
-    let rate = record.tflops * 1e12;
-    let rates = Unit::of_rates([rate]);
     writeln!(to, "{}", results::system(&record.system))?;
-    let by = record.version.as_ref().map(|version| format!(", version {version}"));
-    writeln!(to, "on {}: {}{}", device.id, device.name, by.unwrap_or_default())?;
-    writeln!(to, "bands l, m {from} to {last}: {}", verification(record))?;
-    writeln!(
-        to,
-        "{}: the products, {} {} by 8 operations a complex product; {} in all",
-        time(record.time_s.median),
-        rates.show(rate),
-        rates.name,
-        time(record.total_s)
-    )?;
+    let of = if let [one] = &record.results[..] {
+        let by = one.version.as_ref().map(|version| format!(", version {version}"));
+        by.unwrap_or_default()
+    } else {
+        String::new()
+    };
+    writeln!(to, "on {}: {}{of}", device.id, device.name)?;
+    match &record.results[..] {
+        [one] => {
+            let rate = one.tflops * 1e12;
+            let rates = Unit::of_rates([rate]);
+            writeln!(to, "bands l, m {from} to {last}: {}", verification(one))?;
+            writeln!(
+                to,
+                "{}: the products, {} {} by 8 operations a complex product; {} in all",
+                time(one.time_s.median),
+                rates.show(rate),
+                rates.name,
+                time(one.total_s)
+            )?;
+        }
+        all => {
+            writeln!(to, "bands l, m {from} to {last}, all with the same bits:")?;
+            writeln!(to, "{}", by_version(all, width))?;
+        }
+    }
     writeln!(to, "{}", energies(&record.matrices, width))?;
     if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
         writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
@@ -59,15 +74,45 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
 
-fn verification(record: &Offdiag) -> String {
-    let Some(verdict) = &record.verification else {
+/// A row for each version: 8 operations a complex product.
+fn by_version(all: &[OfVersion], width: Option<u16>) -> String {
+    let mut table =
+        table(&["version", "time", "TFLOP/s", "× before", "MHz", "W", "J", "error", "outcome"]);
+    let mut before = None;
+    for of in all {
+        let state = of.state.as_ref();
+        let faster = before.map(|before: f64| format!("{:.2}", before / of.time_s.median));
+        let verdict = of.verification.as_ref();
+        let error = verdict.and_then(|verdict| verdict.max_rel_error);
+        table.add_row([
+            of.version.clone().unwrap_or_default(),
+            time(of.time_s.median),
+            format!("{:.1}", of.tflops),
+            or_dash(faster),
+            or_dash(state.and_then(|state| state.sm_mhz).map(|mhz| format!("{:.0}", mhz.median))),
+            or_dash(state.and_then(State::watts).map(|watts| format!("{watts:.0}"))),
+            or_dash(of.joules().map(|joules| format!("{joules:.0}"))),
+            or_dash(error.map(|error| format!("{error:.1e}"))),
+            outcome(verdict.map_or(Outcome::NotVerified, |verdict| verdict.outcome)).into(),
+        ]);
+        before = Some(of.time_s.median);
+    }
+    fit(table, &[4, 5, 3], width)
+}
+
+fn verification(of: &OfVersion) -> String {
+    let Some(verdict) = &of.verification else {
         return outcome(Outcome::NotVerified).into();
     };
     let error = verdict.max_rel_error.map(|error| format!(", error {error:.1e}"));
     let (count, energies) = (verdict.elements, verdict.energies.len());
     let of = if energies == 1 { "energy" } else { "energies" };
+    let by = match verdict.reference {
+        Some(Source::Golden) => "golden ones",
+        _ => "the definition",
+    };
     format!(
-        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {of} by the definition",
+        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {of}, by {by}",
         outcome(verdict.outcome),
         error.unwrap_or_default(),
         verdict.tolerance

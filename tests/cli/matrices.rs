@@ -121,7 +121,7 @@ fn elements_are_summed_at_the_bands_own_energies() {
         contains("eigenvalues of the Hermitian part").and(contains("E_l")).and(contains("passed"));
     command.assert().success().stdout(shown);
     let run: Offdiag = record::read(&path("o.json")).unwrap();
-    let verdict = run.verification.unwrap();
+    let verdict = run.results[0].verification.clone().unwrap();
     assert_eq!(verdict.outcome, Outcome::Passed);
     // Three bands: three rows and three columns of three.
     assert_eq!((verdict.elements, run.matrices.len()), (18, 2));

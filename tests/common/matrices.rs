@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use gpp::problem::{Problem, Sums, file};
+use gpp::problem::{Matrices, Origin, Problem, Sums, file};
 use gpp_core::offdiag::Elements;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
@@ -57,6 +57,28 @@ pub fn kept(path: &Path) -> Option<usize> {
 /// The arrays that a run wrote, byte by byte.
 pub fn arrays(prefix: &Path) -> [Vec<u8>; 2] {
     ["sx", "ch"].map(|part| std::fs::read(format!("{}.{part}.npy", prefix.display())).unwrap())
+}
+
+/// The problem whose sums are one element of the matrix: `aqsn` is A of band l, `aqsm` that of band m.
+pub fn element(problem: &Problem, elements: &dyn Elements, [l, m]: [usize; 2]) -> Problem {
+    let header = problem.header();
+    let of_band = |band: usize| -> Vec<Complex64> {
+        let mut all = vec![Complex64::ZERO; header.ncouls * header.nbands];
+        let columns = all.chunks_exact_mut(header.ncouls).enumerate();
+        columns.for_each(|(n, column)| elements.column(band, n, column));
+        all
+    };
+    let of_rows = |column: &[Complex64]| -> Vec<Complex64> {
+        header.rows().map(|row| row.map_or(Complex64::ZERO, |row| column[row])).collect()
+    };
+    let matrices = Matrices {
+        wtilde: problem.wtilde().to_vec(),
+        eps: problem.eps().to_vec(),
+        aqsn: of_band(l),
+        aqsm_local: of_band(m).chunks_exact(header.ncouls).flat_map(of_rows).collect(),
+    };
+    // Not a built-in system's own any more.
+    Problem::new("an element", Origin::Made, header.clone(), matrices).unwrap()
 }
 
 /// Matrix elements in memory: `(ncouls, nbands, bands)`.

@@ -68,12 +68,12 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "LIMIT", value_parser = bytes)]
     pub host_memory: Option<ByteSize>,
 
-    /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide; by default the fastest there for so many
-    /// bands. All give the same bits
-    #[arg(long = "version", value_name = "ID", value_parser = version)]
-    pub version: Option<&'static Version>,
+    /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide, several with commas, or all, one after the
+    /// other; by default the fastest there for so many bands. All give the same bits
+    #[arg(short = 'v', long, value_name = "ID[,ID…]", value_parser = named)]
+    pub version: Option<Versions>,
 
-    /// Calculations to run, whose median time is told
+    /// Calculations to time, whose median is told; before several, one that is not timed brings the matrix elements
     #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
     pub repeat: usize,
 
@@ -109,10 +109,17 @@ pub struct OffdiagArgs {
     pub output: OutputArgs,
 }
 
-/// A version by its name.
-fn version(id: &str) -> Result<&'static Version, String> {
+/// Versions by their names.
+#[derive(Clone, Debug)]
+pub struct Versions(pub Vec<&'static Version>);
+
+fn named(text: &str) -> Result<Versions, String> {
+    if text == "all" {
+        return Ok(Versions(versions::ALL.to_vec()));
+    }
     let all = || versions::ALL.map(|version| version.id).join(", ");
-    versions::find(id).ok_or_else(|| format!("there are {}", all()))
+    let of = |id| versions::find(id).ok_or_else(|| format!("there are {} and all", all()));
+    text.split(',').map(of).collect::<Result<_, _>>().map(Versions)
 }
 
 impl OffdiagArgs {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measure::DeviceArgs;
+use super::measure::{DeviceArgs, at_least_one};
 use super::names::{BUILT_IN, VERSIONS};
 use super::problem::EnergyArgs;
 use crate::problem::systems::DEFAULT_SEED;
@@ -87,6 +87,10 @@ pub struct GoldenArgs {
 
     #[command(flatten)]
     pub energies: EnergyArgs,
+
+    /// Elements of the matrix between these bands, counted from 1, in place of sums
+    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = at_least_one)]
+    pub bands: Vec<usize>,
 
     /// No progress
     #[arg(short, long)]

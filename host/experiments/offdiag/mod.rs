@@ -18,9 +18,11 @@ use gpp_core::offdiag::{At, Elements, Summed, Sums, Task};
 use gpp_kernels::offdiag;
 use num_complex::Complex64;
 
+use super::measure::seen::seen;
 use super::room::{self, Limits};
 use super::setting;
 use crate::catalogue::sources;
+use crate::devices::gauge::Watch;
 use crate::devices::gpu;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -28,22 +30,23 @@ use crate::process::interrupt::{self, Deferred};
 use crate::process::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::Head;
-use crate::record::offdiag::{Largest, Matrix, Offdiag};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag};
 use crate::record::provenance::Provenance;
 use crate::record::system::SystemInfo;
 use crate::record::times::{Repetition, Times};
-use crate::reference::matrix::{Sample, verify};
+use crate::reference::Source;
+use crate::reference::matrix::{Sample, Verdict, compare, golden, verify};
 use crate::reference::verify::Outcome;
 use bands::Bands;
 use identity::identity;
-use on::{On, chosen};
+use on::On;
 
 /// How it is calculated.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// How a GPU multiplies, or as is fastest.
-    pub version: Option<&'static Version>,
-    /// Calculations.
+    /// How a GPU multiplies, one after the other; none is as is fastest.
+    pub versions: &'a [&'static Version],
+    /// Calculations that are timed.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
     pub compares: bool,
@@ -55,8 +58,8 @@ pub struct Options<'a> {
     pub at: Option<&'a [usize]>,
 }
 
-/// Sums the matrices of bands l and m; what is shown of them comes first, then they themselves. None on other ranks
-/// than rank 0. Collective.
+/// Sums the matrices of bands l and m by each version; what is shown of them comes first, then they themselves. None on
+/// other ranks than rank 0. Collective.
 ///
 /// # Errors
 /// Those of the device, and of the checkpoint.
@@ -76,73 +79,32 @@ pub fn run(
     let devices = on.devices();
     let team = room::Crew { devices: &devices, ranks };
     setting::require_one_kind(team)?;
-    let version = chosen(on, options.version, task.bands())?;
-    if ranks.size() > 1 {
-        let own = identity(on, (&task, version), bands, false)?;
-        require_same(ranks, &own, Identity::difference)?;
-    }
-    on.require((&task, version), team, options.limits, progress)?;
-    let (mut checkpoint, first) = begun(on, (&task, version), bands, (options.checkpoint, ranks))?;
-    let resumed = first.parts;
-    // What is kept, and what others wait for, ends by itself.
-    let ends = options.checkpoint.is_some() || ranks.size() > 1;
-    let _deferred = ends.then(|| Deferred::new("the parts at hand"));
-
-    let times = Repetition::exactly(0, options.repeat);
+    let times = Repetition::exactly(usize::from(options.repeat > 1), options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
-    let bar = progress.fine_bar("summing", options.repeat as u64);
-    let (mut seconds, mut differs) = (Vec::new(), false);
-    let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
-    let begun = Instant::now();
-    let mut crew = Crew::new(on.workers(task, version)?, ranks);
-    for at in 0..options.repeat {
-        let done = |part: f64| bar.set(at as f64 + part);
-        let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
-            Some(checkpoint) => checkpoint.keep(total, at_once),
-            None => Ok(()),
+    let (mut results, mut found, mut resumed) = (Vec::new(), None::<Sums>, 0);
+    let by = Calculations { on, ranks, team, task, bands, options, times, progress };
+    for version in on.versions(options.versions, task.bands())? {
+        let Some(Calculated { sums, first, mut result, is_same }) = by.of(version)? else {
+            continue;
         };
-        let summed = crew.sum(&task, first.clone(), &mut keep, &done, &interrupt::asked)?;
-        let Summed { sums, seconds: products, total, .. } = summed;
-        // Where no part was left there are no products.
-        let time = if products > 0.0 { products } else { total };
-        total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
-        seconds.push(time);
-        differs |= found.as_ref().is_some_and(|found| !same_bits(found, &sums));
+        if let Some(verdict) = &mut result.verification {
+            if !is_same || found.as_ref().is_some_and(|found| !same_bits(found, &sums)) {
+                verdict.outcome = Outcome::Nondeterministic;
+            }
+        }
+        results.push(result);
+        resumed = first;
         found = Some(sums);
     }
-    bar.finish_and_clear();
-    if !ranks.is_root() {
-        return Ok(None);
-    }
-    let sums = found.expect("at least one calculation");
-    let verification = options.compares.then(|| {
-        let mut verdict = verify(&task, &sums, &Sample::few(&task), progress);
-        if differs {
-            verdict.outcome = Outcome::Nondeterministic;
-        }
-        verdict
-    });
-    let nbands = problem.extents().nbands;
-    let summed = (resumed * GROUPS * GROUP).min(nbands)..nbands;
-    let (times, flops) = (Times::of(seconds), task.operations_of(summed));
-    let rate = if flops > 0.0 { flops / times.median } else { 0.0 };
+    let Some(sums) = found else { return Ok(None) };
     let above = problem.header().above_state();
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(on.info(), provenance) },
         system: SystemInfo::of(problem),
         elements: None,
         bands: [bands.first + 1, bands.first + bands.count],
-        version: version.map(|version| version.id.into()),
-        kernel_hashes: version.map(|version| {
-            let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
-            symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
-        }),
-        source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
-        flops,
-        tflops: rate * 1e-12,
-        time_s: times,
-        total_s: total_s.unwrap_or_default(),
-        verification,
+        flops: by.flops(resumed),
+        results,
         parts: parts::count(&task),
         resumed,
         places: Vec::new(),
@@ -150,6 +112,106 @@ pub fn run(
         qsgw: options.at.map(|at| qsgw::told(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
     Ok(Some((record, sums)))
+}
+
+/// A task, where and how often it is calculated.
+struct Calculations<'a> {
+    on: &'a On,
+    ranks: &'a dyn Ranks,
+    team: room::Crew<'a>,
+    task: Task<'a>,
+    bands: Bands,
+    options: Options<'a>,
+    times: Repetition,
+    progress: Progress,
+}
+
+/// What came of a version on rank 0.
+struct Calculated {
+    sums: Sums,
+    /// Parts that an earlier run had summed.
+    first: usize,
+    result: OfVersion,
+    /// Whether all calculations gave the same bits.
+    is_same: bool,
+}
+
+impl Calculations<'_> {
+    /// Those of one version. Of several the first is not timed: it brings A. None on other ranks than rank 0.
+    fn of(&self, version: Option<&'static Version>) -> Result<Option<Calculated>> {
+        let Calculations { on, ranks, task, bands, options, times, progress, .. } = self;
+        if ranks.size() > 1 {
+            let own = identity(on, (task, version), *bands, false)?;
+            require_same(*ranks, &own, Identity::difference)?;
+        }
+        on.require((task, version), self.team, options.limits, *progress)?;
+        let kept = (options.checkpoint, *ranks);
+        let (mut checkpoint, first) = begun(on, (task, version), *bands, kept)?;
+        let resumed = first.parts;
+        // What is kept, and what others wait for, ends by itself.
+        let ends = options.checkpoint.is_some() || ranks.size() > 1;
+        let _deferred = ends.then(|| Deferred::new("the parts at hand"));
+        let gauge = on.gauge();
+        let watch = gauge.clone().map(Watch::begin);
+        let bar = progress.fine_bar("summing", times.runs() as u64);
+        let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
+        let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
+        let begun = Instant::now();
+        let mut crew = Crew::new(on.workers(*task, version)?, *ranks);
+        for at in 0..times.runs() {
+            let done = |part: f64| bar.set(at as f64 + part);
+            let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
+                Some(checkpoint) => checkpoint.keep(total, at_once),
+                None => Ok(()),
+            };
+            let since = Instant::now();
+            let summed = crew.sum(task, first.clone(), &mut keep, &done, &interrupt::asked)?;
+            let Summed { sums, seconds: products, total, .. } = summed;
+            total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
+            if at >= times.warmup {
+                // Where no part was left there are no products.
+                seconds.push(if products > 0.0 { products } else { total });
+                spans.push(since..Instant::now());
+            }
+            is_same &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
+            found = Some(sums);
+        }
+        bar.finish_and_clear();
+        let looks = watch.map_or(Vec::new(), Watch::end);
+        if !ranks.is_root() {
+            return Ok(None);
+        }
+        let sums = found.expect("at least one calculation");
+        let time_s = Times::of(seconds);
+        let result = OfVersion {
+            version: version.map(|version| version.id.into()),
+            kernel_hashes: version.map(|version| {
+                let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
+                symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
+            }),
+            source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
+            total_s: total_s.unwrap_or_default(),
+            tflops: 1e-12 * self.flops(resumed) / time_s.median,
+            state: seen(&looks, &spans, gauge.and_then(|gauge| gauge.power_limit_w())).state,
+            time_s,
+            verification: options.compares.then(|| verdict(task, &sums, *bands, *progress)),
+        };
+        Ok(Some(Calculated { sums, first: resumed, result, is_same }))
+    }
+
+    /// Operations but for those of the first parts.
+    fn flops(&self, parts: usize) -> f64 {
+        let nbands = self.task.problem.extents().nbands;
+        self.task.operations_of((parts * GROUPS * GROUP).min(nbands)..nbands)
+    }
+}
+
+/// Compares the golden elements that there are, or else a few by the definition.
+fn verdict(task: &Task, sums: &Sums, bands: Bands, progress: Progress) -> Verdict {
+    match golden::find(task, bands.first) {
+        Some((sample, golden)) => compare(task, sums, &sample, &golden, Source::Golden),
+        None => verify(task, sums, &Sample::few(task), progress),
+    }
 }
 
 /// The file that keeps a total, of rank 0, and the total to go on from. Collective.

@@ -1,5 +1,7 @@
 //! The devices that sum, and what they need.
 
+use std::sync::Arc;
+
 use bytesize::ByteSize;
 use gpp_core::offdiag::calculation::Worker;
 use gpp_core::offdiag::gpu::OnGpu;
@@ -8,6 +10,7 @@ use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{OnProcessor, Task};
 
 use crate::catalogue::BackEnd;
+use crate::devices::gauge::Gauge;
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
@@ -37,6 +40,38 @@ impl On {
         match self {
             On::Host(host) => host.info(),
             On::Gpus(gpus) => gpus[0].info(),
+        }
+    }
+
+    /// What shows the state of the first GPU.
+    pub fn gauge(&self) -> Option<Arc<dyn Gauge>> {
+        match self {
+            On::Host(_) => None,
+            On::Gpus(gpus) => gpus[0].gauge(),
+        }
+    }
+
+    /// The versions that GPUs sum with: those asked for, or the fastest; on a processor there is none.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a version that the device does not run.
+    pub fn versions(
+        &self,
+        asked: &[&'static Version],
+        bands: usize,
+    ) -> Result<Vec<Option<&'static Version>>> {
+        match (self, asked) {
+            (On::Host(_), []) => Ok(vec![None]),
+            (On::Host(host), [version, ..]) => {
+                let what = format!("is of GPUs, and {} is a processor", host.info().id);
+                Err(Error::Data { origin: format!("--version {}", version.id), what })
+            }
+            // GPUs are of one kind.
+            (On::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
+            (On::Gpus(gpus), asked) => {
+                let on = |&version| versions::on(&gpus[0], Some(version), bands).map(Some);
+                asked.iter().map(on).collect()
+            }
         }
     }
 
@@ -106,26 +141,6 @@ impl On {
                 let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task, version)?) as Box<dyn Worker>);
                 gpus.iter().map(on_gpu).collect()
             }
-        }
-    }
-}
-
-/// The version that GPUs sum with; none on a processor.
-///
-/// # Errors
-/// [`Error::Data`] for a version that the device does not run.
-pub fn chosen(
-    on: &On,
-    asked: Option<&'static Version>,
-    bands: usize,
-) -> Result<Option<&'static Version>> {
-    match (on, asked) {
-        // GPUs are of one kind.
-        (On::Gpus(gpus), asked) => versions::on(&gpus[0], asked, bands).map(Some),
-        (On::Host(_), None) => Ok(None),
-        (On::Host(host), Some(version)) => {
-            let what = format!("is of GPUs, and {} is a processor", host.info().id);
-            Err(Error::Data { origin: format!("--version {}", version.id), what })
         }
     }
 }

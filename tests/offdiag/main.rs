@@ -1,26 +1,26 @@
 //! Σ as a matrix: every element against the definition, the diagonal against the engine's sums.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod golden;
 
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
-use common::matrices::Given;
+use common::matrices::{Given, element};
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::Result;
-use gpp::problem::{Matrices, Problem, systems};
+use gpp::problem::systems;
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::calculation::{Crew, Total, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{
-    At, Elements, OnProcessor, Sums, Synthesised, Task, on_processor, versions,
-};
+use gpp_core::offdiag::{At, OnProcessor, Sums, Synthesised, Task, on_processor, versions};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::ranks::Alone;
 use gpp_core::stop::never;
@@ -152,22 +152,7 @@ fn the_diagonal_is_the_engine_s() {
         let sample = Sample::all(&task);
         let scale = evaluate(&task, &sample, QUIET);
         for l in 0..elements.bands {
-            let header = problem.header();
-            let mut matrices = Matrices {
-                wtilde: problem.wtilde().to_vec(),
-                eps: problem.eps().to_vec(),
-                aqsn: Vec::new(),
-                aqsm_local: Vec::new(),
-            };
-            let mut column = vec![Complex64::ZERO; header.ncouls];
-            for n in 0..header.nbands {
-                elements.column(l, n, &mut column);
-                matrices.aqsn.extend(&column);
-                let of_row = |row: Option<usize>| row.map_or(Complex64::ZERO, |row| column[row]);
-                matrices.aqsm_local.extend(header.rows().map(of_row));
-            }
-            let origin = problem.origin().clone();
-            let own = Problem::new("one band", origin, header.clone(), matrices).unwrap();
+            let own = element(&problem, &elements, [l, l]);
             let mut engine = Engine::whole(&host, &own).unwrap();
             let version = catalogue::find("cpu:threads").unwrap().kernel;
             let diagonal = engine.run(version).unwrap().sums;
