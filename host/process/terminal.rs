@@ -25,9 +25,11 @@ pub fn clear() {
     }
 }
 
-/// A line on standard error, past a progress bar; whether it can be written does not matter.
+/// A line on standard error, past a progress bar; whether it can be written does not matter. It is written at once, so
+/// that another process's lines do not come between its parts.
 pub fn note(text: impl Display) {
-    let write = || drop(writeln!(io::stderr(), "{text}"));
+    let line = format!("{text}\n");
+    let write = || drop(io::stderr().write_all(line.as_bytes()));
     match current() {
         Some(bar) => bar.suspend(write),
         None => write(),

@@ -20,7 +20,6 @@ use crate::process::output::replace;
 use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
 use crate::record::state::State;
 use crate::reference::Source;
-use crate::reference::verify::Outcome;
 
 /// Energies of which a terminal shows all; of more it shows so many from either end.
 const SHOWN: usize = 24;
@@ -62,7 +61,7 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
             )?;
         }
         all => {
-            writeln!(to, "bands l, m {from} to {last}, all with the same bits:")?;
+            writeln!(to, "bands l, m {from} to {last}, version by version:")?;
             writeln!(to, "{}", by_version(all, width))?;
         }
     }
@@ -93,7 +92,7 @@ fn by_version(all: &[OfVersion], width: Option<u16>) -> String {
             or_dash(state.and_then(State::watts).map(|watts| format!("{watts:.0}"))),
             or_dash(of.joules().map(|joules| format!("{joules:.0}"))),
             or_dash(error.map(|error| format!("{error:.1e}"))),
-            outcome(verdict.map_or(Outcome::NotVerified, |verdict| verdict.outcome)).into(),
+            outcome(of.outcome()).into(),
         ]);
         before = Some(of.time_s.median);
     }
@@ -101,19 +100,17 @@ fn by_version(all: &[OfVersion], width: Option<u16>) -> String {
 }
 
 fn verification(of: &OfVersion) -> String {
-    let Some(verdict) = &of.verification else {
-        return outcome(Outcome::NotVerified).into();
-    };
+    let Some(verdict) = &of.verification else { return outcome(of.outcome()).into() };
     let error = verdict.max_rel_error.map(|error| format!(", error {error:.1e}"));
     let (count, energies) = (verdict.elements, verdict.energies.len());
-    let of = if energies == 1 { "energy" } else { "energies" };
+    let at = if energies == 1 { "energy" } else { "energies" };
     let by = match verdict.reference {
         Some(Source::Golden) => "golden ones",
         _ => "the definition",
     };
     format!(
-        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {of}, by {by}",
-        outcome(verdict.outcome),
+        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {at}, by {by}",
+        outcome(of.outcome()),
         error.unwrap_or_default(),
         verdict.tolerance
     )

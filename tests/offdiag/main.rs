@@ -110,6 +110,29 @@ fn blocks_that_are_not_whole_are_summed() {
     }
 }
 
+/// So many bands that a slot of the sums has several items, of which the last are fewer.
+#[test]
+fn matrices_of_hundreds_of_bands_are_summed() {
+    for (nbands, bands) in [(29, 176), (7, 300)] {
+        let made = Make { nbands, ngpown: 9, ncouls: 17, nw: 1, kind: Kind::Real, seed: 4 };
+        let problem = make(made);
+        let elements = Given::of(&problem, bands, 7);
+        let task = Task::new(&problem, &elements);
+        let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
+        let mut ways = ways(false);
+        ways.push(("wide".into(), Box::new(|task| Ok(emulated(task, versions::ALL[4])))));
+        ways.push(("ring".into(), Box::new(|task| Ok(emulated(task, versions::ALL[3])))));
+        for (name, way) in ways {
+            let sums = way(&task).unwrap();
+            let found = verify(&task, &sums, &sample, QUIET);
+            assert_eq!(found.outcome, Outcome::Passed, "{name}, {bands}: {found:?}");
+            for _ in 0..3 {
+                assert!(way(&task).unwrap() == sums, "{name}, {bands}: bits differ");
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_elements_do_not_pass() {
     let problem =

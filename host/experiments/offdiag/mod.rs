@@ -36,7 +36,6 @@ use crate::record::system::SystemInfo;
 use crate::record::times::{Repetition, Times};
 use crate::reference::Source;
 use crate::reference::matrix::{Sample, Verdict, compare, golden, verify};
-use crate::reference::verify::Outcome;
 use bands::Bands;
 use identity::identity;
 use on::On;
@@ -84,14 +83,8 @@ pub fn run(
     let (mut results, mut found, mut resumed) = (Vec::new(), None::<Sums>, 0);
     let by = Calculations { on, ranks, team, task, bands, options, times, progress };
     for version in on.versions(options.versions, task.bands())? {
-        let Some(Calculated { sums, first, mut result, is_same }) = by.of(version)? else {
-            continue;
-        };
-        if let Some(verdict) = &mut result.verification {
-            if !is_same || found.as_ref().is_some_and(|found| !same_bits(found, &sums)) {
-                verdict.outcome = Outcome::Nondeterministic;
-            }
-        }
+        let Some(Calculated { sums, first, mut result }) = by.of(version)? else { continue };
+        result.same_bits &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
         results.push(result);
         resumed = first;
         found = Some(sums);
@@ -132,8 +125,6 @@ struct Calculated {
     /// Parts that an earlier run had summed.
     first: usize,
     result: OfVersion,
-    /// Whether all calculations gave the same bits.
-    is_same: bool,
 }
 
 impl Calculations<'_> {
@@ -194,9 +185,10 @@ impl Calculations<'_> {
             tflops: 1e-12 * self.flops(resumed) / time_s.median,
             state: seen(&looks, &spans, gauge.and_then(|gauge| gauge.power_limit_w())).state,
             time_s,
+            same_bits: is_same,
             verification: options.compares.then(|| verdict(task, &sums, *bands, *progress)),
         };
-        Ok(Some(Calculated { sums, first: resumed, result, is_same }))
+        Ok(Some(Calculated { sums, first: resumed, result }))
     }
 
     /// Operations but for those of the first parts.

@@ -17,6 +17,8 @@ pub struct Ring<R> {
     /// Stage of the step that is read, and the parity of its phase.
     slot: u32,
     phase: u32,
+    /// Barrier of the stage that is let go once the next step begins.
+    held: Option<u32>,
 }
 
 /// Steps between the last that is read and the one whose stage is filled anew, so that no warp waits for the slowest.
@@ -45,7 +47,7 @@ impl<R: Rows> Ring<R> {
             }
             barrier();
         }
-        let mut ring = Ring { rows, extent, base, steps, slot: 0, phase: 0 };
+        let mut ring = Ring { rows, extent, base, steps, slot: 0, phase: 0, held: None };
         if lane() == 0 {
             let mut stage = 0;
             while stage < Self::ahead(extent) && stage < steps {
@@ -89,8 +91,11 @@ impl<R: Rows> Ring<R> {
 impl<R: Rows> Stages for Ring<R> {
     #[inline(always)]
     unsafe fn wait(&mut self, step: u32) {
-        // SAFETY: this function's own contract.
+        // SAFETY: this function's own contract; the step before has all it needs in registers.
         unsafe {
+            if let Some(held) = self.held {
+                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) held, options(nostack));
+            }
             if lane() == 0 && step + Self::ahead(self.extent) < self.steps {
                 // The stage of the step before the last, which is behind this one's but at the ring's begin.
                 let behind = self.slot > SLACK;
@@ -116,13 +121,11 @@ impl<R: Rows> Stages for Ring<R> {
         [[pair.re], [pair.im]]
     }
 
+    /// Lets the stage go at the begin of the next step. An arrival does not wait for loads before it, and ptxas moves
+    /// it up to them; a step's products wait for their operands, and it does not move it before the loop's branch.
     #[inline(always)]
     unsafe fn release(&mut self) {
-        // SAFETY: the calling lane has read.
-        unsafe {
-            asm!("mbarrier.arrive.shared::cta.b64 _, [{}];",
-                in(reg32) self.base + 16 * self.slot + 8, options(nostack));
-        }
+        self.held = Some(self.base + 16 * self.slot + 8);
         self.slot += 1;
         if self.slot == self.extent.stages {
             self.slot = 0;
