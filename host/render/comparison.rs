@@ -3,48 +3,89 @@
 use std::io::{self, Write};
 
 use super::results::regime;
-use super::table::{fit, or_dash, outcome, table, terminal};
+use super::table::{Cells, or_dash, outcome, sigma};
 use super::units::{Unit, time};
-use crate::record::comparison::{Best, By, Comparison, Competitor, Failure, Parity};
+use crate::analysis::comparison::{ratios, systems};
+use crate::record::comparison::{Comparison, Heat, Pair, Racer, Side};
 use crate::record::times::Verdict;
 
-/// A finished version in a line.
-pub fn line(row: &Parity) -> String {
-    let Parity { version, rust_ms, cuda_ms, ratio, .. } = row;
-    let [rust, cuda] = [rust_ms, cuda_ms].map(|ms| time(ms / 1e3));
-    format!("{version:<4} Rust {rust}, CUDA {cuda}, {ratio:.3}")
+/// Our versions in a finished heat beside the yardstick, a line each.
+pub fn lines(heat: &Heat) -> impl Iterator<Item = String> {
+    let line = |racer: &Racer, other: &Racer| {
+        let [own, by] = [racer, other].map(|racer| racer.times.median);
+        let (name, yardstick) = (&racer.name, other.side.name());
+        format!("{name:<4} Rust {}, {yardstick} {}, {:.3}", time(own), time(by), own / by)
+    };
+    let ours = heat.racers.iter().filter(|racer| racer.side == Side::Rust);
+    ours.filter_map(move |racer| Some(line(racer, heat.yardstick()?)))
 }
 
 /// Sums that did not pass, in a line.
-pub fn failure(failure: &Failure) -> String {
-    let by = match failure.by {
-        By::Rust => "Rust",
-        By::Cuda => "CUDA",
-    };
-    let Failure { version, system, .. } = failure;
-    format!("{version} by {by} on {system}: {}", outcome(failure.outcome))
+pub fn failure(heat: &Heat, racer: &Racer) -> String {
+    let (name, by, system) = (&racer.name, racer.side.name(), &heat.system);
+    format!("{name} by {by} on {system}: {}", outcome(racer.outcome))
 }
 
-/// Both sides and the best version, of a comparison that is rated.
+/// All who ran, of a comparison that is rated.
 ///
 /// # Errors
 /// Those of `to`.
 pub fn comparison(to: &mut dyn Write, found: &Comparison) -> io::Result<()> {
-    let (device, width) = (&found.head.device, terminal());
+    let device = &found.head.device;
     writeln!(to, "on {}: {}, {}", device.id, device.name, found.yardstick)?;
-    writeln!(to, "{}", sides(&found.parity, width))?;
-    for (system, mean) in &found.geometric_mean {
+    pairs(found, None).print(to, &[10, 9])?;
+    for system in systems(found) {
+        let mean = ratios(found, system).map_or(f64::NAN, |of| of.mean);
         writeln!(to, "{system}: geometric mean of Rust over CUDA {mean:.3}")?;
     }
-    writeln!(to, "{}", best(&found.best, width))?;
+    best(found).print(to, &[9, 11, 8])?;
+    racers(found).print(to, &[5, 8, 4, 3])?;
+    let mut flags: Vec<&str> =
+        found.racers().filter_map(|(_, racer)| racer.flags.as_deref()).collect();
+    flags.sort_by_key(|flags| flags.len());
+    if let Some(common) = flags.first() {
+        writeln!(to, "Fortran: {common} and what a build names")?;
+    }
     let regime = found.head.provenance.as_ref().and_then(|from| from.regime).map(regime);
     regime.map_or(Ok(()), |said| writeln!(to, "{said}"))
 }
 
-/// Our times against the yardstick's.
-fn sides(rows: &[Parity], width: Option<u16>) -> String {
-    let unit = Unit::of_times(rows.iter().flat_map(|row| [row.rust_ms / 1e3, row.cuda_ms / 1e3]));
-    let mut table = table(&[
+fn error(error: Option<f64>) -> String {
+    or_dash(error.map(|error| format!("{error:.1e}")))
+}
+
+fn times(ratio: Option<f64>) -> String {
+    or_dash(ratio.map(|ratio| format!("{ratio:.2}×")))
+}
+
+/// Whether the ranks of the times tell both sides apart.
+fn told(verdict: Option<Verdict>) -> String {
+    or_dash(verdict.map(|verdict| match verdict {
+        Verdict::Differs => "yes",
+        Verdict::Noise => "no",
+    }))
+}
+
+/// Median clock of a side, with what the limit of power took of it.
+fn clock(side: &Racer) -> Option<String> {
+    let state = side.state.as_ref()?;
+    let clock = state.sm_mhz?.median;
+    Some(match state.clock_lost() {
+        Some(lost) if lost >= 0.005 => format!("{clock:.0}, {:.1} % lost", 100.0 * lost),
+        _ => format!("{clock:.0}"),
+    })
+}
+
+fn unit<'a>(pairs: &[Pair<'a>]) -> Unit {
+    Unit::of_times(pairs.iter().flat_map(|pair| [pair.ours, pair.other]).map(|of| of.times.median))
+}
+
+/// Versions beside the same ones of the yardstick, on all systems or on one.
+pub fn pairs(found: &Comparison, system: Option<&str>) -> Cells {
+    let on = |pair: &Pair| system.is_none_or(|system| pair.heat.system == system);
+    let pairs: Vec<Pair> = found.pairs().filter(on).collect();
+    let unit = unit(&pairs);
+    let headings = [
         "system",
         "version",
         &format!("Rust [{}]", unit.name),
@@ -56,78 +97,92 @@ fn sides(rows: &[Parity], width: Option<u16>) -> String {
         "CUDA [MHz]",
         "Rust rel. error",
         "CUDA rel. error",
-    ]);
-    let error = |error: Option<f64>| or_dash(error.map(|error| format!("{error:.1e}")));
-    for row in rows {
-        table.add_row([
-            row.system.clone(),
-            row.version.clone(),
-            unit.show(row.rust_ms / 1e3),
-            unit.show(row.cuda_ms / 1e3),
-            format!("{:.3}", row.ratio),
-            or_dash(row.ratio_before_cap.map(|ratio| format!("{ratio:.3}"))),
-            or_dash(row.verdict.map(verdict)),
-            or_dash(row.rust.as_ref().and_then(clock)),
-            or_dash(row.cuda.as_ref().and_then(clock)),
-            error(row.rust_error),
-            error(row.cuda_error),
-        ]);
-    }
-    fit(table, &[10, 9], width)
+    ];
+    let row = |Pair { heat, ours, other }: &Pair| {
+        let ratio = |over: Option<f64>| or_dash(over.map(|over| format!("{:.3}", 1.0 / over)));
+        vec![
+            heat.system.clone(),
+            ours.name.clone(),
+            unit.show(ours.times.median),
+            unit.show(other.times.median),
+            ratio(ours.over_yardstick),
+            ratio(ours.over_before_cap),
+            told(ours.verdict),
+            or_dash(clock(ours)),
+            or_dash(clock(other)),
+            error(ours.max_rel_error),
+            error(other.max_rel_error),
+        ]
+    };
+    Cells::new(&headings, pairs.iter().map(row))
 }
 
-/// A verdict in the column that asks whether the ranks of the times tell both sides apart.
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Differs => "yes",
-        Verdict::Noise => "no",
-    }
-}
-
-/// Median clock of a side, with what the limit of power took of it.
-fn clock(side: &Competitor) -> Option<String> {
-    let state = side.state.as_ref()?;
-    let clock = state.sm_mhz?.median;
-    Some(match state.clock_lost() {
-        Some(lost) if lost >= 0.005 => format!("{clock:.0}, {:.1} % lost", 100.0 * lost),
-        _ => format!("{clock:.0}"),
-    })
-}
-
-/// The best version against the yardstick's v8.
-fn best(rows: &[Best], width: Option<u16>) -> String {
-    let unit =
-        Unit::of_times(rows.iter().flat_map(|row| [row.best_ms / 1e3, row.cuda_v8_ms / 1e3]));
-    let mut table = table(&[
+/// The best version beside another one of the yardstick.
+pub fn best(found: &Comparison) -> Cells {
+    let pairs: Vec<Pair> = found.best().collect();
+    let unit = unit(&pairs);
+    let other = pairs.first().map_or("", |pair| &pair.other.name);
+    let headings = [
         "system",
         "version",
         "poles",
         &format!("time [{}]", unit.name),
-        &format!("CUDA v8 [{}]", unit.name),
-        "CUDA v8/best",
+        &format!("CUDA {other} [{}]", unit.name),
+        &format!("CUDA {other}/best"),
         "before cap",
         "told apart",
         "rel. error",
         "v3 rel. error",
         "FP64 busy",
         "HBM [GB]",
-    ]);
-    let error = |error: Option<f64>| or_dash(error.map(|error| format!("{error:.1e}")));
-    for row in rows {
-        table.add_row([
-            row.system.clone(),
-            row.version.clone(),
-            row.poles.name().into(),
-            unit.show(row.best_ms / 1e3),
-            unit.show(row.cuda_v8_ms / 1e3),
-            format!("{:.2}×", row.cuda_v8_over_best),
-            or_dash(row.over_best_before_cap.map(|ratio| format!("{ratio:.2}×"))),
-            or_dash(row.verdict.map(verdict)),
-            error(row.best_error),
-            error(row.v3_error),
-            or_dash(row.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
-            or_dash(row.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
-        ]);
-    }
-    fit(table, &[9, 11, 8], width)
+    ];
+    let row = |Pair { heat, ours, other }: &Pair| {
+        vec![
+            heat.system.clone(),
+            ours.name.clone(),
+            or_dash(heat.poles.map(|poles| poles.name())),
+            unit.show(ours.times.median),
+            unit.show(other.times.median),
+            times(ours.over_yardstick),
+            times(ours.over_before_cap),
+            told(ours.verdict),
+            error(ours.max_rel_error),
+            error(heat.v3_error),
+            or_dash(ours.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
+            or_dash(ours.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
+        ]
+    };
+    Cells::new(&headings, pairs.iter().map(row))
+}
+
+/// All who ran on a processor.
+pub fn racers(found: &Comparison) -> Cells {
+    let unit = Unit::of_times(found.racers().map(|(_, racer)| racer.times.median));
+    let headings = [
+        "system",
+        "by",
+        "build or version",
+        "threads",
+        &format!("time [{}]", unit.name),
+        "σ",
+        "ns/term",
+        "× fastest Fortran",
+        "rel. error",
+        "verified",
+    ];
+    let row = |(heat, racer): (&Heat, &Racer)| {
+        vec![
+            heat.system.clone(),
+            racer.side.name().into(),
+            racer.name.clone(),
+            or_dash(racer.threads),
+            unit.show(racer.times.median),
+            sigma(&racer.times),
+            or_dash(heat.ns_per_term(racer).map(|ns| format!("{ns:.3}"))),
+            times(racer.over_yardstick),
+            error(racer.max_rel_error),
+            outcome(racer.outcome).into(),
+        ]
+    };
+    Cells::new(&headings, found.racers().map(row))
 }

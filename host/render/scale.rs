@@ -1,46 +1,39 @@
-//! A scaling over devices for the terminal.
+//! A scaling for the terminal.
 
 use std::io::{self, Write};
 
 use super::results;
-use super::table::{fit, or_dash, outcome, sigma, table, terminal};
+use super::table::{Cells, or_dash, outcome, sigma};
 use super::units::{Unit, percent, time};
-use crate::record::scale::{Constants, Measured, Model, Over, Predicted, Prediction, Scale};
+use crate::record::scale::{Constants, Line, Model, Over, Point, Predicted, Prediction, Scale};
 
 /// A finished point in a line.
-pub fn line(point: &Measured) -> String {
-    let Measured { law, data, members, ngpown, .. } = point;
-    let of = format!("{} {}, {members}: {ngpown} G′", law.name(), data.words());
+pub fn line(point: &Point) -> String {
+    let Point { line, data, members, nbands, ngpown, ncouls, nw, .. } = point;
+    let of = if Line::EXTENTS.contains(line) {
+        format!("{} {nbands} × {ngpown} × {ncouls} × {nw}", line.name())
+    } else {
+        format!("{} {}, {members}: {ngpown} G′", line.name(), data.words())
+    };
     format!("{of:<32} {:>12}  {}", time(point.times.median), outcome(point.outcome))
 }
 
-/// A table, in every form.
-pub struct Cells {
-    /// Of the columns.
-    pub headings: Vec<String>,
-    /// The rows.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Cells {
-    fn fitted(self, drops: &[usize]) -> String {
-        let mut rows = table(&self.headings);
-        rows.add_rows(self.rows);
-        fit(rows, drops, terminal())
-    }
-}
-
-/// The points of a scaling that is rated.
+/// The points of a scaling that is rated: members or extents, whichever vary.
 pub fn points(scale: &Scale) -> Cells {
-    let unit = Unit::of_times(scale.measured.iter().map(|point| point.times.median));
+    let unit = Unit::of_times(scale.points.iter().map(|point| point.times.median));
+    let extents = scale.over == Over::Extents;
     let headings = [
         "scaling",
         "data",
         scale.over.name(),
+        "bands",
         "G′",
+        "G",
+        "energies",
         "slabs",
         &format!("median [{}]", unit.name),
         "σ",
+        "terms/s",
         "speed-up",
         "efficiency",
         "imbalance",
@@ -49,20 +42,25 @@ pub fn points(scale: &Scale) -> Cells {
         "off by",
         "outcome",
     ];
-    let cells = |point: &Measured| {
+    let varies = |of: bool, cell: String| or_dash(of.then_some(cell));
+    let cells = |point: &Point| {
         // What the model was fitted on is no check of it.
         let off = point.modelled.map(|by| {
             let fitted = if by.fitted { " (fitted)" } else { "" };
             format!("{}{fitted}", percent(by.deviation))
         });
         vec![
-            point.law.name().into(),
-            point.data.words().into(),
-            point.members.to_string(),
+            point.line.name().into(),
+            varies(!extents, point.data.words().into()),
+            varies(!extents, point.members.to_string()),
+            varies(extents, point.nbands.to_string()),
             point.ngpown.to_string(),
-            point.slabs.to_string(),
+            varies(extents, point.ncouls.to_string()),
+            varies(extents, point.nw.to_string()),
+            varies(!extents, point.slabs.to_string()),
             unit.show(point.times.median),
             sigma(&point.times),
+            varies(extents, format!("{:.3e}", point.terms_per_s())),
             or_dash(point.speed_up.map(|ratio| format!("{ratio:.2}×"))),
             or_dash(point.efficiency.map(share)),
             or_dash(point.imbalance.filter(|_| point.shares.len() > 1).map(share)),
@@ -72,10 +70,7 @@ pub fn points(scale: &Scale) -> Cells {
             outcome(point.outcome).into(),
         ]
     };
-    Cells {
-        headings: headings.map(str::to_string).into(),
-        rows: scale.measured.iter().map(cells).collect(),
-    }
+    Cells::new(&headings, scale.points.iter().map(cells))
 }
 
 /// What the model says of powers of four, and of as many members as there are groups; the record has more.
@@ -97,8 +92,7 @@ pub fn predicted(model: &Model, over: Over) -> Cells {
         };
         shown.map(row).collect::<Vec<_>>()
     };
-    let headings = headings.map(str::to_string).into();
-    Cells { headings, rows: model.predictions.iter().flat_map(cells).collect() }
+    Cells::new(&headings, model.predictions.iter().flat_map(cells))
 }
 
 /// The model's constants, and what they are worth.
@@ -126,16 +120,16 @@ pub const NOTHING: &str =
 /// # Errors
 /// Those of `to`.
 pub fn scale(to: &mut dyn Write, scale: &Scale) -> io::Result<()> {
-    let members = scale.over.name();
+    let (members, extents) = (scale.over.name(), scale.over == Over::Extents);
     writeln!(to, "{}", results::system(&scale.system))?;
     writeln!(to, "{} over {members} of {}", scale.version, scale.head.device.name)?;
-    writeln!(to, "{}", points(scale).fitted(&[6, 4, 10, 9, 3]))?;
+    points(scale).print(to, if extents { &[9] } else { &[9, 7, 14, 13, 4] })?;
     let Some(model) = &scale.model else { return Ok(()) };
     writeln!(to, "model: {}", constants(model, scale.over))?;
     if model.predictions.is_empty() {
         return writeln!(to, "{NOTHING}");
     }
-    writeln!(to, "{}", predicted(model, scale.over).fitted(&[2]))?;
+    predicted(model, scale.over).print(to, &[2])?;
     writeln!(to, "The predictions take for granted that")?;
     model.assumptions.iter().try_for_each(|text| writeln!(to, "- {text}"))
 }

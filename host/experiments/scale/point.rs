@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::judge::Judge;
-use crate::catalogue::Kernel;
+use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::gauge::{Gauge, Watch};
+use crate::devices::gpu;
+use crate::devices::launch::entry;
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::experiments::measure::seen::seen;
 use crate::experiments::measure::{judged, same_bits};
-use crate::problem::Slabs;
 use crate::ranks::Ranks;
 use crate::record::parting::Work;
-use crate::record::scale::{Data, Law, Measured};
+use crate::record::scale::{Data, Line, Point};
 use crate::record::state::State;
 use crate::record::times::{Repetition, Times};
 
@@ -82,36 +83,46 @@ pub fn sampled(
     })
 }
 
-/// Where it is on its line, and what was found there.
-pub struct Point<'a> {
-    pub law: Law,
-    pub members: usize,
-    pub slabs: Slabs<'a>,
-    /// Whether any members give the same bits.
-    pub is_exact: bool,
-    pub sampled: Sampled,
-}
-
-impl Point<'_> {
-    /// What is recorded of it.
+impl Sampled {
+    /// The point of so many members on a line; `is_exact` tells whether any members give the same bits.
     ///
     /// # Errors
     /// Those of evaluating.
-    pub fn judged(self, judge: &Judge) -> Result<Measured> {
-        let Point { law, members, slabs, is_exact, sampled } = self;
-        let Sampled { data, times, state, gather_s, last, deterministic } = sampled;
+    pub fn judged(
+        self,
+        (line, members): (Line, usize),
+        engine: &Engine,
+        (kernel, back_end): (Kernel, BackEnd),
+        is_exact: bool,
+        judge: &Judge,
+    ) -> Result<Point> {
+        let Sampled { data, times, state, gather_s, last, deterministic } = self;
+        let slabs = engine.slabs();
+        let frame = slabs.frame();
         let as_one = is_exact.then(|| same_bits(&last.sums, &judge.base));
-        let sums = slabs.frame().start().plus(&last.sums);
+        let sums = frame.start().plus(&last.sums);
         let bits_differ = !deterministic || as_one == Some(false);
         let verification = judged(slabs, &sums, Some(&judge.reference), !bits_differ)?;
         let work = Work::of(last.shares, None, 0);
-        Ok(Measured {
-            law,
+        let batch = frame.batches_for(kernel).first();
+        let symbol = match (kernel, back_end) {
+            (Kernel::Gpu(gpu), BackEnd::Gpu) => {
+                Some(entry(batch.plan().kernel(gpu), batch.nw()).symbol)
+            }
+            _ => None,
+        };
+        Ok(Point {
+            line,
             data,
             members,
-            ngpown: slabs.frame().header().ngpown,
+            nbands: frame.header().nbands,
+            ngpown: frame.header().ngpown,
+            ncouls: frame.header().ncouls,
+            nw: frame.nw(),
             igp: slabs.igp(),
             slabs: slabs.count(),
+            kernel: symbol.map(String::from),
+            kernel_hash: symbol.and_then(gpu::hash),
             times,
             state,
             gather_s,
