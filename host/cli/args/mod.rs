@@ -110,6 +110,7 @@ pub enum Command {
     Tune(TuneArgs),
     /// Time a version over 1, 2, 4, … devices, ranks or cores, and predict it for thousands; or over the
     /// extents of a problem
+    #[command(alias = "scaling")]
     Scale(ScaleArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),

@@ -66,7 +66,7 @@ impl<'a> All<'a> {
         match (devices.len(), ranks.size()) {
             (1, 1) => Ok(All { devices, ranks, over: Over::Extents, most: 1 }),
             (devices, ranks) => {
-                let what = format!("times one device, not {devices} of {ranks} ranks each");
+                let what = format!("times one device, not {devices} on each of {ranks} ranks");
                 Err(Error::Data { origin: "--over".into(), what })
             }
         }
