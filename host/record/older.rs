@@ -1,6 +1,6 @@
 //! Older forms of records, made into the ones that the program knows.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Times of which only the median in milliseconds is known.
 fn median(ms: &Value) -> Value {
@@ -26,8 +26,10 @@ pub fn comparison(record: &Value) -> Option<Value> {
     let heats = match list(record, "racers") {
         Some(racers) => of_racers(racers),
         None => {
-            let parity = list(record, "parity")?.iter().map(|row| of_both(record, row, PARITY));
-            let best = list(record, "best")?.iter().map(|row| of_both(record, row, BEST));
+            let parity =
+                list(record, "parity")?.iter().map(|row| of_both(record, row, ["rust", "cuda"]));
+            let best =
+                list(record, "best")?.iter().map(|row| of_both(record, row, ["best", "cuda_v8"]));
             let mut heats: Vec<Value> = parity.chain(best).collect();
             // A system's best is after its versions.
             let systems: Vec<Value> = heats.iter().map(|heat| heat["system"].clone()).collect();
@@ -47,47 +49,41 @@ fn of_racers(racers: &[Value]) -> Vec<Value> {
     of_one.map(heat).collect()
 }
 
-/// The fields of our side and of the yardstick's: runs, median in milliseconds and error; and the yardstick's
-/// version, where it is another.
-type Fields = ([[&'static str; 3]; 2], Option<&'static str>);
-
-const PARITY: Fields =
-    ([["rust", "rust_ms", "rust_error"], ["cuda", "cuda_ms", "cuda_error"]], None);
-
-const BEST: Fields =
-    ([["best", "best_ms", "best_error"], ["cuda_v8", "cuda_v8_ms", ""]], Some("v8"));
-
-fn of_both(record: &Value, row: &Value, (fields, other): Fields) -> Value {
-    let other = other.map_or(row["version"].clone(), Value::from);
-    let sides = [("rust", row["version"].clone()), ("cuda", other)];
-    let racer = |((side, name), [runs, ms, error]): ((&str, Value), [&str; 3])| {
-        let mut racer = row[runs].as_object().cloned().unwrap_or_else(Map::new);
-        let mut set = |field: &str, value: &Value| racer.insert(field.into(), value.clone());
-        if row[runs].is_null() {
-            set("time_s", &median(&row[ms]));
-        }
-        if side == "rust" {
-            let own = ["kernel", "kernel_hash", "source_hash", "fp64_pipe_percent", "hbm_bytes"];
-            own.iter().for_each(|field| drop(set(field, &row[*field])));
-        }
-        let failed = list(record, "failures").into_iter().flatten().find(|failure| {
-            (&failure["version"], &failure["system"]) == (&name, &row["system"])
-                && failure["by"] == side
-        });
-        let outcome = failed.map_or("passed".into(), |failure| failure["outcome"].clone());
-        set("outcome", &outcome);
-        set("max_rel_error", &row[error]);
-        set("side", &side.into());
-        set("name", &name);
-        Value::from(racer)
-    };
-    let [ours, theirs] = sides;
+/// A heat of ours and the yardstick's: how the names of the fields of each begin.
+fn of_both(record: &Value, row: &Value, [ours, other]: [&str; 2]) -> Value {
+    let version = &row["version"];
+    let v8 = Value::from("v8");
+    let other_version = if other == "cuda" { version } else { &v8 };
     json!({
         "system": row["system"],
         "poles": row["poles"],
         "v3_error": row["v3_error"],
-        "racers": [racer((ours, fields[0])), racer((theirs, fields[1]))],
+        "racers": [
+            racer(record, row, (ours, "rust", version)),
+            racer(record, row, (other, "cuda", other_version)),
+        ],
     })
+}
+
+fn racer(record: &Value, row: &Value, (begin, side, name): (&str, &str, &Value)) -> Value {
+    let mut racer = match &row[begin] {
+        Value::Null => json!({ "time_s": median(&row[format!("{begin}_ms")]) }),
+        runs => runs.clone(),
+    };
+    if side == "rust" {
+        for field in ["kernel", "kernel_hash", "source_hash", "fp64_pipe_percent", "hbm_bytes"] {
+            racer[field] = row[field].clone();
+        }
+    }
+    let failed = list(record, "failures").into_iter().flatten().find(|failure| {
+        let (version, system) = (&failure["version"], &failure["system"]);
+        (version, system) == (name, &row["system"]) && failure["by"] == side
+    });
+    racer["outcome"] = failed.map_or("passed".into(), |failure| failure["outcome"].clone());
+    racer["max_rel_error"] = row[format!("{begin}_error")].clone();
+    racer["side"] = side.into();
+    racer["name"] = name.clone();
+    racer
 }
 
 /// A scaling up to schema 5: over members with one kernel and the extents of the system alone, over extents with

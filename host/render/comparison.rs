@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::results::regime;
-use super::table::{Cells, or_dash, outcome, sigma};
+use super::table::{Cells, Column, or_dash, outcome, sigma};
 use super::units::{Unit, time};
 use crate::analysis::comparison::{ratios, systems};
 use crate::record::comparison::{Comparison, Heat, Pair, Racer, Side};
@@ -85,36 +85,21 @@ pub fn pairs(found: &Comparison, system: Option<&str>) -> Cells {
     let on = |pair: &Pair| system.is_none_or(|system| pair.heat.system == system);
     let pairs: Vec<Pair> = found.pairs().filter(on).collect();
     let unit = unit(&pairs);
-    let headings = [
-        "system",
-        "version",
-        &format!("Rust [{}]", unit.name),
-        &format!("CUDA [{}]", unit.name),
-        "Rust/CUDA",
-        "before cap",
-        "told apart",
-        "Rust [MHz]",
-        "CUDA [MHz]",
-        "Rust rel. error",
-        "CUDA rel. error",
+    let ratio = |over: Option<f64>| or_dash(over.map(|over| format!("{:.3}", 1.0 / over)));
+    let columns: [Column<Pair>; 11] = [
+        ("system", &|pair| pair.heat.system.clone()),
+        ("version", &|pair| pair.ours.name.clone()),
+        (&format!("Rust [{}]", unit.name), &|pair| unit.show(pair.ours.times.median)),
+        (&format!("CUDA [{}]", unit.name), &|pair| unit.show(pair.other.times.median)),
+        ("Rust/CUDA", &|pair| ratio(pair.ours.over_yardstick)),
+        ("before cap", &|pair| ratio(pair.ours.over_before_cap)),
+        ("told apart", &|pair| told(pair.ours.verdict)),
+        ("Rust [MHz]", &|pair| or_dash(clock(pair.ours))),
+        ("CUDA [MHz]", &|pair| or_dash(clock(pair.other))),
+        ("Rust rel. error", &|pair| error(pair.ours.max_rel_error)),
+        ("CUDA rel. error", &|pair| error(pair.other.max_rel_error)),
     ];
-    let row = |Pair { heat, ours, other }: &Pair| {
-        let ratio = |over: Option<f64>| or_dash(over.map(|over| format!("{:.3}", 1.0 / over)));
-        vec![
-            heat.system.clone(),
-            ours.name.clone(),
-            unit.show(ours.times.median),
-            unit.show(other.times.median),
-            ratio(ours.over_yardstick),
-            ratio(ours.over_before_cap),
-            told(ours.verdict),
-            or_dash(clock(ours)),
-            or_dash(clock(other)),
-            error(ours.max_rel_error),
-            error(other.max_rel_error),
-        ]
-    };
-    Cells::new(&headings, pairs.iter().map(row))
+    Cells::new(&columns, pairs)
 }
 
 /// The best version beside another one of the yardstick.
@@ -122,67 +107,40 @@ pub fn best(found: &Comparison) -> Cells {
     let pairs: Vec<Pair> = found.best().collect();
     let unit = unit(&pairs);
     let other = pairs.first().map_or("", |pair| &pair.other.name);
-    let headings = [
-        "system",
-        "version",
-        "poles",
-        &format!("time [{}]", unit.name),
-        &format!("CUDA {other} [{}]", unit.name),
-        &format!("CUDA {other}/best"),
-        "before cap",
-        "told apart",
-        "rel. error",
-        "v3 rel. error",
-        "FP64 busy",
-        "HBM [GB]",
+    let hbm = |bytes: Option<f64>| or_dash(bytes.map(|bytes| format!("{:.2}", bytes / 1e9)));
+    let busy = |percent: Option<f64>| or_dash(percent.map(|percent| format!("{percent:.0} %")));
+    let columns: [Column<Pair>; 12] = [
+        ("system", &|pair| pair.heat.system.clone()),
+        ("version", &|pair| pair.ours.name.clone()),
+        ("poles", &|pair| or_dash(pair.heat.poles.map(|poles| poles.name()))),
+        (&format!("time [{}]", unit.name), &|pair| unit.show(pair.ours.times.median)),
+        (&format!("CUDA {other} [{}]", unit.name), &|pair| unit.show(pair.other.times.median)),
+        (&format!("CUDA {other}/best"), &|pair| times(pair.ours.over_yardstick)),
+        ("before cap", &|pair| times(pair.ours.over_before_cap)),
+        ("told apart", &|pair| told(pair.ours.verdict)),
+        ("rel. error", &|pair| error(pair.ours.max_rel_error)),
+        ("v3 rel. error", &|pair| error(pair.heat.v3_error)),
+        ("FP64 busy", &|pair| busy(pair.ours.fp64_pipe_percent)),
+        ("HBM [GB]", &|pair| hbm(pair.ours.hbm_bytes)),
     ];
-    let row = |Pair { heat, ours, other }: &Pair| {
-        vec![
-            heat.system.clone(),
-            ours.name.clone(),
-            or_dash(heat.poles.map(|poles| poles.name())),
-            unit.show(ours.times.median),
-            unit.show(other.times.median),
-            times(ours.over_yardstick),
-            times(ours.over_before_cap),
-            told(ours.verdict),
-            error(ours.max_rel_error),
-            error(heat.v3_error),
-            or_dash(ours.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
-            or_dash(ours.hbm_bytes.map(|bytes| format!("{:.2}", bytes / 1e9))),
-        ]
-    };
-    Cells::new(&headings, pairs.iter().map(row))
+    Cells::new(&columns, pairs)
 }
 
 /// All who ran on a processor.
 pub fn racers(found: &Comparison) -> Cells {
     let unit = Unit::of_times(found.racers().map(|(_, racer)| racer.times.median));
-    let headings = [
-        "system",
-        "by",
-        "build or version",
-        "threads",
-        &format!("time [{}]", unit.name),
-        "σ",
-        "ns/term",
-        "× fastest Fortran",
-        "rel. error",
-        "verified",
+    let ns = |ns: Option<f64>| or_dash(ns.map(|ns| format!("{ns:.3}")));
+    let columns: [Column<(&Heat, &Racer)>; 10] = [
+        ("system", &|(heat, _)| heat.system.clone()),
+        ("by", &|(_, racer)| racer.side.name().into()),
+        ("build or version", &|(_, racer)| racer.name.clone()),
+        ("threads", &|(_, racer)| or_dash(racer.threads)),
+        (&format!("time [{}]", unit.name), &|(_, racer)| unit.show(racer.times.median)),
+        ("σ", &|(_, racer)| sigma(&racer.times)),
+        ("ns/term", &|(heat, racer)| ns(heat.ns_per_term(racer))),
+        ("× fastest Fortran", &|(_, racer)| times(racer.over_yardstick)),
+        ("rel. error", &|(_, racer)| error(racer.max_rel_error)),
+        ("verified", &|(_, racer)| outcome(racer.outcome).into()),
     ];
-    let row = |(heat, racer): (&Heat, &Racer)| {
-        vec![
-            heat.system.clone(),
-            racer.side.name().into(),
-            racer.name.clone(),
-            or_dash(racer.threads),
-            unit.show(racer.times.median),
-            sigma(&racer.times),
-            or_dash(heat.ns_per_term(racer).map(|ns| format!("{ns:.3}"))),
-            times(racer.over_yardstick),
-            error(racer.max_rel_error),
-            outcome(racer.outcome).into(),
-        ]
-    };
-    Cells::new(&headings, found.racers().map(row))
+    Cells::new(&columns, found.racers())
 }

@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use super::results;
-use super::table::{Cells, or_dash, outcome, sigma};
+use super::table::{Cells, Column, or_dash, outcome, sigma};
 use super::units::{Unit, percent, time};
-use crate::record::scale::{Constants, Line, Model, Over, Point, Predicted, Prediction, Scale};
+use crate::record::scale::{
+    Constants, Line, Model, Modelled, Over, Point, Predicted, Prediction, Scale,
+};
 
 /// A finished point in a line.
 pub fn line(point: &Point) -> String {
@@ -22,77 +24,55 @@ pub fn line(point: &Point) -> String {
 pub fn points(scale: &Scale) -> Cells {
     let unit = Unit::of_times(scale.points.iter().map(|point| point.times.median));
     let extents = scale.over == Over::Extents;
-    let headings = [
-        "scaling",
-        "data",
-        scale.over.name(),
-        "bands",
-        "G′",
-        "G",
-        "energies",
-        "slabs",
-        &format!("median [{}]", unit.name),
-        "σ",
-        "terms/s",
-        "speed-up",
-        "efficiency",
-        "imbalance",
-        &format!("gather [{}]", unit.name),
-        &format!("model [{}]", unit.name),
-        "off by",
-        "outcome",
-    ];
-    let varies = |of: bool, cell: String| or_dash(of.then_some(cell));
-    let cells = |point: &Point| {
-        // What the model was fitted on is no check of it.
-        let off = point.modelled.map(|by| {
-            let fitted = if by.fitted { " (fitted)" } else { "" };
-            format!("{}{fitted}", percent(by.deviation))
-        });
-        vec![
-            point.line.name().into(),
-            varies(!extents, point.data.words().into()),
-            varies(!extents, point.members.to_string()),
-            varies(extents, point.nbands.to_string()),
-            point.ngpown.to_string(),
-            varies(extents, point.ncouls.to_string()),
-            varies(extents, point.nw.to_string()),
-            varies(!extents, point.slabs.to_string()),
-            unit.show(point.times.median),
-            sigma(&point.times),
-            varies(extents, format!("{:.3e}", point.terms_per_s())),
-            or_dash(point.speed_up.map(|ratio| format!("{ratio:.2}×"))),
-            or_dash(point.efficiency.map(share)),
-            or_dash(point.imbalance.filter(|_| point.shares.len() > 1).map(share)),
-            or_dash(point.gather_s.map(|seconds| unit.show(seconds))),
-            or_dash(point.modelled.map(|by| unit.show(by.seconds))),
-            or_dash(off),
-            outcome(point.outcome).into(),
-        ]
+    let varies = |of: bool, cell: &dyn ToString| or_dash(of.then(|| cell.to_string()));
+    let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}×")));
+    // What the model was fitted on is no check of it.
+    let off = |by: Modelled| {
+        let fitted = if by.fitted { " (fitted)" } else { "" };
+        format!("{}{fitted}", percent(by.deviation))
     };
-    Cells::new(&headings, scale.points.iter().map(cells))
+    let columns: [Column<&Point>; 18] = [
+        ("scaling", &|point| point.line.name().into()),
+        ("data", &|point| varies(!extents, &point.data.words())),
+        (scale.over.name(), &|point| varies(!extents, &point.members)),
+        ("bands", &|point| varies(extents, &point.nbands)),
+        ("G′", &|point| point.ngpown.to_string()),
+        ("G", &|point| varies(extents, &point.ncouls)),
+        ("energies", &|point| varies(extents, &point.nw)),
+        ("slabs", &|point| varies(!extents, &point.slabs)),
+        (&format!("median [{}]", unit.name), &|point| unit.show(point.times.median)),
+        ("σ", &|point| sigma(&point.times)),
+        ("terms/s", &|point| varies(extents, &format!("{:.3e}", point.terms_per_s()))),
+        ("speed-up", &|point| ratio(point.speed_up)),
+        ("efficiency", &|point| or_dash(point.efficiency.map(share))),
+        ("imbalance", &|p| or_dash(p.imbalance.filter(|_| p.shares.len() > 1).map(share))),
+        (&format!("gather [{}]", unit.name), &|p| or_dash(p.gather_s.map(|s| unit.show(s)))),
+        (&format!("model [{}]", unit.name), &|p| {
+            or_dash(p.modelled.map(|by| unit.show(by.seconds)))
+        }),
+        ("off by", &|point| or_dash(point.modelled.map(off))),
+        ("outcome", &|point| outcome(point.outcome).into()),
+    ];
+    Cells::new(&columns, &scale.points)
 }
 
 /// What the model says of powers of four, and of as many members as there are groups; the record has more.
 pub fn predicted(model: &Model, over: Over) -> Cells {
-    let headings = ["predicted", "data", "groups", over.name(), "time", "speed-up", "efficiency"];
-    let cells = |of: &Prediction| {
+    let columns: [Column<(&Prediction, &Predicted)>; 7] = [
+        ("predicted", &|(of, _)| of.system.clone()),
+        ("data", &|(of, _)| of.data.words().into()),
+        ("groups", &|(of, _)| of.groups.to_string()),
+        (over.name(), &|(_, team)| team.members.to_string()),
+        ("time", &|(_, team)| time(team.seconds)),
+        ("speed-up", &|(_, team)| format!("{:.1}×", team.speed_up)),
+        ("efficiency", &|(_, team)| share(team.efficiency)),
+    ];
+    let rows = model.predictions.iter().flat_map(|of| {
         let last = of.teams.len().saturating_sub(1);
-        let shown = of.teams.iter().enumerate().filter(|(at, _)| at % 2 == 0 || *at == last);
-        let row = |(_, team): (usize, &Predicted)| {
-            vec![
-                of.system.clone(),
-                of.data.words().into(),
-                of.groups.to_string(),
-                team.members.to_string(),
-                time(team.seconds),
-                format!("{:.1}×", team.speed_up),
-                share(team.efficiency),
-            ]
-        };
-        shown.map(row).collect::<Vec<_>>()
-    };
-    Cells::new(&headings, model.predictions.iter().flat_map(cells))
+        let shown = of.teams.iter().enumerate().filter(move |(at, _)| at % 2 == 0 || *at == last);
+        shown.map(move |(_, team)| (of, team))
+    });
+    Cells::new(&columns, rows)
 }
 
 /// The model's constants, and what they are worth.

@@ -28,10 +28,15 @@ pub struct Cells {
     pub rows: Vec<Vec<String>>,
 }
 
+/// A column: its heading, and the cell of a row.
+pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
+
 impl Cells {
-    /// Of rows under headings.
-    pub fn new(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Cells {
-        Cells { headings: headings.iter().map(ToString::to_string).collect(), rows: rows.collect() }
+    /// Of these columns, a row of each of `of`.
+    pub fn new<R>(columns: &[Column<R>], of: impl IntoIterator<Item = R>) -> Cells {
+        let row = |of: R| columns.iter().map(|(_, cell)| cell(&of)).collect();
+        let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();
+        Cells { headings, rows: of.into_iter().map(row).collect() }
     }
 
     /// These columns alone, in this order.

@@ -1,16 +1,16 @@
 //! Time over the extents of a problem, on one device and systems made for it.
 
-use super::judge::reference;
+use super::judge::{Judge, reference};
+use super::point::Sampled;
 use super::{All, Options};
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::devices::Device;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::experiments::measure::measure;
-use crate::experiments::measure::timed::{QUIETLY, settle};
+use crate::experiments::measure::timed::{QUIETLY, settle, timed};
 use crate::problem::{System, synthesis};
 use crate::process::progress::Progress;
-use crate::record::scale::{Data, Line, Point};
+use crate::record::scale::{Line, Point};
 use crate::record::times::{Regimes, Repetition};
 
 /// The middle of the lines: half of si214 in each extent.
@@ -94,32 +94,8 @@ fn point(device: &dyn Device, options: &Options, line: Line, extents: [usize; 4]
     let mut engine = Engine::whole(device, &problem)?;
     let (kernel, poles) = (options.version.kernel, problem.poles());
     let version = shaped(kernel, &device.info().name, poles, Overrides::default())?;
-    let reference = reference(&mut engine, device.back_end())?;
-    let repetition = options.repetition;
-    let measured = measure(version, device, &mut engine, Some(&reference), repetition, &QUIETLY)?;
-    let [nbands, ngpown, ncouls, nw] = extents;
-    Ok(Point {
-        line,
-        data: Data::Place,
-        members: 1,
-        nbands,
-        ngpown,
-        ncouls,
-        nw,
-        igp: ngpown,
-        slabs: 1,
-        outcome: measured.outcome(),
-        kernel: measured.kernel,
-        kernel_hash: measured.kernel_hash,
-        times: measured.times,
-        state: measured.state,
-        gather_s: None,
-        shares: Vec::new(),
-        imbalance: None,
-        same_bits: None,
-        reference: Some(reference.source),
-        speed_up: None,
-        efficiency: None,
-        modelled: None,
-    })
+    let back_end = device.back_end();
+    let judge = Judge { reference: reference(&mut engine, back_end)?, base: None };
+    let timed = timed(version, device, &mut engine, options.repetition, &QUIETLY)?;
+    Sampled::of(timed).judged((line, 1), &engine, (version, back_end), &judge)
 }

@@ -15,18 +15,19 @@ const EVALUATED: u64 = 100_000_000;
 pub struct Judge {
     /// The reference.
     pub reference: Reference,
-    /// One member's sums, without the starting sums.
-    pub base: Sums,
+    /// One member's sums, without the starting sums, where others are to have their bits.
+    pub base: Option<Sums>,
 }
 
 impl Judge {
-    /// By an engine of one member, for a version.
+    /// By an engine of one member, for a version; `is_exact` tells whether others are to have its bits.
     ///
     /// # Errors
     /// Those of the engine and of evaluating.
-    pub fn new(engine: &mut Engine, kernel: Kernel) -> Result<Judge> {
+    pub fn new(engine: &mut Engine, kernel: Kernel, is_exact: bool) -> Result<Judge> {
         let reference = reference(engine, kernel.back_end())?;
-        Ok(Judge { reference, base: engine.run(kernel)?.sums })
+        let base = if is_exact { Some(engine.run(kernel)?.sums) } else { None };
+        Ok(Judge { reference, base })
     }
 }
 

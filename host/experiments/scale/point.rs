@@ -8,10 +8,12 @@ use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::gauge::{Gauge, Watch};
 use crate::devices::gpu;
 use crate::devices::launch::entry;
-use crate::engine::{Calculation, Engine};
+use crate::engine::{Engine, Share};
 use crate::error::Result;
 use crate::experiments::measure::seen::seen;
+use crate::experiments::measure::timed::Timed;
 use crate::experiments::measure::{judged, same_bits};
+use crate::problem::Sums;
 use crate::ranks::Ranks;
 use crate::record::parting::Work;
 use crate::record::scale::{Data, Line, Point};
@@ -25,7 +27,8 @@ pub struct Sampled {
     times: Times,
     state: Option<State>,
     gather_s: Option<f64>,
-    last: Calculation,
+    sums: Sums,
+    shares: Vec<Share>,
     deterministic: bool,
 }
 
@@ -78,13 +81,22 @@ pub fn sampled(
         data: if comes { Data::Host } else { data },
         times: Times::of(seconds),
         gather_s: (last.shares.len() > 1).then(|| Times::of(gathers).median),
-        last,
+        sums: last.sums,
+        shares: last.shares,
         deterministic,
     })
 }
 
 impl Sampled {
-    /// The point of so many members on a line; `is_exact` tells whether any members give the same bits.
+    /// Of one member with its data in place.
+    pub fn of(timed: Timed) -> Sampled {
+        let Timed { samples, seen, sums, deterministic, .. } = timed;
+        let (times, state) = (Times::of(samples), seen.state);
+        let (data, gather_s, shares) = (Data::Place, None, Vec::new());
+        Sampled { data, times, state, gather_s, sums, shares, deterministic }
+    }
+
+    /// The point of so many members on a line.
     ///
     /// # Errors
     /// Those of evaluating.
@@ -93,17 +105,16 @@ impl Sampled {
         (line, members): (Line, usize),
         engine: &Engine,
         (kernel, back_end): (Kernel, BackEnd),
-        is_exact: bool,
         judge: &Judge,
     ) -> Result<Point> {
-        let Sampled { data, times, state, gather_s, last, deterministic } = self;
+        let Sampled { data, times, state, gather_s, sums, shares, deterministic } = self;
         let slabs = engine.slabs();
         let frame = slabs.frame();
-        let as_one = is_exact.then(|| same_bits(&last.sums, &judge.base));
-        let sums = frame.start().plus(&last.sums);
+        let as_one = judge.base.as_ref().map(|base| same_bits(&sums, base));
+        let sums = frame.start().plus(&sums);
         let bits_differ = !deterministic || as_one == Some(false);
         let verification = judged(slabs, &sums, Some(&judge.reference), !bits_differ)?;
-        let work = Work::of(last.shares, None, 0);
+        let work = Work::of(shares, None, 0);
         let batch = frame.batches_for(kernel).first();
         let symbol = match (kernel, back_end) {
             (Kernel::Gpu(gpu), BackEnd::Gpu) => {

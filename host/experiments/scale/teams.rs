@@ -72,7 +72,8 @@ impl Teams<'_> {
     /// What one member finds.
     fn judge(&self, loaded: &Loaded, crew: Crew) -> Result<Judge> {
         let igp = loaded.igp(&[self.kernel], crew, self.options.limits)?;
-        Judge::new(&mut self.engine(loaded, crew, igp)?, self.kernel)
+        // Any members give the same bits where sums are of groups.
+        Judge::new(&mut self.engine(loaded, crew, igp)?, self.kernel, self.groups.is_some())
     }
 
     fn engine<'e>(&self, loaded: &'e Loaded, crew: Crew<'e>, igp: usize) -> Result<Engine<'e>> {
@@ -96,7 +97,7 @@ impl Teams<'_> {
         members: usize,
         judge: Option<&Judge>,
     ) -> Result<Vec<Point>> {
-        let Teams { all, options, kernel, groups, line, calibrates } = *self;
+        let Teams { all, options, kernel, line, calibrates, .. } = *self;
         let transfers = crew.devices[0].free_memory()?.is_some();
         let igp = loaded.igp(&[kernel], crew, options.limits)?;
         let mut found = Vec::new();
@@ -106,7 +107,7 @@ impl Teams<'_> {
             let data = sampled.data;
             if let Some(judge) = judge {
                 let (at, of) = ((line, members), (kernel, crew.devices[0].back_end()));
-                found.push(sampled.judged(at, engine, of, groups.is_some(), judge)?);
+                found.push(sampled.judged(at, engine, of, judge)?);
             }
             Ok(data)
         };
