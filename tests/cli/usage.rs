@@ -169,7 +169,7 @@ fn lists_completions_and_a_manual() {
         let script = gpp().args(["completions", shell]).assert().success();
         // zsh has colons behind backslashes.
         let simd = contains("cpu:simd").or(contains("cpu\\:simd"));
-        script.stdout(contains("--over").and(simd).and(contains("si510-complex")));
+        script.stdout(contains("scale").and(simd).and(contains("si510-complex")));
     }
     gpp()
         .arg("man")

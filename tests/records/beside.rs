@@ -108,3 +108,23 @@ fn older_comparisons_and_scalings_keep_what_they_tell() {
         assert_eq!(row["kernel_hash"], serde_json::to_value(&point.kernel_hash).unwrap());
     }
 }
+
+/// The text of an older comparison says what it said.
+#[test]
+fn an_older_comparison_is_shown_in_pairs() {
+    let path = repository("data/runs/h200-2026-11-23/compare.json");
+    let found = gpp::analysis::comparison::rated(&record::read(&path).unwrap());
+    let mut shown = Vec::new();
+    gpp::render::comparison::comparison(&mut shown, &found).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    for part in [
+        "on gpu:0: NVIDIA H200, nvcc 13.0",
+        "335.9 ┆     349.3 ┆     0.962 ┆      0.938 ┆        yes ┆  1890, 4.5 % lost",
+        "si214: geometric mean of Rust over CUDA 0.960",
+        "si214-complex: geometric mean of Rust over CUDA 0.951",
+        "7.02× ┆      7.18× ┆        yes ┆    3.2e-15 ┆       2.8e-15 ┆      73 % ┆     0.76",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("Fortran"), "{shown}");
+}
