@@ -3,24 +3,27 @@
 
 mod common;
 
+use std::fs;
+
 use common::repository;
 use gpp::analysis::changes::{changed, changed_before};
 use gpp::analysis::found::found;
 use gpp::analysis::speed_ups::over_baseline;
 use gpp::analysis::table1::sections;
-use gpp::analysis::{outcomes, parity, scaling, tuning};
+use gpp::analysis::{comparison, outcomes, scale, tuning};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
 use gpp::figures::archive::Archive;
 use gpp::kernels::plan;
-use gpp::record::comparison::{ByPoles, Comparison};
+use gpp::record::comparison::{Comparison, Pair, Side};
 use gpp::record::run::{Run, TileShape};
-use gpp::record::scaling::Scaling;
+use gpp::record::scale::{Line, Over, Scale};
 use gpp::record::system::Poles;
 use gpp::record::times::Times;
 use gpp::record::tuning::{Trial, Tuning};
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
+use serde_json::Value;
 
 fn archived<R: Record>(file: &str) -> R {
     record::read(&repository(&format!("data/runs/h200-2026-11-23/{file}"))).unwrap()
@@ -28,35 +31,76 @@ fn archived<R: Record>(file: &str) -> R {
 
 #[test]
 fn means_and_the_best_version_are_the_archived_ones() {
-    let found: Comparison = archived("compare.json");
-    let bare = Comparison {
-        geometric_mean: Default::default(),
-        best_over_cuda_v8: ByPoles::default(),
-        fp64_pipe_percent: None,
-        ..found.clone()
-    };
-    assert_ne!(bare, found);
-    let rated = parity::rated(&bare);
-    assert_eq!(rated.best_over_cuda_v8, found.best_over_cuda_v8);
-    assert_eq!(rated.fp64_pipe_percent, found.fp64_pipe_percent);
-    assert_eq!(rated.geometric_mean.len(), 2);
-    for (system, mean) in &found.geometric_mean {
-        assert!((rated.geometric_mean[system] / mean - 1.0).abs() <= 1e-14, "{system}");
+    for path in ["data/runs/h200-2026-11-23/compare.json", "tests/data/older/schema-1/compare.json"]
+    {
+        let path = repository(path);
+        let told: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let found = comparison::rated(&record::read(&path).unwrap());
+        let near = |found: Option<f64>, told: &Value| match (found, told.as_f64()) {
+            (Some(found), Some(told)) => assert!((found / told - 1.0).abs() <= 1e-14, "{told}"),
+            (found, told) => assert_eq!(found, told),
+        };
+        let both = |field: &str| told[field].as_array().unwrap().iter();
+        let systems = comparison::systems(&found);
+        assert_eq!(systems, ["si214", "si214-complex"]);
+        for system in systems {
+            let mean = comparison::ratios(&found, system).map(|of| of.mean);
+            near(mean, &told["geometric_mean"][system]);
+        }
+        assert_eq!(found.pairs().count(), both("parity").count());
+        for (Pair { heat, ours, other }, row) in found.pairs().zip(both("parity")) {
+            assert_eq!(
+                (row["version"].as_str(), row["system"].as_str()),
+                (Some(&*ours.name), Some(&*heat.system))
+            );
+            assert_eq!((ours.side, other.side), (Side::Rust, Side::Cuda));
+            near(ours.over_yardstick.map(|over| 1.0 / over), &row["ratio"]);
+            near(ours.over_before_cap.map(|over| 1.0 / over), &row["ratio_before_cap"]);
+            near(ours.max_rel_error, &row["rust_error"]);
+            near(other.max_rel_error, &row["cuda_error"]);
+            assert_eq!(serde_json::to_value(ours.verdict).unwrap(), row["verdict"]);
+            assert_eq!(serde_json::to_value(&ours.kernel_hash).unwrap(), row["kernel_hash"]);
+        }
+        assert_eq!(found.best().count(), 2);
+        for (Pair { heat, ours, other }, row) in found.best().zip(both("best")) {
+            assert_eq!((&*ours.name, &*other.name), ("v13", "v8"));
+            near(ours.over_yardstick, &row["cuda_v8_over_best"]);
+            near(ours.over_before_cap, &row["over_best_before_cap"]);
+            near(ours.fp64_pipe_percent, &row["fp64_pipe_percent"]);
+            near(ours.hbm_bytes, &row["hbm_bytes"]);
+            near(heat.v3_error, &row["v3_error"]);
+        }
     }
-    assert_eq!(parity::Ratios::of(&[]), None);
+    assert_eq!(comparison::Ratios::of(&[]), None);
 }
 
 #[test]
 fn efficiencies_are_the_archived_ones() {
-    let found: Scaling = archived("scaling-real.json");
+    let found: Scale = archived("scaling-real.json");
     let mut bare = found.clone();
     bare.points.iter_mut().for_each(|point| point.efficiency = None);
-    assert_eq!(scaling::rated(&bare), found);
-    for line in ["nbands", "ngpown", "ncouls", "nw", "all"] {
-        let least = scaling::least(&found, line).unwrap();
+    let rated = scale::rated(&bare);
+    for (point, told) in rated.points.iter().zip(&found.points) {
+        let [own, told] = [point, told].map(|point| point.efficiency.unwrap());
+        assert!((own / told - 1.0).abs() <= 1e-14, "{own} {told}");
+    }
+    for line in Line::EXTENTS.map(Line::name) {
+        let least = scale::least(&rated, line).unwrap();
         assert!(0.0 < least && least <= 1.0, "{line}: {least}");
     }
-    assert_eq!((scaling::least(&bare, "all"), scaling::least(&found, "none")), (None, None));
+    assert_eq!((scale::least(&bare, "all"), scale::least(&found, "none")), (None, None));
+    // Members' lines are of another kind: they have a model.
+    let members: Scale = archived("scale-cpu-si214.json");
+    assert_eq!(
+        (members.over, members.points[0].nbands, members.points[0].nw),
+        (Over::Cores, 800, 2)
+    );
+    let rated = scale::rated(&members);
+    let efficiencies =
+        |scale: &Scale| -> Vec<_> { scale.points.iter().map(|p| p.efficiency).collect() };
+    assert_eq!(efficiencies(&rated), efficiencies(&members));
+    // Older models were fitted on medians.
+    assert!(rated.model.is_some() && members.model.is_some());
 }
 
 #[test]

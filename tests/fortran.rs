@@ -11,7 +11,7 @@ use common::{FIXTURES, HARD, QUIET, assorted, fixture, hard_path, make};
 use gpp::devices::fortran::{BUILDS, Loaded, TALK, Yardstick};
 use gpp::engine::total;
 use gpp::problem::{Problem, file, synthesis, systems};
-use gpp::record::race::{Race, Side};
+use gpp::record::comparison::{Comparison, Side};
 use gpp::record::{parse, text};
 use gpp::reference::{self, verify::Outcome, verify::verify};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -95,17 +95,19 @@ fn compared() -> Result<(), Failed> {
     let gpp = || Command::cargo_bin("gpp").unwrap();
     let output = gpp().args(arguments).args(["--json", "-"]).assert().success();
     let json = String::from_utf8(output.get_output().stdout.clone())?;
-    let race: Race = parse(&json, Path::new("race.json"))?;
-    assert_eq!(text(&race), json.trim_end());
-    assert!(race.head.complete && race.passed());
-    assert_eq!(race.racers.len(), BUILDS.len() + 2);
-    let builds = race.racers.iter().filter(|racer| racer.side == Side::Fortran);
-    let ratios: Vec<f64> = builds.map(|racer| racer.over_fortran.unwrap()).collect();
+    let found: Comparison = parse(&json, Path::new("race.json"))?;
+    assert_eq!(text(&found), json.trim_end());
+    assert!(found.head.complete && found.passed());
+    let [heat] = &found.heats[..] else { return Err("one heat a system".into()) };
+    assert_eq!(heat.racers.len(), BUILDS.len() + 2);
+    assert_eq!(found.racers().count(), heat.racers.len());
+    let builds = heat.racers.iter().filter(|racer| racer.side == Side::Fortran);
+    let ratios: Vec<f64> = builds.map(|racer| racer.over_yardstick.unwrap()).collect();
     assert_eq!(ratios.iter().copied().fold(0.0, f64::max), 1.0);
-    for racer in &race.racers {
+    for racer in &heat.racers {
         assert_eq!(racer.times.samples.len(), 2);
-        let ns = racer.times.median * 1e9 / racer.terms as f64;
-        assert!((racer.ns_per_term / ns - 1.0).abs() <= 1e-12, "{}", racer.name);
+        let ns = racer.times.median * 1e9 / heat.terms.unwrap() as f64;
+        assert_eq!(heat.ns_per_term(racer), Some(ns), "{}", racer.name);
     }
     let output = gpp().args(arguments).assert().success();
     let shown = String::from_utf8(output.get_output().stdout.clone())?;

@@ -12,12 +12,11 @@ use gpp::experiments::offdiag::source;
 use gpp::experiments::profile::folder;
 use gpp::figures::archive::{Archive, System};
 use gpp::figures::{energies, offdiag, processor};
-use gpp::record::comparison::Comparison;
+use gpp::record::comparison::{Comparison, Racer, Side};
 use gpp::record::offdiag::{OfVersion, Offdiag};
 use gpp::record::profile::Profile;
-use gpp::record::race::Side;
 use gpp::record::run::Run;
-use gpp::record::scaling::Scaling;
+use gpp::record::scale::Scale;
 use gpp::record::tuning::Tuning;
 use gpp::record::{self, Head};
 
@@ -101,21 +100,13 @@ fn of_systems(archive: &Archive) -> Vec<(&'static str, Vec<Of>)> {
 fn of_others(archive: &Archive) -> Vec<(&'static str, Vec<Of>)> {
     let comparisons = ["compare", "compare-si510"].map(|name| {
         let record: Comparison = archive.record(name, &format!("{name}.json")).unwrap();
-        let parity = record.parity.iter().map(|row| {
-            let hashes = [&row.kernel, &row.kernel_hash, &row.source_hash];
-            (format!("{} on {}", row.version, row.system), row.version.as_str(), hashes)
-        });
-        let best = record.best.iter().map(|row| {
-            let hashes = [&row.kernel, &row.kernel_hash, &row.source_hash];
-            (format!("best on {}", row.system), row.version.as_str(), hashes)
-        });
-        (name, kernels(name, &record.head, parity.chain(best)))
+        (name, of_comparison(name, &record))
     });
     let scalings = ["scaling-real", "scaling-complex"].map(|file| {
-        let record: Scaling = archive.record("scaling", &format!("{file}.json")).unwrap();
+        let record: Scale = archive.record("scaling", &format!("{file}.json")).unwrap();
         let all = record.points.iter().map(|point| {
-            let what = format!("{} at {} terms", point.line.name(), point.terms);
-            let hashes = [&point.kernel, &point.kernel_hash, &point.source_hash];
+            let what = format!("{} at {} terms", point.line.name(), point.terms());
+            let hashes = [&point.kernel, &point.kernel_hash, &record.source_hash];
             (what, record.version.as_str(), hashes)
         });
         ("scaling", kernels(file, &record.head, all))
@@ -131,7 +122,18 @@ fn of_others(archive: &Archive) -> Vec<(&'static str, Vec<Of>)> {
     comparisons.into_iter().chain(scalings).chain(tunings).collect()
 }
 
-/// What a processor ran: its systems, its energies, and the race.
+/// The kernels of our side.
+fn of_comparison(name: &str, record: &Comparison) -> Vec<Of> {
+    let racers =
+        record.heats.iter().flat_map(|heat| heat.racers.iter().map(move |one| (heat, one)));
+    let ours = racers.filter(|(_, racer)| racer.side == Side::Rust).map(|(heat, racer)| {
+        let Racer { kernel, kernel_hash, source_hash, name, .. } = racer;
+        (format!("{name} on {}", heat.system), name.as_str(), [kernel, kernel_hash, source_hash])
+    });
+    kernels(name, &record.head, ours)
+}
+
+/// What a processor ran: its systems, its energies, and beside Fortran.
 fn of_processor(archive: &Archive) -> Vec<Of> {
     let systems = processor::RUNS.iter().map(|(system, _)| *system).chain(["si214"]);
     let mut all: Vec<Of> = systems
@@ -143,13 +145,7 @@ fn of_processor(archive: &Archive) -> Vec<Of> {
     }
     let profiles = folder::load(&archive.path(processor::NAME).with_file_name("demo")).unwrap();
     all.extend(of_profiles("demo", &profiles));
-    let race = processor::race(archive).unwrap();
-    let ours = race.racers.iter().filter(|racer| racer.side == Side::Rust);
-    let racers = ours.map(|racer| {
-        let what = format!("{} on {}", racer.name, racer.system);
-        (what, racer.name.as_str(), [&None, &None, &racer.source_hash])
-    });
-    all.extend(kernels("race", &race.head, racers));
+    all.extend(of_comparison("race", &processor::comparison(archive).unwrap()));
     all
 }
 

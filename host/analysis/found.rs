@@ -1,7 +1,7 @@
 //! What was found: the few sentences that a run comes down to.
 
 use super::bounds::{Power, highest_mhz};
-use super::parity::Ratios;
+use super::comparison::{Ratios, ratios};
 use super::table1::{Row, Section};
 use crate::catalogue::journey_of;
 use crate::record::comparison::Comparison;
@@ -130,12 +130,10 @@ fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
 
 /// Our kernels beside the yardstick's.
 fn cuda(found: &Comparison, system: &str) -> Option<String> {
-    let of_system = found.parity.iter().filter(|row| row.system == system);
-    let ratios: Vec<f64> = of_system.map(|row| row.ratio).collect();
-    let Ratios { mean, least, most } = Ratios::of(&ratios)?;
-    let best = found.best.iter().find(|best| best.system == system);
+    let Ratios { mean, least, most } = ratios(found, system)?;
+    let best = found.best().find(|best| best.heat.system == system);
     let best = best.map_or(String::new(), |best| {
-        let (own, over) = (&best.version, best.cuda_v8_over_best);
+        let (own, over) = (&best.ours.name, 1.0 / best.ratio());
         format!(" {own} is {over:.1} times as fast as the paper’s v8 in CUDA C++.")
     });
     Some(format!(

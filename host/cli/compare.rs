@@ -7,23 +7,20 @@ use std::process::ExitCode;
 use super::args::{CompareArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use super::keep::keep;
 use super::run::code;
-use crate::analysis::parity::rated;
-use crate::analysis::race as analysis;
-use crate::catalogue::BackEnd;
+use crate::analysis::comparison::rated;
 use crate::catalogue::names::versions;
+use crate::catalogue::{BackEnd, Listed};
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
-use crate::experiments::comparison::{self, Options, both_have};
-use crate::experiments::race;
+use crate::experiments::comparison::{self, Course, OnCpu, OnGpu, Options, both_have};
 use crate::experiments::source::Source;
 use crate::process::files::Files;
 use crate::process::terminal::note;
 use crate::record::comparison::Comparison;
-use crate::record::race::Race;
 use crate::reference::verify::Outcome;
-use crate::render;
+use crate::render::comparison as render;
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let of_gpu = [("--nvcc", args.nvcc.as_ref()), ("--ncu", args.ncu.as_ref())];
@@ -76,14 +73,7 @@ fn sources(args: &CompareArgs, systems: [&str; 2]) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// The seed of built-in systems.
-fn seed(args: &CompareArgs) -> Option<u64> {
-    args.problems.input.is_empty().then_some(args.problems.seed())
-}
-
 fn on_gpu(args: &CompareArgs, index: usize) -> anyhow::Result<ExitCode> {
-    let output = args.output.clone();
-    let progress = output.progress();
     let names = args.version.as_deref().unwrap_or("all");
     let versions = both_have(versions(names, BackEnd::Gpu)?, names)?;
     let sources = sources(args, [PAPER_SYSTEM, "si214-complex"])?;
@@ -95,40 +85,40 @@ fn on_gpu(args: &CompareArgs, index: usize) -> anyhow::Result<ExitCode> {
         other => other,
     })?;
     let (nvcc, ncu) = (program(args.nvcc.as_ref(), "nvcc"), program(args.ncu.as_ref(), "ncu"));
-    let options = Options { versions, sources, seed: seed(args), repeat: args.repeat, nvcc, ncu };
-
-    let show = move |found: &Comparison| output.show(&rated(found), render::comparison::comparison);
-    let (mut rows, mut failures) = (0, 0);
-    let found = keep(show, |kept| {
-        comparison::compare(&gpu, &options, progress, |found| {
-            kept(found);
-            for failure in &found.failures[failures..] {
-                note(render::comparison::failure(failure));
-            }
-            for row in &found.parity[rows..] {
-                progress.say(render::comparison::line(row));
-            }
-            (rows, failures) = (found.parity.len(), found.failures.len());
-        })
-    })?;
-    Ok(code(found.failures.is_empty()))
+    on(args, &mut OnGpu::new(&gpu, &nvcc, &ncu, args.output.progress())?, versions, sources)
 }
 
 fn on_cpu(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let output = args.output.clone();
-    let progress = output.progress();
     let versions = versions(args.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
     let sources = sources(args, [SMALL_SYSTEM, "demo-complex"])?;
     super::require_vectors(&args.place, &versions)?;
     let host = args.place.level()?.map_or_else(Host::new, Host::at);
     let gfortran = program(args.gfortran.as_ref(), "gfortran");
-    let options =
-        race::Options { versions, sources, seed: seed(args), repeat: args.repeat, gfortran };
+    on(args, &mut OnCpu::new(&host, &gfortran)?, versions, sources)
+}
 
-    let show = move |race: &Race| output.show(&analysis::rated(race), render::race::race);
-    let race = keep(show, |kept| race::race(&host, &options, progress, |race| kept(race)))?;
-    for racer in race.racers.iter().filter(|racer| racer.outcome != Outcome::Passed) {
-        note(render::race::failure(racer));
-    }
-    Ok(code(race.passed()))
+fn on(
+    args: &CompareArgs,
+    course: &mut dyn Course,
+    versions: Vec<Listed>,
+    sources: Vec<Source>,
+) -> anyhow::Result<ExitCode> {
+    let output = args.output.clone();
+    let progress = output.progress();
+    let seed = args.problems.input.is_empty().then_some(args.problems.seed());
+    let options = Options { versions, sources, seed, repeat: args.repeat };
+    let show = move |found: &Comparison| output.show(&rated(found), render::comparison);
+    let mut said = 0;
+    let found = keep(show, |kept| {
+        comparison::compare(course, &options, progress, |found| {
+            kept(found);
+            for heat in &found.heats[said..] {
+                let failed = heat.racers.iter().filter(|one| one.outcome != Outcome::Passed);
+                failed.for_each(|racer| note(render::failure(heat, racer)));
+                render::lines(heat).for_each(|line| progress.say(line));
+            }
+            said = found.heats.len();
+        })
+    })?;
+    Ok(code(found.passed()))
 }

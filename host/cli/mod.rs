@@ -16,7 +16,6 @@ mod report;
 mod roofline;
 mod run;
 mod scale;
-mod scaling;
 mod shell;
 mod sigma;
 mod table;
@@ -85,7 +84,6 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Diff(args) => diff::diff(args),
         Command::Compare(args) => compare::compare(args),
         Command::Tune(args) => tune::tune(args),
-        Command::Scaling(args) => scaling::scaling(args),
         Command::Golden(args) => generate::golden(args),
         Command::Figures(args) => figures::figures(args),
         Command::Completions(args) => shell::completions(args),

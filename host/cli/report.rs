@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::experiments::profile::folder::Records;
 use crate::process::files::Files;
 use crate::process::output::{print, replace};
-use crate::record::race::Race;
+use crate::record::comparison::Comparison;
 use crate::record::run::Run;
 use crate::record::{self, Record};
 use crate::render::html::{self, Page, Processor};
@@ -63,18 +63,18 @@ fn named<R: Record>(path: Option<&Path>) -> Result<Option<R>> {
 struct Owned {
     records: Records,
     run: Run,
-    race: Option<(PathBuf, Race)>,
+    comparison: Option<(PathBuf, Comparison)>,
 }
 
 impl Owned {
     fn read(dir: &Path) -> Result<Owned> {
         let records = Records::load(dir)?;
-        Ok(Owned { run: records.run()?, race: records.race(dir)?, records })
+        Ok(Owned { run: records.run()?, comparison: records.comparison(dir)?, records })
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let race = self.race.iter().map(|(path, _)| path.clone());
-        self.records.files().into_iter().chain(race).collect()
+        let beside = self.comparison.iter().map(|(path, _)| path.clone());
+        self.records.files().into_iter().chain(beside).collect()
     }
 
     fn shown(&self) -> Processor<'_> {
@@ -82,7 +82,7 @@ impl Owned {
             run: &self.run,
             profiles: &self.records.profiles,
             ceilings: &self.records.ceilings,
-            race: self.race.as_ref().map(|(_, race)| race),
+            comparison: self.comparison.as_ref().map(|(_, found)| found),
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What a processor takes: a folder with runs of some systems and at some numbers of energies, and a race.
+//! What a processor takes: a folder with runs of some systems and at some numbers of energies, and a comparison.
 
 use std::collections::BTreeMap;
 
 use super::archive::Archive;
 use super::quantities::text;
 use super::{energies, tables};
+use crate::analysis::comparison::rated;
 use crate::analysis::sigma::Sigma;
 use crate::error::FigureError;
 use crate::record::ceilings::Ceilings;
-use crate::record::race::Race;
+use crate::record::comparison::{Comparison, Heat, Racer};
 use crate::record::run::{Measurement, Run};
 use crate::render::chart::sigma::svg;
 use crate::render::table::or_dash;
@@ -37,12 +38,12 @@ pub fn run(archive: &Archive, folder: &str) -> Found<Run> {
     archive.record(NAME, &format!("{folder}/run.json"))
 }
 
-/// The race.
+/// The comparison with Fortran.
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn race(archive: &Archive) -> Found<Race> {
-    archive.record(NAME, "race.json")
+pub fn comparison(archive: &Archive) -> Found<Comparison> {
+    Ok(rated(&archive.record(NAME, "race.json")?))
 }
 
 fn ceilings(archive: &Archive) -> Found<Ceilings> {
@@ -91,10 +92,10 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
             Ok(text("ceiling", 1e-9 * rate, None))
         }
         ["over-fortran", system] => {
-            let race = race(archive)?;
-            let ours = race.racers.iter().find(|one| one.system == system && one.name == TERMS);
-            let none = || FigureError::missing("the race", format!("{TERMS} on {system}"));
-            Ok(text("ratio", ours.and_then(|one| one.over_fortran).ok_or_else(none)?, None))
+            let found = comparison(archive)?;
+            let ours = racer(&found, system, TERMS).and_then(|(_, one)| one.over_yardstick);
+            let none = || FigureError::missing("the comparison", format!("{TERMS} on {system}"));
+            Ok(text("ratio", ours.ok_or_else(none)?, None))
         }
         ["at", nw, version] => {
             let none = || FigureError::missing("the processor's energies", nw);
@@ -116,14 +117,14 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
     }
 }
 
-/// A table: `versions`, `race` or `energies`.
+/// A table: `versions`, `fortran` or `energies`.
 ///
 /// # Errors
 /// What there is none of.
 pub fn table(archive: &Archive, name: &str) -> Found<String> {
     match name.trim() {
         "versions" => versions(archive),
-        "race" => raced(archive),
+        "fortran" => beside_fortran(archive),
         "energies" => by_number(archive),
         _ => Err(FigureError::Unknown("table")),
     }
@@ -166,16 +167,23 @@ fn versions(archive: &Archive) -> Found<String> {
     Ok(tables::markdown(&["version", RUNS[0].1, &over, RUNS[1].1, RUNS[2].1], rows))
 }
 
+/// Who ran on a system.
+fn racer<'f>(found: &'f Comparison, system: &str, name: &str) -> Option<(&'f Heat, &'f Racer)> {
+    found.racers().find(|(heat, one)| heat.system == system && one.name == name)
+}
+
 /// Builds of the yardstick and a version in turn.
-fn raced(archive: &Archive) -> Found<String> {
-    let race = race(archive)?;
+fn beside_fortran(archive: &Archive) -> Found<String> {
+    let found = comparison(archive)?;
     let of = |system: &str, name: &str| {
-        let found = race.racers.iter().find(|one| one.system == system && one.name == name);
+        let found = racer(&found, system, name);
         let ratio = |value: Option<f64>| or_dash(value.map(|value| text("ratio", value, None)));
-        [ratio(found.map(|one| one.ns_per_term)), ratio(found.and_then(|one| one.over_fortran))]
+        let ns = found.and_then(|(heat, one)| heat.ns_per_term(one));
+        [ratio(ns), ratio(found.and_then(|(_, one)| one.over_yardstick))]
     };
     let systems = ["demo", "demo-complex"];
-    let names = race.racers.iter().filter(|one| one.system == systems[0]).map(|one| &one.name);
+    let first = found.racers().filter(|(heat, _)| heat.system == systems[0]);
+    let names = first.map(|(_, one)| &one.name);
     let rows = names.map(|name| {
         let cells = systems.into_iter().flat_map(|system| of(system, name));
         [name.clone()].into_iter().chain(cells).collect()

@@ -5,15 +5,15 @@
 
 use super::archive::{Archive, System};
 use super::{energies, scales};
+use crate::analysis::comparison::{rated, ratios};
 use crate::analysis::outcomes::clock_lost;
-use crate::analysis::parity::Ratios;
-use crate::analysis::scaling::least;
+use crate::analysis::scale::least;
 use crate::catalogue::published;
 use crate::error::FigureError;
 use crate::record::clock::Sustained;
-use crate::record::comparison::{Best, Comparison, Parity};
+use crate::record::comparison::{Comparison, Heat, Racer};
 use crate::record::run::Measurement;
-use crate::record::scaling::{Line, Scaling};
+use crate::record::scale::{Line, Point, Scale};
 
 type Found<T> = std::result::Result<T, FigureError>;
 
@@ -36,9 +36,9 @@ pub fn figure(archive: &Archive, name: &str) -> Found<String> {
     }
     match words[..] {
         ["scaling", "version"] => return Ok(scaling_of(archive, system)?.version),
-        ["best", "version"] => return Ok(best_row(archive, system)?.version),
+        ["best", "version"] => return Ok(best_heat(archive, system)?.racers[0].name.clone()),
         ["energies", "capped"] => return energies::capped(archive, "sigma:blocks"),
-        ["best", "fastest-cuda"] => return Ok(fastest_cuda(archive, system)?.version),
+        ["best", "fastest-cuda"] => return Ok(fastest_cuda(archive, system)?.name),
         _ => {}
     }
     if let Some(found) = super::words::words(archive, system, &words) {
@@ -129,7 +129,7 @@ pub fn of_version(archive: &Archive, system: &str, what: &str, version: &str) ->
         },
         "watts" => Ok(sustained(archive, system, version)?.power_w),
         "joules" => Ok(sustained(archive, system, version)?.energy_j),
-        "parity" => Ok(parity_of(archive, system, version)?.ratio),
+        "parity" => parity_of(archive, system, version),
         "paper-time" => paper_time(version),
         "flop" | "tflops" | "pipe" | "fused" | "hbm" | "hbm-time" | "l2" | "fabric"
         | "intensity" => {
@@ -192,62 +192,66 @@ fn stall(system: &System, reason: &str, version: &str) -> Found<f64> {
     Ok(share(reason)? / share("selected")?)
 }
 
-/// The comparisons with the yardstick.
+/// The comparisons with the yardstick in CUDA C++.
 fn comparisons(archive: &Archive) -> Found<Vec<Comparison>> {
-    let of = |record: &&str| archive.record(record, &format!("{record}.json"));
+    let of = |record: &&str| Ok(rated(&archive.record(record, &format!("{record}.json"))?));
     ["compare", "compare-si510"].iter().map(of).collect()
 }
 
-/// A version by both sides.
-fn parity_of(archive: &Archive, system: &str, version: &str) -> Found<Parity> {
-    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.parity);
-    let found = rows.find(|row| row.system == system && row.version == version);
+/// Our time of a version over the yardstick's.
+fn parity_of(archive: &Archive, system: &str, version: &str) -> Found<f64> {
+    let all = comparisons(archive)?;
+    let mut pairs = all.iter().flat_map(Comparison::pairs);
+    let found = pairs.find(|pair| pair.heat.system == system && pair.ours.name == version);
     let none =
         || FigureError::missing("the archive", format!("comparison of {version} on {system}"));
-    found.ok_or_else(none)
+    Ok(found.ok_or_else(none)?.ratio())
 }
 
 /// A figure of the best version beside the yardstick's v8.
 fn best(archive: &Archive, system: &str, what: &str) -> Found<f64> {
-    let row = best_row(archive, system)?;
+    let heat = best_heat(archive, system)?;
+    let (ours, cuda) = (&heat.racers[0], &heat.racers[1]);
+    let ms = |racer: &Racer| 1e3 * racer.times.median;
     let value = match what {
-        "over-cuda" => Some(row.cuda_v8_over_best),
-        "over-cuda-before-cap" => row.over_best_before_cap,
-        "over-fastest-cuda" => Some(fastest_cuda(archive, system)?.cuda_ms / row.best_ms),
-        "time-before-cap" => row.best.and_then(|runs| Some(runs.before_cap?.times.median * 1e3)),
-        "time" => Some(row.best_ms),
-        "cuda-time" => Some(row.cuda_v8_ms),
-        "error" => row.best_error,
-        "v3-error" => row.v3_error,
-        "pipe" => row.fp64_pipe_percent,
-        "hbm" => row.hbm_bytes.map(|bytes| bytes / 1e9),
+        "over-cuda" => ours.over_yardstick,
+        "over-cuda-before-cap" => ours.over_before_cap,
+        "over-fastest-cuda" => Some(ms(&fastest_cuda(archive, system)?) / ms(ours)),
+        "time-before-cap" => ours.before_cap.as_ref().map(|before| 1e3 * before.times.median),
+        "time" => Some(ms(ours)),
+        "cuda-time" => Some(ms(cuda)),
+        "error" => ours.max_rel_error,
+        "v3-error" => heat.v3_error,
+        "pipe" => ours.fp64_pipe_percent,
+        "hbm" => ours.hbm_bytes.map(|bytes| bytes / 1e9),
         _ => return Err(no_quantity(what, " of the best version")),
     };
     value.ok_or_else(|| FigureError::missing("the best version", what))
 }
 
 /// The yardstick's fastest version on a system.
-fn fastest_cuda(archive: &Archive, system: &str) -> Found<Parity> {
-    let rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.parity);
+fn fastest_cuda(archive: &Archive, system: &str) -> Found<Racer> {
+    let all = comparisons(archive)?;
+    let pairs = all.iter().flat_map(Comparison::pairs).filter(|pair| pair.heat.system == system);
     let fastest =
-        rows.filter(|row| row.system == system).min_by(|a, b| a.cuda_ms.total_cmp(&b.cuda_ms));
-    fastest.ok_or_else(|| FigureError::missing("the archive", format!("comparison on {system}")))
+        pairs.map(|pair| pair.other).min_by(|a, b| a.times.median.total_cmp(&b.times.median));
+    let none = || FigureError::missing("the archive", format!("comparison on {system}"));
+    fastest.cloned().ok_or_else(none)
 }
 
 /// The best version beside the yardstick's v8 on a system.
-fn best_row(archive: &Archive, system: &str) -> Found<Best> {
-    let mut rows = comparisons(archive)?.into_iter().flat_map(|compared| compared.best);
+fn best_heat(archive: &Archive, system: &str) -> Found<Heat> {
+    let all = comparisons(archive)?;
+    let found = all.iter().flat_map(Comparison::best).find(|pair| pair.heat.system == system);
     let of = format!("comparison of the best version on {system}");
-    let found = rows.find(|row| row.system == system);
-    found.ok_or_else(|| FigureError::missing("the archive", of))
+    let none = || FigureError::missing("the archive", of);
+    Ok(found.ok_or_else(none)?.heat.clone())
 }
 
 /// Our times over the yardstick's on a system: geometric mean, least, most.
 fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
-    let compared: Comparison = archive.record("compare", "compare.json")?;
-    let rows = compared.parity.iter().filter(|row| row.system == system);
-    let ratios = Ratios::of(&rows.map(|row| row.ratio).collect::<Vec<_>>());
-    let ratios = ratios.ok_or_else(|| FigureError::missing("the comparison", system))?;
+    let found = ratios(&archive.record("compare", "compare.json")?, system);
+    let ratios = found.ok_or_else(|| FigureError::missing("the comparison", system))?;
     Ok(match which {
         "least" => ratios.least,
         "most" => ratios.most,
@@ -256,7 +260,7 @@ fn parity(archive: &Archive, system: &str, which: &str) -> Found<f64> {
 }
 
 /// The scaling of problems with a system's poles.
-fn scaling_of(archive: &Archive, system: &str) -> Found<Scaling> {
+fn scaling_of(archive: &Archive, system: &str) -> Found<Scale> {
     let poles = if system == "si214-complex" { "complex" } else { "real" };
     archive.record("scaling", &format!("scaling-{poles}.json"))
 }
@@ -266,7 +270,7 @@ fn energies_over(archive: &Archive, system: &str, few: &str, more: &str) -> Foun
     let found = scaling_of(archive, system)?;
     let rate = |nw: &str| {
         let mut points = found.points.iter().filter(|point| point.line == Line::Nw);
-        let at = points.find(|point| point.nw.to_string() == nw).map(|point| point.terms_per_s);
+        let at = points.find(|point| point.nw.to_string() == nw).map(Point::terms_per_s);
         at.ok_or_else(|| FigureError::missing("the scaling", format!("{nw} energies")))
     };
     Ok(100.0 * rate(few)? / rate(more)?)

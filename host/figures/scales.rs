@@ -1,4 +1,4 @@
-//! Figures of archived scalings over devices: `scale FOLDER/FILE strong place 4`, the part of linear in percent by
+//! Figures of archived scalings over members: `scale FOLDER/FILE strong place 4`, the part of linear in percent by
 //! medians, `scale-least …` by the shortest runs, `scale-time …` in milliseconds, `model FOLDER/FILE`, how far the
 //! model is off on points on which it was not fitted.
 
@@ -6,7 +6,7 @@ use super::archive::Archive;
 use crate::analysis::scale::rated;
 use crate::error::FigureError;
 use crate::record;
-use crate::record::scale::{Measured, Scale};
+use crate::record::scale::{Point, Scale};
 use crate::record::times::Times;
 
 type Found<T> = std::result::Result<T, FigureError>;
@@ -20,14 +20,14 @@ pub fn quantity(archive: &Archive, name: &[&str]) -> Option<Found<(&'static str,
     let median = |times: &Times| times.median;
     let least = |times: &Times| times.min;
     Some(match *name {
-        ["scale", file, law, data, members] => {
-            read(file).and_then(|scale| of_linear(&scale, [law, data, members], median))
+        ["scale", file, line, data, members] => {
+            read(file).and_then(|scale| of_linear(&scale, [line, data, members], median))
         }
-        ["scale-least", file, law, data, members] => {
-            read(file).and_then(|scale| of_linear(&scale, [law, data, members], least))
+        ["scale-least", file, line, data, members] => {
+            read(file).and_then(|scale| of_linear(&scale, [line, data, members], least))
         }
-        ["scale-time", file, law, data, members] => read(file).and_then(|scale| {
-            let point = point(&scale, [law, data, members])?;
+        ["scale-time", file, line, data, members] => read(file).and_then(|scale| {
+            let point = point(&scale, [line, data, members])?;
             Ok(("time", 1e3 * point.times.median))
         }),
         ["model", file] => read(file).and_then(|scale| {
@@ -39,20 +39,20 @@ pub fn quantity(archive: &Archive, name: &[&str]) -> Option<Found<(&'static str,
     })
 }
 
-/// The point of a law, of data in `place` or from the `host`, on so many members.
-fn point<'s>(scale: &'s Scale, [law, data, members]: [&str; 3]) -> Found<&'s Measured> {
+/// The point of a line, of data in `place` or from the `host`, on so many members.
+fn point<'s>(scale: &'s Scale, [line, data, members]: [&str; 3]) -> Found<&'s Point> {
     let place = if data == "place" { "in place" } else { "from host" };
-    let mut points = scale.measured.iter().filter(|point| {
-        point.law.name() == law
+    let mut points = scale.points.iter().filter(|point| {
+        point.line.name() == line
             && point.data.words() == place
             && point.members.to_string() == members
     });
-    points.next().ok_or_else(|| FigureError::missing(law, format!("{members} members, {place}")))
+    points.next().ok_or_else(|| FigureError::missing(line, format!("{members} members, {place}")))
 }
 
 /// G′ a second of each member over those of one.
 fn of_linear(scale: &Scale, at: [&str; 3], of: fn(&Times) -> f64) -> Found<(&'static str, f64)> {
-    let rate = |point: &Measured| point.ngpown as f64 / of(&point.times);
+    let rate = |point: &Point| point.ngpown as f64 / of(&point.times);
     let (many, one) = (point(scale, at)?, point(scale, [at[0], at[1], "1"])?);
     Ok(("%", 100.0 * rate(many) / rate(one) / many.members as f64))
 }

@@ -8,13 +8,12 @@ pub mod clock;
 pub mod comparison;
 pub mod info;
 pub mod offdiag;
+mod older;
 pub mod parting;
 pub mod profile;
 pub mod provenance;
-pub mod race;
 pub mod run;
 pub mod scale;
-pub mod scaling;
 pub mod state;
 pub mod system;
 pub mod times;
@@ -25,6 +24,7 @@ use std::path::Path;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::devices::DeviceInfo;
 use crate::error::{RecordError, Result};
@@ -34,8 +34,9 @@ use provenance::{PROGRAM, Provenance};
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
 /// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
-/// is of the runs that `provenance.regime` names.
-pub const SCHEMA: u32 = 5;
+/// is of the runs that `provenance.regime` names; since 6 comparisons have heats and scalings points, whatever
+/// they are with or over.
+pub const SCHEMA: u32 = 6;
 
 /// The first layout; records without a number have it.
 const FIRST: u32 = 1;
@@ -84,6 +85,11 @@ pub trait Record: Serialize + DeserializeOwned {
     /// Which one.
     const KIND: Kind;
 
+    /// A record of an older form in the present one; nothing of one that has it.
+    fn of_older(_record: &Value) -> Option<Value> {
+        None
+    }
+
     /// The record with what older ones do not say and what follows from the rest of them.
     #[must_use]
     fn completed(self) -> Self {
@@ -101,17 +107,15 @@ pub enum Kind {
     Profile,
     /// [`ceilings::Ceilings`].
     Ceilings,
-    /// [`comparison::Comparison`].
+    /// [`comparison::Comparison`], in older records with Fortran a race.
+    #[serde(alias = "race")]
     Comparison,
-    /// [`scaling::Scaling`].
-    Scaling,
     /// [`tuning::Tuning`].
     Tuning,
     /// [`clock::Clock`].
     Clock,
-    /// [`race::Race`].
-    Race,
-    /// [`scale::Scale`].
+    /// [`scale::Scale`], in older records over extents a scaling.
+    #[serde(alias = "scaling")]
     Scale,
     /// [`offdiag::Offdiag`].
     Offdiag,
@@ -125,11 +129,9 @@ impl Kind {
             Kind::Profile => "a profile",
             Kind::Ceilings => "ceilings",
             Kind::Comparison => "a comparison",
-            Kind::Scaling => "a scaling",
             Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
-            Kind::Race => "a comparison on a processor",
-            Kind::Scale => "a scaling over devices",
+            Kind::Scale => "a scaling",
             Kind::Offdiag => "Σ as a matrix",
         }
     }
@@ -159,9 +161,9 @@ impl Marks {
             (&self.dadd, Kind::Profile),
             (&self.theoretical, Kind::Ceilings),
             (&self.parity, Kind::Comparison),
-            (&self.points, Kind::Scaling),
             (&self.l2_bytes, Kind::Clock),
-            (&self.racers, Kind::Race),
+            (&self.racers, Kind::Comparison),
+            (&self.points, Kind::Scale),
             (&self.measured, Kind::Scale),
             (&self.matrices, Kind::Offdiag),
             (&self.results, of_results),
@@ -222,8 +224,14 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
         needed,
         reason: e.to_string(),
     };
-    let record = serde_json::from_str(text).map_err(field)?;
-    match values::wrong(&serde_json::from_str(text).map_err(field)?) {
+    let fields: Value = serde_json::from_str(text).map_err(field)?;
+    let newer = R::of_older(&fields);
+    let record = match &newer {
+        Some(newer) => R::deserialize(newer),
+        None => serde_json::from_str(text),
+    };
+    let record = record.map_err(field)?;
+    match values::wrong(newer.as_ref().unwrap_or(&fields)) {
         Some(values::Wrong { field, needed, found }) => {
             Err(RecordError::Value { path: path.into(), field, needed, found })
         }

@@ -1,17 +1,19 @@
-//! The record of a version's time over more and more devices, ranks or cores, and of the model of it.
+//! The record of a version's time over more and more devices, ranks or cores, with a model of it; or over the extents
+//! of the problem.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::parting::Place;
 use super::state::State;
 use super::system::SystemInfo;
 use super::times::Times;
-use super::{Head, Kind, Record};
+use super::{Head, Kind, Record, older};
 use crate::engine::Share;
 use crate::reference::Source;
 use crate::reference::verify::Outcome;
 
-/// A version on a system and parts of it, on 1, 2, 4, … members and all of them.
+/// A version on a system and parts of it, on 1, 2, 4, … members and all of them; or on systems of other extents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     /// What all records begin with.
@@ -21,38 +23,38 @@ pub struct Scale {
     pub version: String,
     /// What tells its source from others'; null in older records.
     pub source_hash: Option<String>,
-    /// The symbol of its kernel; null on a processor and in older records.
-    pub kernel: Option<String>,
-    /// What tells its code from others', by this compiler; null where `kernel` is.
-    pub kernel_hash: Option<String>,
-    /// The system.
+    /// The system; of extents the middle of all lines.
     pub system: SystemInfo,
     /// Whether it has complex modes.
     pub complex_modes: bool,
-    /// What a member is.
+    /// What a member is, or that extents vary.
     pub over: Over,
     /// `igp` of the groups of which slabs are made.
     pub group: usize,
     /// Where the members are; of cores the processor.
     pub places: Vec<Place>,
     /// What was measured.
-    pub measured: Vec<Measured>,
-    /// What [`crate::analysis::scale`] makes of it; null where too little was measured.
+    pub points: Vec<Point>,
+    /// What [`crate::analysis::scale`] makes of it; null of extents, and where too little was measured.
     pub model: Option<Model>,
 }
 
 impl Record for Scale {
     const KIND: Kind = Kind::Scale;
+
+    fn of_older(record: &Value) -> Option<Value> {
+        older::scale(record)
+    }
 }
 
 impl Scale {
     /// Whether every point passed.
     pub fn passed(&self) -> bool {
-        self.measured.iter().all(|measured| measured.outcome == Outcome::Passed)
+        self.points.iter().all(|point| point.outcome == Outcome::Passed)
     }
 }
 
-/// What a member of a team is.
+/// What a member of a team is; or what varies in place of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
@@ -62,6 +64,8 @@ pub enum Over {
     Ranks,
     /// A core of the processor; all of them share each slab.
     Cores,
+    /// None: extents vary, on one device.
+    Extents,
 }
 
 impl Over {
@@ -71,29 +75,48 @@ impl Over {
             Over::Devices => "devices",
             Over::Ranks => "ranks",
             Over::Cores => "cores",
+            Over::Extents => "extents",
         }
     }
 }
 
-/// What stays the same from one point to the next.
+/// What varies along a line, or stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Law {
-    /// The system.
+pub enum Line {
+    /// Members; the system stays.
     Strong,
-    /// The `igp` of a member.
+    /// Members; the `igp` of each stay.
     Weak,
-    /// System and members: slabs of another size, which tells what a slab costs beside its `igp`.
+    /// Slabs; system and members stay. It tells what a slab costs beside its `igp`.
     Slabs,
+    /// Bands.
+    Nbands,
+    /// G′ vectors.
+    Ngpown,
+    /// G vectors.
+    Ncouls,
+    /// Energies.
+    Nw,
+    /// All extents but the energies.
+    All,
 }
 
-impl Law {
+impl Line {
+    /// Those of extents.
+    pub const EXTENTS: [Line; 5] = [Line::Nbands, Line::Ngpown, Line::Ncouls, Line::Nw, Line::All];
+
     /// As in records.
     pub fn name(self) -> &'static str {
         match self {
-            Law::Strong => "strong",
-            Law::Weak => "weak",
-            Law::Slabs => "slabs",
+            Line::Strong => "strong",
+            Line::Weak => "weak",
+            Line::Slabs => "slabs",
+            Line::Nbands => "nbands",
+            Line::Ngpown => "ngpown",
+            Line::Ncouls => "ncouls",
+            Line::Nw => "nw",
+            Line::All => "all",
         }
     }
 }
@@ -121,20 +144,30 @@ impl Data {
 
 /// One point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// What stays the same along its line.
-    pub law: Law,
+pub struct Point {
+    /// Its line.
+    pub line: Line,
     /// Where the slabs were.
     pub data: Data,
     /// Members.
     pub members: usize,
+    /// Bands.
+    pub nbands: usize,
     /// G′ vectors of the whole.
     pub ngpown: usize,
-    /// Those of a slab; the last one may have fewer.
+    /// G vectors.
+    pub ncouls: usize,
+    /// Energies.
+    pub nw: usize,
+    /// G′ vectors of a slab; the last one may have fewer.
     pub igp: usize,
     /// Slabs.
     pub slabs: usize,
-    /// Times of the calculation.
+    /// The kernel's symbol; null on a processor and in older records.
+    pub kernel: Option<String>,
+    /// What tells its code from others', by this compiler; null where `kernel` is.
+    pub kernel_hash: Option<String>,
+    /// Times of the calculation; in older records of extents without samples.
     #[serde(rename = "time_s")]
     pub times: Times,
     /// The first device of rank 0 during the timed runs; null without NVML, on a processor, and in older
@@ -152,13 +185,24 @@ pub struct Measured {
     pub outcome: Outcome,
     /// What it was compared with.
     pub reference: Option<Source>,
-    /// G′ vectors a second over those of one member, along a line of the strong or the weak law;
-    /// [`crate::analysis::scale`] finds it.
+    /// G′ vectors a second over those of one member, where members vary; [`crate::analysis::scale`] finds it.
     pub speed_up: Option<f64>,
-    /// The speed-up over the members.
+    /// The speed-up over the members; of extents, terms a second over those of the line's fastest point.
     pub efficiency: Option<f64>,
     /// What the model says of it.
     pub modelled: Option<Modelled>,
+}
+
+impl Point {
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        [self.nbands, self.ngpown, self.ncouls, self.nw].map(|n| n as u64).iter().product()
+    }
+
+    /// Terms by the median time, a second.
+    pub fn terms_per_s(&self) -> f64 {
+        self.terms() as f64 / self.times.median
+    }
 }
 
 /// A point by the model.

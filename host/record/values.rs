@@ -50,24 +50,11 @@ const OTHERS: Limits = Limits { least: -1e30, most: 1e30, zero: true };
 
 /// The limits of a field and of all that is in it, unless a field around it has others.
 const FIELDS: [(Limits, &[&str]); 9] = [
-    (
-        TIMES,
-        &[
-            "time_s",
-            "duration_s",
-            "time_ms",
-            "rust_ms",
-            "cuda_ms",
-            "best_ms",
-            "cuda_v8_ms",
-            "ns_per_term",
-        ],
-    ),
+    (TIMES, &["time_s", "duration_s", "time_ms"]),
     (
         DURATIONS,
         &[
             "sigma_s",
-            "sigma_ms",
             "interval_s",
             "startup_s",
             "settle_s",
@@ -101,30 +88,9 @@ const FIELDS: [(Limits, &[&str]); 9] = [
     (above_zero(1.0, 1e27), &["terms"]),
     (
         RATES,
-        &[
-            "fp64",
-            "fp64_sustained",
-            "fp64_by_level",
-            "hbm",
-            "l2",
-            "l1",
-            "theoretical",
-            "bandwidth",
-            "terms_per_s",
-        ],
+        &["fp64", "fp64_sustained", "fp64_by_level", "hbm", "l2", "l1", "theoretical", "bandwidth"],
     ),
-    (
-        RATIOS,
-        &[
-            "ratio",
-            "over_fortran",
-            "geometric_mean",
-            "cuda_v8_over_best",
-            "best_over_cuda_v8",
-            "speed_up",
-            "efficiency",
-        ],
-    ),
+    (RATIOS, &["over_yardstick", "over_before_cap", "speed_up", "efficiency"]),
     (
         READINGS,
         &["sm_mhz", "memory_mhz", "power_w", "power_limit_w", "energy_j", "tflops", "warps_per_sm"],
@@ -140,19 +106,7 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (
-        ANY,
-        &[
-            "asx",
-            "ach",
-            "max_rel_error",
-            "rust_error",
-            "cuda_error",
-            "best_error",
-            "v3_error",
-            "matrices",
-        ],
-    ),
+    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices"]),
 ];
 
 /// A number that its field cannot have.

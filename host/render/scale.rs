@@ -1,104 +1,78 @@
-//! A scaling over devices for the terminal.
+//! A scaling for the terminal.
 
 use std::io::{self, Write};
 
 use super::results;
-use super::table::{fit, or_dash, outcome, sigma, table, terminal};
+use super::table::{Cells, Column, or_dash, outcome, sigma};
 use super::units::{Unit, percent, time};
-use crate::record::scale::{Constants, Measured, Model, Over, Predicted, Prediction, Scale};
+use crate::record::scale::{
+    Constants, Line, Model, Modelled, Over, Point, Predicted, Prediction, Scale,
+};
 
 /// A finished point in a line.
-pub fn line(point: &Measured) -> String {
-    let Measured { law, data, members, ngpown, .. } = point;
-    let of = format!("{} {}, {members}: {ngpown} G′", law.name(), data.words());
+pub fn line(point: &Point) -> String {
+    let Point { line, data, members, nbands, ngpown, ncouls, nw, .. } = point;
+    let of = if Line::EXTENTS.contains(line) {
+        format!("{} {nbands} × {ngpown} × {ncouls} × {nw}", line.name())
+    } else {
+        format!("{} {}, {members}: {ngpown} G′", line.name(), data.words())
+    };
     format!("{of:<32} {:>12}  {}", time(point.times.median), outcome(point.outcome))
 }
 
-/// A table, in every form.
-pub struct Cells {
-    /// Of the columns.
-    pub headings: Vec<String>,
-    /// The rows.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Cells {
-    fn fitted(self, drops: &[usize]) -> String {
-        let mut rows = table(&self.headings);
-        rows.add_rows(self.rows);
-        fit(rows, drops, terminal())
-    }
-}
-
-/// The points of a scaling that is rated.
+/// The points of a scaling that is rated: members or extents, whichever vary.
 pub fn points(scale: &Scale) -> Cells {
-    let unit = Unit::of_times(scale.measured.iter().map(|point| point.times.median));
-    let headings = [
-        "scaling",
-        "data",
-        scale.over.name(),
-        "G′",
-        "slabs",
-        &format!("median [{}]", unit.name),
-        "σ",
-        "speed-up",
-        "efficiency",
-        "imbalance",
-        &format!("gather [{}]", unit.name),
-        &format!("model [{}]", unit.name),
-        "off by",
-        "outcome",
-    ];
-    let cells = |point: &Measured| {
-        // What the model was fitted on is no check of it.
-        let off = point.modelled.map(|by| {
-            let fitted = if by.fitted { " (fitted)" } else { "" };
-            format!("{}{fitted}", percent(by.deviation))
-        });
-        vec![
-            point.law.name().into(),
-            point.data.words().into(),
-            point.members.to_string(),
-            point.ngpown.to_string(),
-            point.slabs.to_string(),
-            unit.show(point.times.median),
-            sigma(&point.times),
-            or_dash(point.speed_up.map(|ratio| format!("{ratio:.2}×"))),
-            or_dash(point.efficiency.map(share)),
-            or_dash(point.imbalance.filter(|_| point.shares.len() > 1).map(share)),
-            or_dash(point.gather_s.map(|seconds| unit.show(seconds))),
-            or_dash(point.modelled.map(|by| unit.show(by.seconds))),
-            or_dash(off),
-            outcome(point.outcome).into(),
-        ]
+    let unit = Unit::of_times(scale.points.iter().map(|point| point.times.median));
+    let extents = scale.over == Over::Extents;
+    let varies = |of: bool, cell: &dyn ToString| or_dash(of.then(|| cell.to_string()));
+    let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}×")));
+    // What the model was fitted on is no check of it.
+    let off = |by: Modelled| {
+        let fitted = if by.fitted { " (fitted)" } else { "" };
+        format!("{}{fitted}", percent(by.deviation))
     };
-    Cells {
-        headings: headings.map(str::to_string).into(),
-        rows: scale.measured.iter().map(cells).collect(),
-    }
+    let columns: [Column<&Point>; 18] = [
+        ("scaling", &|point| point.line.name().into()),
+        ("data", &|point| varies(!extents, &point.data.words())),
+        (scale.over.name(), &|point| varies(!extents, &point.members)),
+        ("bands", &|point| varies(extents, &point.nbands)),
+        ("G′", &|point| point.ngpown.to_string()),
+        ("G", &|point| varies(extents, &point.ncouls)),
+        ("energies", &|point| varies(extents, &point.nw)),
+        ("slabs", &|point| varies(!extents, &point.slabs)),
+        (&format!("median [{}]", unit.name), &|point| unit.show(point.times.median)),
+        ("σ", &|point| sigma(&point.times)),
+        ("terms/s", &|point| varies(extents, &format!("{:.3e}", point.terms_per_s()))),
+        ("speed-up", &|point| ratio(point.speed_up)),
+        ("efficiency", &|point| or_dash(point.efficiency.map(share))),
+        ("imbalance", &|p| or_dash(p.imbalance.filter(|_| p.shares.len() > 1).map(share))),
+        (&format!("gather [{}]", unit.name), &|p| or_dash(p.gather_s.map(|s| unit.show(s)))),
+        (&format!("model [{}]", unit.name), &|p| {
+            or_dash(p.modelled.map(|by| unit.show(by.seconds)))
+        }),
+        ("off by", &|point| or_dash(point.modelled.map(off))),
+        ("outcome", &|point| outcome(point.outcome).into()),
+    ];
+    Cells::new(&columns, &scale.points)
 }
 
 /// What the model says of powers of four, and of as many members as there are groups; the record has more.
 pub fn predicted(model: &Model, over: Over) -> Cells {
-    let headings = ["predicted", "data", "groups", over.name(), "time", "speed-up", "efficiency"];
-    let cells = |of: &Prediction| {
+    let columns: [Column<(&Prediction, &Predicted)>; 7] = [
+        ("predicted", &|(of, _)| of.system.clone()),
+        ("data", &|(of, _)| of.data.words().into()),
+        ("groups", &|(of, _)| of.groups.to_string()),
+        (over.name(), &|(_, team)| team.members.to_string()),
+        ("time", &|(_, team)| time(team.seconds)),
+        ("speed-up", &|(_, team)| format!("{:.1}×", team.speed_up)),
+        ("efficiency", &|(_, team)| share(team.efficiency)),
+    ];
+    let rows = model.predictions.iter().flat_map(|of| {
         let last = of.teams.len().saturating_sub(1);
-        let shown = of.teams.iter().enumerate().filter(|(at, _)| at % 2 == 0 || *at == last);
-        let row = |(_, team): (usize, &Predicted)| {
-            vec![
-                of.system.clone(),
-                of.data.words().into(),
-                of.groups.to_string(),
-                team.members.to_string(),
-                time(team.seconds),
-                format!("{:.1}×", team.speed_up),
-                share(team.efficiency),
-            ]
-        };
-        shown.map(row).collect::<Vec<_>>()
-    };
-    let headings = headings.map(str::to_string).into();
-    Cells { headings, rows: model.predictions.iter().flat_map(cells).collect() }
+        let shown = of.teams.iter().enumerate().filter(move |(at, _)| at % 2 == 0 || *at == last);
+        shown.map(move |(_, team)| (of, team))
+    });
+    Cells::new(&columns, rows)
 }
 
 /// The model's constants, and what they are worth.
@@ -126,16 +100,16 @@ pub const NOTHING: &str =
 /// # Errors
 /// Those of `to`.
 pub fn scale(to: &mut dyn Write, scale: &Scale) -> io::Result<()> {
-    let members = scale.over.name();
+    let (members, extents) = (scale.over.name(), scale.over == Over::Extents);
     writeln!(to, "{}", results::system(&scale.system))?;
     writeln!(to, "{} over {members} of {}", scale.version, scale.head.device.name)?;
-    writeln!(to, "{}", points(scale).fitted(&[6, 4, 10, 9, 3]))?;
+    points(scale).print(to, if extents { &[9] } else { &[9, 7, 14, 13, 4] })?;
     let Some(model) = &scale.model else { return Ok(()) };
     writeln!(to, "model: {}", constants(model, scale.over))?;
     if model.predictions.is_empty() {
         return writeln!(to, "{NOTHING}");
     }
-    writeln!(to, "{}", predicted(model, scale.over).fitted(&[2]))?;
+    predicted(model, scale.over).print(to, &[2])?;
     writeln!(to, "The predictions take for granted that")?;
     model.assumptions.iter().try_for_each(|text| writeln!(to, "- {text}"))
 }

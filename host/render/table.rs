@@ -1,5 +1,7 @@
 //! What tables for the terminal have in common.
 
+use std::io::{self, Write};
+
 use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, Width, presets,
 };
@@ -16,6 +18,52 @@ pub fn table(headings: &[impl AsRef<str>]) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// A table, for the terminal and for the page.
+pub struct Cells {
+    /// Of the columns.
+    pub headings: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A column: its heading, and the cell of a row.
+pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
+
+impl Cells {
+    /// Of these columns, a row of each of `of`.
+    pub fn new<R>(columns: &[Column<R>], of: impl IntoIterator<Item = R>) -> Cells {
+        let row = |of: R| columns.iter().map(|(_, cell)| cell(&of)).collect();
+        let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();
+        Cells { headings, rows: of.into_iter().map(row).collect() }
+    }
+
+    /// These columns alone, in this order.
+    #[must_use]
+    pub fn only<const N: usize>(self, columns: [usize; N]) -> Cells {
+        let of = |cells: &[String]| columns.iter().map(|&at| cells[at].clone()).collect();
+        Cells { headings: of(&self.headings), rows: self.rows.iter().map(|row| of(row)).collect() }
+    }
+
+    /// Prints the table as wide as the terminal, without those of `drops` that find no room: see [`fit`].
+    /// Nothing where there are no rows.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn print(self, to: &mut dyn Write, drops: &[usize]) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let mut shown = table(&self.headings);
+        for row in self.rows {
+            shown.add_row(row.iter().map(|cell| {
+                let known = OUTCOMES.into_iter().find(|of| outcome(*of) == cell);
+                known.map_or_else(|| Cell::new(cell), outcome_cell)
+            }));
+        }
+        writeln!(to, "{}", fit(shown, drops, terminal()))
+    }
 }
 
 /// Text of a number that may not apply.
@@ -140,6 +188,9 @@ fn natural_width(table: &Table) -> usize {
     table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
     table.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
+
+const OUTCOMES: [Outcome; 4] =
+    [Outcome::Passed, Outcome::Incorrect, Outcome::NotVerified, Outcome::Nondeterministic];
 
 /// An outcome as it stands in every table.
 pub fn outcome(outcome: Outcome) -> &'static str {

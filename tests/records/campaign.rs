@@ -199,7 +199,7 @@ fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
     for section in &mut sections {
         table1::rate_by(&mut section.rows, profiles);
     }
-    let processor = Processor { run, profiles, ceilings, race: None };
+    let processor = Processor { run, profiles, ceilings, comparison: None };
     let page = Page {
         run,
         sections: &sections,

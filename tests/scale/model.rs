@@ -10,7 +10,7 @@ use gpp::devices::DeviceInfo;
 use gpp::engine::Share;
 use gpp::problem::systems;
 use gpp::record::provenance::Provenance;
-use gpp::record::scale::{Constants, Data, Law, Measured, Modelled, Over, Scale};
+use gpp::record::scale::{Constants, Data, Line, Modelled, Over, Point, Scale};
 use gpp::record::system::SystemInfo;
 use gpp::record::times::Times;
 use gpp::record::{self, Head};
@@ -37,8 +37,6 @@ fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
         head: Head::new(&info, Provenance::now(&info)),
         version: "v13".into(),
         source_hash: None,
-        kernel: None,
-        kernel_hash: None,
         system: SystemInfo {
             name: known.name.clone(),
             nbands: known.nbands,
@@ -54,23 +52,28 @@ fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
         over: Over::Devices,
         group,
         places: Vec::new(),
-        measured: Vec::new(),
+        points: Vec::new(),
         model: None,
     }
 }
 
 /// A point that took what the model says.
-fn made(law: Law, task: &Task, constants: &Constants) -> Measured {
+fn made(line: Line, task: &Task, constants: &Constants) -> Point {
     let uploads_s = task.uploads(constants);
     let [doublings, bytes] = task.gather();
     let gather = doublings * constants.gather_s + bytes * constants.gather_byte_s;
-    Measured {
-        law,
+    Point {
+        line,
         data: task.data,
         members: task.members,
+        nbands: 1,
         ngpown: task.ngpown,
+        ncouls: 1,
+        nw: 1,
         igp: task.igp,
         slabs: task.ngpown.div_ceil(task.igp),
+        kernel: None,
+        kernel_hash: None,
         times: Times::of(vec![task.seconds(constants)]),
         state: None,
         gather_s: (task.members > 1).then_some(gather),
@@ -92,15 +95,15 @@ fn made_by(constants: &Constants, system: &str, group: usize, ngpown: usize) -> 
     for data in [Data::Place, Data::Host] {
         for members in [1, 2, 4, 8] {
             let of = |ngpown: usize| team(&kind, ngpown, members, data);
-            scale.measured.push(made(Law::Strong, &of(ngpown), constants));
+            scale.points.push(made(Line::Strong, &of(ngpown), constants));
             let part = (groups * members).div_ceil(8) * group;
-            scale.measured.push(made(Law::Weak, &of(part), constants));
+            scale.points.push(made(Line::Weak, &of(part), constants));
         }
     }
     for igp in [groups / 8, groups / 16] {
         let (igp, data) = (igp * group, Data::Place);
         let task = Task { kind: &kind, members: 1, ngpown, igp, data };
-        scale.measured.push(made(Law::Slabs, &task, constants));
+        scale.points.push(made(Line::Slabs, &task, constants));
     }
     scale.head.complete = true;
     scale
@@ -171,7 +174,7 @@ proptest! {
         prop_assert!(near(found.gather_byte_s, gather_byte_s), "{found:?} {of:?}");
         prop_assert_eq!(model.fitted_up_to, 2);
         prop_assert!(model.worst_deviation.unwrap().abs() <= 1e-5);
-        let checked = rated.measured.iter().filter(|point| !point.modelled.unwrap().fitted);
+        let checked = rated.points.iter().filter(|point| !point.modelled.unwrap().fitted);
         prop_assert_eq!(checked.count(), 8);
     }
 
@@ -223,7 +226,7 @@ fn archived_scalings_are_within_the_model_s_bound() {
         }
         let scale = rated(&record::read::<Scale>(&path).unwrap());
         let model = scale.model.as_ref().unwrap();
-        for point in &scale.measured {
+        for point in &scale.points {
             let Modelled { deviation, .. } = point.modelled.unwrap();
             let what = format!("{name}: {} over {}", point.data.words(), point.members);
             assert!(deviation.abs() <= BOUND, "{what}: {deviation:+.3}");
@@ -242,9 +245,9 @@ fn a_model_that_is_not_checked_or_off_predicts_nothing() {
     let predicts = |scale: &Scale| !rated(scale).model.unwrap().predictions.is_empty();
     let (mut one, mut off) = (read(), read());
     assert!(predicts(&one));
-    one.measured.retain(|point| point.members == 1);
+    one.points.retain(|point| point.members == 1);
     assert!(!predicts(&one));
-    let two = off.measured.iter_mut().find(|point| point.members == 2).unwrap();
+    let two = off.points.iter_mut().find(|point| point.members == 2).unwrap();
     two.times = Times::of(vec![1.1 * two.times.min]);
     assert!(!predicts(&off));
 }

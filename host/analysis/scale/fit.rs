@@ -2,24 +2,24 @@
 //! more than these were measured: it is of calculations that nothing else disturbs.
 
 use super::task::{Kind, Task};
-use crate::record::scale::{Constants, Data, Measured, Scale};
+use crate::record::scale::{Constants, Data, Point, Scale};
 
 /// The constants, and how many members the points have at most on which they were fitted; nothing where one
 /// member's data was never in place.
 pub fn fitted(scale: &Scale, kind: &Kind) -> Option<(Constants, usize)> {
     let of_one = |data: Data| {
-        let is_one = move |point: &&Measured| point.members == 1 && point.data == data;
-        scale.measured.iter().filter(is_one)
+        let is_one = move |point: &&Point| point.members == 1 && point.data == data;
+        scale.points.iter().filter(is_one)
     };
     let [slab_s, igp_s] = kernels(of_one(Data::Place))?;
 
-    let uploads = |point: &Measured| point.shares.iter().map(|share| share.uploads_s).sum::<f64>();
+    let uploads = |point: &Point| point.shares.iter().map(|share| share.uploads_s).sum::<f64>();
     let seconds: f64 = of_one(Data::Host).map(uploads).sum();
     let bytes: f64 = of_one(Data::Host).map(|point| point.ngpown as f64 * kind.bytes).sum();
 
-    let most = scale.measured.iter().map(|point| point.members).max().unwrap_or(1);
+    let most = scale.points.iter().map(|point| point.members).max().unwrap_or(1);
     let gathers: Vec<_> = scale
-        .measured
+        .points
         .iter()
         .filter(|point| point.members == 2 && most > 2)
         .filter_map(|point| Some((gather(kind, point), point.gather_s?)))
@@ -32,8 +32,8 @@ pub fn fitted(scale: &Scale, kind: &Kind) -> Option<(Constants, usize)> {
 
 /// Seconds of a slab and of an `igp`, from points of one member. What is one slab is a case of its own, where
 /// there are others to tell: its arrays need not make room for the next one's.
-fn kernels<'p>(points: impl Iterator<Item = &'p Measured>) -> Option<[f64; 2]> {
-    let of_point = |point: &Measured| ([point.slabs as f64, point.ngpown as f64], point.times.min);
+fn kernels<'p>(points: impl Iterator<Item = &'p Point>) -> Option<[f64; 2]> {
+    let of_point = |point: &Point| ([point.slabs as f64, point.ngpown as f64], point.times.min);
     let all: Vec<_> = points.map(of_point).collect();
     let several: Vec<_> = all.iter().copied().filter(|([slabs, _], _)| *slabs > 1.0).collect();
     let tells = several.iter().any(|(x, _)| *x != several[0].0);
@@ -42,8 +42,8 @@ fn kernels<'p>(points: impl Iterator<Item = &'p Measured>) -> Option<[f64; 2]> {
 }
 
 /// What a point's gather depends on.
-fn gather(kind: &Kind, point: &Measured) -> [f64; 2] {
-    let Measured { members, ngpown, igp, data, .. } = *point;
+fn gather(kind: &Kind, point: &Point) -> [f64; 2] {
+    let Point { members, ngpown, igp, data, .. } = *point;
     Task { kind, members, ngpown, igp, data }.gather()
 }
 

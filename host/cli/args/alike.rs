@@ -38,8 +38,12 @@ pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given) {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Whoever asks for the program's version as of other programs.
     let is_asked = arguments.iter().skip(1).eq(["--version"]);
-    let arguments =
+    let mut arguments =
         if is_asked { vec!["gpp".into(), "--program-version".into()] } else { arguments };
+    // The older spelling of a scaling over all extents.
+    if arguments.get(1).is_some_and(|name| name == "scaling") {
+        arguments.splice(1..2, ["scale".into(), "--over".into()]);
+    }
     let matches = command.try_get_matches_from_mut(arguments);
     let given = matches.as_ref().map(|matches| Given::of(&command, matches));
     let given = given.unwrap_or_else(|error| {

@@ -10,6 +10,7 @@ use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::process::files::Files;
+use crate::record::scale::Line;
 
 /// Which versions.
 #[derive(Args, Clone, Debug)]
@@ -142,43 +143,6 @@ pub struct TuneArgs {
     pub output: OutputArgs,
 }
 
-/// Arguments of `scaling`.
-#[derive(Args)]
-pub struct ScalingArgs {
-    /// Kernel version, one
-    #[arg(
-        short = 'v',
-        long,
-        value_name = "V",
-        default_value = "best",
-        value_parser = VERSIONS,
-        hide_possible_values = true
-    )]
-    pub version: String,
-
-    /// Complex modes instead of real ones
-    #[arg(long)]
-    pub complex: bool,
-
-    /// The smallest points only
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Seed of the systems
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-
-    #[command(flatten)]
-    pub place: DeviceArgs,
-
-    /// Timed runs of each point
-    #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
-    pub repeat: usize,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
 /// Arguments of `scale`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -186,7 +150,8 @@ Examples:
   gpp scale -s si510 -d gpu:all          over the GPUs of this host
   mpirun -n 4 gpp scale -s si510         over ranks with a GPU each
   gpp scale -d cpu -s demo               over the cores of the processor
-`gpp scaling` times a version on one device against the extents of the problem.")]
+  gpp scale --over nbands,nw             over extents of the problem, on one device
+  gpp scale --over                       over all of them; also as `gpp scaling`")]
 pub struct ScaleArgs {
     /// Kernel version, one, made for the devices
     #[arg(
@@ -198,6 +163,23 @@ pub struct ScaleArgs {
         hide_possible_values = true
     )]
     pub version: String,
+
+    /// Time it over these extents instead, on one device and systems of its own: nbands, ngpown, ncouls, nw,
+    /// and all for the first three at once. By default each of these
+    #[arg(
+        long,
+        value_name = "EXTENT[,EXTENT…]",
+        value_delimiter = ',',
+        value_parser = extent,
+        num_args = 0..=1,
+        default_missing_values = Line::EXTENTS.map(Line::name),
+        conflicts_with_all = ["system", "strong", "weak", "device_memory", "host_memory"]
+    )]
+    pub over: Vec<Line>,
+
+    /// Over extents: complex modes instead of real ones
+    #[arg(long, requires = "over")]
+    pub complex: bool,
 
     /// Built-in system, see `gpp list`; by default si214, on a CPU demo
     #[arg(short, long, value_name = "NAME", value_parser = BUILT_IN, hide_possible_values = true)]
@@ -215,14 +197,14 @@ pub struct ScaleArgs {
     #[arg(long, conflicts_with = "strong")]
     pub weak: bool,
 
-    /// One run of each point, of one, two and all members only
-    #[arg(long, conflicts_with = "repeat")]
+    /// One, two and all members only, and of extents the smallest
+    #[arg(long)]
     pub quick: bool,
 
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// Timed runs of each point, by default 5
+    /// Timed runs of each point, by default 5, with --quick 1
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<usize>,
 
@@ -231,4 +213,10 @@ pub struct ScaleArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// The line of an extent.
+fn extent(name: &str) -> Result<Line, String> {
+    let known = Line::EXTENTS.into_iter().find(|line| line.name() == name);
+    known.ok_or_else(|| format!("needs {}", Line::EXTENTS.map(Line::name).join(", ")))
 }

@@ -21,7 +21,7 @@ pub use beside::{CompareArgs, TableArgs};
 pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
-pub use measuring::{RunArgs, ScaleArgs, ScalingArgs, TuneArgs, VerifyArgs};
+pub use measuring::{RunArgs, ScaleArgs, TuneArgs, VerifyArgs};
 pub use offdiag::{EnergiesOf, OffdiagArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{
@@ -108,10 +108,9 @@ pub enum Command {
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels
     Tune(TuneArgs),
-    /// Time a version against each extent of a problem, on one device and systems of its own: it takes no
-    /// --system or --input
-    Scaling(ScalingArgs),
-    /// Time a version over 1, 2, 4, … devices, ranks or cores, and predict it for thousands
+    /// Time a version over 1, 2, 4, … devices, ranks or cores, and predict it for thousands; or over the
+    /// extents of a problem
+    #[command(alias = "scaling")]
     Scale(ScaleArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),

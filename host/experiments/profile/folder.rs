@@ -7,8 +7,8 @@ use crate::catalogue::order;
 use crate::error::{Difference, Error, Result};
 use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
+use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
-use crate::record::race::Race;
 use crate::record::run::Run;
 use crate::record::scale::Scale;
 use crate::record::{self, text};
@@ -19,10 +19,10 @@ pub const CEILINGS: &str = "ceilings.json";
 /// The run's file in a folder of profiles.
 pub const RUN: &str = "run.json";
 
-/// The file of a scaling over devices in a folder of profiles; there need be none.
+/// The file of a scaling in a folder of profiles; there need be none.
 pub const SCALE: &str = "scale.json";
 
-/// The file of a race against Fortran in a processor's folder of profiles or above it; there need be none.
+/// The file of a comparison with Fortran in a processor's folder of profiles or above it; there need be none.
 pub const RACE: &str = "race.json";
 
 /// One system's profiles and the ceilings of their device.
@@ -77,7 +77,7 @@ impl Records {
         Ok(run)
     }
 
-    /// The scaling over devices, where there is one.
+    /// The scaling, where there is one.
     ///
     /// # Errors
     /// As [`Records::run`].
@@ -91,15 +91,15 @@ impl Records {
         Ok(Some(scale))
     }
 
-    /// The race against Fortran beside the profiles or in the folder above, which `dir` may name.
+    /// The comparison with Fortran beside the profiles or in the folder above, which `dir` may name.
     ///
     /// # Errors
     /// [`crate::error::RecordError`].
-    pub fn race(&self, dir: &Path) -> Result<Option<(PathBuf, Race)>> {
+    pub fn comparison(&self, dir: &Path) -> Result<Option<(PathBuf, Comparison)>> {
         let mut places = [self.folder.as_path(), dir].map(|folder| folder.join(RACE)).into_iter();
         let Some(path) = places.find(|path| path.exists()) else { return Ok(None) };
-        let race = record::read(&path)?;
-        Ok(Some((path, race)))
+        let found = record::read(&path)?;
+        Ok(Some((path, found)))
     }
 
     fn require_same(&self, path: &Path, of: &str) -> Result<()> {

@@ -58,6 +58,20 @@ impl<'a> All<'a> {
         Ok(All { devices, ranks, over, most })
     }
 
+    /// The only device, for extents.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for several devices or processes.
+    pub fn alone(devices: &'a [&'a dyn Device], ranks: &'a dyn Ranks) -> Result<All<'a>> {
+        match (devices.len(), ranks.size()) {
+            (1, 1) => Ok(All { devices, ranks, over: Over::Extents, most: 1 }),
+            (devices, ranks) => {
+                let what = format!("times one device, not {devices} on each of {ranks} ranks");
+                Err(Error::Data { origin: "--over".into(), what })
+            }
+        }
+    }
+
     /// One, two, four, … and all, or only one, two and all.
     pub(super) fn counts(&self, quick: bool) -> Vec<usize> {
         let powers = (0..).map(|power| 1 << power).take_while(|&count| count < self.most);

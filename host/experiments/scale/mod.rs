@@ -1,7 +1,8 @@
 //! A version's time over more and more devices, ranks or cores: strong scaling, of the system as it is, and
-//! weak scaling, of a part of its `igp` for each member.
+//! weak scaling, of a part of its `igp` for each member. Or its time over the extents of a problem.
 
 mod all;
+pub mod extents;
 mod judge;
 mod point;
 mod teams;
@@ -12,17 +13,15 @@ use super::estimate::Estimate;
 use super::parting::{Crew, Limits};
 use super::setting::{places, require_one_kind};
 use crate::catalogue::Listed;
+use crate::catalogue::sources;
 use crate::catalogue::tuned::{Overrides, shaped};
-use crate::catalogue::{BackEnd, Kernel, sources};
-use crate::devices::gpu;
-use crate::devices::launch::entry;
 use crate::error::Result;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{Frame, System};
 use crate::process::progress::Progress;
 use crate::record::Head;
 use crate::record::provenance::Provenance;
-use crate::record::scale::{Law, Measured, Scale};
+use crate::record::scale::{Line, Over, Point, Scale};
 use crate::record::system::SystemInfo;
 use crate::record::times::Repetition;
 
@@ -31,13 +30,14 @@ use crate::record::times::Repetition;
 pub struct Options {
     /// The version, made for the devices.
     pub version: Listed,
-    /// The system.
-    pub system: &'static System,
+    /// The system; of extents that of [`extents::middle`].
+    pub system: System,
     /// Its seed.
     pub seed: u64,
-    /// [`Law::Strong`], [`Law::Weak`] or both, in this order.
-    pub laws: Vec<Law>,
-    /// One, two and all members only.
+    /// Over members [`Line::Strong`], [`Line::Weak`] or both, in this order; over extents any of
+    /// [`Line::EXTENTS`].
+    pub lines: Vec<Line>,
+    /// One, two and all members only; of extents the smallest.
     pub quick: bool,
     /// How often each point runs.
     pub repetition: Repetition,
@@ -45,8 +45,8 @@ pub struct Options {
     pub limits: Limits,
 }
 
-/// Measures the points; `each` is called when those of a team are done. Of several processes rank 0 has
-/// the record.
+/// Measures the points; `each` is called when those of a team, or one of extents, are done. Of several processes
+/// rank 0 has the record.
 ///
 /// # Errors
 /// [`crate::Error::Memory`]; [`crate::Error::Data`] where ranks have devices of different kinds; those of the devices.
@@ -60,69 +60,84 @@ pub fn scale(
     let info = all.devices[0].info();
     require_one_kind(Crew { devices: all.devices, ranks: all.ranks })?;
     let frame = Frame::of(&Synthesis::new(system, *seed, progress), all.ranks)?;
-    let kernel = shaped(version.kernel, &info.name, frame.poles(), Overrides::default())?;
-    let batch = frame.batches_for(kernel).first();
-    let groups = batch.plan().igp_of_group(kernel);
-    let symbol = match (kernel, all.devices[0].back_end()) {
-        (Kernel::Gpu(gpu), BackEnd::Gpu) => {
-            Some(entry(batch.plan().kernel(gpu), batch.nw()).symbol)
-        }
-        _ => None,
-    };
     let mut scale = Scale {
         head: Head::new(info, Provenance::now(info).of(frame.origin(), *repetition)),
         version: version.id().into(),
         source_hash: sources::hash(version.id()),
-        kernel: symbol.map(String::from),
-        kernel_hash: symbol.and_then(gpu::hash),
         system: SystemInfo::of(&frame),
         complex_modes: system.complex_modes,
         over: all.over,
-        group: groups.unwrap_or(1),
+        group: 1,
         places: places(Crew { devices: all.devices, ranks: all.ranks }).unwrap_or_default(),
-        measured: Vec::new(),
+        points: Vec::new(),
         model: None,
     };
+    if all.over == Over::Extents {
+        drop(frame);
+        extents::measured(all, options, progress, |point| {
+            scale.points.push(point);
+            each(&scale);
+        })?;
+    } else {
+        over_members(all, options, frame, progress, &mut scale, each)?;
+    }
+    scale.head.complete = true;
+    Ok(scale)
+}
+
+/// Measures teams of more and more members.
+fn over_members(
+    all: All,
+    options: &Options,
+    frame: Frame,
+    progress: Progress,
+    scale: &mut Scale,
+    mut each: impl FnMut(&Scale),
+) -> Result<()> {
+    let Options { version, system, repetition, .. } = options;
+    let name = &all.devices[0].info().name;
+    let kernel = shaped(version.kernel, name, frame.poles(), Overrides::default())?;
+    let groups = frame.batches_for(kernel).first().plan().igp_of_group(kernel);
+    scale.group = groups.unwrap_or(1);
     let counts = all.counts(options.quick);
     // A team of a part of all takes as much longer, and the data is put in place once more.
-    let turns = |law: &Law| match law {
-        Law::Weak => counts.len(),
-        Law::Strong | Law::Slabs => counts.iter().map(|members| all.most.div_ceil(*members)).sum(),
+    let turns = |line: &Line| match line {
+        Line::Strong => counts.iter().map(|members| all.most.div_ceil(*members)).sum(),
+        _ => counts.len(),
     };
     let mut estimate = Estimate::on(all.devices[0], &frame);
-    let turns: usize = options.laws.iter().map(turns).sum();
+    let turns: usize = options.lines.iter().map(turns).sum();
     estimate.runs(kernel, turns * (repetition.runs() + 1));
     estimate.say("--quick runs once, --system demo is small", progress);
     drop(frame);
 
-    let bar = progress.bar("scaling", (options.laws.len() * counts.len()) as u64);
-    for (at, &law) in options.laws.iter().enumerate() {
-        let teams = Teams { all, options, kernel, groups, law, calibrates: at == 0 };
-        let mut done = |scale: &mut Scale, found: Vec<Measured>| {
-            scale.measured.extend(found);
+    let bar = progress.bar("scaling", (options.lines.len() * counts.len()) as u64);
+    for (at, &line) in options.lines.iter().enumerate() {
+        let teams = Teams { all, options, kernel, groups, line, calibrates: at == 0 };
+        let mut done = |scale: &mut Scale, found: Vec<Point>| {
+            scale.points.extend(found);
             bar.inc(1);
             each(scale);
         };
-        if law == Law::Strong {
-            teams.measure(system, &counts, |found| done(&mut scale, found))?;
+        if line == Line::Strong {
+            teams.measure(system, &counts, |found| done(scale, found))?;
             continue;
         }
         for &members in &counts {
             let whole = part(system, scale.group, members, all.most);
             if at == 0 || members < all.most {
-                teams.measure(&whole, &[members], |found| done(&mut scale, found))?;
+                teams.measure(&whole, &[members], |found| done(scale, found))?;
                 continue;
             }
-            // Of all members the strong law's points are the weak one's as well.
-            let is_known = |point: &&Measured| point.law == Law::Strong && point.members == members;
-            let known = scale.measured.iter().filter(is_known);
-            let known = known.map(|point| Measured { law, ..point.clone() }).collect();
-            done(&mut scale, known);
+            // Of all members the points of the strong line are those of the weak one as well.
+            let is_known = |point: &&Point| point.line == Line::Strong && point.members == members;
+            let known = scale.points.iter().filter(is_known);
+            let known = known.map(|point| Point { line, ..point.clone() }).collect();
+            done(scale, known);
         }
     }
     bar.finish_and_clear();
-    scale.head.complete = true;
-    Ok(scale)
+    Ok(())
 }
 
 /// The system with a part of its `igp`, in whole groups, for so many members of `most`.

@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::judge::Judge;
-use crate::catalogue::Kernel;
+use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::gauge::{Gauge, Watch};
-use crate::engine::{Calculation, Engine};
+use crate::devices::gpu;
+use crate::devices::launch::entry;
+use crate::engine::{Engine, Share};
 use crate::error::Result;
 use crate::experiments::measure::seen::seen;
+use crate::experiments::measure::timed::Timed;
 use crate::experiments::measure::{judged, same_bits};
-use crate::problem::Slabs;
+use crate::problem::Sums;
 use crate::ranks::Ranks;
 use crate::record::parting::Work;
-use crate::record::scale::{Data, Law, Measured};
+use crate::record::scale::{Data, Line, Point};
 use crate::record::state::State;
 use crate::record::times::{Repetition, Times};
 
@@ -24,7 +27,8 @@ pub struct Sampled {
     times: Times,
     state: Option<State>,
     gather_s: Option<f64>,
-    last: Calculation,
+    sums: Sums,
+    shares: Vec<Share>,
     deterministic: bool,
 }
 
@@ -77,41 +81,59 @@ pub fn sampled(
         data: if comes { Data::Host } else { data },
         times: Times::of(seconds),
         gather_s: (last.shares.len() > 1).then(|| Times::of(gathers).median),
-        last,
+        sums: last.sums,
+        shares: last.shares,
         deterministic,
     })
 }
 
-/// Where it is on its line, and what was found there.
-pub struct Point<'a> {
-    pub law: Law,
-    pub members: usize,
-    pub slabs: Slabs<'a>,
-    /// Whether any members give the same bits.
-    pub is_exact: bool,
-    pub sampled: Sampled,
-}
+impl Sampled {
+    /// Of one member with its data in place.
+    pub fn of(timed: Timed) -> Sampled {
+        let Timed { samples, seen, sums, deterministic, .. } = timed;
+        let (times, state) = (Times::of(samples), seen.state);
+        let (data, gather_s, shares) = (Data::Place, None, Vec::new());
+        Sampled { data, times, state, gather_s, sums, shares, deterministic }
+    }
 
-impl Point<'_> {
-    /// What is recorded of it.
+    /// The point of so many members on a line.
     ///
     /// # Errors
     /// Those of evaluating.
-    pub fn judged(self, judge: &Judge) -> Result<Measured> {
-        let Point { law, members, slabs, is_exact, sampled } = self;
-        let Sampled { data, times, state, gather_s, last, deterministic } = sampled;
-        let as_one = is_exact.then(|| same_bits(&last.sums, &judge.base));
-        let sums = slabs.frame().start().plus(&last.sums);
+    pub fn judged(
+        self,
+        (line, members): (Line, usize),
+        engine: &Engine,
+        (kernel, back_end): (Kernel, BackEnd),
+        judge: &Judge,
+    ) -> Result<Point> {
+        let Sampled { data, times, state, gather_s, sums, shares, deterministic } = self;
+        let slabs = engine.slabs();
+        let frame = slabs.frame();
+        let as_one = judge.base.as_ref().map(|base| same_bits(&sums, base));
+        let sums = frame.start().plus(&sums);
         let bits_differ = !deterministic || as_one == Some(false);
         let verification = judged(slabs, &sums, Some(&judge.reference), !bits_differ)?;
-        let work = Work::of(last.shares, None, 0);
-        Ok(Measured {
-            law,
+        let work = Work::of(shares, None, 0);
+        let batch = frame.batches_for(kernel).first();
+        let symbol = match (kernel, back_end) {
+            (Kernel::Gpu(gpu), BackEnd::Gpu) => {
+                Some(entry(batch.plan().kernel(gpu), batch.nw()).symbol)
+            }
+            _ => None,
+        };
+        Ok(Point {
+            line,
             data,
             members,
-            ngpown: slabs.frame().header().ngpown,
+            nbands: frame.header().nbands,
+            ngpown: frame.header().ngpown,
+            ncouls: frame.header().ncouls,
+            nw: frame.nw(),
             igp: slabs.igp(),
             slabs: slabs.count(),
+            kernel: symbol.map(String::from),
+            kernel_hash: symbol.and_then(gpu::hash),
             times,
             state,
             gather_s,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::Options;
 use super::all::All;
 use super::judge::Judge;
-use super::point::{Point, sampled};
+use super::point::sampled;
 use crate::catalogue::Kernel;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::experiments::sizes::{Share, Waves};
 use crate::problem::System;
 use crate::problem::synthesis::Synthesis;
 use crate::process::progress::Progress;
-use crate::record::scale::{Data, Law, Measured, Over};
+use crate::record::scale::{Data, Line, Over, Point};
 
 /// What teams are measured with.
 pub struct Teams<'a> {
@@ -24,7 +24,7 @@ pub struct Teams<'a> {
     pub kernel: Kernel,
     /// `igp` of its groups; none where a slab is one.
     pub groups: Option<usize>,
-    pub law: Law,
+    pub line: Line,
     /// Whether one member is measured with slabs of other sizes as well.
     pub calibrates: bool,
 }
@@ -41,7 +41,7 @@ impl Teams<'_> {
         &self,
         system: &System,
         counts: &[usize],
-        mut done: impl FnMut(Vec<Measured>),
+        mut done: impl FnMut(Vec<Point>),
     ) -> Result<()> {
         let Teams { all, options, .. } = *self;
         let load = |crew: Crew| {
@@ -72,7 +72,8 @@ impl Teams<'_> {
     /// What one member finds.
     fn judge(&self, loaded: &Loaded, crew: Crew) -> Result<Judge> {
         let igp = loaded.igp(&[self.kernel], crew, self.options.limits)?;
-        Judge::new(&mut self.engine(loaded, crew, igp)?, self.kernel)
+        // Any members give the same bits where sums are of groups.
+        Judge::new(&mut self.engine(loaded, crew, igp)?, self.kernel, self.groups.is_some())
     }
 
     fn engine<'e>(&self, loaded: &'e Loaded, crew: Crew<'e>, igp: usize) -> Result<Engine<'e>> {
@@ -95,30 +96,29 @@ impl Teams<'_> {
         crew: Crew,
         members: usize,
         judge: Option<&Judge>,
-    ) -> Result<Vec<Measured>> {
-        let Teams { all, options, kernel, groups, law, calibrates } = *self;
+    ) -> Result<Vec<Point>> {
+        let Teams { all, options, kernel, line, calibrates, .. } = *self;
         let transfers = crew.devices[0].free_memory()?.is_some();
         let igp = loaded.igp(&[kernel], crew, options.limits)?;
         let mut found = Vec::new();
-        let mut take = |engine: &mut Engine, law: Law, data: Data| -> Result<Data> {
+        let mut take = |engine: &mut Engine, line: Line, data: Data| -> Result<Data> {
             let gauge = crew.devices[0].gauge().filter(|_| crew.ranks.is_root());
             let sampled = sampled(engine, crew.ranks, kernel, options.repetition, data, gauge)?;
             let data = sampled.data;
             if let Some(judge) = judge {
-                let is_exact = groups.is_some();
-                let slabs = engine.slabs();
-                found.push(Point { law, members, slabs, is_exact, sampled }.judged(judge)?);
+                let (at, of) = ((line, members), (kernel, crew.devices[0].back_end()));
+                found.push(sampled.judged(at, engine, of, judge)?);
             }
             Ok(data)
         };
 
         let mut engine = self.engine(loaded, crew, igp)?;
-        let stays = take(&mut engine, law, Data::Place)? == Data::Place;
+        let stays = take(&mut engine, line, Data::Place)? == Data::Place;
         // One slab's transfer is hidden by nothing: from the host's memory one member takes several.
         let [finer, finest] = self.finer(loaded, crew)?;
         let is_coarse = members == 1 && finer < igp;
         if stays && transfers && !is_coarse {
-            take(&mut engine, law, Data::Host)?;
+            take(&mut engine, line, Data::Host)?;
         }
         drop(engine);
         if !stays || !is_coarse {
@@ -129,14 +129,14 @@ impl Teams<'_> {
         if calibrates || transfers {
             let mut engine = self.engine(loaded, crew, finer)?;
             if calibrates {
-                take(&mut engine, Law::Slabs, Data::Place)?;
+                take(&mut engine, Line::Slabs, Data::Place)?;
             }
             if transfers {
-                take(&mut engine, law, Data::Host)?;
+                take(&mut engine, line, Data::Host)?;
             }
         }
         if calibrates && finest < finer {
-            take(&mut self.engine(loaded, crew, finest)?, Law::Slabs, Data::Place)?;
+            take(&mut self.engine(loaded, crew, finest)?, Line::Slabs, Data::Place)?;
         }
         Ok(found)
     }

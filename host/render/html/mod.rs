@@ -2,6 +2,7 @@
 //! without the script, which adds: a version highlighted wherever it stands, journeys that hide, guesses.
 
 mod cards;
+mod comparison;
 mod counts;
 mod device;
 mod frame;
@@ -9,7 +10,6 @@ mod guess;
 mod kernel;
 mod lines;
 mod measured;
-mod parity;
 mod processor;
 mod scale;
 mod sheet;
@@ -27,9 +27,8 @@ use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
 use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
-use crate::record::race::Race;
 use crate::record::run::Run;
-use crate::record::scale::Scale;
+use crate::record::scale::{Over, Scale};
 use crate::render::chart::Roofline;
 
 const STYLE: &str = include_str!("page.css");
@@ -49,7 +48,7 @@ pub struct Page<'a> {
     pub comparison: Option<&'a Comparison>,
     /// The processor's journey.
     pub processor: Option<Processor<'a>>,
-    /// A scaling over devices, which is rated.
+    /// A scaling, which is rated.
     pub scale: Option<&'a Scale>,
 }
 
@@ -62,7 +61,7 @@ pub struct Processor<'a> {
     /// The processor's ceilings.
     pub ceilings: &'a Ceilings,
     /// The best of them against Fortran.
-    pub race: Option<&'a Race>,
+    pub comparison: Option<&'a Comparison>,
 }
 
 /// A section and its line in the contents; one without a body vanishes.
@@ -123,6 +122,10 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
     let none = || html! {};
     let part = |id, title, body| Part { id, title, body, folded: false };
     let folded = |id, title, body| Part { id, title, body, folded: true };
+    let scaling = match page.scale.map(|scale| scale.over) {
+        Some(Over::Extents) => "Time over extents",
+        _ => "Scaling over devices",
+    };
     let processor = page.processor.as_ref().map(processor::processor).transpose()?;
     let mut parts = vec![
         part("results", "All versions", times::results(sections)),
@@ -140,9 +143,13 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
             },
         ),
         folded("lines", "Where the samples are, by line of source", lines::source_lines(profiles)),
-        folded("parity", "Beside CUDA C++", page.comparison.map_or_else(none, parity::parity)),
+        folded(
+            "parity",
+            "Beside CUDA C++",
+            page.comparison.map_or_else(none, comparison::comparison),
+        ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
-        folded("scaling", "Scaling over devices", page.scale.map_or_else(none, scale::scale)),
+        folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),

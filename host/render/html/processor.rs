@@ -1,20 +1,19 @@
-//! The processor's journey: its own versions, and the race against Fortran.
+//! The processor's journey: its own versions, and these beside Fortran.
 
 use maud::{Markup, html};
 
+use super::comparison::comparison;
 use super::sheet::Sheet;
 use super::{Processor, rooflines};
 use crate::analysis::bounds::verdict;
-use crate::analysis::race::rated;
 use crate::analysis::speed_ups::over_baseline;
 use crate::catalogue;
 use crate::error::ChartError;
-use crate::record::race::{Race, Side};
 use crate::render::results;
-use crate::render::table::{or_dash, outcome};
+use crate::render::table::or_dash;
 
 pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
-    let Processor { run, profiles, ceilings, race } = of;
+    let Processor { run, profiles, ceilings, comparison: beside } = of;
     let (baseline, over) = over_baseline(&run.results);
     let headings = [
         "version",
@@ -51,43 +50,6 @@ pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
         p { (results::system(&run.system)) ", on " (run.head.device.name) "." }
         (sheet.markup())
         (figures)
-        @if let Some(race) = race { (fortran(race)) }
+        @if let Some(beside) = beside { (comparison(beside)) }
     })
-}
-
-/// Versions and builds of the yardstick in Fortran.
-fn fortran(race: &Race) -> Markup {
-    let race = rated(race);
-    let headings = [
-        "build or version",
-        "system",
-        "by",
-        "threads",
-        "time [ms]",
-        "ns/term",
-        "× fastest Fortran",
-        "rel. error",
-        "verified",
-    ];
-    let mut sheet = Sheet::new(&headings);
-    for racer in &race.racers {
-        let ours = racer.side == Side::Rust;
-        let cells = vec![
-            racer.name.clone(),
-            racer.system.clone(),
-            if ours { "Rust" } else { "Fortran" }.into(),
-            racer.threads.to_string(),
-            format!("{:.2}", racer.times.median * 1e3),
-            format!("{:.3}", racer.ns_per_term),
-            or_dash(racer.over_fortran.map(|ratio| format!("{ratio:.2}×"))),
-            or_dash(racer.max_rel_error.map(|error| format!("{error:.1e}"))),
-            outcome(racer.outcome).into(),
-        ];
-        sheet.push(ours.then_some(racer.name.as_str()), cells);
-    }
-    html! {
-        h3 { "Beside Fortran" }
-        (sheet.markup())
-        p .note { (race.yardstick) ", on " (race.head.device.name) ", in turn on the same arrays." }
-    }
 }

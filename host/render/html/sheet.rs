@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::render::table::Cells;
+
 /// A table whose rows may be of versions: these lead to the version's card and are highlighted with it.
 pub(super) struct Sheet<'a> {
     headings: Vec<String>,
@@ -22,6 +24,18 @@ impl<'a> Sheet<'a> {
     pub(super) fn new(headings: &[impl ToString]) -> Sheet<'a> {
         let headings = headings.iter().map(ToString::to_string).collect();
         Sheet { headings, rows: Vec::new(), words: Vec::new(), anchors: false }
+    }
+
+    /// The table that a terminal shows as well, its rows of versions where `version` says so.
+    pub(super) fn of(
+        cells: &'a Cells,
+        version: impl Fn(&'a [String]) -> Option<&'a str>,
+    ) -> Sheet<'a> {
+        let mut sheet = Sheet::new(&cells.headings);
+        for row in &cells.rows {
+            sheet.push(version(row), row.clone());
+        }
+        sheet
     }
 
     /// Has these columns wrap, as words do.
