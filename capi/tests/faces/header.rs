@@ -9,8 +9,8 @@ use crate::built::{compile, has, package};
 /// As committed: what cbindgen makes of the sources.
 pub fn generated() -> Outcome {
     let config = cbindgen::Config::from_file(package().join("cbindgen.toml"))?;
-    let sources =
-        ["lib", "bound", "status", "types"].map(|file| package().join(format!("src/{file}.rs")));
+    let sources = ["lib", "bound", "matrix", "status", "types"]
+        .map(|file| package().join(format!("src/{file}.rs")));
     let builder = sources
         .into_iter()
         .fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
