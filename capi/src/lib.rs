@@ -162,9 +162,9 @@ pub unsafe extern "C" fn gpp_workspace(
     })
 }
 
-/// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or `gpp_release`. On
-/// one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
-/// `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+/// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
+/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+/// and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
 /// the host here, once, and stay there too. After a failure what was placed before is still there.
 ///
 /// # Safety
