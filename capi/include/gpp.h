@@ -321,9 +321,9 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
                          uint64_t *device);
 
 /*
- Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or `gpp_release`. On
- one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
- `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+ Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
+ `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+ and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
  the host here, once, and stay there too. After a failure what was placed before is still there.
 
  # Safety
@@ -387,51 +387,6 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     const struct gpp_formula *formula,
                     struct gpp_complex *asx,
                     struct gpp_complex *ach);
-
-/*
- Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
- value of the difference at each energy to `asx` and `ach`, `(nw)` each, in the unit of `vcoul`. Terms of
- `columns` columns at most, evenly spaced, are evaluated by the definition on the processor, `ncouls * nbands *
- nw` of them a column. Of all `ngpown` columns that is a bound, of fewer an estimate of it. It takes all
- roundings to have one sign: errors are far smaller as a rule.
-
- Other arguments as of `gpp_sums`; `screening` is not null, and matrices are in the host's memory.
-
- # Safety
- As of `gpp_sums`.
- */
-gpp_status gpp_bound(struct gpp_handle *handle,
-                     const struct gpp_screening *screening,
-                     const struct gpp_bands *bands,
-                     int64_t nw,
-                     const double *omega,
-                     const struct gpp_formula *formula,
-                     int64_t columns,
-                     double *asx,
-                     double *ach);
-
-/*
- Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
- energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
- m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
- with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
- summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
-
- Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
- fastest for matrices, whatever `gpp_set_version` says: "ring" or "wide" on recent GPUs, "cpu" on a processor. A GPU
- keeps nothing for the next call but what `gpp_place` has placed.
-
- # Safety
- As of `gpp_sums`.
- */
-gpp_status gpp_matrix(struct gpp_handle *handle,
-                      const struct gpp_screening *screening,
-                      const struct gpp_matrix_bands *bands,
-                      int64_t nw,
-                      const double *omega,
-                      const struct gpp_formula *formula,
-                      struct gpp_complex *sx,
-                      struct gpp_complex *ch);
 
 /*
  Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
