@@ -523,8 +523,8 @@ contains
 
     if (size(a, 1) < ncouls .or. size(a, 2) /= size(e)) calculator%unfit = 13
     if (size(occ) < size(e)) calculator%unfit = 7
-    if (.not. holds(sx)) calculator%unfit = 14
     if (.not. holds(ch)) calculator%unfit = 15
+    if (.not. holds(sx)) calculator%unfit = 14
     status = gpp_bad_argument
     if (calculator%unfit /= 0) return
     bands = c_matrix_bands(size(a, 3), size(e), c_loc(a), size(a, 1), c_loc(e), c_loc(occ), flag(on_device))
