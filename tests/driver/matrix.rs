@@ -60,7 +60,7 @@ pub fn of_a_caller() -> Outcome {
         for placed in &mut placed {
             right(at(&calculator, placed)?)?;
         }
-        calculator.set_told(|part| (part > 0.2).then_some(5));
+        calculator.set_told(|_| Some(5));
         match at(&calculator, &mut placed[0]) {
             Err(Error::Stopped { code: 5, .. }) => {}
             _ => return Err("it was not stopped".into()),
