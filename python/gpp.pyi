@@ -101,6 +101,28 @@ class Calculator:
 
         Of all columns of wtilde it is a bound, of fewer an estimate of it. Other arguments as of `sums`.
         """
+    def matrix(
+        self,
+        wtilde: _Complex,
+        eps: _Complex,
+        vcoul: _Real,
+        igp_to_ig: _Index,
+        a: _Complex,
+        e: _Real,
+        occ: _Real,
+        omega: _Real,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+    ) -> Matrices:
+        """Screened exchange and Coulomb hole between all bands l and m at each energy: Σ as a matrix.
+
+        a : (bands, nbands, ncouls). Matrix elements a[l, n, ig] of band l with band n; a[l].T is the `aqsn` of
+            `sums` where l is the state. In C's order it is used where it is, else copied.
+        e, occ : (nbands,), eV and 0 to 1. Energy and occupation of each band n.
+
+        Other arguments as of `sums`. `a` may be on the calculator's GPU, in C's order.
+        """
     def place(
         self,
         wtilde: _Complex,
@@ -109,7 +131,7 @@ class Calculator:
         igp_to_ig: _Index,
         stream: int | None = None,
     ) -> Placed:
-        """Places a screening for many calls of `Placed.sums`; arguments as of `sums`."""
+        """Places a screening for many calls of `Placed.sums` and `Placed.matrix`; arguments as of `sums`."""
     def workspace(
         self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
     ) -> tuple[int, int]:
@@ -131,6 +153,17 @@ class Placed:
         stream: int | None = None,
     ) -> Sums:
         """`Calculator.sums` of the screening in place."""
+    def matrix(
+        self,
+        a: _Complex,
+        e: _Real,
+        occ: _Real,
+        omega: _Real,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+    ) -> Matrices:
+        """`Calculator.matrix` of the screening in place."""
 
 @final
 class Sums:
@@ -141,6 +174,23 @@ class Sums:
         """Screened exchange."""
     @property
     def ach(self) -> _Complex:
+        """Coulomb hole."""
+    @property
+    def version(self) -> str:
+        """The version that calculated them."""
+    @property
+    def seconds(self) -> float:
+        """Seconds that its kernels took."""
+
+@final
+class Matrices:
+    """What came of the calculation of a matrix; arrays are [iw, l, m], (nw, bands, bands), in the unit of vcoul."""
+
+    @property
+    def sx(self) -> _Complex:
+        """Screened exchange."""
+    @property
+    def ch(self) -> _Complex:
         """Coulomb hole."""
     @property
     def version(self) -> str:

@@ -9,7 +9,7 @@ module gpp
   implicit none
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release, gpp_bound
-  public :: gpp_set_stream, gpp_workspace, gpp_last_seconds
+  public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_workspace, gpp_last_seconds
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
   ! How a call ended.
@@ -25,18 +25,19 @@ module gpp
   type, public :: gpp_calculator
     private
     type(c_ptr) :: handle = c_null_ptr
-    ! Which array of the last call of gpp_sums has too few elements, an index into shapes.
-    integer :: too_small = 0
+    ! Which array of the last call does not fit, an index into shapes.
+    integer :: unfit = 0
     ! Rows and columns of what gpp_place has placed.
     integer :: placed(2) = 0
   end type gpp_calculator
 
-  ! What arrays have at least.
-  character(len=*), parameter :: shapes(12) = [character(len=48) :: &
+  ! What arrays have; vectors and matrices may have more.
+  character(len=*), parameter :: shapes(15) = [character(len=48) :: &
     'I_eps_array(ncouls, ngpown), as wtilde_array', 'vcoul(ncouls)', 'inv_igp_index(ngpown)', &
     'aqsntemp(ncouls, nbands)', 'aqsmtemp(ncouls, nbands)', 'aqsmtemp(ngpown, nbands)', &
     'occ(nbands), as e', 'asx(nw), as omega', 'ach(nw), as omega', 'indinv(1)', &
-    'of_asx(nw), as omega', 'of_ach(nw), as omega']
+    'of_asx(nw), as omega', 'of_ach(nw), as omega', 'a(ncouls, nbands, bands), nbands as e', &
+    'sx(bands, bands, nw), bands as a', 'ch(bands, bands, nw), bands as a']
 
   type, bind(c) :: c_screening
     integer(c_int64_t) :: ncouls, ngpown, ng
@@ -58,6 +59,14 @@ module gpp
     type(c_ptr) :: e, occ
     integer(c_int32_t) :: on_device
   end type c_bands
+
+  type, bind(c) :: c_matrix_bands
+    integer(c_int64_t) :: bands, nbands
+    type(c_ptr) :: a
+    integer(c_int64_t) :: ld_a
+    type(c_ptr) :: e, occ
+    integer(c_int32_t) :: on_device
+  end type c_matrix_bands
 
   type, bind(c) :: c_sizes
     integer(c_int64_t) :: ncouls, ngpown, nbands, nw
@@ -113,6 +122,18 @@ module gpp
       type(c_ptr), value :: asx, ach
       integer(c_int32_t) :: status
     end function c_bound
+
+    function c_matrix(handle, screening, bands, nw, omega, formula, sx, ch) &
+        bind(c, name='gpp_matrix') result(status)
+      import :: c_formula, c_int32_t, c_int64_t, c_matrix_bands, c_ptr
+      type(c_ptr), value :: handle, screening
+      type(c_matrix_bands), intent(in) :: bands
+      integer(c_int64_t), value :: nw
+      type(c_ptr), value :: omega
+      type(c_formula), intent(in) :: formula
+      type(c_ptr), value :: sx, ch
+      integer(c_int32_t) :: status
+    end function c_matrix
 
     function c_place(handle, screening) bind(c, name='gpp_place') result(status)
       import :: c_int32_t, c_ptr, c_screening
@@ -204,7 +225,7 @@ contains
     type(gpp_calculator), intent(inout) :: calculator
     character(len=*), intent(in) :: id
     integer(c_int32_t), intent(out) :: status
-    calculator%too_small = 0
+    calculator%unfit = 0
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
 
@@ -259,7 +280,54 @@ contains
       gamma, sexcut, aqsm_local, columns=columns, of_asx=of_asx, of_ach=of_ach)
   end subroutine gpp_bound
 
-  ! Places a screening for gpp_sums_at, until the next one or gpp_release. Both matrices have the attribute
+  ! Sums screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
+  ! ch(l, m, iw). Units, ranks and failures as of gpp_sums; the version is the fastest for matrices.
+  subroutine gpp_matrix(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, a, e, occ, omega, &
+      sx, ch, status, gamma, sexcut, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    ! As of gpp_place.
+    complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
+    real(c_double), intent(in), target, contiguous :: vcoul(:)
+    integer(c_int32_t), intent(in), target, contiguous :: inv_igp_index(:), indinv(:)
+    ! As of gpp_matrix_at.
+    complex(c_double_complex), intent(in), target, contiguous :: a(:, :, :)
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
+    complex(c_double_complex), intent(inout), target, contiguous :: sx(:, :, :), ch(:, :, :)
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: gamma, sexcut
+    ! Whether wtilde_array, I_eps_array and a are on the GPU.
+    logical, intent(in), optional :: on_device
+    type(c_screening), target :: screening
+
+    call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
+    call matrix_of(calculator, c_loc(screening), size(wtilde_array, 1), a, e, occ, omega, sx, ch, status, gamma, &
+      sexcut, on_device)
+  end subroutine gpp_matrix
+
+  ! gpp_matrix of the screening that gpp_place has placed.
+  subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands); of more rows the first are
+    ! taken, which copies. One that is on the GPU is brought to the host as a whole.
+    complex(c_double_complex), intent(in), target, contiguous :: a(:, :, :)
+    ! Energy in eV and occupation, 0 to 1, of each band n: (nbands).
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:)
+    ! Energies of the sums in eV, (nw).
+    real(c_double), intent(in), target, contiguous :: omega(:)
+    ! The matrices: (bands, bands, nw), or more energies, of which the first are written.
+    complex(c_double_complex), intent(inout), target, contiguous :: sx(:, :, :), ch(:, :, :)
+    integer(c_int32_t), intent(out) :: status
+    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 where they are not given.
+    real(c_double), intent(in), optional :: gamma, sexcut
+    ! Whether a is on the GPU.
+    logical, intent(in), optional :: on_device
+
+    calculator%unfit = 0
+    call matrix_of(calculator, c_null_ptr, calculator%placed(1), a, e, occ, omega, sx, ch, status, gamma, &
+      sexcut, on_device)
+  end subroutine gpp_matrix_at
+
+  ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Both matrices have the attribute
   ! target and stay as they are meanwhile; the rest is copied. On one GPU they stay there from the first sums
   ! on, where there is room. What is on the GPU is brought to the host once, and stays there too.
   subroutine gpp_place(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, status, on_device)
@@ -277,7 +345,7 @@ contains
 
     call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
     status = gpp_bad_argument
-    if (calculator%too_small == 0) status = c_place(calculator%handle, screening)
+    if (calculator%unfit == 0) status = c_place(calculator%handle, screening)
     if (status == gpp_ok) calculator%placed = shape(wtilde_array)
   end subroutine gpp_place
 
@@ -301,7 +369,7 @@ contains
     ! Whether both matrices are on the GPU.
     logical, intent(in), optional :: on_device
 
-    calculator%too_small = 0
+    calculator%unfit = 0
     call sum_at(calculator, c_null_ptr, calculator%placed, aqsntemp, aqsmtemp, e, occ, omega, status, gamma, &
       sexcut, aqsm_local, on_device, asx=asx, ach=ach)
   end subroutine gpp_sums_at
@@ -310,7 +378,7 @@ contains
   subroutine gpp_release(calculator, status)
     type(gpp_calculator), intent(inout) :: calculator
     integer(c_int32_t), intent(out) :: status
-    calculator%too_small = 0
+    calculator%unfit = 0
     calculator%placed = 0
     status = c_release(calculator%handle)
   end subroutine gpp_release
@@ -321,7 +389,7 @@ contains
     type(gpp_calculator), intent(inout) :: calculator
     type(c_ptr), intent(in) :: stream
     integer(c_int32_t), intent(out) :: status
-    calculator%too_small = 0
+    calculator%unfit = 0
     status = c_set_stream(calculator%handle, stream)
   end subroutine gpp_set_stream
 
@@ -334,13 +402,13 @@ contains
     logical, intent(in), optional :: on_device
     type(c_sizes) :: sizes
     sizes = c_sizes(ncouls, ngpown, nbands, nw, flag(on_device), flag(on_device))
-    calculator%too_small = 0
+    calculator%unfit = 0
     host = 0
     device = 0
     status = c_workspace(calculator%handle, sizes, host, device)
   end subroutine gpp_workspace
 
-  ! Seconds that the kernels of the last sums took.
+  ! Seconds that the kernels of the last sums or matrices took.
   function gpp_last_seconds(calculator) result(seconds)
     type(gpp_calculator), intent(in) :: calculator
     real(c_double) :: seconds
@@ -365,11 +433,11 @@ contains
 
     ncouls = size(wtilde_array, 1)
     ngpown = size(wtilde_array, 2)
-    calculator%too_small = 0
-    if (any(shape(I_eps_array) /= shape(wtilde_array))) calculator%too_small = 1
-    if (size(vcoul) < ncouls) calculator%too_small = 2
-    if (size(inv_igp_index) < ngpown) calculator%too_small = 3
-    if (size(indinv) < 1) calculator%too_small = 10
+    calculator%unfit = 0
+    if (any(shape(I_eps_array) /= shape(wtilde_array))) calculator%unfit = 1
+    if (size(vcoul) < ncouls) calculator%unfit = 2
+    if (size(inv_igp_index) < ngpown) calculator%unfit = 3
+    if (size(indinv) < 1) calculator%unfit = 10
     screening%ncouls = ncouls
     screening%ngpown = ngpown
     screening%ng = size(indinv)
@@ -404,25 +472,23 @@ contains
     integer :: nbands, nw, rows
 
     is_local = flag(aqsm_local) == 1
-    formula = c_formula(0.5_c_double, 4.0_c_double)
-    if (present(gamma)) formula%gamma = gamma
-    if (present(sexcut)) formula%sexcut = sexcut
+    formula = limits(gamma, sexcut)
     nbands = size(e)
     nw = size(omega)
     rows = merge(extents(2), extents(1), is_local)
-    if (size(aqsntemp, 1) < extents(1) .or. size(aqsntemp, 2) < nbands) calculator%too_small = 4
-    if (size(aqsmtemp, 1) < rows .or. size(aqsmtemp, 2) < nbands) calculator%too_small = merge(6, 5, is_local)
-    if (size(occ) < nbands) calculator%too_small = 7
+    if (size(aqsntemp, 1) < extents(1) .or. size(aqsntemp, 2) < nbands) calculator%unfit = 4
+    if (size(aqsmtemp, 1) < rows .or. size(aqsmtemp, 2) < nbands) calculator%unfit = merge(6, 5, is_local)
+    if (size(occ) < nbands) calculator%unfit = 7
     if (present(columns)) then
-      if (size(of_asx) < nw) calculator%too_small = 11
-      if (size(of_ach) < nw) calculator%too_small = 12
+      if (size(of_asx) < nw) calculator%unfit = 11
+      if (size(of_ach) < nw) calculator%unfit = 12
       to = [c_loc(of_asx), c_loc(of_ach)]
     else
-      if (size(asx) < nw) calculator%too_small = 8
-      if (size(ach) < nw) calculator%too_small = 9
+      if (size(asx) < nw) calculator%unfit = 8
+      if (size(ach) < nw) calculator%unfit = 9
       to = [c_loc(asx), c_loc(ach)]
     end if
-    if (calculator%too_small /= 0) then
+    if (calculator%unfit /= 0) then
       status = gpp_bad_argument
       return
     end if
@@ -443,6 +509,45 @@ contains
     end if
   end subroutine sum_at
 
+  subroutine matrix_of(calculator, screening, ncouls, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device)
+    type(gpp_calculator), intent(inout) :: calculator
+    type(c_ptr), intent(in) :: screening
+    integer, intent(in) :: ncouls
+    complex(c_double_complex), intent(in), target, contiguous :: a(:, :, :)
+    real(c_double), intent(in), target, contiguous :: e(:), occ(:), omega(:)
+    complex(c_double_complex), intent(inout), target, contiguous :: sx(:, :, :), ch(:, :, :)
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: gamma, sexcut
+    logical, intent(in), optional :: on_device
+    type(c_matrix_bands) :: bands
+
+    if (size(a, 1) < ncouls .or. size(a, 2) /= size(e)) calculator%unfit = 13
+    if (size(occ) < size(e)) calculator%unfit = 7
+    if (.not. holds(ch)) calculator%unfit = 15
+    if (.not. holds(sx)) calculator%unfit = 14
+    status = gpp_bad_argument
+    if (calculator%unfit /= 0) return
+    bands = c_matrix_bands(size(a, 3), size(e), c_loc(a), size(a, 1), c_loc(e), c_loc(occ), flag(on_device))
+    status = c_matrix(calculator%handle, screening, bands, int(size(omega), c_int64_t), c_loc(omega), &
+      limits(gamma, sexcut), c_loc(sx), c_loc(ch))
+
+  contains
+
+    function holds(sums) result(is)
+      complex(c_double_complex), intent(in) :: sums(:, :, :)
+      logical :: is
+      is = size(sums, 1) == size(a, 3) .and. size(sums, 2) == size(a, 3) .and. size(sums, 3) >= size(omega)
+    end function holds
+  end subroutine matrix_of
+
+  function limits(gamma, sexcut) result(formula)
+    real(c_double), intent(in), optional :: gamma, sexcut
+    type(c_formula) :: formula
+    formula = c_formula(0.5_c_double, 4.0_c_double)
+    if (present(gamma)) formula%gamma = gamma
+    if (present(sexcut)) formula%sexcut = sexcut
+  end function limits
+
   ! The library's version, as in '0.1.0'.
   function gpp_version() result(text)
     character(len=:), allocatable :: text
@@ -456,7 +561,7 @@ contains
     text = from_c(c_device_name(calculator%handle))
   end function gpp_device_name
 
-  ! The version that gpp_sums ran last; empty where none ran.
+  ! The version that gpp_sums or gpp_matrix ran last; empty where none ran.
   function gpp_last_version(calculator) result(text)
     type(gpp_calculator), intent(in) :: calculator
     character(len=:), allocatable :: text
@@ -467,8 +572,8 @@ contains
   function gpp_message(calculator) result(text)
     type(gpp_calculator), intent(in) :: calculator
     character(len=:), allocatable :: text
-    if (calculator%too_small /= 0) then
-      text = 'an array has too few elements for '//trim(shapes(calculator%too_small))
+    if (calculator%unfit /= 0) then
+      text = 'an array does not fit '//trim(shapes(calculator%unfit))
     else
       text = from_c(c_message(calculator%handle))
     end if

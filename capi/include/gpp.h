@@ -219,6 +219,41 @@ typedef struct gpp_formula {
   double sexcut;
 } gpp_formula;
 
+/*
+ The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
+ */
+typedef struct gpp_matrix_bands {
+  /*
+   Bands l and m, from 1 to 8192.
+   */
+  int64_t bands;
+  /*
+   Bands n.
+   */
+  int64_t nbands;
+  /*
+   Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is where l is the
+   state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
+   */
+  const struct gpp_complex *a;
+  /*
+   Elements from one column of `a` to the next; at least `ncouls`. Where it is more, a call copies.
+   */
+  int64_t ld_a;
+  /*
+   Energy of each band n in eV, `(nbands)`.
+   */
+  const double *e;
+  /*
+   Occupation of each band n, from 0 to 1, `(nbands)`.
+   */
+  const double *occ;
+  /*
+   1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+   */
+  int32_t on_device;
+} gpp_matrix_bands;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -286,15 +321,16 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
                          uint64_t *device);
 
 /*
- Places a screening for calls of `gpp_sums` with a null `screening`, until the next one or `gpp_release`. On
- one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
- `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+ Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
+ `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+ and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
  the host here, once, and stay there too. After a failure what was placed before is still there.
 
  # Safety
  As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
  */
-gpp_status gpp_place(struct gpp_handle *handle, const struct gpp_screening *screening);
+gpp_status gpp_place(struct gpp_handle *handle,
+                     const struct gpp_screening *screening);
 
 /*
  Lets go of what `gpp_place` has placed; nothing where that is nothing.
@@ -308,14 +344,14 @@ gpp_status gpp_release(struct gpp_handle *handle);
 const char *gpp_device_name(const struct gpp_handle *handle);
 
 /*
- The version that `gpp_sums` ran last: a string that is valid until this thread calls the function again;
- empty where none ran, and for what is no handle.
+ The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
+ function again; empty where none ran, and for what is no handle.
  */
 const char *gpp_last_version(const struct gpp_handle *handle);
 
 /*
- Seconds that the kernels of the last `gpp_sums` took; with uploads where the device had no room for the whole
- problem. 0 where none ran, and for what is no handle.
+ Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads where the device had no room
+ for the whole problem. 0 where none ran, and for what is no handle.
  */
 double gpp_last_seconds(const struct gpp_handle *handle);
 
@@ -375,26 +411,27 @@ gpp_status gpp_bound(struct gpp_handle *handle,
                      double *ach);
 
 /*
- Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
- value of the difference at each energy to `asx` and `ach`, `(nw)` each, in the unit of `vcoul`. Terms of
- `columns` columns at most, evenly spaced, are evaluated by the definition on the processor, `ncouls * nbands *
- nw` of them a column. Of all `ngpown` columns that is a bound, of fewer an estimate of it. It takes all
- roundings to have one sign: errors are far smaller as a rule.
+ Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
+ energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
+ m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
+ with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
+ summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
 
- Other arguments as of `gpp_sums`; `screening` is not null, and matrices are in the host's memory.
+ Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
+ fastest for matrices, whatever `gpp_set_version` says: "ring" or "wide" on recent GPUs, "cpu" on a processor. A GPU
+ keeps nothing for the next call but what `gpp_place` has placed.
 
  # Safety
  As of `gpp_sums`.
  */
-gpp_status gpp_bound(struct gpp_handle *handle,
-                     const struct gpp_screening *screening,
-                     const struct gpp_bands *bands,
-                     int64_t nw,
-                     const double *omega,
-                     const struct gpp_formula *formula,
-                     int64_t columns,
-                     double *asx,
-                     double *ach);
+gpp_status gpp_matrix(struct gpp_handle *handle,
+                      const struct gpp_screening *screening,
+                      const struct gpp_matrix_bands *bands,
+                      int64_t nw,
+                      const double *omega,
+                      const struct gpp_formula *formula,
+                      struct gpp_complex *sx,
+                      struct gpp_complex *ch);
 
 #ifdef __cplusplus
 }  // extern "C"

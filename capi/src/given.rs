@@ -2,23 +2,19 @@
 
 use std::borrow::Cow;
 
-use gpp_core::lent::Pod;
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::problem::memory;
 use gpp_core::{Aqsm, Calculator, Found, lent};
-use num_complex::Complex64;
 
-use crate::border::{Matrix, Seen, extent, finite, flag};
+use crate::border::{Matrix, Seen, extent, flag};
 use crate::open::Kept;
+use crate::small::{Small, fetch};
 use crate::status::Failure;
 use crate::types::{Bands, Formula, Screening, Sizes};
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Bytes that the system is not asked about.
-const ALWAYS_THERE: usize = 1 << 24;
-
-fn indexed(name: &str, found: i64) -> Result<usize> {
+/// An extent that indices of 32 bits count.
+pub fn indexed(name: &str, found: i64) -> Result<usize> {
     extent(name, found, i32::MAX as usize)
 }
 
@@ -37,14 +33,6 @@ pub fn sizes(sizes: &Sizes) -> Result<gpp_core::Sizes> {
 /// The failure of who gives none and has none placed.
 pub fn no_screening() -> Failure {
     Failure::argument("screening is null, and none is placed".into())
-}
-
-/// What brings small arrays of the GPU's to the host.
-fn fetch<T: Pod>(
-    calculator: &Calculator,
-) -> impl Fn(&'static str, u64, usize) -> Result<Vec<T>> + '_ {
-    // SAFETY: found on the GPU; that it has so many elements, which nobody writes, is the caller's word.
-    |name, at, len| Ok(unsafe { calculator.fetch_vector(name, at, len) }?)
 }
 
 /// A screening that was looked at.
@@ -82,6 +70,25 @@ pub unsafe fn screening<'a>(
     }
 }
 
+/// Looks at the screening of a call, where it is not the one that is placed; and its G and G′.
+///
+/// # Safety
+/// As of `gpp_sums`.
+pub unsafe fn once<'a>(
+    calculator: &Calculator,
+    seen: &mut Seen,
+    given: *const Screening,
+    placed: Option<&Kept>,
+) -> Result<(Option<Seeing<'a>>, [usize; 2])> {
+    if given.is_null() {
+        return Ok((None, placed.ok_or_else(no_screening)?.extents()));
+    }
+    // SAFETY: the caller's word.
+    let once = unsafe { screening(calculator, seen, given) }?;
+    let extents = once.extents();
+    Ok((Some(once), extents))
+}
+
 /// Looks at a screening and places it.
 ///
 /// # Safety
@@ -112,7 +119,7 @@ impl Seeing<'_> {
     ///
     /// # Safety
     /// Arrays stay as they are until what is returned is dropped.
-    unsafe fn placed(self, calculator: &Calculator) -> Result<Kept> {
+    pub unsafe fn placed(self, calculator: &Calculator) -> Result<Kept> {
         let Seeing { vcoul, inv_igp_index, indinv, .. } = &self;
         match (&self.wtilde, &self.eps) {
             (&Matrix::Device(wtilde), &Matrix::Device(eps)) => {
@@ -154,12 +161,7 @@ pub struct Given<'a> {
     aqsn: Matrix<'a>,
     aqsm: Matrix<'a>,
     aqsm_local: bool,
-    e: Cow<'a, [f64]>,
-    occ: Cow<'a, [f64]>,
-    omega: Cow<'a, [f64]>,
-    formula: gpp_core::Formula,
-    /// Columns that a call has, for its memory.
-    ngpown: usize,
+    small: Small<'a>,
 }
 
 impl<'a> Given<'a> {
@@ -172,56 +174,30 @@ impl<'a> Given<'a> {
         seen: &mut Seen,
         [ncouls, ngpown]: [usize; 2],
         bands: *const Bands,
-        (nw, omega): (i64, *const f64),
+        energies: (i64, *const f64),
         formula: *const Formula,
     ) -> Result<Given<'a>> {
         // SAFETY: of all in the block, the caller's word.
         let given = unsafe {
             let b: &Bands = seen.one("bands", bands)?;
-            let formula = match formula.is_null() {
-                true => gpp_core::Formula::default(),
-                false => {
-                    let &Formula { gamma, sexcut } = seen.one("formula", formula)?;
-                    gpp_core::Formula { gamma, sexcut }
-                }
-            };
             let nbands = indexed("nbands", b.nbands)?;
-            let nw = extent("nw", nw, MOST_ENERGIES)?;
             let (aqsm_local, on_device) =
                 (flag("aqsm_local", b.aqsm_local)?, flag("bands.on_device", b.on_device)?);
             let rows = if aqsm_local { ngpown } else { ncouls };
             Given {
-                e: seen.small("e", b.e, nbands, fetch(calculator))?,
-                occ: seen.small("occ", b.occ, nbands, fetch(calculator))?,
+                small: Small::seen(calculator, seen, (nbands, b.e, b.occ), energies, formula)?,
                 aqsn: seen.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
                 aqsm: seen.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
                 aqsm_local,
-                omega: seen.small("omega", omega, nw, fetch(calculator))?,
-                formula,
-                ngpown,
             }
         };
-        given.require_memory()?;
-        finite("e", &given.e)?;
-        finite("omega", &given.omega)?;
+        given.small.check(if given.aqsm_local { 0 } else { ngpown })?;
         Ok(given)
     }
 
     /// Energies of the sums.
     pub fn nw(&self) -> usize {
-        self.omega.len()
-    }
-
-    /// Fails where there is no room for what is copied of the arrays: an allocation that fails ends the process.
-    fn require_memory(&self) -> Result<()> {
-        let Given { e, omega, .. } = self;
-        let rows = if self.aqsm_local { 0 } else { self.ngpown };
-        let of_bands = rows * size_of::<Complex64>() + size_of_val(&omega[..]) + 32;
-        let needed = of_bands.saturating_mul(e.len());
-        if needed > ALWAYS_THERE {
-            memory::require("the rows of aqsm and the energies", needed as u64)?;
-        }
-        Ok(())
+        self.small.omega.len()
     }
 
     /// Sums of a screening that is given, or else of the one that is placed.
@@ -234,7 +210,7 @@ impl<'a> Given<'a> {
         once: Option<Seeing>,
         placed: Option<&mut Kept>,
     ) -> Result<Found> {
-        let Given { e, occ, omega, formula, .. } = self;
+        let Small { e, occ, omega, formula } = &self.small;
         let on_host = self.on_host();
         let mut own = None;
         if let Some((screening, bands)) = once.as_ref().and_then(Seeing::on_host).zip(on_host) {
@@ -262,12 +238,12 @@ impl<'a> Given<'a> {
 
     /// Energies of the sums, and the limits.
     pub fn energies(&self) -> (&[f64], gpp_core::Formula) {
-        (&self.omega, self.formula)
+        (&self.small.omega, self.small.formula)
     }
 
     /// The bands, where their matrices are the host's.
     pub fn on_host(&self) -> Option<gpp_core::Bands<'_>> {
-        let Given { e, occ, .. } = self;
+        let Small { e, occ, .. } = &self.small;
         let (Matrix::Host(aqsn), Matrix::Host(aqsm)) = (&self.aqsn, &self.aqsm) else {
             return None;
         };

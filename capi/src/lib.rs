@@ -10,7 +10,9 @@
 mod border;
 mod bound;
 mod given;
+mod matrix;
 mod open;
+mod small;
 mod status;
 mod told;
 mod types;
@@ -23,6 +25,7 @@ use gpp_core::lent::ForeignStream;
 use border::{Seen, addresses};
 pub use bound::gpp_bound;
 use given::Given;
+pub use matrix::{MatrixBands, gpp_matrix};
 use open::{Work, call};
 use status::Failure;
 pub use status::Status;
@@ -159,9 +162,9 @@ pub unsafe extern "C" fn gpp_workspace(
     })
 }
 
-/// Places a screening for calls of `gpp_sums` with a null `screening`, until the next one or `gpp_release`. On
-/// one GPU `wtilde` and `eps` stay there from the first of these calls on, where there is room. `wtilde` and
-/// `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
+/// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
+/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+/// and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
 /// the host here, once, and stay there too. After a failure what was placed before is still there.
 ///
 /// # Safety
@@ -193,16 +196,16 @@ pub extern "C" fn gpp_device_name(handle: *const Handle) -> *const c_char {
     told::returned(told::Of::DeviceName, open.as_ref().map_or("", |open| &open.name))
 }
 
-/// The version that `gpp_sums` ran last: a string that is valid until this thread calls the function again;
-/// empty where none ran, and for what is no handle.
+/// The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
+/// function again; empty where none ran, and for what is no handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
     let version = open::find(handle).map_or("", |open| open.told().version);
     told::returned(told::Of::LastVersion, version)
 }
 
-/// Seconds that the kernels of the last `gpp_sums` took; with uploads where the device had no room for the whole
-/// problem. 0 where none ran, and for what is no handle.
+/// Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads where the device had no room
+/// for the whole problem. 0 where none ran, and for what is no handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
     open::find(handle).map_or(0.0, |open| open.told().seconds)
@@ -249,15 +252,7 @@ pub unsafe extern "C" fn gpp_sums(
         let Work { calculator, placed } = work;
         // SAFETY: the caller's word.
         let (found, [asx, ach]) = unsafe {
-            let once = match screening.is_null() {
-                true => None,
-                false => Some(given::screening(calculator, &mut seen, screening)?),
-            };
-            let extents = match (&once, &placed) {
-                (Some(once), _) => once.extents(),
-                (None, Some(placed)) => placed.extents(),
-                (None, None) => return Err(given::no_screening()),
-            };
+            let (once, extents) = given::once(calculator, &mut seen, screening, placed.as_ref())?;
             let given = Given::seen(calculator, &mut seen, extents, bands, (nw, omega), formula)?;
             let out =
                 [seen.written("asx", asx, given.nw())?, seen.written("ach", ach, given.nw())?];

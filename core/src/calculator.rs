@@ -23,11 +23,12 @@
 //! ```
 //!
 //! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`lent`] is for arrays that are on a GPU
-//! already.
+//! already. [`Calculator::matrix`] is for Σ between many bands.
 
 mod arrays;
 mod last;
 pub mod lent;
+mod matrix;
 mod opened;
 mod place;
 mod placed;
@@ -46,6 +47,7 @@ use crate::reference::{self, Bound};
 use crate::system::memory;
 use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
+pub use matrix::{FoundMatrix, MatrixBands};
 use opened::{Opened, apart};
 pub use placed::Placed;
 use told::Told;

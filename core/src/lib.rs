@@ -35,7 +35,8 @@ pub mod stop;
 pub mod system;
 
 pub use calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, Placed, Screening, Sizes, Workspace, lent,
+    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
+    Workspace, lent,
 };
 pub use error::{Error, Result};
 pub use gpp_kernels as kernels;

@@ -4,8 +4,8 @@
 !   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/device.f90 -lgpp -lcuda
 program device
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc, c_ptr, c_size_t
-  use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_message, gpp_ok, gpp_open, gpp_place, &
-    gpp_sums, gpp_sums_at
+  use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_matrix, gpp_matrix_at, gpp_message, gpp_ok, &
+    gpp_open, gpp_place, gpp_sums, gpp_sums_at
   use miniapp, only: dp, gamma, loop, make, nw, sexcut
   implicit none
 
@@ -43,6 +43,8 @@ program device
   complex(dp), allocatable :: wtilde_array(:, :), I_eps_array(:, :), aqsntemp(:, :), aqsmtemp(:, :)
   ! Contiguous: of another pointer the compiler would make a copy, and read the GPU's memory for it.
   complex(dp), pointer, contiguous :: wtilde_gpu(:, :), eps_gpu(:, :), aqsn_gpu(:, :), aqsm_gpu(:, :)
+  complex(dp), pointer, contiguous :: columns_gpu(:, :), a_gpu(:, :, :)
+  complex(dp) :: sx(2, 2, nw), ch(2, 2, nw)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
   complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw), asx_host(nw), ach_host(nw)
@@ -78,6 +80,21 @@ program device
     call compare('in place, bands of the GPU')
     call gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut)
     call compare('in place, bands of the host')
+  end do
+  ! A matrix whose element (1, 2) is that of the sums.
+  columns_gpu => there(reshape([aqsntemp, aqsmtemp], [size(aqsntemp, 1), 2*size(aqsntemp, 2)]))
+  a_gpu(1:size(aqsntemp, 1), 1:size(aqsntemp, 2), 1:2) => columns_gpu
+  do state = 1, 2
+    if (state == 1) then
+      call gpp_matrix_at(calculator, a_gpu, e, occ, omega, sx, ch, status, gamma, sexcut, on_device=.true.)
+    else
+      call gpp_matrix(calculator, wtilde_gpu, eps_gpu, vcoul, inv_igp_index, indinv, a_gpu, e, occ, omega, sx, &
+        ch, status, gamma, sexcut, on_device=.true.)
+    end if
+    if (status /= gpp_ok) error stop 'a matrix'
+    if (.not. all(abs(sx(1, 2, :) - asx_loop) + abs(ch(1, 2, :) - ach_loop) <= 1e-12_dp*sizes)) then
+      error stop 'not the loop''s matrix'
+    end if
   end do
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, asx, ach, status, on_device=.true.)

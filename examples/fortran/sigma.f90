@@ -4,13 +4,14 @@
 program sigma
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
-  use gpp, only: gpp_bad_argument, gpp_bound, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_message, &
-    gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums, gpp_sums_at, gpp_version, gpp_workspace
+  use gpp, only: gpp_bad_argument, gpp_bound, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_matrix, &
+    gpp_matrix_at, gpp_message, gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums, gpp_sums_at, &
+    gpp_version, gpp_workspace
   use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
   implicit none
   complex(dp), allocatable, target :: wtilde_array(:, :), I_eps_array(:, :)
   complex(dp), allocatable :: aqsntemp(:, :), aqsmtemp(:, :)
-  complex(dp), allocatable :: local(:, :)
+  complex(dp), allocatable :: local(:, :), a(:, :, :), sx(:, :, :), ch(:, :, :)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
   complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw)
@@ -18,7 +19,7 @@ program sigma
   type(gpp_calculator) :: calculator
   character(len=16) :: device
   integer(c_int64_t) :: on_host, on_device
-  integer :: status, igp, row, state
+  integer :: status, igp, row, state, l, m
 
   call get_command_argument(1, device)
   if (device == '') device = 'auto'
@@ -63,8 +64,35 @@ program sigma
     call gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut)
     call compare('sums in place')
   end do
+
+  ! All elements between two bands, with the elements that are above on either side of the diagonal sums.
+  a = reshape([aqsntemp, aqsmtemp], [shape(aqsntemp), 2])
+  allocate (sx(2, 2, nw), ch(2, 2, nw))
+  do state = 1, 2
+    if (state == 1) then
+      call gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut)
+    else
+      call gpp_matrix(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, a, e, occ, omega, &
+        sx, ch, status, gamma, sexcut)
+    end if
+    do m = 1, 2
+      do l = 1, 2
+        call loop(wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, a(:, :, l), a(:, :, m), e, occ, &
+          omega, asx_loop, ach_loop, sizes)
+        asx = sx(l, m, :)
+        ach = ch(l, m, :)
+        call compare('a matrix')
+      end do
+    end do
+  end do
+  call gpp_matrix_at(calculator, a, e(2:), occ, omega, sx, ch, status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'a(ncouls') == 0) error stop 'a'
+  call gpp_matrix_at(calculator, a(:, :, :1), e, occ, omega, sx, ch, status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'sx(bands') == 0) error stop 'sx'
   call gpp_release(calculator, status)
   if (status /= gpp_ok) error stop 'gpp_release'
+  call gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status)
+  if (status /= gpp_bad_argument) error stop 'nothing is placed for a matrix'
   call gpp_workspace(calculator, ncouls, size(inv_igp_index), size(e), nw, on_host, on_device, status)
   if (status /= gpp_ok .or. on_host <= 0 .or. on_device < 0) error stop 'gpp_workspace'
 

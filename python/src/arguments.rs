@@ -9,8 +9,9 @@ use numpy::{PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Table, Vector, tuple};
+use crate::array::{Argument, Table, tuple};
 use crate::device::OnDevice;
+use crate::small::{numbers, require_bands};
 use crate::{Error, raised};
 
 /// A matrix, on the host or on a GPU.
@@ -43,21 +44,6 @@ impl<'py> Matrix<'py> {
         }
         let (found, shape) = (tuple(self.shape()), tuple(shape));
         Err(Error::new_err(format!("{name} needs shape {words} = {shape}; found {found}")))
-    }
-}
-
-/// A small vector of numbers, copied.
-fn numbers(
-    name: &'static str,
-    given: &Bound<'_, PyAny>,
-    calculator: &Calculator,
-) -> PyResult<Vec<f64>> {
-    match OnDevice::of(name, given)? {
-        Some(array) => array.vector("<f8", calculator),
-        None => {
-            let vector: Vector<'_, f64> = Argument { name, given }.array()?;
-            Ok(vector.column_major().into_owned())
-        }
     }
 }
 
@@ -195,12 +181,7 @@ impl<'py> OfBands<'py> {
         };
         let nbands = of.e.len();
         of.aqsn.require("aqsn", &[ncouls, nbands], "(ncouls, nbands)")?;
-        if of.occ.len() != nbands {
-            let (shape, found) = (tuple(&[nbands]), tuple(&[of.occ.len()]));
-            return Err(Error::new_err(format!(
-                "occ needs shape (nbands,) = {shape}; found {found}"
-            )));
-        }
+        require_bands(&of.e, &of.occ)?;
         if !of.is_whole() {
             let words =
                 format!("(ncouls, nbands) = {} or (ngpown, nbands)", tuple(&[ncouls, nbands]));

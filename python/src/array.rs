@@ -30,6 +30,9 @@ pub type Vector<'py, T> = Column<'py, T, numpy::Ix1>;
 /// A matrix, of any order.
 pub type Table<'py, T> = Column<'py, T, numpy::Ix2>;
 
+/// An array of three indices, of any order.
+pub type Block<'py, T> = Column<'py, T, numpy::Ix3>;
+
 /// An array of the right type and dimensions; nobody writes it through another binding while this is there.
 pub struct Column<'py, T: Number, D: numpy::ndarray::Dimension> {
     array: PyReadonlyArray<'py, T, D>,
@@ -77,6 +80,14 @@ impl<T: Number, D: numpy::ndarray::Dimension> Column<'_, T, D> {
     /// Elements along each index.
     pub fn shape(&self) -> &[usize] {
         self.array.shape()
+    }
+
+    /// The numbers, the last index fastest: as they stand where the array is in C's order, else a copy.
+    pub fn row_major(&self) -> Cow<'_, [T]> {
+        match self.array.as_slice() {
+            Ok(slice) if self.array.is_c_contiguous() => slice.into(),
+            _ => self.array.as_array().iter().copied().collect::<Vec<T>>().into(),
+        }
     }
 
     /// The numbers, the first index fastest: as they stand where the array is in Fortran's order, else a copy.

@@ -1,15 +1,16 @@
 //! The class that calculates.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use gpp_core::{Formula, Found, Sizes};
-use num_complex::Complex64;
+use gpp_core::{Formula, Sizes};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 
 use crate::arguments::{GivenBands, GivenScreening, OfBands, OfScreening};
 use crate::device::on_stream;
+use crate::found::{Matrices, Sums};
+use crate::matrix::{GivenMatrix, OfMatrix};
+use crate::placed::Placed;
 use crate::{Error, raised};
 
 /// A device, open, and the version to run there.
@@ -163,7 +164,49 @@ impl Calculator {
         Ok([found.asx, found.ach].map(|of| PyArray1::from_vec(py, of)))
     }
 
-    /// Places a screening for many calls of `Placed.sums`: on one GPU `wtilde` and `eps` stay there from the
+    /// Screened exchange and Coulomb hole between all bands l and m at each energy: Σ as a matrix.
+    ///
+    /// Parameters
+    /// ----------
+    /// a : (bands, nbands, ncouls) complex128. Matrix elements a[l, n, ig] of band l with band n: a[l].T is the `aqsn`
+    ///     of `sums` where l is the state. bands is from 1 to 8192. An array in C's order is used where it is; any
+    ///     other is copied.
+    /// e, occ : (nbands,) float64. Energy in eV and occupation of each band n.
+    ///
+    /// Other arguments as of `sums`. `a` may be on the calculator's GPU, in C's order: it is brought to the host as a
+    /// whole. The version is the fastest for matrices, whatever the calculator's is.
+    ///
+    /// Returns `gpp.Matrices` with sx[iw, l, m] and ch[iw, l, m]. Raises as `sums` does.
+    #[pyo3(signature = (
+        wtilde, eps, vcoul, igp_to_ig, a, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn matrix(
+        &self,
+        py: Python<'_>,
+        wtilde: &Bound<'_, PyAny>,
+        eps: &Bound<'_, PyAny>,
+        vcoul: &Bound<'_, PyAny>,
+        igp_to_ig: &Bound<'_, PyAny>,
+        a: &Bound<'_, PyAny>,
+        e: &Bound<'_, PyAny>,
+        occ: &Bound<'_, PyAny>,
+        omega: &Bound<'_, PyAny>,
+        gamma: f64,
+        sexcut: f64,
+        stream: Option<usize>,
+    ) -> PyResult<Matrices> {
+        let screening = GivenScreening { wtilde, eps, vcoul, igp_to_ig };
+        let bands = GivenMatrix { a, e, occ, omega };
+        let all = [screening.named(), bands.named()].concat();
+        let calculator = on_stream(&self.calculator, stream, &all)?;
+        let of = OfScreening::of(&screening, &calculator)?;
+        let bands = OfMatrix::of(&bands, of.extents(), &calculator)?;
+        let found = bands.matrix(py, &calculator, &of, Formula { gamma, sexcut })?;
+        Matrices::of(py, found)
+    }
+
+    /// Places a screening for many calls of `Placed.sums` and `Placed.matrix`: on one GPU `wtilde` and `eps` stay there from the
     /// first of them on, where there is room.
     ///
     /// Arguments as of `sums`. Matrices of the host are copied. Those that are on the GPU stay where they are
@@ -184,7 +227,6 @@ impl Calculator {
         let calculator = on_stream(&self.calculator, stream, &screening.named())?;
         let of = OfScreening::of(&screening, &calculator)?;
         let placed = Mutex::new(of.placed(py, &calculator)?);
-        // What is on a GPU stays there as long as this holds it.
         let held = [wtilde, eps].map(|array| array.clone().unbind());
         let (extents, calculator) = (of.extents(), self.calculator.clone());
         Ok(Placed { placed, extents, calculator, _held: held })
@@ -204,83 +246,5 @@ impl Calculator {
         let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
         let found = self.calculator.workspace(sizes).map_err(raised)?;
         Ok((found.host, found.device))
-    }
-}
-
-/// A screening in place.
-#[pyclass(frozen, module = "gpp")]
-pub struct Placed {
-    placed: Mutex<gpp_core::Placed<'static>>,
-    extents: [usize; 2],
-    calculator: gpp_core::Calculator,
-    _held: [Py<PyAny>; 2],
-}
-
-#[pymethods]
-impl Placed {
-    /// `Calculator.sums` of the screening in place. Threads take turns.
-    #[pyo3(signature = (aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None))]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    fn sums(
-        &self,
-        py: Python<'_>,
-        aqsn: &Bound<'_, PyAny>,
-        aqsm: &Bound<'_, PyAny>,
-        e: &Bound<'_, PyAny>,
-        occ: &Bound<'_, PyAny>,
-        omega: &Bound<'_, PyAny>,
-        gamma: f64,
-        sexcut: f64,
-        stream: Option<usize>,
-    ) -> PyResult<Sums> {
-        let bands = GivenBands { aqsn, aqsm, e, occ, omega };
-        let calculator = on_stream(&self.calculator, stream, &bands.named())?;
-        let bands = OfBands::of(&bands, self.extents, &calculator)?;
-        let formula = Formula { gamma, sexcut };
-        // Who waits for his turn lets others of Python run.
-        let mut placed = self.placed.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let found = bands.sums_at(py, &calculator, &mut placed, formula)?;
-        Ok(Sums::of(py, found))
-    }
-
-    fn __repr__(&self) -> String {
-        let [ncouls, ngpown] = self.extents;
-        format!("gpp.Placed(ncouls={ncouls}, ngpown={ngpown})")
-    }
-}
-
-/// What came of a calculation.
-#[pyclass(frozen, get_all, module = "gpp")]
-pub struct Sums {
-    /// Screened exchange at each energy, (nw,) complex128, in the unit of vcoul.
-    asx: Py<PyArray1<Complex64>>,
-    /// Coulomb hole at each energy, (nw,) complex128, in the unit of vcoul.
-    ach: Py<PyArray1<Complex64>>,
-    /// The version that calculated them.
-    version: &'static str,
-    /// Seconds that its kernels took.
-    seconds: f64,
-}
-
-impl Sums {
-    fn of(py: Python<'_>, found: Found) -> Sums {
-        let array = |sums: Vec<Complex64>| PyArray1::from_vec(py, sums).unbind();
-        Sums {
-            asx: array(found.sums.asx),
-            ach: array(found.sums.ach),
-            version: found.version,
-            seconds: found.seconds,
-        }
-    }
-}
-
-#[pymethods]
-impl Sums {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let repr =
-            |array: &Py<PyArray1<Complex64>>| Ok::<_, PyErr>(array.bind(py).repr()?.to_string());
-        let (asx, ach) = (repr(&self.asx)?, repr(&self.ach)?);
-        let (version, seconds) = (self.version, self.seconds);
-        Ok(format!("gpp.Sums(asx={asx}, ach={ach}, version='{version}', seconds={seconds:.3e})"))
     }
 }

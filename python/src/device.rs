@@ -90,6 +90,30 @@ impl OnDevice {
         }
     }
 
+    /// As the columns of an array of three indices, of complex numbers in C's order; and their rows and number.
+    ///
+    /// # Errors
+    /// `TypeError` for other numbers or dimensions, [`Error`] for another order.
+    pub fn columns(&self) -> PyResult<(DeviceMatrix, [usize; 2])> {
+        let &[outer, middle, rows] = &self.shape[..] else {
+            return Err(self.needs("complex128, 3-dimensional"));
+        };
+        if self.kind != "<c16" {
+            return Err(self.needs("complex128, 3-dimensional"));
+        }
+        let steps = [(outer, middle * rows), (middle, rows), (rows, 1)];
+        let is_there = |((extent, step), found): ((usize, usize), &isize)| {
+            extent <= 1 || usize::try_from(*found) == Ok(step)
+        };
+        if !steps.into_iter().zip(&self.strides).all(is_there) {
+            return Err(Error::new_err(format!(
+                "{} needs C's order without gaps: on a GPU nothing is copied",
+                self.name
+            )));
+        }
+        Ok((DeviceMatrix { at: self.at, ld: rows }, [rows, outer * middle]))
+    }
+
     /// As a vector of these numbers, brought to the host.
     ///
     /// # Errors

@@ -4,7 +4,11 @@ mod arguments;
 mod array;
 mod calculator;
 mod device;
+mod found;
+mod matrix;
+mod placed;
 mod problems;
+mod small;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
@@ -34,7 +38,11 @@ mod gpp {
     #[pymodule_export]
     use super::Error;
     #[pymodule_export]
-    use super::calculator::{Calculator, Placed, Sums};
+    use super::calculator::Calculator;
+    #[pymodule_export]
+    use super::found::{Matrices, Sums};
+    #[pymodule_export]
+    use super::placed::Placed;
     #[pymodule_export]
     use super::problems::{read, system, versions};
     #[pymodule_export]

@@ -84,6 +84,24 @@ def main():
     assert host > 0 and device > 0
     print("refused what does not fit; the calculator goes on")
 
+    given = {key: arrays[key] for key in arrays if key not in ("aqsn", "aqsm")}
+    given["a"] = np.stack([system["aqsn"].T, system["aqsm"].T] * 9)
+    on_host = {key: system.get(key, given[key]) for key in given}
+    matrix = gpu.matrix(**on_host)
+    by_cpu = gpp.Calculator("cpu").matrix(**on_host)
+    for own, other in (matrix.sx, by_cpu.sx), (matrix.ch, by_cpu.ch):
+        assert np.max(abs(own - other)) <= 1e-12 * np.max(abs(other))
+    on_gpu = given | {"a": torch.from_numpy(given["a"]).cuda()}
+    placed = gpu.place(**part(given, SCREENING))
+    for found in (
+        gpu.matrix(**given),
+        gpu.matrix(**on_gpu),
+        placed.matrix(**{key: on_gpu[key] for key in on_gpu if key not in SCREENING}),
+    ):
+        assert np.array_equal(found.sx, matrix.sx) and np.array_equal(found.ch, matrix.ch)
+    refused(lambda: gpu.matrix(**on_gpu | {"a": on_gpu["a"].transpose(0, 1)}), "a needs C's order")
+    print(f"matrices by {matrix.version}, the same bits wherever the arrays are")
+
     def number(*shape):
         return torch.rand(shape[::-1], dtype=torch.complex128, device="cuda").T
 

@@ -86,7 +86,7 @@ pub struct Given {
     pub bands: usize,
     nbands: usize,
     ncouls: usize,
-    all: Vec<Complex64>,
+    pub all: Vec<Complex64>,
 }
 
 impl Given {

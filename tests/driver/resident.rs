@@ -15,13 +15,14 @@ use super::Outcome;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 
 /// A matrix on the device, `ld` elements from one column to the next.
-struct There {
+pub struct There {
     _buffer: Buffer<Complex64>,
-    matrix: DeviceMatrix,
+    pub matrix: DeviceMatrix,
 }
 
 impl There {
-    fn new(
+    /// Uploads it.
+    pub fn new(
         (context, stream): (&Context, &Stream),
         values: &[Complex64],
         rows: usize,

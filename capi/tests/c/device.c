@@ -288,6 +288,65 @@ static void errors(gpp_handle *handle) {
     puts("errors: named, and the handle goes on");
 }
 
+// Matrices: the processor's but for rounding, and the same bits wherever the arrays are.
+static void matrices(gpp_handle *handle) {
+    enum { BANDS = 20 };
+    Problem p = make(331, 45, 60, 2, 0, 1, 4);
+    int64_t columns = p.nbands * BANDS, size = BANDS * BANDS * p.nw, compared = 0;
+    gpp_complex *a = complexes(p.ncouls * columns), *expected[2], *found[2];
+    for (int64_t i = 0; i < p.ncouls * columns; i++) a[i].re = any() - 0.5, a[i].im = any() - 0.5;
+    gpp_complex *a_gpu = to_gpu(a, p.ncouls, columns, 3);
+    for (int part = 0; part < 2; part++) expected[part] = complexes(size), found[part] = complexes(size);
+    gpp_matrix_bands b = {.bands = BANDS, .nbands = p.nbands, .a = a, .ld_a = p.ncouls, .e = p.e, .occ = p.occ};
+    gpp_matrix_bands b_gpu = b;
+    b_gpu.a = a_gpu, b_gpu.ld_a = p.ncouls + 3, b_gpu.on_device = 1;
+    gpp_screening s = screening(&p, 0), s_gpu = screening(&p, 1);
+    gpp_handle *cpu;
+    CHECK(gpp_open("cpu", &cpu) == GPP_STATUS_OK);
+    CHECK(gpp_matrix(cpu, &s, &b, p.nw, p.omega, NULL, found[0], found[1]) == GPP_STATUS_OK);
+    CHECK(gpp_matrix(cpu, &s, &b_gpu, p.nw, p.omega, NULL, found[0], found[1]) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_close(cpu) == GPP_STATUS_OK);
+    CHECK(gpp_matrix(handle, &s, &b, p.nw, p.omega, NULL, expected[0], expected[1]) == GPP_STATUS_OK);
+    for (int part = 0; part < 2; part++) {
+        double most = 0, off = 0;
+        for (int64_t i = 0; i < size; i++) {
+            gpp_complex z = found[part][i], x = expected[part][i];
+            most = fmax(most, hypot(z.re, z.im)), off = fmax(off, hypot(z.re - x.re, z.im - x.im));
+        }
+        CHECK(most > 0 && off <= 1e-12 * most);
+    }
+    printf("matrices by %s, %.3f ms\n", gpp_last_version(handle), 1e3 * gpp_last_seconds(handle));
+    for (int form = 0; form < 8; form++) {
+        const gpp_screening *of = form & 1 ? &s_gpu : &s;
+        if (form & 4) CHECK(gpp_place(handle, of) == GPP_STATUS_OK);
+        CHECK(gpp_matrix(handle, form & 4 ? NULL : of, form & 2 ? &b_gpu : &b, p.nw, p.omega, NULL, found[0],
+                         found[1]) == GPP_STATUS_OK);
+        for (int part = 0; part < 2; part++)
+            CHECK(memcmp(found[part], expected[part], size * sizeof(gpp_complex)) == 0);
+        compared++;
+    }
+    // Beside sums in place.
+    gpp_bands of_sums = bands(&p, 1, 0);
+    Sums sum, again;
+    CHECK(sums(handle, &p, NULL, &of_sums, &sum) == GPP_STATUS_OK);
+    CHECK(gpp_matrix(handle, NULL, &b, p.nw, p.omega, NULL, found[0], found[1]) == GPP_STATUS_OK);
+    CHECK(memcmp(found[0], expected[0], size * sizeof(gpp_complex)) == 0);
+    CHECK(sums(handle, &p, NULL, &of_sums, &again) == GPP_STATUS_OK && same(&sum, &again));
+    CHECK(gpp_release(handle) == GPP_STATUS_OK);
+    b_gpu.on_device = 0;
+    CHECK(gpp_matrix(handle, &s, &b_gpu, p.nw, p.omega, NULL, found[0], found[1]) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(handle), "a is in memory of a GPU") != NULL);
+    b_gpu.on_device = 1, b_gpu.a = a;
+    CHECK(gpp_matrix(handle, &s, &b_gpu, p.nw, p.omega, NULL, found[0], found[1]) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_matrix(handle, &s, &b, p.nw, p.omega, NULL, a_gpu, found[1]) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(handle), "sx is in memory of a GPU") != NULL);
+    for (int part = 0; part < 2; part++) free(expected[part]), free(found[part]);
+    free(a);
+    CUDA(cudaFree(a_gpu));
+    drop(p);
+    printf("matrices: %d forms of the arrays\n", (int)compared);
+}
+
 static int32_t stop(double part, void *context) {
     ++*(int *)context;
     return part >= 0 ? 7 : 0;
@@ -395,6 +454,7 @@ int main(void) {
     bits(handle);
     streams(handle);
     errors(handle);
+    matrices(handle);
     memory(handle);
     times(handle);
     CHECK(gpp_close(handle) == GPP_STATUS_OK);

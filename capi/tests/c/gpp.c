@@ -1,6 +1,6 @@
 // Long because it is one program: parts share the arrays and the sums of the first.
 //
-// A program that calls gpp: sums against the formula written out here, then every error, after each of which
+// A program that calls gpp: sums and matrices against the formula written out here, then every error, after each of which
 // the handle still sums; two threads with one handle. Built as C and as C++. It prints one line at its end.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,7 +26,9 @@ enum { NCOULS = 5, NGPOWN = 3, NG = 7, NBANDS = 4, NW = 3, LD = 8 };
     } while (0)
 
 // Columns are LD apart; the rows behind NCOULS are no numbers, which nobody may read.
-static gpp_complex wtilde[NGPOWN * LD], eps[NGPOWN * LD], aqsn[NBANDS * LD], aqsm[NBANDS * LD];
+static gpp_complex wtilde[NGPOWN * LD], eps[NGPOWN * LD];
+// The matrix elements of a matrix's two bands are those of either side of a sum.
+static gpp_complex a[2 * NBANDS * LD], *const aqsn = a, *const aqsm = a + NBANDS * LD;
 // The same, one column behind the other.
 static gpp_complex wtilde_tight[NGPOWN * NCOULS], aqsm_local[NBANDS * NGPOWN];
 static double vcoul[NCOULS] = {2.0, 1.5, 1.0, 0.5, 0.25};
@@ -59,7 +61,7 @@ static double any(void) {
 
 static void make(void) {
     for (int i = 0; i < NGPOWN * LD; i++) wtilde[i] = eps[i] = of(NAN, NAN);
-    for (int i = 0; i < NBANDS * LD; i++) aqsn[i] = aqsm[i] = of(NAN, NAN);
+    for (int i = 0; i < 2 * NBANDS * LD; i++) a[i] = of(NAN, NAN);
     for (int igp = 0; igp < NGPOWN; igp++)
         for (int ig = 0; ig < NCOULS; ig++) {
             wtilde_tight[igp * NCOULS + ig] = wtilde[igp * LD + ig] = of(5 + 10 * any(), 0.1 * any());
@@ -79,7 +81,7 @@ static void make(void) {
 }
 
 // The formula, term by term, with BerkeleyGW's limits.
-static void sum(gpp_complex *asx, gpp_complex *ach) {
+static void sum(const gpp_complex *of_ig, const gpp_complex *of_igp, gpp_complex *asx, gpp_complex *ach) {
     const double limittwo = 0.5 * 0.5, limitone = 1 / (4e-6), sexcut = 4;
     for (int iw = 0; iw < NW; iw++) {
         asx[iw] = ach[iw] = of(0, 0);
@@ -89,8 +91,8 @@ static void sum(gpp_complex *asx, gpp_complex *ach) {
                 if (row < 1 || row > NCOULS) continue;
                 for (int ig = 0; ig < NCOULS; ig++) {
                     gpp_complex wt = wtilde[igp * LD + ig], ep = eps[igp * LD + ig];
-                    gpp_complex left = aqsm[n * LD + row - 1];
-                    gpp_complex m = times(of(left.re, -left.im), aqsn[n * LD + ig]);
+                    gpp_complex left = of_igp[n * LD + row - 1];
+                    gpp_complex m = times(of(left.re, -left.im), of_ig[n * LD + ig]);
                     gpp_complex wt2 = times(wt, wt), ssx = of(0, 0), sch = of(0, 0);
                     double w = omega[iw] - e[n], v = vcoul[row - 1];
                     gpp_complex wdiff = of(w - wt.re, -wt.im), delw = over(wt, wdiff);
@@ -302,6 +304,94 @@ static void places(gpp_handle *handle, int on_cpu) {
     CHECK(gpp_set_stream(handle, NULL) == GPP_STATUS_OK);
 }
 
+enum { SIZE = 2 * 2 * NW };
+static gpp_matrix_bands two_bands(void) {
+    gpp_matrix_bands b;
+    b.bands = 2, b.nbands = NBANDS, b.a = a, b.ld_a = LD, b.e = e, b.occ = occ, b.on_device = 0;
+    return b;
+}
+static int right_matrix(gpp_handle *handle, const gpp_screening *s, const gpp_matrix_bands *b) {
+    gpp_complex sx[SIZE], ch[SIZE], expected[2][NW];
+    if (gpp_matrix(handle, s, b, NW, omega, NULL, sx, ch) != GPP_STATUS_OK) return 0;
+    for (int l = 0; l < 2; l++)
+        for (int m = 0; m < 2; m++) {
+            sum(a + l * NBANDS * LD, a + m * NBANDS * LD, expected[0], expected[1]);
+            for (int iw = 0; iw < NW; iw++)
+                for (int part = 0; part < 2; part++) {
+                    gpp_complex z = (part ? ch : sx)[l + 2 * (m + 2 * iw)], x = expected[part][iw];
+                    if (!(square(of(z.re - x.re, z.im - x.im)) <= 1e-24 * square(x))) return 0;
+                }
+        }
+    return 1;
+}
+
+#define REFUSED_MATRIX(s, b, nw, omega, sx, ch, says) \
+    do { \
+        CHECK(gpp_matrix(handle, s, b, nw, omega, NULL, sx, ch) == GPP_STATUS_BAD_ARGUMENT); \
+        CHECK(strstr(gpp_message(handle), says) != NULL); \
+        gpp_screening s_right = screening(); \
+        gpp_matrix_bands b_right = two_bands(); \
+        CHECK(right_matrix(handle, &s_right, &b_right)); \
+    } while (0)
+#define WRONG_IN_MATRIX(field, value, says) \
+    do { \
+        gpp_matrix_bands b_wrong = two_bands(); \
+        b_wrong.field = value; \
+        REFUSED_MATRIX(&s, &b_wrong, NW, omega, sx, ch, says); \
+    } while (0)
+
+static void matrices(gpp_handle *handle, int on_cpu) {
+    gpp_screening s = screening();
+    gpp_matrix_bands b = two_bands();
+    gpp_complex sx[SIZE], ch[SIZE], tight[2 * NBANDS * NCOULS];
+    for (int i = 0; i < SIZE; i++) sx[i] = ch[i] = of(7, 7);
+    CHECK(right_matrix(handle, &s, &b));
+    CHECK(gpp_last_seconds(handle) > 0 && *gpp_last_version(handle));
+    CHECK(!on_cpu || strcmp(gpp_last_version(handle), "cpu") == 0);
+    for (int i = 0; i < 2 * NBANDS * NCOULS; i++) tight[i] = a[i / NCOULS * LD + i % NCOULS];
+    b.a = tight, b.ld_a = NCOULS;
+    CHECK(right_matrix(handle, &s, &b));
+    CHECK(gpp_matrix(handle, NULL, &b, NW, omega, NULL, sx, ch) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_place(handle, &s) == GPP_STATUS_OK && right_matrix(handle, NULL, &b));
+    CHECK(gpp_release(handle) == GPP_STATUS_OK);
+
+    WRONG_IN_MATRIX(bands, 0, "bands must be from 1 to 8192, found 0");
+    WRONG_IN_MATRIX(bands, 8193, "bands must be from 1 to 8192");
+    WRONG_IN_MATRIX(nbands, INT64_MAX, "nbands must be from 1 to 2147483647");
+    WRONG_IN_MATRIX(a, NULL, "a is null");
+    WRONG_IN_MATRIX(a, (gpp_complex *)((char *)a + 4), "a is not at a multiple of 8 bytes");
+    WRONG_IN_MATRIX(ld_a, NCOULS - 1, "ld_a must be at least 5");
+    WRONG_IN_MATRIX(ld_a, INT64_MAX, "more than memory can hold");
+    WRONG_IN_MATRIX(e, NULL, "e is null");
+    WRONG_IN_MATRIX(on_device, 2, "bands.on_device must be 0 or 1");
+    // What is the host's is none of a GPU's.
+    WRONG_IN_MATRIX(on_device, 1, "a: is ");
+    REFUSED_MATRIX(&s, NULL, NW, omega, sx, ch, "bands is null");
+    REFUSED_MATRIX(&s, &b, 0, omega, sx, ch, "nw must be from 1 to 100000");
+    REFUSED_MATRIX(&s, &b, NW, omega, NULL, ch, "sx is null");
+    REFUSED_MATRIX(&s, &b, NW, omega, sx, sx + SIZE - 1, "ch overlaps sx");
+    REFUSED_MATRIX(&s, &b, NW, omega, tight, ch, "sx overlaps a");
+    gpp_complex kept = tight[0];
+    for (int i = 0; i < 3; i++) {
+        double wrong[] = {NAN, INFINITY, 1e51};
+        // Of the last column; the first is band 1's.
+        int at = i == 0 ? 0 : 2 * NBANDS * NCOULS - 1;
+        kept = tight[at];
+        tight[at].im = wrong[i];
+        CHECK(gpp_matrix(handle, &s, &b, NW, omega, NULL, sx, ch) == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(strstr(gpp_message(handle), i == 0 ? "a(ig,n,l): is " : "at (5,4,2)") != NULL);
+        tight[at] = kept;
+        CHECK(right_matrix(handle, &s, &b));
+    }
+    double last = 0;
+    CHECK(gpp_set_progress(handle, told, &last) == GPP_STATUS_OK && right_matrix(handle, &s, &b) && last == 1);
+    CHECK(gpp_set_progress(handle, stop, NULL) == GPP_STATUS_OK);
+    CHECK(gpp_matrix(handle, &s, &b, NW, omega, NULL, sx, ch) == GPP_STATUS_STOPPED);
+    CHECK(gpp_set_progress(handle, NULL, NULL) == GPP_STATUS_OK);
+    // A failure writes nothing.
+    for (int i = 0; i < SIZE; i++) CHECK(sx[i].re == 7 && ch[i].im == 7);
+}
+
 static void *turns(void *handle) {
     gpp_screening s = screening();
     gpp_bands b = bands();
@@ -322,7 +412,7 @@ int main(int count, char **arguments) {
     for (int i = 1; i < NSIG; i++) sigaction(i, NULL, &before[i]);
     sched_getaffinity(0, sizeof cores, &cores);
     make();
-    sum(asx_expected, ach_expected);
+    sum(aqsn, aqsm, asx_expected, ach_expected);
     CHECK(strcmp(gpp_version(), GPP_EXPECTED_VERSION) == 0);
     CHECK(*gpp_message(NULL) == 0);
 
@@ -347,6 +437,7 @@ int main(int count, char **arguments) {
     CHECK(strcmp(gpp_last_version(handle), on_cpu ? "sigma:cells" : "v13") == 0);
     CHECK(on_cpu || gpp_set_version(handle, "cpu:threads") == GPP_STATUS_BAD_ARGUMENT);
     places(handle, on_cpu);
+    matrices(handle, on_cpu);
     handles(handle);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, turns, handle) == 0);

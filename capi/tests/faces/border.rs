@@ -8,8 +8,8 @@ use std::ptr;
 use std::thread;
 
 use gpp_c::{
-    Bands, Complex, Formula, Handle, Screening, Status, gpp_close, gpp_message, gpp_open,
-    gpp_place, gpp_release, gpp_set_version, gpp_sums,
+    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, gpp_close, gpp_matrix,
+    gpp_message, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -46,6 +46,8 @@ const NCOULS: usize = 6;
 const NGPOWN: usize = 3;
 const NBANDS: usize = 4;
 const NW: usize = 2;
+/// Bands l and m.
+const BANDS: usize = 2;
 
 /// Right arguments, and their memory.
 struct Memory {
@@ -53,12 +55,14 @@ struct Memory {
     eps: Vec<Complex>,
     aqsn: Vec<Complex>,
     aqsm: Vec<Complex>,
+    a: Vec<Complex>,
     vcoul: Vec<f64>,
     inv_igp_index: Vec<i32>,
     indinv: Vec<i32>,
     e: Vec<f64>,
     occ: Vec<f64>,
     omega: Vec<f64>,
+    /// With room for a matrix.
     asx: Vec<Complex>,
     ach: Vec<Complex>,
 }
@@ -72,14 +76,15 @@ impl Memory {
             eps: draw.complex(NCOULS * NGPOWN),
             aqsn: draw.complex(NCOULS * NBANDS),
             aqsm: draw.complex(NCOULS * NBANDS),
+            a: draw.complex(NCOULS * NBANDS * BANDS),
             vcoul: vec![1.0; NCOULS],
             inv_igp_index: vec![2, 1, 5],
             indinv: vec![1, 2, 3, 4, 5, 6],
             e: vec![-3.0, -1.0, 1.0, 2.0],
             occ: vec![1.0, 1.0, 0.5, 0.0],
             omega: vec![0.0, 0.5],
-            asx: vec![UNTOUCHED; NW],
-            ach: vec![UNTOUCHED; NW],
+            asx: vec![UNTOUCHED; NW * BANDS * BANDS],
+            ach: vec![UNTOUCHED; NW * BANDS * BANDS],
         }
     }
 }
@@ -89,6 +94,8 @@ const UNTOUCHED: Complex = Complex { re: 7.0, im: -7.0 };
 struct Arguments {
     screening: Screening,
     bands: Bands,
+    /// In place of `bands`, where a matrix is asked for.
+    matrix: MatrixBands,
     formula: Formula,
     nw: i64,
     omega: *const f64,
@@ -123,6 +130,15 @@ fn arguments(memory: &mut Memory) -> Arguments {
             occ: memory.occ.as_ptr(),
             on_device: 0,
         },
+        matrix: MatrixBands {
+            bands: BANDS as i64,
+            nbands: NBANDS as i64,
+            a: memory.a.as_ptr(),
+            ld_a: rows,
+            e: memory.e.as_ptr(),
+            occ: memory.occ.as_ptr(),
+            on_device: 0,
+        },
         formula: Formula { gamma: 0.5, sexcut: 4.0 },
         nw: NW as i64,
         omega: memory.omega.as_ptr(),
@@ -135,10 +151,11 @@ fn arguments(memory: &mut Memory) -> Arguments {
 const WRONG: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
 
 /// Makes a number one that is refused.
-fn spoil_number(memory: &mut Memory, draw: &mut Draw) {
+fn spoil_number(memory: &mut Memory, draw: &mut Draw, is_matrix: bool) {
     let none = draw.of(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300]);
-    let matrices = [&mut memory.wtilde, &mut memory.eps, &mut memory.aqsn];
-    let which = draw.below(9);
+    let of_bands = if is_matrix { &mut memory.a } else { &mut memory.aqsn };
+    let matrices = [&mut memory.wtilde, &mut memory.eps, of_bands];
+    let which = draw.below(if is_matrix { 8 } else { 9 });
     match (which, matrices) {
         (0..=2, matrices) => {
             let matrix = &mut *matrices.into_iter().nth(which).unwrap();
@@ -149,7 +166,7 @@ fn spoil_number(memory: &mut Memory, draw: &mut Draw) {
             }
         }
         // A row that some G′ has.
-        (3, _) => memory.aqsm[NCOULS * draw.below(NBANDS) + draw.of(&[1, 0, 4])].re = none,
+        (8, _) => memory.aqsm[NCOULS * draw.below(NBANDS) + draw.of(&[1, 0, 4])].re = none,
         (4, _) => memory.vcoul[draw.of(&[1, 0, 4])] = none,
         (5, _) => memory.e[draw.below(NBANDS)] = none,
         (6, _) => memory.occ[draw.below(NBANDS)] = draw.of(&[none, -0.1, 1.1]),
@@ -159,38 +176,57 @@ fn spoil_number(memory: &mut Memory, draw: &mut Draw) {
 }
 
 /// Makes an argument one that is refused.
-fn spoil_argument(a: &mut Arguments, draw: &mut Draw) {
+fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
+    if is_matrix && draw.below(2) == 0 {
+        return spoil_bands(a, draw);
+    }
+    // The last ones are the sums' alone.
+    let which = draw.below(if is_matrix { 17 } else { 26 });
     let wrong = draw.of(&WRONG);
     let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
     let (s, b) = (&mut a.screening, &mut a.bands);
-    match draw.below(26) {
+    match which {
         0 => s.ncouls = wrong,
         1 => s.ngpown = wrong,
         2 => s.ng = wrong,
-        3 => b.nbands = wrong,
+        3 => a.formula.gamma = f64::NAN,
         4 => a.nw = draw.of(&[0, -1, i64::MIN, i64::MAX, 100_001]),
         5 => s.ld_wtilde = below_rows,
         6 => s.ld_eps = below_rows,
-        7 => b.ld_aqsn = below_rows,
-        8 => b.ld_aqsm = below_rows,
-        9 => b.aqsm_local = draw.of(&[2, -1, i32::MAX]),
+        7 => a.asx = wrong_at(a.asx, draw).cast_mut(),
+        8 => a.ach = wrong_at(a.ach, draw).cast_mut(),
+        9 => a.ach = a.asx.wrapping_add(draw.below(NW)),
         10 => s.wtilde = wrong_at(s.wtilde, draw),
         11 => s.eps = wrong_at(s.eps, draw),
         12 => s.vcoul = wrong_at(s.vcoul, draw),
         13 => s.inv_igp_index = wrong_at(s.inv_igp_index, draw),
         14 => s.indinv = wrong_at(s.indinv, draw),
-        15 => b.aqsn = wrong_at(b.aqsn, draw),
-        16 => b.aqsm = wrong_at(b.aqsm, draw),
-        17 => b.e = wrong_at(b.e, draw),
-        18 => b.occ = wrong_at(b.occ, draw),
-        19 => a.omega = wrong_at(a.omega, draw),
-        20 => a.asx = wrong_at(a.asx, draw).cast_mut(),
-        21 => a.ach = wrong_at(a.ach, draw).cast_mut(),
         // No handle of a processor takes them.
-        22 => s.on_device = draw.of(&[1, 2, -1]),
-        23 => b.on_device = draw.of(&[1, 2, -1]),
-        24 => a.ach = a.asx.wrapping_add(draw.below(NW)),
-        _ => a.formula.gamma = f64::NAN,
+        15 => s.on_device = draw.of(&[1, 2, -1]),
+        16 => a.omega = wrong_at(a.omega, draw),
+        17 => b.aqsn = wrong_at(b.aqsn, draw),
+        18 => b.aqsm = wrong_at(b.aqsm, draw),
+        19 => b.e = wrong_at(b.e, draw),
+        20 => b.occ = wrong_at(b.occ, draw),
+        21 => b.nbands = wrong,
+        22 => b.ld_aqsn = below_rows,
+        23 => b.ld_aqsm = below_rows,
+        24 => b.aqsm_local = draw.of(&[2, -1, i32::MAX]),
+        _ => b.on_device = draw.of(&[1, 2, -1]),
+    }
+}
+
+/// Makes one of a matrix's bands one that is refused.
+fn spoil_bands(a: &mut Arguments, draw: &mut Draw) {
+    let b = &mut a.matrix;
+    match draw.below(7) {
+        0 => b.bands = draw.of(&[0, -1, 8193, i64::MIN, i64::MAX]),
+        1 => b.nbands = draw.of(&WRONG),
+        2 => b.ld_a = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]),
+        3 => b.a = wrong_at(b.a, draw),
+        4 => b.e = wrong_at(b.e, draw),
+        5 => b.occ = wrong_at(b.occ, draw),
+        _ => b.on_device = draw.of(&[1, 2, -1]),
     }
 }
 
@@ -208,7 +244,10 @@ fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
 fn vary(a: &mut Arguments, draw: &mut Draw) {
     match draw.below(6) {
         0 => a.nw = 1,
-        1 => a.bands.nbands = 1 + draw.below(NBANDS) as i64,
+        1 => {
+            a.bands.nbands = 1 + draw.below(NBANDS) as i64;
+            (a.matrix.nbands, a.matrix.bands) = (a.bands.nbands, 1 + draw.below(BANDS) as i64);
+        }
         2 => a.screening.ngpown = 1 + draw.below(NGPOWN) as i64,
         // The first rows of wider columns, which are copied.
         3 => a.screening.ncouls = 5,
@@ -227,48 +266,53 @@ fn message(handle: *const Handle) -> String {
 fn calls(handle: *mut Handle, draw: &mut Draw) {
     for call in 0..CALLS {
         let mut memory = Memory::new(draw);
-        let spoiled = draw.below(5);
+        let (spoiled, is_matrix) = (draw.below(5), draw.below(3) == 0);
         if spoiled == 1 {
-            spoil_number(&mut memory, draw);
+            spoil_number(&mut memory, draw, is_matrix);
         }
         let mut a = arguments(&mut memory);
         let rarely = draw.below(100);
         match spoiled {
             0 => vary(&mut a, draw),
             1 => {}
-            _ => (0..1 + draw.below(3)).for_each(|_| spoil_argument(&mut a, draw)),
+            _ => (0..1 + draw.below(3)).for_each(|_| spoil_argument(&mut a, draw, is_matrix)),
         }
         let given =
             if rarely == 1 { ptr::without_provenance_mut(draw.below(1 << 20)) } else { handle };
         let screening = if rarely == 2 { ptr::null() } else { &raw const a.screening };
-        let bands = if rarely == 3 { (&raw const a.bands).wrapping_byte_add(4) } else { &a.bands };
+        let by = if rarely == 3 { 4 } else { 0 };
+        let bands = (&raw const a.bands).wrapping_byte_add(by);
+        let matrix = (&raw const a.matrix).wrapping_byte_add(by);
         let formula = &raw const a.formula;
+        let sums = |handle, screening| {
+            let Arguments { nw, omega, asx, ach, .. } = a;
+            // SAFETY: what is neither null, misaligned nor impossible is all there.
+            unsafe {
+                match is_matrix {
+                    true => gpp_matrix(handle, screening, matrix, nw, omega, formula, asx, ach),
+                    false => gpp_sums(handle, screening, bands, nw, omega, formula, asx, ach),
+                }
+            }
+        };
         // Some calls are of a screening that is placed before, which fails where a call of it would.
         let is_placed = draw.below(4) == 0;
-        // SAFETY: what is neither null, misaligned nor impossible is all there, and stays as long as it is
-        // placed.
-        let status = unsafe {
-            let placed = match is_placed {
-                true => gpp_place(given, screening),
-                false => Status::Ok,
-            };
-            let screening = if is_placed { ptr::null() } else { screening };
-            let sums = || gpp_sums(given, screening, bands, a.nw, a.omega, formula, a.asx, a.ach);
-            let status = if placed == Status::Ok { sums() } else { placed };
-            if is_placed && given == handle {
-                assert_eq!(gpp_release(handle), Status::Ok);
-                assert_eq!(
-                    gpp_sums(handle, ptr::null(), bands, a.nw, a.omega, formula, a.asx, a.ach),
-                    Status::BadArgument
-                );
-            }
-            status
+        let placed = match is_placed {
+            // SAFETY: as above; it stays as long as it is placed.
+            true => unsafe { gpp_place(given, screening) },
+            false => Status::Ok,
         };
-        let nw = a.nw;
+        let screening = if is_placed { ptr::null() } else { screening };
+        let status = if placed == Status::Ok { sums(given, screening) } else { placed };
+        if is_placed && given == handle {
+            assert_eq!(gpp_release(handle), Status::Ok);
+            assert_eq!(sums(handle, ptr::null()), Status::BadArgument);
+        }
+        let elements = if is_matrix { a.matrix.bands.wrapping_mul(a.matrix.bands) } else { 1 };
+        let all = a.nw.wrapping_mul(elements);
         if spoiled == 0 && !(1..=3).contains(&rarely) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
             let written = memory.asx.iter().chain(&memory.ach).filter(|&&sum| sum != UNTOUCHED);
-            assert_eq!(written.count() as i64, 2 * nw, "call {call}");
+            assert_eq!(written.count() as i64, 2 * all, "call {call}");
         } else {
             assert_eq!(status, Status::BadArgument, "call {call}: {}", message(ptr::null()));
             assert!(!message(ptr::null()).is_empty(), "call {call}");

@@ -9,11 +9,9 @@ use crate::built::{compile, has, package};
 /// As committed: what cbindgen makes of the sources.
 pub fn generated() -> Outcome {
     let config = cbindgen::Config::from_file(package().join("cbindgen.toml"))?;
-    let sources =
-        ["lib", "bound", "status", "types"].map(|file| package().join(format!("src/{file}.rs")));
-    let builder = sources
-        .into_iter()
-        .fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
+    // The library's other files are named there.
+    let builder =
+        cbindgen::Builder::new().with_config(config).with_src(package().join("src/lib.rs"));
     let mut text = Vec::new();
     builder.generate()?.write(&mut text);
     let text = String::from_utf8(text)?;

@@ -103,6 +103,24 @@ impl Calculator {
         require_on(index, name, matrix.at, matrix.bytes([rows, columns]))
     }
 
+    /// Brings a matrix that is on the GPU to the host, columns one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    ///
+    /// # Safety
+    /// It is there, and nobody writes it but what the stream has under way.
+    pub unsafe fn fetch_matrix(
+        &self,
+        name: &'static str,
+        matrix: DeviceMatrix,
+        shape: [usize; 2],
+    ) -> Result<Vec<Complex64>> {
+        self.require_lent(name, matrix, shape)?;
+        // SAFETY: looked at above; the rest is the caller's word.
+        unsafe { self.fetch(name, matrix, shape) }
+    }
+
     /// Brings a matrix to the host.
     ///
     /// # Safety

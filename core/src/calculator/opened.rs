@@ -24,6 +24,13 @@ impl One {
             One::Gpu(gpu, _) => gpu.as_ref(),
         }
     }
+
+    fn gpu(&self) -> Option<&Gpu> {
+        match self {
+            One::Host(_) => None,
+            One::Gpu(gpu, _) => Some(gpu),
+        }
+    }
 }
 
 impl Opened {
@@ -74,9 +81,22 @@ impl Opened {
         }
     }
 
+    /// The processor, where it is that.
+    pub fn host(&self) -> Option<&Host> {
+        match &self.0[..] {
+            [One::Host(host)] => Some(host),
+            _ => None,
+        }
+    }
+
+    /// The GPUs.
+    pub fn gpus(&self) -> Vec<&Gpu> {
+        self.0.iter().filter_map(One::gpu).collect()
+    }
+
     /// Whether it is the processor.
     pub fn is_host(&self) -> bool {
-        matches!(self.0[..], [One::Host(_)])
+        self.host().is_some()
     }
 }
 

@@ -39,6 +39,24 @@ enum GivenBands<'a, 'b> {
     Lent(&'b lent::Bands<'a>),
 }
 
+impl<'a, 'b> GivenBands<'a, 'b> {
+    /// Those of the host.
+    fn host(&self) -> Option<&'b Bands<'a>> {
+        match self {
+            GivenBands::Host(bands) => Some(bands),
+            GivenBands::Lent(_) => None,
+        }
+    }
+
+    /// Energies and occupations.
+    fn small(&self) -> [&'a [f64]; 2] {
+        match self {
+            GivenBands::Host(bands) => [bands.e, bands.occ],
+            GivenBands::Lent(bands) => [bands.e, bands.occ],
+        }
+    }
+}
+
 impl Calculator {
     /// The sums of a screening that this calculator has placed.
     ///
@@ -78,6 +96,15 @@ impl Calculator {
         unsafe { self.sums_of(placed, GivenBands::Lent(bands), omega, formula) }
     }
 
+    /// Fails for a screening that another calculator has placed.
+    pub(super) fn require_own(&self, placed: &Placed) -> Result<()> {
+        if Arc::ptr_eq(&self.opened, &placed.opened) {
+            return Ok(());
+        }
+        let what = "was placed by another calculator".into();
+        Err(Error::Data { origin: "the screening".into(), what })
+    }
+
     /// # Safety
     /// As [`Calculator::sums_at_lent`], where matrix elements are lent.
     unsafe fn sums_of(
@@ -87,12 +114,9 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        if !Arc::ptr_eq(&self.opened, &placed.opened) {
-            let what = "was placed by another calculator".into();
-            return Err(Error::Data { origin: "the screening".into(), what });
-        }
+        self.require_own(placed)?;
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(&given, omega, formula) }?;
+        let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
         let version = self.version_for(&problem);
         let are_in_place = placed.pairs.are_of(problem.slab());
         if are_in_place && placed.resident.is_some() {
@@ -130,8 +154,9 @@ impl Calculator {
                     lent::Aqsm::Local(_) => Aqsm::Local(&aqsm),
                 };
                 let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
+                let small = [bands.e, bands.occ];
                 // SAFETY: as above.
-                let problem = unsafe { placed.problem(&GivenBands::Host(&bands), omega, formula) }?;
+                let problem = unsafe { placed.problem(small, Some(&bands), omega, formula) }?;
                 self.summed(&problem)
             }
         }
@@ -202,22 +227,19 @@ impl Placed<'_> {
         Some(Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() })
     }
 
-    /// The problem of these bands.
+    /// The problem of these energies, occupations and matrix elements, which may be elsewhere.
     ///
     /// # Safety
-    /// It refers to the arrays given, and has to be dropped before they are.
-    unsafe fn problem(
+    /// It refers to the arrays given and to those placed, and has to be dropped before they are.
+    pub(super) unsafe fn problem(
         &mut self,
-        given: &GivenBands,
+        [e, occ]: [&[f64]; 2],
+        given: Option<&Bands>,
         omega: &[f64],
         formula: Formula,
     ) -> Result<Problem> {
-        let (e, occ) = match given {
-            GivenBands::Host(bands) => (bands.e, bands.occ),
-            GivenBands::Lent(bands) => (bands.e, bands.occ),
-        };
         let id = self.last.id([e, occ, omega], formula);
-        if let GivenBands::Lent(_) = given
+        if given.is_none()
             && let Some(problem) = self.last.problem()
         {
             return Ok(problem);
@@ -227,16 +249,14 @@ impl Placed<'_> {
         require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-        let aqsm_local = match given {
-            GivenBands::Lent(_) => None,
-            GivenBands::Host(bands) => Some(match bands.aqsm {
-                Aqsm::Local(local) => kept(local),
-                Aqsm::Whole(whole) => rows(whole, &header)?.into(),
-            }),
+        let aqsm_local = match given.map(|bands| bands.aqsm) {
+            None => None,
+            Some(Aqsm::Local(local)) => Some(kept(local)),
+            Some(Aqsm::Whole(whole)) => Some(rows(whole, &header)?.into()),
         };
         let bands = match given {
-            GivenBands::Lent(_) => problem::Bands::elsewhere(header),
-            GivenBands::Host(bands) => problem::Bands::new(header, kept(bands.aqsn)),
+            None => problem::Bands::elsewhere(header),
+            Some(bands) => problem::Bands::new(header, kept(bands.aqsn)),
         };
         let bands = bands.and_then(|bands| bands.with_occupations(occ.to_vec())).map_err(wrong)?;
         self.pairs.problem(NAME, bands.at(id), aqsm_local)

@@ -1,8 +1,13 @@
 //! Where the matrix elements of many bands come from.
 
+use std::sync::OnceLock;
+
 use num_complex::Complex64;
 
+use super::MOST_BANDS;
+use crate::error::{Error, Result};
 use crate::problem::System;
+use crate::problem::range::LARGEST_FACTOR;
 use crate::problem::synthesis;
 
 /// `A_l(ig,n)` of bands l.
@@ -35,4 +40,64 @@ impl Elements for Synthesised<'_> {
     fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
         self.columns.column(l, n, column);
     }
+}
+
+/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are looked at where they are read.
+pub struct Borrowed<'a> {
+    a: &'a [Complex64],
+    nbands: usize,
+    bands: usize,
+    /// The number that was found wrong first.
+    wrong: OnceLock<String>,
+}
+
+impl<'a> Borrowed<'a> {
+    /// Of so many G and bands n, one at least of each.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where these are not the elements of 1 to [`MOST_BANDS`] bands l.
+    pub fn new(a: &'a [Complex64], [ncouls, nbands]: [usize; 2]) -> Result<Borrowed<'a>> {
+        let (bands, rest) = (a.len() / (ncouls * nbands), a.len() % (ncouls * nbands));
+        if rest != 0 || !(1..=MOST_BANDS).contains(&bands) {
+            return Err(wrong(format!(
+                "needs {ncouls} * {nbands} elements for each of 1 to {MOST_BANDS} bands, has {}",
+                a.len()
+            )));
+        }
+        Ok(Borrowed { a, nbands, bands, wrong: OnceLock::new() })
+    }
+
+    /// Whether a number was read that is not finite or too large.
+    pub fn is_wrong(&self) -> bool {
+        self.wrong.get().is_some()
+    }
+
+    /// Fails where that is so.
+    ///
+    /// # Errors
+    /// [`Error::Data`], which names the number.
+    pub fn check(&self) -> Result<()> {
+        self.wrong.get().map_or(Ok(()), |what| Err(wrong(what.clone())))
+    }
+}
+
+impl Elements for Borrowed<'_> {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        let begin = (l * self.nbands + n) * column.len();
+        column.copy_from_slice(&self.a[begin..begin + column.len()]);
+        let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
+        if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
+            let (at, found) = (format!("({},{},{})", ig + 1, n + 1, l + 1), column[ig]);
+            let needs = format!("its parts must be at most {LARGEST_FACTOR:e}");
+            self.wrong.get_or_init(|| format!("is {found:e} at {at}; {needs}"));
+        }
+    }
+}
+
+fn wrong(what: String) -> Error {
+    Error::Data { origin: "a(ig,n,l)".into(), what }
 }

@@ -18,6 +18,7 @@ pub mod deal;
 pub mod elements;
 pub mod emulated;
 pub mod gpu;
+pub mod gpus;
 pub mod images;
 mod launches;
 pub mod needs;
@@ -35,6 +36,9 @@ use crate::problem::Problem;
 pub use elements::{Elements, Synthesised};
 use gpp_kernels::arrays::Limits;
 pub use processor::{OnProcessor, on_processor};
+
+/// More bands l and m than any matrix has.
+pub const MOST_BANDS: usize = 8192;
 
 /// What is summed.
 #[derive(Clone, Copy)]

@@ -9,6 +9,8 @@ use super::gpu::STREAMS;
 use super::images::Shape;
 use super::steps::UNDER_WAY;
 use super::versions::Version;
+use crate::devices::Device;
+use crate::error::{Error, Result};
 
 /// What a task takes beside the problem's own arrays, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,23 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Bytes of the device's memory without which nothing runs: A that finds no room passes by in two buffers.
+    pub fn least(&self) -> u64 {
+        self.device + (self.a * self.groups as u64).min(2 * self.a)
+    }
+
+    /// Fails where a GPU has less.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]; [`Error::Driver`].
+    pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
+        let (needed, free) = (self.least(), gpu.free_memory()?.unwrap_or(u64::MAX));
+        if needed <= free {
+            return Ok(());
+        }
+        Err(Error::Memory { place: "device", what: what.into(), needed, free, limit: None })
+    }
+
     /// Those of a task and a version.
     pub fn of(task: &Task, version: &'static Version) -> Needs {
         let shape = Shape::of(task, version);

@@ -2,11 +2,8 @@
 
 use std::str::FromStr;
 
-use gpp_core::offdiag::Elements;
+use gpp_core::offdiag::{Elements, MOST_BANDS as MOST};
 use num_complex::Complex64;
-
-/// More bands than any matrix has.
-pub const MOST: usize = 8192;
 
 /// Bands that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

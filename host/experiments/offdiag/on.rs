@@ -98,21 +98,13 @@ impl On {
             }
             (On::Gpus(gpus), version) => {
                 let needs = Needs::of(task, version.expect(VERSIONS));
-                let all = needs.a * needs.groups as u64;
-                // A that finds no room passes by in two buffers.
-                let fixed = needs.device + all.min(2 * needs.a);
+                let all = needs.device + needs.a * needs.groups as u64;
                 progress.say(format_args!(
                     "{name}: {} of each GPU's memory, with all matrix elements {}",
-                    show(fixed),
-                    show(needs.device + all)
+                    show(needs.least()),
+                    show(all)
                 ));
-                for gpu in gpus {
-                    let (free, limit) = (gpu.free_memory()?.unwrap_or(u64::MAX), None);
-                    if free < fixed {
-                        let (place, what) = ("device", name.into());
-                        return Err(Error::Memory { place, what, needed: fixed, free, limit });
-                    }
-                }
+                gpus.iter().try_for_each(|gpu| needs.require_on(gpu, name))?;
                 needs.host * gpus.len() as u64
             }
         };

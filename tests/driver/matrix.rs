@@ -1,0 +1,78 @@
+//! Matrices of a caller's arrays, wherever these are, on devices whose launches are emulated.
+
+use gpp::devices::gpu::driver::Context;
+use gpp_core::offdiag::emulated::emulated;
+use gpp_core::offdiag::versions::find;
+use gpp_core::offdiag::{Sums, Task};
+use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening, lent};
+use num_complex::Complex64;
+
+use super::Outcome;
+use super::resident::There;
+use crate::common::arrays::{Own, formula, screening};
+use crate::common::matrices::Given;
+use crate::common::{Kind, Make, make};
+
+const BANDS: usize = 3;
+
+pub fn of_a_caller() -> Outcome {
+    let context = Context::open(0)?;
+    let stream = context.stream("a caller's arrays")?;
+    let made = Make { nbands: 100, ngpown: 5, ncouls: 19, nw: 2, kind: Kind::Mixed, seed: 21 };
+    let problem = make(made);
+    let elements = Given::of(&problem, BANDS, 4);
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = given;
+    let ncouls = vcoul.len();
+    let there = |values: &[Complex64]| There::new((&context, &stream), values, ncouls, ncouls + 2);
+    let [wtilde, eps, a] = [there(wtilde)?, there(eps)?, there(&elements.all)?];
+    let lent =
+        lent::Screening { wtilde: wtilde.matrix, eps: eps.matrix, vcoul, inv_igp_index, indinv };
+    let right = |found: FoundMatrix| -> Outcome {
+        let version = find(found.version).ok_or("an unknown version")?;
+        let expected: Sums = emulated(&Task::new(&problem, &elements), version);
+        let is_right = found.sums == expected && found.seconds > 0.0;
+        if is_right { Ok(()) } else { Err("other matrices".into()) }
+    };
+    for device in ["gpu:0", "gpu:0,1,2"] {
+        let mut calculator = Calculator::open(device)?;
+        let bands = MatrixBands { a: &elements.all, e: &own.e, occ: &own.occ };
+        right(calculator.matrix(&given, &bands, &own.omega, formula)?)?;
+        let mut placed = vec![calculator.place(&given)?];
+        // SAFETY: they are there to the end, and nobody writes them.
+        let fetched = unsafe {
+            let shape = [ncouls, own.e.len() * BANDS];
+            match device {
+                "gpu:0" => {
+                    placed.push(calculator.place_lent(&lent)?);
+                    calculator.fetch_matrix("a", a.matrix, shape)?
+                }
+                _ if calculator.fetch_matrix("a", a.matrix, shape).is_ok() => {
+                    return Err("several devices take an array of one".into());
+                }
+                _ => elements.all.clone(),
+            }
+        };
+        let bands = MatrixBands { a: &fetched, ..bands };
+        let at = |calculator: &Calculator, placed: &mut Placed| {
+            calculator.matrix_at(placed, &bands, &own.omega, formula)
+        };
+        for placed in &mut placed {
+            right(at(&calculator, placed)?)?;
+        }
+        calculator.set_told(|_| Some(5));
+        match at(&calculator, &mut placed[0]) {
+            Err(Error::Stopped { code: 5, .. }) => {}
+            _ => return Err("it was not stopped".into()),
+        }
+        calculator.clear_told();
+        let mut none = elements.all.clone();
+        none[ncouls * 99 + 7].re = f64::INFINITY;
+        match calculator.matrix(&given, &MatrixBands { a: &none, ..bands }, &own.omega, formula) {
+            Err(error) if error.to_string().contains("at (8,100,1)") => {}
+            other => return Err(format!("{other:?}").into()),
+        }
+        right(at(&calculator, &mut placed[0])?)?;
+    }
+    Ok(())
+}
