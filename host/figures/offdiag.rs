@@ -1,6 +1,7 @@
 //! Σ as a matrix on a GPU: a folder with a record of each system, number of bands and version, and the library's times.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use gpp_core::offdiag::versions::{self, Version};
 use serde::Deserialize;
@@ -136,7 +137,7 @@ pub fn figure(archive: &Archive, name: &str) -> Result<String> {
     }
 }
 
-/// A table: `versions` at 128 bands of si214, or `bands SYSTEM`.
+/// A table: `versions` and `counters` at 128 bands of si214, or `bands SYSTEM`.
 ///
 /// # Errors
 /// What there is none of.
@@ -144,6 +145,7 @@ pub fn table(archive: &Archive, name: &str) -> Result<String> {
     let matrices = Matrices::read(archive)?;
     match name.split_whitespace().collect::<Vec<_>>()[..] {
         ["versions"] => Ok(by_version(&matrices)),
+        ["counters"] => counters(&archive.path(NAME)),
         ["bands", system] => Ok(by_bands(&matrices, system)),
         _ => Err(FigureError::Unknown("table")),
     }
@@ -182,6 +184,47 @@ fn of_board(own: Option<&OfVersion>) -> [String; 3] {
         or_dash(state.and_then(State::watts).map(whole)),
         or_dash(own.and_then(OfVersion::joules).map(whole)),
     ]
+}
+
+/// What the profiler names and how the table does, of the first product of `sch`.
+const COUNTERS: [[&str; 2]; 6] = [
+    ["Compute (SM) Throughput", "busiest pipe [%]"],
+    ["Issue Slots Busy", "issue slots [%]"],
+    ["L1/TEX Cache Throughput", "L1 and shared memory [%]"],
+    ["L2 Cache Throughput", "L2 [%]"],
+    ["DRAM Throughput", "memory [%]"],
+    ["Local Memory Spilling Requests", "spills [10⁶]"],
+];
+
+/// A row of the profiler's table.
+#[derive(Deserialize)]
+struct Counter {
+    kernel: String,
+    metric: String,
+    value: f64,
+}
+
+/// Counters of each version's first product of `sch`.
+fn counters(folder: &Path) -> Result<String> {
+    let failed = |error: csv::Error| FigureError::Record(error.to_string());
+    let rows = csv::Reader::from_path(folder.join("counters.csv")).map_err(failed)?;
+    // Some metrics are texts.
+    let all: Vec<Counter> = rows.into_deserialize().filter_map(std::result::Result::ok).collect();
+    let row = |version: &&Version| {
+        let [[hole, _], _] = version.symbols;
+        let of = |metric: &str| all.iter().find(|row| row.kernel == hole && row.metric == metric);
+        let cell = |[metric, _]: [&str; 2]| {
+            let value = of(metric).map(|found| found.value);
+            or_dash(value.map(|value| match metric.contains("Requests") {
+                true => format!("{:.1}", 1e-6 * value),
+                false => format!("{value:.0}"),
+            }))
+        };
+        [version.id.into()].into_iter().chain(COUNTERS.map(cell)).collect()
+    };
+    let headings: Vec<&str> =
+        ["version"].into_iter().chain(COUNTERS.map(|[_, heading]| heading)).collect();
+    Ok(tables::markdown(&headings, versions::ALL.iter().map(row)))
 }
 
 fn by_bands(matrices: &Matrices, system: &str) -> String {
