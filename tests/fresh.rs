@@ -153,7 +153,7 @@ fn of_processor(archive: &Archive) -> Vec<Of> {
 fn of_matrices(archive: &Archive) -> Vec<Of> {
     let matrices = offdiag::Matrices::read(archive).unwrap();
     let of = |(record, own): (&Offdiag, &OfVersion)| {
-        let file = source(own.version.as_deref().unwrap_or_default());
+        let file = source(own.version.as_deref());
         let hashes = own.kernel_hashes.iter().flatten();
         let (symbols, hashes): (Vec<_>, Vec<_>) =
             hashes.map(|(symbol, hash)| (Some(symbol.clone()), Some(hash.clone()))).unzip();
@@ -163,7 +163,18 @@ fn of_matrices(archive: &Archive) -> Vec<Of> {
             .map(|(symbol, hash)| (what(symbol), file.as_str(), [symbol, hash, &own.source_hash]));
         kernels(offdiag::NAME, &record.head, all)
     };
-    matrices.records().flat_map(of).collect()
+    let on_processor = offdiag::processor::records(archive).unwrap();
+    let of_processor = |record: &Offdiag| {
+        let (own, file) = (&record.results[0], source(None));
+        let what = format!("{} bands on a processor", record.bands[1]);
+        kernels(
+            offdiag::processor::NAME,
+            &record.head,
+            [(what, &*file, [&None, &None, &own.source_hash])],
+        )
+    };
+    let of_gpus = matrices.records().flat_map(of);
+    of_gpus.chain(on_processor.iter().flat_map(of_processor)).collect()
 }
 
 /// What comparing records with the kernels as they are came to.

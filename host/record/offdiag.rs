@@ -69,7 +69,7 @@ pub struct OfVersion {
     pub version: Option<String>,
     /// What tells the code of each kernel from others'; null on a processor.
     pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells the version's sources from others', whoever compiles them; null on a processor.
+    /// What tells the version's sources from others', whoever compiles them; on a processor those of what makes P.
     pub source_hash: Option<String>,
     /// Time of the products, by the device's clock where it has one.
     pub time_s: Times,
@@ -77,7 +77,8 @@ pub struct OfVersion {
     pub total_s: f64,
     /// Operations by the median time, in 10¹² a second.
     pub tflops: f64,
-    /// The first GPU during the timed calculations; null without NVML and on a processor.
+    /// The first GPU during the timed calculations; null without NVML, on a processor, and where A does not stay, so
+    /// that the GPU waits for it.
     pub state: Option<State>,
     /// Whether all its calculations, and the versions before it, gave the same bits.
     pub same_bits: bool,

@@ -107,6 +107,9 @@ pub fn run(
     Ok(Some((record, sums)))
 }
 
+/// The part of the time in which a GPU whose state is told has products to sum.
+const BUSY: f64 = 0.9;
+
 /// A task, where and how often it is calculated.
 struct Calculations<'a> {
     on: &'a On,
@@ -173,6 +176,9 @@ impl Calculations<'_> {
             return Ok(None);
         }
         let sums = found.expect("at least one calculation");
+        // Of a GPU that waits for A the looks are of no calculation.
+        let whole: f64 = spans.iter().map(|span| (span.end - span.start).as_secs_f64()).sum();
+        let spans = if seconds.iter().sum::<f64>() < BUSY * whole { Vec::new() } else { spans };
         let time_s = Times::of(seconds);
         let result = OfVersion {
             version: version.map(|version| version.id.into()),
@@ -180,7 +186,7 @@ impl Calculations<'_> {
                 let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
                 symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
             }),
-            source_hash: version.and_then(|version| sources::hash_at(&source(version.id))),
+            source_hash: sources::hash_at(&source(version.map(|version| version.id))),
             total_s: total_s.unwrap_or_default(),
             tflops: 1e-12 * self.flops(resumed) / time_s.median,
             state: seen(&looks, &spans, gauge.and_then(|gauge| gauge.power_limit_w())).state,
@@ -225,9 +231,10 @@ fn begun(
     Ok((file, total))
 }
 
-/// The file of a version.
-pub fn source(version: &str) -> String {
-    format!("kernels/src/offdiag/versions/{version}.rs")
+/// The file of a version; on a processor that of what makes P.
+pub fn source(version: Option<&str>) -> String {
+    let of_gpu = |version| format!("kernels/src/offdiag/versions/{version}.rs");
+    version.map_or_else(|| "cpu/src/poles.rs".into(), of_gpu)
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {

@@ -1,15 +1,17 @@
 //! Σ as a matrix on a GPU: a folder with a record of each system, number of bands and version, and the library's times.
 
+pub mod processor;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gpp_core::offdiag::versions::{self, Version};
 use serde::Deserialize;
 
-use super::archive::Archive;
-use super::quantities::text;
-use super::tables;
 use crate::error::FigureError;
+use crate::figures::archive::Archive;
+use crate::figures::quantities::text;
+use crate::figures::tables;
 use crate::record;
 use crate::record::offdiag::{OfVersion, Offdiag};
 use crate::record::state::State;
@@ -137,7 +139,7 @@ pub fn figure(archive: &Archive, name: &str) -> Result<String> {
     }
 }
 
-/// A table: `versions` and `counters` at 128 bands of si214, or `bands SYSTEM`.
+/// A table: `versions` and `counters` at 128 bands of si214, `bands SYSTEM`, or `processor`.
 ///
 /// # Errors
 /// What there is none of.
@@ -145,6 +147,7 @@ pub fn table(archive: &Archive, name: &str) -> Result<String> {
     let matrices = Matrices::read(archive)?;
     match name.split_whitespace().collect::<Vec<_>>()[..] {
         ["versions"] => Ok(by_version(&matrices)),
+        ["processor"] => processor::table(archive),
         ["counters"] => counters(&archive.path(NAME)),
         ["bands", system] => Ok(by_bands(&matrices, system)),
         _ => Err(FigureError::Unknown("table")),
