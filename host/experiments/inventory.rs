@@ -1,5 +1,6 @@
 //! What there is: a device and its kernels, versions and systems.
 
+use gpp_core::offdiag::versions;
 use gpp_cpu::level::Level;
 use gpp_cpu::pool::Threads;
 use gpp_kernels::kernel;
@@ -11,7 +12,8 @@ use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::problem::systems::SYSTEMS;
 use crate::record::info::{
-    Info, Kernel, Listed, ListedBest, ListedJourney, ListedSystem, Listing, Processor, SCHEMA,
+    Info, Kernel, Listed, ListedBest, ListedJourney, ListedMatrix, ListedSystem, Listing,
+    Processor, SCHEMA,
 };
 use crate::record::provenance::{PROGRAM, Provenance};
 use crate::record::system::Poles;
@@ -88,11 +90,18 @@ pub fn listing() -> Listing {
         bytes: system.bytes(),
         note: system.note.clone(),
     });
+    let matrix = versions::ALL.into_iter().map(|version| ListedMatrix {
+        id: version.id.into(),
+        change: version.change.into(),
+        capability: version.capability,
+        file: super::offdiag::source(Some(version.id)),
+    });
     Listing {
         schema: SCHEMA,
         versions: versions.collect(),
         journeys: JOURNEYS.iter().map(journey).collect(),
         best: [BackEnd::Gpu, BackEnd::Cpu].map(|on| listed_best(best_of_all(on))).into(),
+        matrix: matrix.collect(),
         systems: systems.collect(),
     }
 }

@@ -84,6 +84,9 @@ pub struct Listing {
     pub journeys: Vec<ListedJourney>,
     /// What `--version best` is on each back end.
     pub best: Vec<ListedBest>,
+    /// All versions of Σ as a matrix, those of `gpp offdiag --version`, each built on the one before.
+    #[serde(default)]
+    pub matrix: Vec<ListedMatrix>,
     /// All built-in systems.
     pub systems: Vec<ListedSystem>,
 }
@@ -129,6 +132,19 @@ pub struct ListedBest {
     pub version: String,
     /// What it was measured on, and where it does not hold.
     pub condition: String,
+}
+
+/// A version of Σ as a matrix in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedMatrix {
+    /// The version's id.
+    pub id: String,
+    /// What it changes.
+    pub change: String,
+    /// The least compute capability.
+    pub capability: f64,
+    /// Its file in the repository.
+    pub file: String,
 }
 
 /// A built-in system in a list.

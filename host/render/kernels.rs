@@ -6,7 +6,9 @@ use comfy_table::CellAlignment;
 
 use super::table::{fit, or_dash, table};
 use crate::catalogue::BackEnd;
-use crate::record::info::{Info, Kernel, ListedBest, ListedJourney, Listing, Processor};
+use crate::record::info::{
+    Info, Kernel, ListedBest, ListedJourney, ListedMatrix, Listing, Processor,
+};
 
 /// The device, the program and the kernels.
 ///
@@ -122,7 +124,23 @@ pub fn listing(to: &mut dyn Write, listing: &Listing, width: Option<u16>) -> io:
     let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
     let best: Vec<String> = listing.best.iter().map(on).collect();
     writeln!(to, "--version best is {}", best.join(", "))?;
+    writeln!(to, "{}", matrix(&listing.matrix, width))?;
     writeln!(to, "{}", fit(systems, &[2, 6], width))
+}
+
+/// The versions of Σ as a matrix.
+fn matrix(versions: &[ListedMatrix], width: Option<u16>) -> String {
+    let headings = ["gpp offdiag --version", "what it changes", "capability", "file"];
+    let mut table = table(&headings);
+    for at in [1, 3] {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    for ListedMatrix { id, change, capability, file } in versions {
+        table.add_row([id, change, &format!("{capability:.1}"), file]);
+    }
+    fit(table, &[3], width)
 }
 
 /// A back end as in texts.

@@ -1,19 +1,21 @@
 //! Σ as a matrix on a processor: records of each number of bands, the yardstick's times, and the processor's ceilings.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::Result;
 use crate::error::FigureError;
 use crate::figures::archive::Archive;
 use crate::figures::quantities::text;
-use crate::figures::tables;
+use crate::figures::{processor, tables};
 use crate::record;
 use crate::record::ceilings::Ceilings;
 use crate::record::offdiag::Offdiag;
 use crate::render::table::or_dash;
 
-/// The folder.
-pub const NAME: &str = "offdiag-processor";
+/// The folder, beside those of the processor's other records.
+pub const NAME: &str = "offdiag";
 
 /// Bands of the records.
 const BANDS: [usize; 5] = [32, 64, 96, 128, 256];
@@ -26,12 +28,16 @@ struct Yardstick {
     gflops: f64,
 }
 
+fn folder(archive: &Archive) -> PathBuf {
+    archive.path(processor::NAME).with_file_name(NAME)
+}
+
 /// The records, of more and more bands.
 ///
 /// # Errors
 /// What is wrong with a file.
 pub fn records(archive: &Archive) -> Result<Vec<Offdiag>> {
-    let of = |bands| record::read(&archive.path(NAME).join(format!("demo-{bands}.json")));
+    let of = |bands| record::read(&folder(archive).join(format!("demo-{bands}.json")));
     let all = BANDS.into_iter().map(of);
     all.collect::<crate::Result<_>>().map_err(|error| FigureError::Record(error.to_string()))
 }
@@ -42,7 +48,7 @@ pub fn records(archive: &Archive) -> Result<Vec<Offdiag>> {
 /// What is wrong with a file.
 pub fn table(archive: &Archive) -> Result<String> {
     let failed = |error: &dyn ToString| FigureError::Record(error.to_string());
-    let folder = archive.path(NAME);
+    let folder = folder(archive);
     let ceilings: Ceilings =
         record::read(&folder.join("ceilings.json")).map_err(|error| failed(&error))?;
     let rows =
