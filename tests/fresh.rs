@@ -151,30 +151,24 @@ fn of_processor(archive: &Archive) -> Vec<Of> {
 
 /// The kernels that matrices were summed by.
 fn of_matrices(archive: &Archive) -> Vec<Of> {
-    let matrices = offdiag::Matrices::read(archive).unwrap();
-    let of = |(record, own): (&Offdiag, &OfVersion)| {
+    let of = |record: &Offdiag, own: &OfVersion| {
         let file = source(own.version.as_deref());
         let hashes = own.kernel_hashes.iter().flatten();
-        let (symbols, hashes): (Vec<_>, Vec<_>) =
-            hashes.map(|(symbol, hash)| (Some(symbol.clone()), Some(hash.clone()))).unzip();
-        let each = symbols.iter().zip(&hashes);
-        let what = |symbol: &Option<String>| format!("{} bands, {symbol:?}", record.bands[1]);
-        let all = each
-            .map(|(symbol, hash)| (what(symbol), file.as_str(), [symbol, hash, &own.source_hash]));
+        let mut all: Vec<_> =
+            hashes.map(|(symbol, hash)| (Some(symbol.clone()), Some(hash.clone()))).collect();
+        if own.version.is_none() {
+            all.push((None, None));
+        }
+        let all = all.iter().map(|(symbol, hash)| {
+            let what = format!("{} bands, {symbol:?}", record.count());
+            (what, file.as_str(), [symbol, hash, &own.source_hash])
+        });
         kernels(offdiag::NAME, &record.head, all)
     };
+    let matrices = offdiag::Matrices::read(archive).unwrap();
     let on_processor = offdiag::processor::records(archive).unwrap();
-    let of_processor = |record: &Offdiag| {
-        let (own, file) = (&record.results[0], source(None));
-        let what = format!("{} bands on a processor", record.bands[1]);
-        kernels(
-            offdiag::processor::NAME,
-            &record.head,
-            [(what, &*file, [&None, &None, &own.source_hash])],
-        )
-    };
-    let of_gpus = matrices.records().flat_map(of);
-    of_gpus.chain(on_processor.iter().flat_map(of_processor)).collect()
+    let on_gpus = matrices.records().flat_map(|(record, own)| of(record, own));
+    on_gpus.chain(on_processor.iter().flat_map(|record| of(record, &record.results[0]))).collect()
 }
 
 /// What comparing records with the kernels as they are came to.
