@@ -24,7 +24,7 @@ Examples:
   gpp offdiag -s demo --bands 32 --at bands --npy S  as QSGW takes it; S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all --checkpoint run.ckpt
                                                      on all GPUs; goes on where it was ended
-  mpirun -n 4 gpp offdiag -s si510                   over ranks")]
+  mpirun -n 4 gpp offdiag -s si510                   over ranks, built with --features mpi")]
 pub struct OffdiagArgs {
     /// Bands l and m: so many, or FROM:TO, counted from 1, ends included; by default 16, on a GPU 128, or
     /// all that --elements has
@@ -69,11 +69,11 @@ pub struct OffdiagArgs {
     pub host_memory: Option<ByteSize>,
 
     /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide, several with commas, or all, one after the
-    /// other; by default the fastest there for so many bands. All give the same bits
+    /// other; by default the fastest there for so many bands. All give the same bits. For GPUs only
     #[arg(short = 'v', long, value_name = "ID[,ID…]", value_parser = named)]
     pub version: Option<Versions>,
 
-    /// Calculations to time, whose median is told; before several, one that is not timed brings the matrix elements
+    /// Calculations to time, whose median is told. Before several, an untimed one brings the matrix elements
     #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
     pub repeat: usize,
 

@@ -99,14 +99,14 @@ impl Matrices {
         self.library.iter().find(is_of_it)
     }
 
-    /// How many times as long the library takes, and as many joules.
-    fn over_library(&self, found: &Found) -> Option<[f64; 2]> {
+    /// How many times as long the library takes, and our joules over its.
+    fn over_library(&self, found: &Found) -> Option<(f64, Option<f64>)> {
         let (record, library) = (&found.record, self.library(found)?);
         let (bands, of) = (record.count() as f64, &record.system);
         let items = record.flops / (8.0 * of.ngpown as f64 * bands * (of.ncouls as f64 + bands));
         let seconds = 1e-3 * library.item_ms * items;
-        let joules = found.own.joules().unwrap_or(f64::NAN);
-        Some([seconds / found.own.time_s.median, seconds * library.watts / joules])
+        let joules = found.own.joules().map(|own| own / (seconds * library.watts));
+        Some((seconds / found.own.time_s.median, joules))
     }
 
     /// How many times as long a run for each element takes.
@@ -132,8 +132,8 @@ pub fn figure(archive: &Archive, name: &str) -> Result<String> {
     match what {
         "tflops" => Ok(text("tflops", found.own.tflops, None)),
         "seconds" => Ok(text("ratio", found.own.time_s.median, None)),
-        "over-library" => Ok(text("ratio", over()?[0], None)),
-        "joules" => Ok(text("ratio", 1.0 / over()?[1], None)),
+        "over-library" => Ok(text("ratio", over()?.0, None)),
+        "joules" => Ok(text("ratio", over()?.1.ok_or_else(none)?, None)),
         "over-runs" => Ok(format!("{:.0}", matrices.over_runs(found))),
         _ => Err(FigureError::Unknown("figure")),
     }
@@ -246,8 +246,8 @@ fn by_bands(matrices: &Matrices, system: &str) -> String {
             tflops(found.own.tflops),
             or_dash(library.map(|library| tflops(library.item_tflops))),
             or_dash(library.map(|library| tflops(library.product_tflops))),
-            or_dash(over.map(|over| ratio(over[0]))),
-            or_dash(over.map(|over| ratio(1.0 / over[1]))),
+            or_dash(over.map(|(time, _)| ratio(time))),
+            or_dash(over.and_then(|(_, joules)| joules).map(ratio)),
         ];
         let runs = (system == SYSTEM).then(|| format!("{:.0}", matrices.over_runs(found)));
         let [mhz, watts, _] = of_board(Some(&found.own));
@@ -259,10 +259,10 @@ fn by_bands(matrices: &Matrices, system: &str) -> String {
         "version",
         "time [s]",
         "TFLOP/s",
-        "library",
-        "its product",
+        "cuBLAS",
+        "its first product",
         "times as fast",
-        "its joules",
+        "J / cuBLAS's J",
         "MHz",
         "W",
     ];

@@ -49,8 +49,8 @@ pub fn records(archive: &Archive) -> Result<Vec<Offdiag>> {
 pub fn table(archive: &Archive) -> Result<String> {
     let failed = |error: &dyn ToString| FigureError::Record(error.to_string());
     let folder = folder(archive);
-    let ceilings: Ceilings =
-        record::read(&folder.join("ceilings.json")).map_err(|error| failed(&error))?;
+    let ceilings: Ceilings = record::read(&folder.with_file_name("demo").join("ceilings.json"))
+        .map_err(|error| failed(&error))?;
     let rows =
         csv::Reader::from_path(folder.join("fortran.csv")).map_err(|error| failed(&error))?;
     let rows: std::result::Result<Vec<Yardstick>, _> = rows.into_deserialize().collect();
