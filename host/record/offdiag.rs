@@ -26,7 +26,7 @@ pub struct Offdiag {
     pub bands: [usize; 2],
     /// Operations, 8 for a complex product and its addition, whatever is executed; after a restart of what was left.
     pub flops: f64,
-    /// What each version took, and how it came out; all have the same bits.
+    /// What each version took, and how it came out.
     pub results: Vec<OfVersion>,
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
