@@ -60,7 +60,6 @@ pub unsafe fn products<
                 let both: Left = core::array::from_fn(|i| each(|lane| re[i][lane] + im[i][lane]));
                 unrolled::<N>(|n| I::multiply(&mut sums[m][n][2], &both, &made[n][2]));
             });
-            stages.release();
         }
         step += 1;
     }

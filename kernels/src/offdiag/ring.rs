@@ -14,11 +14,8 @@ pub struct Ring<R> {
     extent: Extent,
     base: u32,
     steps: u32,
-    /// Stage of the step that is read, and the parity of its phase.
-    slot: u32,
-    phase: u32,
-    /// Barrier of the stage that is let go once the next step begins.
-    held: Option<u32>,
+    /// The step that is read.
+    step: u32,
 }
 
 /// Steps between the last that is read and the one whose stage is filled anew, so that no warp waits for the slowest.
@@ -47,12 +44,12 @@ impl<R: Rows> Ring<R> {
             }
             barrier();
         }
-        let mut ring = Ring { rows, extent, base, steps, slot: 0, phase: 0, held: None };
+        let mut ring = Ring { rows, extent, base, steps, step: 0 };
         if lane() == 0 {
             let mut stage = 0;
             while stage < Self::ahead(extent) && stage < steps {
                 // SAFETY: the contract of this function.
-                unsafe { ring.ask(stage, 1) };
+                unsafe { ring.ask(stage) };
                 stage += 1;
             }
         }
@@ -64,16 +61,15 @@ impl<R: Rows> Ring<R> {
         extent.stages - SLACK - 1
     }
 
-    /// Asks for the next step's operands, once the phase before `phase` of its stage is over.
+    /// Asks for a step's operands, once its stage is let go by the step that had it before.
     #[inline(always)]
-    unsafe fn ask(&mut self, stage: u32, phase: u32) {
-        let full = self.base + 16 * stage;
-        let to = self.base + BARRIERS + stage * self.extent.stage_bytes();
+    unsafe fn ask(&mut self, step: u32) {
+        let (full, to) = (self.full(step), self.stage(step));
         let (left, right) = self.rows.next();
         let (left_bytes, right_bytes) = (self.extent.left_bytes(), self.extent.right_bytes());
         // SAFETY: a stage whose last readers let it go; the images hold the step.
         unsafe {
-            wait(full + 8, phase);
+            wait(full + 8, self.phase(step) ^ 1);
             asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
                 in(reg32) full, in(reg32) left_bytes + right_bytes, options(nostack));
             copy(to, left, left_bytes, full);
@@ -81,29 +77,48 @@ impl<R: Rows> Ring<R> {
         }
     }
 
+    /// Barrier `full` of a step's stage; `empty` is behind it.
+    #[inline(always)]
+    fn full(&self, step: u32) -> u32 {
+        self.base + 16 * (step % self.extent.stages)
+    }
+
+    /// Parity of the phase of a step's barriers.
+    #[inline(always)]
+    fn phase(&self, step: u32) -> u32 {
+        step / self.extent.stages % 2
+    }
+
+    /// A step's stage.
+    #[inline(always)]
+    fn stage(&self, step: u32) -> u32 {
+        self.base + BARRIERS + step % self.extent.stages * self.extent.stage_bytes()
+    }
+
     /// The calling lane's place in the stage that is read.
     #[inline(always)]
     fn at(&self) -> u32 {
-        self.base + BARRIERS + self.slot * self.extent.stage_bytes() + lane() % WARP * 16
+        self.stage(self.step) + lane() % WARP * 16
     }
 }
 
 impl<R: Rows> Stages for Ring<R> {
     #[inline(always)]
     unsafe fn wait(&mut self, step: u32) {
-        // SAFETY: this function's own contract; the step before has all it needs in registers.
+        // SAFETY: this function's own contract. The step before has its operands in registers, since its products are
+        // done. At that step's end they need not be there: an arrival does not wait for loads before it.
         unsafe {
-            if let Some(held) = self.held {
-                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) held, options(nostack));
+            if step > 0 {
+                let empty = self.full(step - 1) + 8;
+                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) empty, options(nostack));
             }
-            if lane() == 0 && step + Self::ahead(self.extent) < self.steps {
-                // The stage of the step before the last, which is behind this one's but at the ring's begin.
-                let behind = self.slot > SLACK;
-                let stage = self.slot + if behind { 0 } else { self.extent.stages } - SLACK - 1;
-                self.ask(stage, self.phase ^ u32::from(!behind));
+            let next = step + Self::ahead(self.extent);
+            if lane() == 0 && next < self.steps {
+                self.ask(next);
             }
             warp_barrier();
-            wait(self.base + 16 * self.slot, self.phase);
+            self.step = step;
+            wait(self.full(step), self.phase(step));
         }
     }
 
@@ -119,18 +134,6 @@ impl<R: Rows> Stages for Ring<R> {
         // SAFETY: this function's own contract.
         let pair = unsafe { load_shared_pair(self.at() + self.extent.left_bytes() + 16 * at) };
         [[pair.re], [pair.im]]
-    }
-
-    /// Lets the stage go at the begin of the next step. An arrival does not wait for loads before it, and ptxas moves
-    /// it up to them; a step's products wait for their operands, and it does not move it before the loop's branch.
-    #[inline(always)]
-    unsafe fn release(&mut self) {
-        self.held = Some(self.base + 16 * self.slot + 8);
-        self.slot += 1;
-        if self.slot == self.extent.stages {
-            self.slot = 0;
-            self.phase ^= 1;
-        }
     }
 }
 

@@ -13,7 +13,7 @@ pub trait Rows {
 
 /// What a warp waits for and reads from.
 pub trait Stages {
-    /// Waits for the operands of the next step, which is `step`.
+    /// Waits for the operands of the next step, which is `step`. Those of the step before may go.
     ///
     /// # Safety
     /// All lanes of the warp come here, as often as there are steps.
@@ -22,7 +22,7 @@ pub trait Stages {
     /// A pair of numbers of each lane, of 32 neighbouring ones from pair `at` of the left operand on.
     ///
     /// # Safety
-    /// The operand holds them. All lanes come here between [`Stages::wait`] and [`Stages::release`].
+    /// The operand holds them. All lanes come here between a [`Stages::wait`] and the next.
     unsafe fn left(&self, at: u32) -> [PerLane<f64>; 2];
 
     /// As [`Stages::left`], of the right operand.
@@ -30,12 +30,6 @@ pub trait Stages {
     /// # Safety
     /// As there.
     unsafe fn right(&self, at: u32) -> [PerLane<f64>; 2];
-
-    /// Lets the step's operands go.
-    ///
-    /// # Safety
-    /// All lanes of the warp come here, once after each [`Stages::wait`].
-    unsafe fn release(&mut self);
 }
 
 /// What a block of fragments has in a stage.
@@ -67,11 +61,14 @@ impl Extent {
         self.left_bytes() + self.right_bytes()
     }
 
-    /// With as many stages as fit into a block's shared memory, and not more than are of use.
+    /// With as many stages, a power of two, as fit into a block's shared memory and are of use.
     pub const fn filling(left: u32, right: u32, words: u32) -> Extent {
         let one = Extent { left, right, words, stages: 1 };
-        let stages = (SHARED - BARRIERS) / one.stage_bytes();
-        Extent { stages: if stages < MOST { stages } else { MOST }, ..one }
+        let mut stages = MOST;
+        while stages > (SHARED - BARRIERS) / one.stage_bytes() {
+            stages /= 2;
+        }
+        Extent { stages, ..one }
     }
 
     /// Bytes of shared memory that a block needs.
@@ -84,7 +81,7 @@ impl Extent {
 const SHARED: u32 = 227 << 10;
 
 /// Stages at most.
-const MOST: u32 = 9;
+const MOST: u32 = 8;
 
 /// Bytes before the first stage, for two barriers of 8 bytes each stage.
 pub const BARRIERS: u32 = 256;
@@ -127,7 +124,4 @@ impl<R: Rows> Stages for InPlace<R> {
         // SAFETY: this function's own contract.
         unsafe { pair(self.now.1, at) }
     }
-
-    #[inline(always)]
-    unsafe fn release(&mut self) {}
 }

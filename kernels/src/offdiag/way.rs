@@ -2,7 +2,7 @@
 
 use super::fragment::Instruction;
 #[cfg(target_arch = "nvptx64")]
-use super::stages::{Rows, Stages};
+use super::stages::{InPlace, Rows, Stages};
 use super::tile::Tile;
 
 /// How a version multiplies: what its kernels are compiled with.
@@ -16,11 +16,15 @@ pub trait Way {
     /// Whether an item may end within a warp's tile.
     const SPLITS: bool;
 
-    /// How a block's operands come.
+    /// How a block's operands come: read in place, if a version says nothing else.
     ///
     /// # Safety
     /// All threads of the block come here, once. The images of `rows` hold all steps, aligned to 16 bytes, in device
     /// memory; the block has the shared memory of [`Tile::extent`], if it has any.
     #[cfg(target_arch = "nvptx64")]
-    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages;
+    #[inline(always)]
+    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages {
+        let _ = (tile, words, steps);
+        InPlace::reading(rows)
+    }
 }

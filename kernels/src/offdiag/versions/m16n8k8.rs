@@ -3,8 +3,6 @@
 //! Operands come from L1, where each warp reads them on its own and waits for them.
 
 use crate::offdiag::fragment;
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
@@ -17,12 +15,6 @@ impl Way for M16N8K8 {
     const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4 };
     const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
     const SPLITS: bool = true;
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
-        crate::offdiag::stages::InPlace::reading(rows)
-    }
 }
 
 version! {

@@ -4,8 +4,6 @@
 //! It is the version for compute capability 8.0.
 
 use crate::offdiag::fragment;
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
@@ -18,12 +16,6 @@ impl Way for M8N8K4 {
     const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4 };
     const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
     const SPLITS: bool = true;
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
-        crate::offdiag::stages::InPlace::reading(rows)
-    }
 }
 
 version! {

@@ -4,8 +4,6 @@
 //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
 use crate::offdiag::fragment;
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
@@ -18,12 +16,6 @@ impl Way for Vector {
     const FIRST: Tile = Tile { m: 1, n: 2, across: 2, along: 2 };
     const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
     const SPLITS: bool = false;
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn stages<R: Rows>(rows: R, _: Tile, _: u32, _: u32) -> impl Stages {
-        crate::offdiag::stages::InPlace::reading(rows)
-    }
 }
 
 version! {
