@@ -1,5 +1,5 @@
 //! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the library
-//! as `$OUT_DIR/gpp.ptx`, empty where no compiler here can do it (`GPP_NO_KERNELS` then says why).
+//! as `$OUT_DIR/kernels.rs`, without kernels where no compiler here can do it (`GPP_NO_KERNELS` then says why).
 //! The sources of `kernels/` and `cpu/` are listed in `$OUT_DIR/sources.rs`.
 //! What the kernels and the library are built by is in `GPP_KERNELS_BY` and `GPP_RUSTC`.
 
@@ -15,6 +15,8 @@ mod compiler;
 mod inlining;
 #[path = "../build/line_table.rs"]
 mod line_table;
+#[path = "../build/packed.rs"]
+mod packed;
 #[path = "../build/ptx.rs"]
 mod ptx;
 #[path = "../build/sources.rs"]
@@ -58,7 +60,8 @@ fn main() {
             String::new()
         }
     };
-    fs::write(out.join("gpp.ptx"), text).expect("OUT_DIR can be written");
+    let kernels = packed::list(&text, &out.join("kernels"));
+    fs::write(out.join("kernels.rs"), kernels).expect("OUT_DIR can be written");
     let sources = sources::list(&root, &["kernels/src", "cpu/src"]);
     fs::write(out.join("sources.rs"), sources).expect("OUT_DIR can be written");
 }

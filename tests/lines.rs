@@ -12,7 +12,7 @@ use std::fs;
 
 use common::repository;
 use gpp::catalogue::sources::hash as source_hash;
-use gpp::devices::gpu::{self, NO_KERNELS, PTX};
+use gpp::devices::gpu::{self, NO_KERNELS};
 use gpp::figures::archive::Archive;
 use gpp::kernels::versions::ALL;
 use gpp::record::{self, profile::Profile};
@@ -164,17 +164,16 @@ fn is_arithmetic(instruction: &str) -> bool {
 fn loops_are_shown_where_they_compute() {
     assert_eq!(NO_KERNELS, None, "there is nothing to look at");
     let calls = lines_that_call();
-    let file = |line: &'static str| -> Option<(&str, &str)> {
+    fn file(line: &str) -> Option<(&str, &str)> {
         let (number, path) = line.trim().strip_prefix(".file")?.trim().split_once(' ')?;
         Some((number, path.trim_matches('"')))
-    };
-    let files: BTreeMap<&str, &str> = PTX.lines().filter_map(file).collect();
+    }
+    let (ptx, head) = (gpu::own(), gpu::own().of([]));
+    let files: BTreeMap<&str, &str> = head.lines().filter_map(file).collect();
     let kernels = ALL.iter().flat_map(|version| version.all_kernels());
     let mut found = Vec::new();
     for entry in kernels.flat_map(|kernel| kernel.entries) {
-        let begin = PTX.find(&format!(".entry {}(", entry.symbol)).unwrap();
-        let text = PTX[begin..].split("\n}\n").next().unwrap();
-        let arithmetic = arithmetic_in_loops(text, &files);
+        let arithmetic = arithmetic_in_loops(&ptx.of([entry.symbol]), &files);
         assert!(arithmetic.len() > 20, "{}: no loop of FP64 arithmetic", entry.symbol);
         let at_calls = arithmetic.iter().filter(|at| calls.contains(at)).count();
         let share = at_calls as f64 / arithmetic.len() as f64;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use common::{Kind, Make, QUIET, make};
 use gpp::catalogue::{self, BackEnd, best, tuned};
-use gpp::devices::gpu::{NO_KERNELS, PTX};
+use gpp::devices::gpu::{NO_KERNELS, own};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::profile::ncu::profiled;
@@ -155,8 +155,7 @@ fn sorted_pairs_that_wrap_are_found() {
 #[test]
 fn what_a_warp_does_together_stands_once() {
     assert_eq!(NO_KERNELS, None, "there is nothing to look at");
-    let begin = PTX.find(".entry gpp_sigma_blocks_real(").unwrap();
-    let text = PTX[begin..].split("\n}\n").next().unwrap();
+    let text = own().of(["gpp_sigma_blocks_real"]);
     let count = |instruction: &str| text.matches(instruction).count();
     // Five steps of a tree for both words of the four sums.
     assert_eq!((count("vote.sync"), count("shfl.sync")), (1, 5 * 2 * 4));

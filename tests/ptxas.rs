@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use comfy_table::Table;
-use gpp::devices::gpu::ptx::Ptx;
-use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, PTX};
+use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::kernel::{Loops, Spills};
 use gpp::kernels::offdiag::version::Version;
 use gpp::kernels::versions::ALL;
@@ -101,7 +100,7 @@ fn is_for(symbol: &str, architecture: &str) -> bool {
 }
 
 fn entries() -> Result<(), Failed> {
-    let ptx = Ptx::new(PTX);
+    let ptx = own();
     let found: Vec<&str> = ptx.symbols().collect();
     let known: Vec<&str> = expected().into_keys().collect();
     if found != known {
@@ -111,11 +110,13 @@ fn entries() -> Result<(), Failed> {
 }
 
 fn lines() -> Result<(), Failed> {
-    let file = |line: &'static str| -> Option<(&str, &str)> {
+    fn file(line: &str) -> Option<(&str, &str)> {
         let (number, path) = line.trim().strip_prefix(".file")?.trim().split_once(' ')?;
         Some((number, path.trim_matches('"')))
-    };
-    let files: BTreeMap<&str, &str> = PTX.lines().filter_map(file).collect();
+    }
+    let ptx = own();
+    let text = ptx.of(ptx.symbols());
+    let files: BTreeMap<&str, &str> = text.lines().filter_map(file).collect();
     let located = |ptx: &str| -> Vec<&str> {
         let location = |line: &str| {
             let number = line.trim().strip_prefix(".loc")?.split_whitespace().next()?.to_string();
@@ -123,11 +124,10 @@ fn lines() -> Result<(), Failed> {
         };
         ptx.lines().filter_map(location).collect()
     };
-    let all = located(PTX);
+    let all = located(&text);
     if let Some(foreign) = all.iter().find(|path| !path.starts_with("./kernels/src/")) {
         return Err(format!("an instruction is shown at {foreign}").into());
     }
-    let ptx = Ptx::new(PTX);
     for version in ALL {
         // The others change no line of code that is executed.
         let changes_lines = ["v0", "v1", "v2", "v3", "v4", "v6"].contains(&version.id());
@@ -220,7 +220,7 @@ fn assemble(
     architecture: &str,
     then: impl Fn(&Path, &str) -> Result<String, Failed> + Sync,
 ) -> Result<Vec<String>, Failed> {
-    let ptx = Ptx::new(PTX);
+    let ptx = own();
     let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
     let one = |symbol: &&str| {
         let dir = tempfile::tempdir()?;

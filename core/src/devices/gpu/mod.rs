@@ -43,8 +43,9 @@ use ptx::Ptx;
 use ring::Ring;
 use worker::OnGpu;
 
-/// The kernels as PTX; empty where the build found no compiler for them.
-pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/gpp.ptx"));
+/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none where the build found
+/// no compiler for them.
+const PACKED: (&str, &[(&str, &[u8])]) = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// Why there are no kernels in this build, where there are none.
 pub const NO_KERNELS: Option<&str> = option_env!("GPP_NO_KERNELS");
@@ -52,12 +53,17 @@ pub const NO_KERNELS: Option<&str> = option_env!("GPP_NO_KERNELS");
 /// The compiler that built the kernels in the program: `rustc 1.96.0, LLVM 22.1.8`.
 pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
 
+/// The kernels in the program.
+pub fn own() -> Ptx {
+    Ptx::packed(PACKED.0, PACKED.1)
+}
+
 /// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
 ///
 /// # Errors
 /// [`Error::Data`] for a file that cannot be read.
 pub fn kernels() -> Result<Ptx> {
-    let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(Ptx::new(PTX)) };
+    let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(own()) };
     let text = input::text(path.as_ref()).map_err(|e| Error::Data {
         origin: path.to_string_lossy().into_owned(),
         what: format!("named by GPP_PTX, cannot be read: {e}"),

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
+
+use miniz_oxide::inflate::decompress_to_vec;
 
 use super::code;
 
@@ -20,18 +21,35 @@ const NEEDED: [(&str, [&str; 2]); 3] = [
 
 /// The text of many kernels, which can be had one by one.
 pub struct Ptx {
-    text: Cow<'static, str>,
     /// What every module begins with: version, target, source files.
     head: String,
     /// Variables by name, with their declarations.
-    variables: Vec<(String, Range<usize>)>,
-    entries: BTreeMap<String, Range<usize>>,
+    variables: Vec<(String, String)>,
+    entries: BTreeMap<String, Entry>,
+}
+
+/// The text of a kernel.
+enum Entry {
+    Plain(String),
+    Packed(&'static [u8]),
+}
+
+impl Entry {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Entry::Plain(text) => text.into(),
+            Entry::Packed(packed) => {
+                let text = decompress_to_vec(packed).expect("the build packed it");
+                String::from_utf8(text).expect("the build packed text").into()
+            }
+        }
+    }
 }
 
 impl Ptx {
     /// Finds the kernels in `text`.
-    pub fn new(text: impl Into<Cow<'static, str>>) -> Ptx {
-        let text = text.into();
+    pub fn new(text: impl AsRef<str>) -> Ptx {
+        let text = text.as_ref();
         let (mut head, mut variables, mut entries) = (String::new(), Vec::new(), BTreeMap::new());
         let mut entry: Option<(String, usize)> = None;
         let mut at = 0;
@@ -40,24 +58,29 @@ impl Ptx {
             at = lines.end;
             if let Some((name, begin)) = &entry {
                 if line.trim_end() == "}" {
-                    entries.insert(name.clone(), *begin..lines.end);
+                    entries.insert(name.clone(), Entry::Plain(text[*begin..lines.end].into()));
                     entry = None;
                 }
             } else if let Some(rest) = line.strip_prefix(ENTRY) {
                 entry = Some((name_at_start(rest).to_string(), lines.start));
             } else if SPACES.iter().any(|space| line.starts_with(space)) {
                 let name = line.split('[').next().and_then(|l| l.split_whitespace().last());
-                variables.push((name.unwrap_or_default().to_string(), lines));
+                variables.push((name.unwrap_or_default().to_string(), line.to_string()));
             } else if !line.trim_start().starts_with("//") && !line.trim().is_empty() {
                 head += line;
             }
         }
-        Ptx { text, head, variables, entries }
+        Ptx { head, variables, entries }
     }
 
-    /// All of it.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// Kernels that are unpacked when they are asked for, and the text that stands outside of them.
+    ///
+    /// # Panics
+    /// Those of other methods, where a kernel is not a text that was packed.
+    pub fn packed(shared: &str, kernels: &[(&str, &'static [u8])]) -> Ptx {
+        let entries =
+            kernels.iter().map(|&(symbol, text)| (symbol.to_string(), Entry::Packed(text)));
+        Ptx { entries: entries.collect(), ..Ptx::new(shared) }
     }
 
     /// The kernels' symbols, in alphabetical order.
@@ -85,7 +108,7 @@ impl Ptx {
     /// One module of some kernels, with the variables that they use.
     pub fn of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
         let entries = symbols.into_iter().filter_map(|symbol| self.entries.get(symbol));
-        let entries: Vec<&str> = entries.map(|lines| &self.text[lines.clone()]).collect();
+        let entries: Vec<Cow<str>> = entries.map(Entry::text).collect();
         let needed = |needs: &&(&str, _)| entries.iter().any(|entry| entry.contains(needs.0));
         let mut module = match NEEDED.iter().find(needed) {
             Some((_, target)) => for_target(&self.head, target),
@@ -93,7 +116,7 @@ impl Ptx {
         };
         for (name, declaration) in &self.variables {
             if entries.iter().any(|entry| entry.contains(name.as_str())) {
-                module += &self.text[declaration.clone()];
+                module += declaration;
             }
         }
         module + &entries.concat()
