@@ -193,6 +193,7 @@ fn page() -> Result<String, Failed> {
         comparison: None,
         processor: None,
         scale: None,
+        matrices: None,
     })?)
 }
 
