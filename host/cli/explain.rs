@@ -57,7 +57,7 @@ fn matrices(versions: &[&'static Version], args: &CardArgs) -> anyhow::Result<Ex
         of_matrix::card(version, folder.as_ref()).ok_or_else(|| Error::Data {
             origin: args.from.as_deref().unwrap_or(Path::new("")).display().to_string(),
             what: format!(
-                "has nothing of {} that passed beside most versions: `gpp offdiag --version all --json FILE` writes all",
+                "its record of most versions has no {} that passed: `gpp offdiag --version all --json FILE` writes all",
                 version.id
             ),
         })

@@ -1,6 +1,5 @@
 //! The sizes of a matrix' elements on a terminal.
 
-use crate::analysis::sigma::UNIT;
 use crate::record::map::Grid;
 
 /// Cells along a side, at most; a cell is two columns of a line.
@@ -12,8 +11,8 @@ const SHADES: [char; 5] = ['█', '▓', '▒', '░', '·'];
 /// What is no number.
 const BROKEN: char = '?';
 
-/// A line for each cell along l, and one that explains them; nothing in a terminal that is too narrow.
-pub fn lines(grid: &Grid, bands: [usize; 2], width: u16) -> Vec<String> {
+/// Two lines that explain it, and between them a line for each cell along l; nothing in a terminal that is too narrow.
+pub fn lines(grid: &Grid, bands: [usize; 2], at: &str, width: u16) -> Vec<String> {
     let most = MOST.min(usize::from(width) / 2);
     if most == 0 {
         return Vec::new();
@@ -35,13 +34,11 @@ pub fn lines(grid: &Grid, bands: [usize; 2], width: u16) -> Vec<String> {
         1 => String::new(),
         each => format!(", the largest of {each} × {each}"),
     };
-    let told = format!(
-        "|Σ_lm|, l from {from} down to {to}, m to the right{of}: {} {largest:.1e} to {} {smallest:.1e} in {UNIT}, by \
-         powers",
-        SHADES[0],
-        SHADES[SHADES.len() - 1],
-    );
-    grid.sizes.chunks(grid.count.max(1)).map(row).chain([told]).collect()
+    let title = format!("|Σ_lm| at {at}, l from {from} down to {to}, m to the right{of}:");
+    let [most, .., least] = SHADES;
+    let told = format!("{most} {largest:.1e} to {least} {smallest:.1e}, in steps of equal ratio");
+    let rows = grid.sizes.chunks(grid.count.max(1)).map(row);
+    [title].into_iter().chain(rows).chain([told]).collect()
 }
 
 #[cfg(test)]
@@ -54,23 +51,27 @@ mod tests {
 
     #[test]
     fn shades_are_equal_parts_of_the_powers_of_ten() {
-        let drawn = lines(&grid(3, |at| 10f64.powi(-(at as i32))), [4, 6], 80);
-        assert_eq!(drawn[..3], ["████▓▓", "▓▓▒▒░░", "░░····"]);
+        let drawn = lines(&grid(3, |at| 10f64.powi(-(at as i32))), [4, 6], "0 eV", 80);
+        assert_eq!(drawn[1..4], ["████▓▓", "▓▓▒▒░░", "░░····"]);
         assert!(
             drawn[3].contains("l from 4 down to 6") && drawn[3].contains("█ 1.0e0 to · 1.0e-8")
         );
-        let broken = lines(&grid(2, |at| [1.0, f64::NAN, 0.0, f64::INFINITY][at]), [1, 2], 80);
-        assert_eq!(broken[..2], ["██??", "··??"]);
-        assert_eq!(lines(&grid(2, |_| 0.0), [1, 2], 80)[..2], ["████", "████"]);
+        let broken =
+            lines(&grid(2, |at| [1.0, f64::NAN, 0.0, f64::INFINITY][at]), [1, 2], "0 eV", 80);
+        assert_eq!(broken[1..3], ["██??", "··??"]);
+        assert_eq!(lines(&grid(2, |_| 0.0), [1, 2], "0 eV", 80)[1..3], ["████", "████"]);
     }
 
     #[test]
     fn a_map_is_no_wider_than_the_terminal() {
         for (count, width, lines_of, wide) in [(64, 80, 32, 64), (64, 40, 16, 32), (5, 3, 1, 2)] {
-            let drawn = lines(&grid(count, |at| 1.0 + at as f64), [1, count], width);
-            assert_eq!(drawn.len(), lines_of + 1, "{count} {width}");
-            assert!(drawn[..lines_of].iter().all(|line| line.chars().count() == wide), "{drawn:?}");
+            let drawn = lines(&grid(count, |at| 1.0 + at as f64), [1, count], "", width);
+            assert_eq!(drawn.len(), lines_of + 2, "{count} {width}");
+            assert!(
+                drawn[1..=lines_of].iter().all(|line| line.chars().count() == wide),
+                "{drawn:?}"
+            );
         }
-        assert!(lines(&grid(2, |_| 1.0), [1, 2], 1).is_empty());
+        assert!(lines(&grid(2, |_| 1.0), [1, 2], "", 1).is_empty());
     }
 }

@@ -71,7 +71,7 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
         writeln!(to, "{}", self::eigenvalues(eigenvalues, width))?;
     }
     if let (Some(map), Some(width)) = (&record.map, width) {
-        for line in heat::lines(&map.grid(), record.bands, width) {
+        for line in heat::lines(&map.grid(), record.bands, &chart::energy(record), width) {
             writeln!(to, "{line}")?;
         }
     }

@@ -176,7 +176,7 @@ impl<'a> Step<'a> {
             row(Group::Kernel, name, unit, &|side| Some(f64::from(of(side.version))));
         };
         tile("l of a block", "", &|own| ROWS * own.first.left());
-        tile("G′ of a block", "", &|own| COLUMNS * own.first.right());
+        tile("igp of a block", "", &|own| COLUMNS * own.first.right());
         tile("threads of a block", "", &|own| own.first.threads());
         tile("l of a warp", "", &|own| ROWS * own.first.m);
         tile("bands fill multiples of", "", &|own| {
@@ -200,13 +200,14 @@ impl<'a> Step<'a> {
             stays: noise || !differ(time),
             cycles,
             clock: clock.map(|clock| (clock, clock_said(clock, limit, ""))),
-            cause: self.cause(time.1 < time.0),
+            cause: self.cause(cycles.unwrap_or(time)),
         };
         Some(told.sentence())
     }
 
-    /// Cycles are instructions over instructions a cycle: what weighs most in the direction of the time.
-    fn cause(&self, lowers: bool) -> Option<String> {
+    /// Cycles are instructions over instructions a cycle: what weighs most in the direction of the cycles.
+    fn cause(&self, (before, now): Pair) -> Option<String> {
+        let lowers = now < before;
         let weight = |pair: Pair| (pair.1 / pair.0).ln();
         let rate = |side: &Side| side.counter("Executed Ipc Elapsed");
         let all = [

@@ -86,6 +86,9 @@ impl Folder {
     }
 
     /// The record with most versions of which nothing came out wrong, the first of several.
+    ///
+    /// # Panics
+    /// Never: a folder without records is not read.
     pub fn of_versions(&self) -> &Offdiag {
         let count = |record: &Offdiag| {
             let right = record.results.iter().filter(|own| own.is_right());

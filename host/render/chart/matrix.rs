@@ -85,16 +85,11 @@ impl<'a> Sizes<'a> {
         }
         self.axes(&mut shapes);
         scale(&mut shapes, top);
-        let above =
-            record.matrices.get(pictured(&record.matrices)).and_then(|own| own.above_state_ev);
         let [from, to] = record.bands;
         let title = format!("|Σ_lm| of {}, bands {from} to {to}", record.system.name);
         shapes.push(Shape::Text(Text::new(&*title, (CORNER.0, 8.0), TITLE, Tone::Ink)));
         let device = &record.head.device.name;
-        let at = above.map_or("the bands' energies E_l".into(), |above| {
-            format!("{above:+} eV above the state")
-        });
-        let told = format!("{at}, in {UNIT}; {device}");
+        let told = format!("{}, in {UNIT}; {device}", energy(record));
         let mut told = Text::new(told, (CORNER.0, 40.0), SUBTITLE, Tone::Ink);
         let room = f64::from(SIZE.0) - CORNER.0;
         told.letters *= (room / told.size().0).min(1.0);
@@ -119,6 +114,13 @@ impl<'a> Sizes<'a> {
         let l = Text::new("l", (CORNER.0 - 60.0, f64::midpoint(CORNER.1, bottom)), NAME, Tone::Ink);
         to.extend([m, l].map(Shape::Text));
     }
+}
+
+/// The energy of the matrix that is drawn.
+pub fn energy(record: &Offdiag) -> String {
+    let matrix = record.matrices.get(pictured(&record.matrices));
+    let above = matrix.and_then(|matrix| matrix.above_state_ev);
+    above.map_or("the bands' energies E_l".into(), |above| format!("{above:+} eV above the state"))
 }
 
 /// The scale of colours, from the largest down.
