@@ -206,6 +206,7 @@ fn profiles_charts_and_the_page_of_a_journey() {
         comparison: None,
         processor: None,
         scale: None,
+        matrices: None,
     });
     let page = page.unwrap();
     for part in ["V100, over talk:V1", "talk:V1"] {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gpp::analysis::roofline::FIGURES;
 use gpp::analysis::table1::{self, sections};
@@ -13,6 +13,7 @@ use gpp::figures::archive::Archive;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::record::ceilings::{Ceilings, Theoretical};
+use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::Profile;
 use gpp::record::run::Run;
 use gpp::record::{self, SCHEMA};
@@ -33,6 +34,7 @@ fn main() {
         Trial::test("roofline as SVG", roofline_as_svg),
         Trial::test("roofline as PNG", roofline_as_png),
         Trial::test("page needs nothing else", page_is_self_contained),
+        Trial::test("page of matrices", page_of_matrices),
         Trial::test("commands on stored records", commands),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -193,6 +195,7 @@ fn page() -> Result<String, Failed> {
         comparison: None,
         processor: None,
         scale: None,
+        matrices: None,
     })?)
 }
 
@@ -218,6 +221,36 @@ fn page_is_self_contained() -> Result<(), Failed> {
     for text in ["What was found", "fewer cycles, ", "wtilde / wdiff", "gpp profile --system"] {
         assert!(page.contains(text), "{text} is missing");
     }
+    Ok(())
+}
+
+fn page_of_matrices() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let page = |matrices: &Path| {
+        let output = dir.path().join("page.html");
+        let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
+        command.args(["report", "--from"]).arg(archive()).arg("--offdiag").arg(matrices);
+        command.arg("--output").arg(&output).assert().success();
+        let page = std::fs::read_to_string(output).unwrap();
+        let (_, section) = page.split_once("id=\"matrices\"").unwrap();
+        section.split("<details class=\"part\"").next().unwrap().to_string()
+    };
+    let archived = page(&common::repository("data/runs/h200-2026-11-23/offdiag"));
+    for text in ["the matrix instruction of sm_90", "busiest pipe", "si510", "1024"] {
+        assert!(archived.contains(text), "{text}");
+    }
+    let (record, mut command) =
+        (dir.path().join("run.json"), assert_cmd::Command::cargo_bin("gpp")?);
+    command.args(["offdiag", "-q", "-s", "tiny", "-d", "cpu", "--bands", "70", "--json"]);
+    command.arg(&record).assert().success();
+    let own = page(&record);
+    assert!(own.contains("|Σ_lm| of tiny, bands 1 to 70") && !own.contains("busiest pipe"));
+    // Of 70 bands a square is of 2 × 2; beside them is the scale of colours.
+    assert_eq!(own.matches("<polygon").count(), 35 * 35 + 48);
+    let mut older: Offdiag = record::read(&record)?;
+    older.map = None;
+    record::write(&record, &older)?;
+    assert!(!page(&record).contains("<polygon"));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use super::stalls::meaning;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::record::run::{Measurement, Run};
+use crate::record::state::State;
 
 /// A unit used to this share or more bounds a version.
 pub const BOUND: f64 = 0.8;
@@ -68,13 +69,22 @@ impl Power {
     /// Of a version whose clock was seen, by the highest at which that was, else the device's, in MHz; `None`
     /// where power did not hold the clock back.
     pub fn of(measured: &Measurement, highest_mhz: f64) -> Option<Power> {
-        let state = measured.state.as_ref()?;
+        Power::seen(measured.state.as_ref()?, highest_mhz)
+    }
+
+    /// The same of a GPU's state.
+    pub fn seen(state: &State, highest_mhz: f64) -> Option<Power> {
         let by_power = |reason: &String| reason.to_lowercase().contains("power");
         state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
         let mhz = state.sm_mhz?.median;
         let lost = 1.0 - mhz / state.highest_mhz.unwrap_or(highest_mhz);
         let limit_w = state.power_limit_w;
         lost.is_finite().then_some(Power { lost: lost.max(0.0), mhz, limit_w })
+    }
+
+    /// Whether it lost so much clock that it is told.
+    pub fn is_told(&self) -> bool {
+        self.lost >= TOLD
     }
 }
 
@@ -159,7 +169,7 @@ pub fn verdict(
         band: Band::of(most.map_or(0.0, |most| most.share)),
         most,
         stall: profile.main_stall().map(|(why, share)| (why.into(), share)),
-        power: power.filter(|power| power.lost >= TOLD),
+        power: power.filter(Power::is_told),
     }
 }
 
@@ -200,6 +210,7 @@ pub fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn percent(share: f64) -> String {
+/// A share in percent.
+pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

@@ -4,14 +4,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use gpp_core::offdiag::versions::Version;
+
 use super::args::{
     AUTO, CardArgs, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, Format, PAPER_SYSTEM, SMALL_SYSTEM,
 };
 use super::run::exit_code;
-use crate::analysis::explain::{Card, Evidence, card};
+use crate::analysis::explain::{Card, Evidence, card, matrices as of_matrix};
 use crate::analysis::steps::{Change, Step, steps};
 use crate::catalogue::{BackEnd, Listed, find, order};
 use crate::error::{Error, Result};
+use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::{RUN, Records};
 use crate::experiments::run::{self, Options};
 use crate::experiments::setting::Setting;
@@ -29,6 +32,10 @@ use crate::render::steps as by_step;
 use crate::render::table::terminal;
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let of_matrices = args.matrices()?;
+    if !of_matrices.is_empty() {
+        return matrices(&of_matrices, &args.cards);
+    }
     let versions = args.named()?;
     let ids: Vec<&'static str> = versions.iter().map(Listed::id).collect();
     let built_on = ids.iter().filter_map(|id| order::before(id)).filter_map(find);
@@ -39,6 +46,24 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     };
     let cards = ids.iter().map(|id| records.card(id, records.nearest_before(id)));
     show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, render::Parts::Explained)
+}
+
+/// The cards of versions of Σ as a matrix, by the records of a folder where one is named.
+fn matrices(versions: &[&'static Version], args: &CardArgs) -> anyhow::Result<ExitCode> {
+    let folder = args.from.as_deref().map(Folder::load).transpose()?;
+    let read = folder.iter().flat_map(Folder::files);
+    Files::new().reads("--from", read).writes_or_prints("--json", &args.json).check()?;
+    let of = |version: &&'static Version| {
+        of_matrix::card(version, folder.as_ref()).ok_or_else(|| Error::Data {
+            origin: args.from.as_deref().unwrap_or(Path::new("")).display().to_string(),
+            what: format!(
+                "its record of most versions has no {} that passed: `gpp offdiag --version all --json FILE` writes all",
+                version.id
+            ),
+        })
+    };
+    let cards = versions.iter().map(of).collect::<Result<Vec<_>>>()?;
+    show(&cards, &[], args, render::Parts::Explained)
 }
 
 /// Prints cards, and steps below them where there are any.

@@ -7,6 +7,7 @@ use super::args::ReportArgs;
 use super::roofline::here;
 use crate::analysis::table1;
 use crate::error::{Error, Result};
+use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
 use crate::process::files::Files;
 use crate::process::output::{print, replace};
@@ -29,6 +30,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         named => named,
     };
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
+    let matrices = args.offdiag.as_deref().map(Folder::load).transpose()?;
 
     let output = match &args.output {
         Some(output) => output.clone(),
@@ -37,6 +39,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let files = Files::new().reads("--from", records.files());
     let files = files.reads("--compare", &args.compare).reads("--scale", &args.scale);
     let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
+    let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
     files.writes("--output", [&output]).check()?;
     let page = Page {
         run: &run,
@@ -46,6 +49,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         comparison: comparison.as_ref(),
         processor: processor.as_ref().map(Owned::shown),
         scale: scale.as_ref(),
+        matrices: matrices.as_ref(),
     };
     let page = html::page(&page)
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;

@@ -7,6 +7,7 @@ pub mod ceilings;
 pub mod clock;
 pub mod comparison;
 pub mod info;
+pub mod map;
 pub mod offdiag;
 mod older;
 pub mod parting;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::map::Map;
 use super::parting::Place;
 use super::state::State;
 use super::system::SystemInfo;
@@ -42,6 +43,15 @@ pub struct Offdiag {
     /// The matrix at the bands' own energies; null where other energies were asked for.
     #[serde(default)]
     pub qsgw: Option<Qsgw>,
+    /// Sizes of the elements at the energy of [`pictured`]; null in older records.
+    #[serde(default)]
+    pub map: Option<Map>,
+}
+
+/// Which matrix is drawn: that at the energy nearest to the state's; at the bands' energies that of rows.
+pub fn pictured(matrices: &[Matrix]) -> usize {
+    let distance = |iw: &usize| matrices[*iw].above_state_ev.map_or(0.0, f64::abs);
+    (0..matrices.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 impl Record for Offdiag {
@@ -56,9 +66,13 @@ impl Offdiag {
 
     /// Whether nothing came out wrong.
     pub fn passed(&self) -> bool {
-        let is_right =
-            |of: &OfVersion| matches!(of.outcome(), Outcome::Passed | Outcome::NotVerified);
-        self.results.iter().all(is_right)
+        self.results.iter().all(OfVersion::is_right)
+    }
+
+    /// The fastest version of which nothing came out wrong.
+    pub fn fastest(&self) -> Option<&OfVersion> {
+        let right = self.results.iter().filter(|of| of.is_right());
+        right.min_by(|a, b| a.time_s.median.total_cmp(&b.time_s.median))
     }
 }
 
@@ -94,6 +108,11 @@ impl OfVersion {
             Some(verdict) => verdict.outcome,
             None => Outcome::NotVerified,
         }
+    }
+
+    /// Whether nothing came out wrong.
+    pub fn is_right(&self) -> bool {
+        matches!(self.outcome(), Outcome::Passed | Outcome::NotVerified)
     }
 
     /// Joules of a calculation, by the mean power of the first GPU.

@@ -106,7 +106,7 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices"]),
+    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices", "map"]),
 ];
 
 /// A number that its field cannot have.

@@ -80,7 +80,8 @@ pub fn text(
         let (headings, rows) = cells(card);
         let mut figures = table(&headings);
         figures.add_rows(rows);
-        writeln!(to, "\n{}\n{}\n", origin(card), fit(figures, &[], width))?;
+        let origin = wrapped(&origin(card), columns, "");
+        writeln!(to, "\n{origin}\n{}\n", fit(figures, &[], width))?;
         for statement in &card.verdict {
             writeln!(to, "{}", wrapped(&format!("- {}", statement.text), columns, "  "))?;
         }
@@ -157,9 +158,13 @@ fn painted(text: &str, style: Style, paint: bool) -> String {
     if paint { format!("{style}{text}{style:#}") } else { text.into() }
 }
 
+/// Of a version that nothing was measured of.
+const NOTHING_MEASURED: &str = "nothing measured: `gpp offdiag --version all --repeat 5 --json FOLDER/run.json` on a \
+    GPU writes times, and --from FOLDER shows them; ncu's counters are in FOLDER/counters.csv";
+
 /// Where the figures come from.
 fn origin(card: &Card) -> String {
-    let figures = &card.figures;
+    let Some(figures) = &card.figures else { return NOTHING_MEASURED.into() };
     let of = format!("{} on {}: {}", figures.system, figures.device, figures.from);
     match &card.published_by {
         Some(by) => format!("{of}; published: {by}"),

@@ -12,7 +12,7 @@ use super::chart::matrix as chart;
 use super::sigma::Picture;
 use super::table::{fit, or_dash, outcome, table};
 use super::units::{Unit, time};
-use super::{charts, results};
+use super::{charts, heat, results};
 use crate::analysis::sigma::UNIT;
 use crate::error::Result;
 use crate::experiments::offdiag::qsgw;
@@ -31,7 +31,7 @@ const IN_ROW: usize = 4;
 /// Columns that a narrow terminal goes without, the first of them first.
 const SPARE: &[usize] = &[2, 4, 6];
 
-/// What it is of, how it came out, and a row for each energy.
+/// What it is of, how it came out, and a row for each energy; on a terminal the sizes of the elements too.
 ///
 /// # Errors
 /// Those of `to`.
@@ -69,6 +69,11 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
     if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
         writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
         writeln!(to, "{}", self::eigenvalues(eigenvalues, width))?;
+    }
+    if let (Some(map), Some(width)) = (&record.map, width) {
+        for line in heat::lines(&map.grid(), record.bands, &chart::energy(record), width) {
+            writeln!(to, "{line}")?;
+        }
     }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
@@ -252,7 +257,7 @@ pub fn npy_of_one(to: &mut dyn Write, bands: usize, of: &[Complex64]) -> io::Res
 /// # Errors
 /// [`crate::Error::Write`], also for one that cannot be drawn.
 pub fn plot(picture: Picture, path: &Path, record: &Offdiag, sums: &Sums) -> Result<()> {
-    let scene = chart::Sizes { record, sums };
+    let scene = chart::Sizes::of(record, sums);
     match picture {
         Picture::Svg => replace(path, |file| file.write_all(scene.svg().as_bytes())),
         Picture::Png => charts::png(path, |to| scene.png(to)),

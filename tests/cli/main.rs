@@ -7,6 +7,7 @@ mod common;
 mod devices;
 mod energies;
 mod explain;
+mod explain_matrices;
 mod folders;
 mod formats;
 mod interrupts;

@@ -75,6 +75,7 @@ fn page() -> &'static str {
         command.arg("--compare").arg(runs(archive.folder("compare")).join("compare.json"));
         command.arg("--processor").arg(runs("cpu-2026-11-23-2"));
         command.arg("--scale").arg(runs("h200x4-2026-11-22-2/scale-si510.json"));
+        command.arg("--offdiag").arg(runs(archive.folder("offdiag")).join("offdiag"));
         command.arg("--output").arg(&path).assert().success();
         std::fs::read_to_string(path).unwrap()
     })

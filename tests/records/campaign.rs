@@ -208,6 +208,7 @@ fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
         comparison: None,
         processor: Some(processor),
         scale: None,
+        matrices: None,
     };
     let _ = html::page(&page);
 }

@@ -151,6 +151,7 @@ fn the_page_shows_the_plot_of_more_than_three_energies() {
             comparison: None,
             processor: None,
             scale: None,
+            matrices: None,
         })
         .unwrap()
     };

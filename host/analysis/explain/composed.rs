@@ -38,13 +38,19 @@ impl Modules {
         parts
     }
 
-    /// The kernels of a version for GPUs, or how a processor does it.
+    /// The kernels of a version for GPUs, how a processor does it, or the type that says how matrices are summed.
     fn roots(&self, own: &[String]) -> Vec<String> {
+        let of_type = |item: &Item| match &item.kind {
+            Kind::Impl(name) => Some(name.clone()),
+            _ => None,
+        };
         let named = |name: &str| self.0.get(own)?.iter().find(|item| item.is_named(name));
         if named("CPU").is_some() {
             return vec!["CPU".into()];
         }
-        let text = named("GPU").map_or(String::new(), Item::text);
+        let Some(text) = named("GPU").map(Item::text) else {
+            return self.0.get(own).into_iter().flatten().filter_map(of_type).collect();
+        };
         let list = text.split_once("kernels: &[").and_then(|(_, rest)| rest.split_once(']'));
         let kernels = list.map_or(Vec::new(), |(list, _)| paths(list));
         kernels.into_iter().flatten().collect()

@@ -5,7 +5,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::composed::{Modules, Part};
 use super::items::Line;
-use crate::catalogue::sources;
+use crate::catalogue::sources::{self, SourceFile};
 
 /// Unchanged lines around those that changed.
 const CONTEXT: usize = 2;
@@ -76,10 +76,14 @@ impl Sign {
 /// What changed from one version to another, comments and counts left out; `None` for versions without
 /// a source.
 pub fn difference(before: &str, now: &str) -> Option<Difference> {
+    Some(between(&sources::of(before)?, &sources::of(now)?))
+}
+
+/// The same from the version of one file to that of another.
+pub fn between(before: &SourceFile, now: &SourceFile) -> Difference {
     let modules = Modules::embedded();
-    let parts = |version: &str| Some(modules.parts(&sources::of(version)?));
-    let (old, new) = (parts(before)?, parts(now)?);
-    Some(compare(&only(&old, &new), &only(&new, &old)))
+    let [old, new] = [before, now].map(|file| modules.parts(file));
+    compare(&only(&old, &new), &only(&new, &old))
 }
 
 /// The lines of parts that others have not got.

@@ -9,6 +9,7 @@ pub mod difference;
 pub mod items;
 #[cfg(test)]
 mod made;
+pub mod matrices;
 pub mod rows;
 pub mod step;
 pub mod verdict;
@@ -38,8 +39,8 @@ pub struct Card {
     pub idea: Idea,
     /// What changed in the source; null where there is nothing before.
     pub difference: Option<Difference>,
-    /// Where the figures come from.
-    pub figures: Figures,
+    /// Where the figures come from; null where nothing was measured.
+    pub figures: Option<Figures>,
     /// Who published the figures of the same step, and on what; null where nobody did.
     pub published_by: Option<String>,
     /// What was measured, before and now.
@@ -89,12 +90,12 @@ pub fn card(version: &str, before: Option<&str>, evidence: Evidence) -> Option<C
         journey: journey_of(version)?.id.into(),
         idea: idea(version)?,
         difference: before.and_then(|before| difference(before, version)),
-        figures: Figures {
+        figures: Some(Figures {
             from: evidence.from.into(),
             system: step.system.into(),
             device: step.device.into(),
             has_counters: step.now.profile.is_some(),
-        },
+        }),
         published_by: step.published.as_ref().map(|published| published.by.clone()),
         rows,
         verdict: verdict::verdict(&step),

@@ -180,7 +180,8 @@ fn leading<'a>(step: &Step<'a>) -> Vec<&'a str> {
     reasons
 }
 
-fn change(before: Option<f64>, now: Option<f64>) -> Option<f64> {
+/// The change of a quantity, where both are known.
+pub fn change(before: Option<f64>, now: Option<f64>) -> Option<f64> {
     let (before, now) = before.zip(now)?;
     let change = now / before - 1.0;
     change.is_finite().then_some(change)

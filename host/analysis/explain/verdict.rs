@@ -44,7 +44,7 @@ pub fn verdict(step: &Step) -> Vec<Statement> {
 }
 
 /// A quantity before and now.
-type Pair = (f64, f64);
+pub type Pair = (f64, f64);
 
 /// How the time changed, and why: cycles, the clock, and behind the cycles the evidence that weighs most.
 fn why(step: &Step) -> Option<String> {
@@ -54,44 +54,64 @@ fn why(step: &Step) -> Option<String> {
     }
     let cycles = step.both(Side::cycles).filter(|cycles| differ(*cycles));
     let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
-    if stays(step, time) {
-        let same = format!("As fast as {}, to within noise", step.before.as_ref()?.id);
-        return Some(match (cycles, clock) {
-            (Some(cycles), Some(clock)) => format!(
-                "{same}: {} cancel {}.",
-                amount(cycles, "cycles"),
-                if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
-            ),
-            _ => format!("{same}."),
-        });
-    }
-    let mut parts = Vec::new();
-    let cause = cause(step).filter(|cause| cause.lowers == (time.1 < time.0));
-    match (cycles, cause) {
-        (Some(cycles), Some(cause)) => {
-            parts.push(format!("{}, {}", amount(cycles, "cycles"), cause.text));
+    let is_cycles = cycles.is_some() || step.both(Side::cycles).is_none();
+    let cause = cause(step).filter(|cause| is_cycles && cause.lowers == (time.1 < time.0));
+    let told = Reasons {
+        before: step.before.as_ref()?.id,
+        time,
+        stays: stays(step, time),
+        cycles,
+        clock: clock.map(|clock| (clock, clock_changed(step, clock))),
+        cause: cause.map(|cause| cause.text),
+    };
+    Some(told.sentence())
+}
+
+/// What a sentence about a change of the time is made of.
+pub struct Reasons<'a> {
+    /// The version before.
+    pub before: &'a str,
+    /// The time.
+    pub time: Pair,
+    /// Whether the time stays.
+    pub stays: bool,
+    /// The cycles, where they changed.
+    pub cycles: Option<Pair>,
+    /// The clock, where it changed, and what is said of it.
+    pub clock: Option<(Pair, String)>,
+    /// What made the cycles change or, where these are not known, the time.
+    pub cause: Option<String>,
+}
+
+impl Reasons<'_> {
+    /// The sentence.
+    pub fn sentence(self) -> String {
+        let Reasons { before, time, stays, cycles, clock, cause } = self;
+        if stays {
+            let same = format!("As fast as {before}, to within noise");
+            return match (cycles, clock) {
+                (Some(cycles), Some((clock, _))) => format!(
+                    "{same}: {} cancel {}.",
+                    amount(cycles, "cycles"),
+                    if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
+                ),
+                _ => format!("{same}."),
+            };
         }
-        (Some(cycles), None) => parts.push(amount(cycles, "cycles")),
-        (None, Some(cause)) if step.both(Side::cycles).is_none() => parts.push(cause.text),
-        (None, _) => {}
-    }
-    if let Some(clock) = clock {
-        let said = clock_changed(step, clock);
-        // What weighs more comes first.
-        let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
-        let at = if cycles.is_none_or(|cycles| weight(cycles) < weight(clock)) {
-            0
-        } else {
-            parts.len()
+        let mut parts: Vec<String> = match (cycles, cause) {
+            (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
+            (Some(cycles), None) => vec![amount(cycles, "cycles")],
+            (None, cause) => cause.into_iter().collect(),
         };
-        parts.insert(at, said);
+        if let Some((clock, said)) = clock {
+            // What weighs more comes first.
+            let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
+            let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
+            parts.insert(if first { 0 } else { parts.len() }, said);
+        }
+        let time = amount(time, "time");
+        if parts.is_empty() { format!("{time}.") } else { format!("{time}: {}.", parts.join("; ")) }
     }
-    let time = amount(time, "time");
-    Some(if parts.is_empty() {
-        format!("{time}.")
-    } else {
-        format!("{time}: {}.", parts.join("; "))
-    })
 }
 
 /// Whether the time stays: within the noise, or by less than is a change.
@@ -112,8 +132,13 @@ fn clock_changed(step: &Step, (before, now): Pair) -> String {
     let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= FAR && (b < a) == (now > before));
     let bytes =
         bytes.map_or(String::new(), |pair| format!(" with {} from HBM", amount(pair, "bytes")));
-    let range = format!("({before:.0} → {now:.0} MHz){bytes}");
-    match new.and_then(|power| power.limit_w) {
+    clock_said((before, now), new.and_then(|power| power.limit_w), &bytes)
+}
+
+/// How the clock changed, at which limit of power, with what.
+pub fn clock_said((before, now): Pair, limit_w: Option<f64>, with: &str) -> String {
+    let range = format!("({before:.0} → {now:.0} MHz){with}");
+    match limit_w {
         Some(watts) if now < before => format!("the {watts:.0} W cap lowers the clock {range}"),
         _ if now < before => format!("the clock falls {range}"),
         _ => format!("the clock rises {range}"),
@@ -149,7 +174,8 @@ fn cause(step: &Step) -> Option<Cause> {
     Some(Cause { text, lowers })
 }
 
-fn instructions(pair: Pair) -> String {
+/// Instructions as a cause.
+pub fn instructions(pair: Pair) -> String {
     format!("from {}", amount(pair, "instructions"))
 }
 
@@ -198,7 +224,7 @@ fn published(step: &Step) -> Option<String> {
 }
 
 /// Whether two numbers differ by so much that it is told.
-fn differ((before, now): Pair) -> bool {
+pub fn differ((before, now): Pair) -> bool {
     let ratio = now / before;
     ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= TOLD
 }

@@ -1,35 +1,43 @@
 //! Arguments of `explain` and `diff`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use gpp_core::offdiag::versions::{self as matrices, Version};
 
 use super::format::Format;
 use super::measure::AUTO;
-use super::names::{BUILT_IN, DEVICES, STORIES, VERSIONS};
+use super::names::{BUILT_IN, DEVICES, EXPLAINED, EXPLAINED_STORIES, VERSIONS};
+use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::names::require_journeys;
 use crate::catalogue::{BackEnd, Listed, names};
 use crate::devices::choice::Choice;
 
+/// Why versions of Σ as a matrix take neither system nor device.
+const NOT_RUN: &str = "versions of Σ as a matrix do not run here: --from FOLDER has their records";
+
 /// Arguments of `explain`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  gpp explain v4\n  \
-    gpp explain --journey paper --from data/runs/h200-2026-11-23/si214")]
+    gpp explain --journey paper --from data/runs/h200-2026-11-23/si214\n  \
+    gpp explain offdiag --from data/runs/h200-2026-11-23/offdiag")]
 pub struct ExplainArgs {
-    /// Versions, as --version of a run names them
+    /// Versions, as --version of a run names them; or those of Σ as a matrix: vector, m8n8k4, m16n8k8, ring
+    /// and wide, offdiag for all
     #[arg(
         value_name = "VERSION",
-        value_parser = VERSIONS,
+        value_parser = EXPLAINED,
         hide_possible_values = true,
         required_unless_present = "journey"
     )]
     pub versions: Vec<String>,
 
-    /// Journeys, all versions of each
+    /// Journeys, all versions of each; offdiag is that of Σ as a matrix
     #[arg(
         long,
         value_name = "NAME[,NAME…]",
-        value_parser = STORIES,
+        value_parser = EXPLAINED_STORIES,
         hide_possible_values = true,
         conflicts_with = "versions"
     )]
@@ -63,7 +71,8 @@ pub struct DiffArgs {
 #[derive(Args)]
 pub struct CardArgs {
     /// Folder with the profiles of one system; by default the system's in gpp-profile/, and where there is
-    /// none the versions run now, without counters
+    /// none the versions run now, without counters. Of Σ as a matrix a folder of what gpp offdiag --json
+    /// wrote, with ncu's counters in counters.csv; without it versions have no figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
 
@@ -103,6 +112,40 @@ pub struct CardArgs {
 }
 
 impl ExplainArgs {
+    /// The versions of Σ as a matrix, each once; none where others are named.
+    ///
+    /// # Errors
+    /// [`crate::Error::Data`] for both kinds, and for what only the others take.
+    pub fn matrices(&self) -> crate::Result<Vec<&'static Version>> {
+        let given = self.journey.clone().unwrap_or_else(|| self.versions.join(","));
+        let (mut found, mut other) = (Vec::new(), None);
+        for name in given.split(',').map(str::trim) {
+            let version = matrices::find(name).filter(|_| self.journey.is_none());
+            match version {
+                _ if name == JOURNEY => found.extend(matrices::ALL),
+                Some(version) => found.push(version),
+                None => other = Some(name),
+            }
+        }
+        let mut ids = BTreeSet::new();
+        found.retain(|version| ids.insert(version.id));
+        let wrong = |origin: String, what: String| Err(crate::Error::Data { origin, what });
+        match (found.first(), other, &self.cards) {
+            (None, ..) => Ok(found),
+            (Some(first), Some(other), _) => wrong(
+                format!("explain {given}"),
+                format!("{} is of Σ as a matrix, {other} is not", first.id),
+            ),
+            (_, _, CardArgs { system: Some(system), .. }) => {
+                wrong(format!("--system {system}"), NOT_RUN.into())
+            }
+            (_, _, CardArgs { device, .. }) if device != AUTO => {
+                wrong(format!("--device {device}"), NOT_RUN.into())
+            }
+            _ => Ok(found),
+        }
+    }
+
     /// The versions named.
     ///
     /// # Errors

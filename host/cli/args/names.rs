@@ -5,8 +5,10 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
+use gpp_core::offdiag::versions;
 use gpp_cpu::level::Level;
 
+use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::{JOURNEYS, names};
 use crate::devices::choice;
 use crate::problem::systems::SYSTEMS;
@@ -20,6 +22,16 @@ pub const VERSIONS: Names = Names(names::known);
 
 /// Names of journeys.
 pub const STORIES: Names = Names(|| JOURNEYS.iter().map(|told| told.id).collect());
+
+/// Names of versions that are explained: also of Σ as a matrix.
+pub const EXPLAINED: Names = Names(|| {
+    let matrices = versions::ALL.iter().map(|version| version.id);
+    names::known().into_iter().chain(matrices).chain([JOURNEY]).collect()
+});
+
+/// Names of their journeys.
+pub const EXPLAINED_STORIES: Names =
+    Names(|| JOURNEYS.iter().map(|told| told.id).chain([JOURNEY]).collect());
 
 /// Names of built-in systems.
 pub const BUILT_IN: Names = Names(|| SYSTEMS.iter().map(|system| system.name.as_str()).collect());

@@ -131,6 +131,11 @@ pub struct ReportArgs {
     /// records, if it is there
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scale: Option<PathBuf>,
+
+    /// Show Σ as a matrix: a folder of what `gpp offdiag --json` wrote, or one such file; the profiler's
+    /// counters.csv in the folder is shown too
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub offdiag: Option<PathBuf>,
 }
 
 /// Arguments of `figures`.

@@ -1,6 +1,7 @@
 //! Σ as a matrix: the calculation, its record, and the matrices.
 
 pub mod bands;
+pub mod folder;
 mod identity;
 pub mod on;
 pub mod qsgw;
@@ -30,7 +31,8 @@ use crate::process::interrupt::{self, Deferred};
 use crate::process::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::Head;
-use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag};
+use crate::record::map::Map;
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, pictured};
 use crate::record::provenance::Provenance;
 use crate::record::system::SystemInfo;
 use crate::record::times::{Repetition, Times};
@@ -91,6 +93,7 @@ pub fn run(
     }
     let Some(sums) = found else { return Ok(None) };
     let above = problem.header().above_state();
+    let matrices = matrices(&sums, bands.first, |plane| options.at.is_none().then(|| above[plane]));
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(on.info(), provenance) },
         system: SystemInfo::of(problem),
@@ -101,7 +104,8 @@ pub fn run(
         parts: parts::count(&task),
         resumed,
         places: Vec::new(),
-        matrices: matrices(&sums, bands.first, |plane| options.at.is_none().then(|| above[plane])),
+        map: Some(Map::of(&sums, pictured(&matrices))),
+        matrices,
         qsgw: options.at.map(|at| qsgw::told(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
     Ok(Some((record, sums)))

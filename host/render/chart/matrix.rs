@@ -9,7 +9,8 @@ use super::scene::{Place, Scene, Shape, Text, Tone};
 use super::{NAME, SUBTITLE, TITLE};
 use crate::analysis::sigma::UNIT;
 use crate::error::ChartError;
-use crate::record::offdiag::Offdiag;
+use crate::record::map::Grid;
+use crate::record::offdiag::{Offdiag, pictured};
 
 /// Pixels of the picture, of the map's left upper corner, and along its sides.
 const SIZE: (u32, u32) = (760, 700);
@@ -39,13 +40,26 @@ const STEPS: usize = 48;
 
 /// `|SX_lm + CH_lm|` at the energy nearest to the state's.
 pub struct Sizes<'a> {
-    /// What is known of them.
-    pub record: &'a Offdiag,
-    /// The matrices.
-    pub sums: &'a Sums,
+    record: &'a Offdiag,
+    grid: Grid,
 }
 
-impl Sizes<'_> {
+impl<'a> Sizes<'a> {
+    /// Of the matrices.
+    pub fn of(record: &'a Offdiag, sums: &Sums) -> Sizes<'a> {
+        Sizes { record, grid: Grid::of(sums, pictured(&record.matrices), MOST) }
+    }
+
+    /// Of what the record holds of them; older ones hold none.
+    pub fn recorded(record: &'a Offdiag) -> Option<Sizes<'a>> {
+        Some(Sizes { record, grid: record.map.as_ref()?.grid() })
+    }
+
+    /// As SVG, for a page.
+    pub fn inline(&self) -> String {
+        super::svg::inline(&self.scene())
+    }
+
     /// As SVG, to stand alone.
     pub fn svg(&self) -> String {
         super::svg::alone(&self.scene())
@@ -60,22 +74,10 @@ impl Sizes<'_> {
     }
 
     fn scene(&self) -> Scene {
-        let Sizes { record, sums } = *self;
-        let distance = |iw: &usize| record.matrices[*iw].above_state_ev.map_or(0.0, f64::abs);
-        let nearest = (0..sums.nw()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let iw = nearest.unwrap_or(0);
-        let each = sums.bands.div_ceil(MOST);
-        let count = sums.bands.div_ceil(each);
-        let size = |l: usize, m: usize| {
-            let bands = |at: usize| at * each..sums.bands.min((at + 1) * each);
-            let all = bands(l).flat_map(|l| bands(m).map(move |m| sums.at(l, m, iw)));
-            all.map(|at| (sums.sx[at] + sums.ch[at]).norm()).max_by(f64::total_cmp).unwrap_or(0.0)
-        };
-        let sizes: Vec<f64> = (0..count * count).map(|at| size(at / count, at % count)).collect();
-        let finite = sizes.iter().copied().filter(|size| size.is_finite());
-        let top = finite.fold(0.0, f64::max).max(f64::MIN_POSITIVE).log10();
+        let Sizes { record, grid: Grid { count, sizes, .. } } = self;
+        let top = self.grid.largest().max(f64::MIN_POSITIVE).log10();
         let mut shapes = Vec::new();
-        let pixel = SIDE / count as f64;
+        let pixel = SIDE / *count as f64;
         for (at, &size) in sizes.iter().enumerate() {
             let (x, y) = ((at % count) as f64 * pixel, (at / count) as f64 * pixel);
             let share = 1.0 + (size.log10() - top) / DECADES;
@@ -83,15 +85,11 @@ impl Sizes<'_> {
         }
         self.axes(&mut shapes);
         scale(&mut shapes, top);
-        let above = record.matrices[iw].above_state_ev;
         let [from, to] = record.bands;
         let title = format!("|Σ_lm| of {}, bands {from} to {to}", record.system.name);
         shapes.push(Shape::Text(Text::new(&*title, (CORNER.0, 8.0), TITLE, Tone::Ink)));
         let device = &record.head.device.name;
-        let at = above.map_or("the bands' energies E_l".into(), |above| {
-            format!("{above:+} eV above the state")
-        });
-        let told = format!("{at}, in {UNIT}; {device}");
+        let told = format!("{}, in {UNIT}; {device}", energy(record));
         let mut told = Text::new(told, (CORNER.0, 40.0), SUBTITLE, Tone::Ink);
         let room = f64::from(SIZE.0) - CORNER.0;
         told.letters *= (room / told.size().0).min(1.0);
@@ -116,6 +114,13 @@ impl Sizes<'_> {
         let l = Text::new("l", (CORNER.0 - 60.0, f64::midpoint(CORNER.1, bottom)), NAME, Tone::Ink);
         to.extend([m, l].map(Shape::Text));
     }
+}
+
+/// The energy of the matrix that is drawn.
+pub fn energy(record: &Offdiag) -> String {
+    let matrix = record.matrices.get(pictured(&record.matrices));
+    let above = matrix.and_then(|matrix| matrix.above_state_ev);
+    above.map_or("the bands' energies E_l".into(), |above| format!("{above:+} eV above the state"))
 }
 
 /// The scale of colours, from the largest down.

@@ -9,6 +9,7 @@ mod frame;
 mod guess;
 mod kernel;
 mod lines;
+mod matrices;
 mod measured;
 mod processor;
 mod scale;
@@ -24,6 +25,7 @@ use crate::analysis::levels::{LEVELS, Level};
 use crate::analysis::roofline::{FIGURES, Figure};
 use crate::analysis::table1::Section;
 use crate::error::ChartError;
+use crate::experiments::offdiag::folder::Folder;
 use crate::record::ceilings::Ceilings;
 use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
@@ -50,6 +52,8 @@ pub struct Page<'a> {
     pub processor: Option<Processor<'a>>,
     /// A scaling, which is rated.
     pub scale: Option<&'a Scale>,
+    /// Σ as a matrix.
+    pub matrices: Option<&'a Folder>,
 }
 
 /// The records of a processor's journey.
@@ -150,6 +154,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
+        folded("matrices", "Σ as a matrix", page.matrices.map_or_else(none, matrices::matrices)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),

@@ -1,0 +1,260 @@
+//! Cards of the versions of Σ as a matrix: tiles from the versions themselves, figures from a folder of records.
+//!
+//! Counters are of the first product of `sch`, which takes most of the time.
+
+use gpp_core::kernels::offdiag::fragment::{COLUMNS, ROWS};
+use gpp_core::offdiag::versions::{ALL, Version};
+
+use super::difference::between;
+use super::rows::{Group, Row, change};
+use super::verdict::{Pair, Reasons, Rule, Statement, amount, clock_said, differ, instructions};
+use super::{Card, Figures, Idea};
+use crate::analysis::bounds::{Band, Power, Use, Verdict, capital, percent};
+use crate::analysis::noise::differs;
+use crate::catalogue::sources::{self, SourceFile};
+use crate::experiments::offdiag::folder::{COUNTERS, Folder};
+use crate::experiments::offdiag::source;
+use crate::record::offdiag::{OfVersion, Offdiag};
+use crate::record::state::State;
+use crate::record::times::Verdict as Spread;
+
+/// What all of them are called.
+pub const JOURNEY: &str = "offdiag";
+
+/// Where their ideas are described.
+const DESCRIBED: &str = "docs/off-diagonal.md";
+
+/// Words of a right image of real poles.
+const WORDS: u32 = 3;
+
+/// The card of a version, against the nearest before it that is known; figures are of the record with most versions.
+/// `None` where the folder has nothing of the version that passed.
+pub fn card(version: &'static Version, folder: Option<&Folder>) -> Option<Card> {
+    let record = folder.map(|folder| (folder, folder.of_versions()));
+    let side = |version: &'static Version| Side::of(version, record);
+    let now = side(version)?;
+    let place = ALL.iter().position(|other| other.id == version.id)?;
+    let before = ALL[..place].iter().rev().find_map(|other| side(other));
+    let step = Step { before, now, first: side(ALL[0]), record: record.map(|(_, record)| record) };
+    let file = file(version)?;
+    let told = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
+    let said = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
+    Some(Card {
+        version: version.id.into(),
+        before: before.map(|side| side.version.id.into()),
+        journey: JOURNEY.into(),
+        idea: idea(version, &file),
+        difference: before.and_then(|side| Some(between(&self::file(side.version)?, &file))),
+        figures: record.map(|(folder, record)| Figures {
+            from: folder.path.display().to_string(),
+            system: format!("{}, {} bands,", record.system.name, record.count()),
+            device: record.head.device.name.clone(),
+            has_counters: COUNTERS.iter().any(|own| folder.counter(version, own.metric).is_some()),
+        }),
+        published_by: None,
+        rows: step.rows(),
+        verdict: told.into_iter().filter_map(said).collect(),
+    })
+}
+
+fn file(version: &Version) -> Option<SourceFile> {
+    let path = source(Some(version.id));
+    sources::all().find(|file| file.path == path)
+}
+
+fn idea(version: &Version, file: &SourceFile) -> Idea {
+    let mut header = file.header().into_iter();
+    let first = header.next().unwrap_or_default();
+    Idea {
+        title: first.split_once(": ").map_or(first.as_str(), |(_, title)| title).into(),
+        text: header.collect(),
+        change: version.change.into(),
+        lines: None,
+        source: DESCRIBED.into(),
+        file: file.path.into(),
+    }
+}
+
+/// A version, and what the records have of it.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    version: &'static Version,
+    measured: Option<(&'a Folder, &'a OfVersion)>,
+}
+
+impl<'a> Side<'a> {
+    /// `None` of a version that the record lacks.
+    fn of(version: &'static Version, record: Option<(&'a Folder, &'a Offdiag)>) -> Option<Self> {
+        let Some((folder, record)) = record else { return Some(Side { version, measured: None }) };
+        let is_own = |own: &&OfVersion| own.version.as_deref() == Some(version.id);
+        let own = record.results.iter().find(is_own).filter(|own| own.is_right())?;
+        Some(Side { version, measured: Some((folder, own)) })
+    }
+
+    fn own(&self) -> Option<&'a OfVersion> {
+        self.measured.map(|(_, own)| own)
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.own().map(|own| own.time_s.median)
+    }
+
+    fn state(&self) -> Option<&'a State> {
+        self.own()?.state.as_ref()
+    }
+
+    fn mhz(&self) -> Option<f64> {
+        Some(self.state()?.sm_mhz?.median)
+    }
+
+    /// Time × clock.
+    fn cycles(&self) -> Option<f64> {
+        Some(self.seconds()? * 1e6 * self.mhz()?)
+    }
+
+    fn counter(&self, metric: &str) -> Option<f64> {
+        self.measured?.0.counter(self.version, metric)
+    }
+
+    /// Instructions of a multiprocessor.
+    fn instructions(&self) -> Option<f64> {
+        Some(self.counter("Elapsed Cycles")? * self.counter("Executed Ipc Elapsed")?)
+    }
+}
+
+/// A version against the one before.
+struct Step<'a> {
+    before: Option<Side<'a>>,
+    now: Side<'a>,
+    /// The first of all.
+    first: Option<Side<'a>>,
+    record: Option<&'a Offdiag>,
+}
+
+impl<'a> Step<'a> {
+    fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<Pair> {
+        of(self.before.as_ref()?).zip(of(&self.now))
+    }
+
+    /// What the limit of power took of the clock, where that is told.
+    fn power(&self) -> Option<Power> {
+        let highest = self.record?.head.device.clock_mhz?;
+        Power::seen(self.now.state()?, f64::from(highest)).filter(Power::is_told)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut row = |group, name: &str, unit, of: &dyn Fn(&Side<'a>) -> Option<f64>| {
+            let (before, now) = (self.before.as_ref().and_then(of), of(&self.now));
+            if before.or(now).is_some() {
+                let change = change(before, now);
+                rows.push(Row {
+                    group,
+                    name: name.into(),
+                    unit,
+                    before,
+                    now,
+                    change,
+                    published: None,
+                });
+            }
+        };
+        row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3));
+        let first = self.first.and_then(|first| first.seconds());
+        let over = format!("over {}", ALL[0].id);
+        row(Group::Time, &over, "×", &|side| Some(first? / side.seconds()?));
+        row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
+        row(Group::Time, "clock", "MHz", &|side| side.mhz());
+        row(Group::Time, "power", "W", &|side| side.state()?.watts());
+        row(Group::Time, "energy", "J", &|side| side.own()?.joules());
+        row(Group::Operations, "rate", "TFLOP/s", &|side| Some(side.own()?.tflops));
+        for counter in &COUNTERS {
+            let of = |side: &Side<'a>| Some(counter.factor * side.counter(counter.metric)?);
+            row(Group::Operations, counter.name, counter.unit, &of);
+        }
+        let mut tile = |name, unit, of: &dyn Fn(&Version) -> u32| {
+            row(Group::Kernel, name, unit, &|side| Some(f64::from(of(side.version))));
+        };
+        tile("l of a block", "", &|own| ROWS * own.first.left());
+        tile("igp of a block", "", &|own| COLUMNS * own.first.right());
+        tile("threads of a block", "", &|own| own.first.threads());
+        tile("l of a warp", "", &|own| ROWS * own.first.m);
+        tile("bands fill multiples of", "", &|own| {
+            if own.splits { ROWS } else { ROWS * own.first.m }
+        });
+        tile("ring of a block", "B", &|own| own.shared(own.first, WORDS));
+        rows
+    }
+
+    /// Why the time changed.
+    fn why(&self) -> Option<String> {
+        let time = self.both(Side::seconds)?;
+        let cycles = self.both(Side::cycles).filter(|pair| differ(*pair));
+        let clock = self.both(Side::mhz).filter(|pair| differ(*pair));
+        let (before, now) = (self.before.as_ref()?, &self.now);
+        let noise = differs(&before.own()?.time_s, &now.own()?.time_s) == Some(Spread::Noise);
+        let limit = self.power().and_then(|power| power.limit_w);
+        let told = Reasons {
+            before: before.version.id,
+            time,
+            stays: noise || !differ(time),
+            cycles,
+            clock: clock.map(|clock| (clock, clock_said(clock, limit, ""))),
+            cause: self.cause(cycles.unwrap_or(time)),
+        };
+        Some(told.sentence())
+    }
+
+    /// Cycles are instructions over instructions a cycle: what weighs most in the direction of the cycles.
+    fn cause(&self, (before, now): Pair) -> Option<String> {
+        let lowers = now < before;
+        let weight = |pair: Pair| (pair.1 / pair.0).ln();
+        let rate = |side: &Side| side.counter("Executed Ipc Elapsed");
+        let all = [
+            self.both(Side::instructions).map(|pair| (weight(pair), instructions(pair))),
+            self.both(rate).map(|pair| {
+                let text = format!("with {} a cycle", amount(pair, "instructions"));
+                (-weight(pair), text)
+            }),
+        ];
+        let that_way = all.into_iter().flatten();
+        let that_way = that_way.filter(|(weight, _)| differ((1.0, weight.exp())));
+        let that_way = that_way.filter(|(weight, _)| (*weight < 0.0) == lowers);
+        that_way.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())).map(|(_, text)| text)
+    }
+
+    /// The busiest pipe, the cache that is busier still, spills, and what the limit of power took of the clock.
+    fn bound(&self) -> Option<String> {
+        // Of the arithmetic pipes FP64's is the slow one.
+        let pipes = [
+            ("the FP64 pipe", "SM Busy"),
+            ("the pipe of loads and shuffles", "Mem Pipes Busy"),
+            ("instruction issue", "Issue Slots Busy"),
+        ];
+        let caches = [
+            ("the L1 cache with shared memory", "L1/TEX Cache Throughput"),
+            ("the L2 cache", "L2 Cache Throughput"),
+            ("memory", "DRAM Throughput"),
+        ];
+        let busiest = |units: [(&'static str, &str); 3]| {
+            let share = |metric: &str| Some(0.01 * self.now.counter(metric)?);
+            let used = units
+                .into_iter()
+                .filter_map(|(limit, metric)| Some(Use { limit, share: share(metric)? }));
+            used.max_by(|a, b| a.share.total_cmp(&b.share))
+        };
+        let most = busiest(pipes);
+        let share = most.map_or(0.0, |most| most.share);
+        let verdict = Verdict { band: Band::of(share), most, stall: None, power: self.power() };
+        let mut said = vec![verdict.to_string().trim().to_string()];
+        if let Some(Use { limit, share }) = busiest(caches).filter(|cache| cache.share > share) {
+            said.push(format!("{} is at {}.", capital(limit), percent(share)));
+        }
+        let spills = self.now.counter("Local Memory Spilling Requests").unwrap_or(0.0);
+        if spills > 0.0 {
+            said.push(format!("Warps spill: {:.1} · 10⁶ requests a launch.", 1e-6 * spills));
+        }
+        said.retain(|text| !text.is_empty());
+        (!said.is_empty()).then(|| said.join(" "))
+    }
+}
