@@ -87,7 +87,8 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub csv: Option<PathBuf>,
 
-    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times
+    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times. A
+    /// terminal shows them in shades without it
     #[arg(
         long,
         value_name = "FILE.svg|FILE.png",
