@@ -22,7 +22,7 @@ const RECORDED: [&str; 2] =
 fn a_hash_is_of_the_code_alone() {
     for ptx in RECORDED {
         let finished = ptx::finished(ptx);
-        let hash = |text: &str, symbol: &str| Ptx::new(text.to_string()).hash(symbol);
+        let hash = |text: &str, symbol: &str| Ptx::new(text).hash(symbol);
         let v13 = hash(&finished, "gpp_v13_nw1");
         assert_eq!(v13.as_ref().map(String::len), Some(16));
         assert_eq!(hash(&finished, "gpp_v14_nw1"), None);
