@@ -117,8 +117,9 @@ impl Seen {
         at: *const T,
         len: usize,
     ) -> Result<&'a [T]> {
-        self.spans.push((name, Span::of(addresses(name, at, len)?)));
+        let all = addresses(name, at, len)?;
         self.of_host(name, at)?;
+        self.spans.push((name, Span::of(all)));
         // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
         Ok(unsafe { slice::from_raw_parts(at, len) })
     }
@@ -134,12 +135,13 @@ impl Seen {
         len: usize,
         fetch: impl FnOnce(&'static str, u64, usize) -> Result<Vec<T>>,
     ) -> Result<Cow<'a, [T]>> {
-        addresses(name, at, len)?;
+        let all = addresses(name, at, len)?;
         if self.on_gpu && is_on_device(at.addr() as u64) {
             return fetch(name, at.addr() as u64, len).map(Cow::Owned);
         }
-        // SAFETY: the caller's word.
-        unsafe { self.array(name, at, len) }.map(Cow::Borrowed)
+        self.spans.push((name, Span::of(all)));
+        // SAFETY: as above.
+        Ok(unsafe { slice::from_raw_parts(at, len) }.into())
     }
 
     /// One value, as an array of one.

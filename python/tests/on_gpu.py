@@ -117,15 +117,17 @@ def main():
     placing = time.perf_counter() - begin
     first = placed.sums(**big)
     beside = []
-    for _ in range(20):
+    for _ in range(90):
         torch.cuda.synchronize()
         begin = time.perf_counter()
         found = placed.sums(**big)
         beside.append(time.perf_counter() - begin - found.seconds)
         assert same(found, first)
+    # A processor takes a fifth of a second to its full clock.
+    beside = beside[30:]
     print(
         f"si214's size: kernels {1e3 * found.seconds:.3f} ms, beside them {1e3 * np.median(beside):.3f} ms "
-        f"(median of 20; least {1e3 * min(beside):.3f}), placing {placing:.2f} s"
+        f"(median of {len(beside)} after 30; least {1e3 * min(beside):.3f}), placing {placing:.2f} s"
     )
 
 

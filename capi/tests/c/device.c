@@ -389,9 +389,10 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// A call of si214's size: its time less that of its kernels.
+// A call of si214's size: its time less that of its kernels. The first calls are slower: a processor takes a fifth of a
+// second to its full clock.
 static void times(gpp_handle *handle) {
-    enum { CALLS = 30 };
+    enum { SETTLING = 30, CALLS = 90 };
     Problem p = make(11075, 1385, 800, 2, 0, 0, 0);
     static const char *names[] = {"screening and bands on the GPU, the same energies",
                                   "screening and bands on the GPU, other energies in each call",
@@ -413,7 +414,7 @@ static void times(gpp_handle *handle) {
         placing = now() - placing;
         gpp_bands b = bands(&p, kind < 2, 1);
         double beside[CALLS], kernels[CALLS];
-        int calls = kind == 0 ? CALLS : 6;
+        int calls = kind == 0 ? CALLS : 6, settling = kind == 0 ? SETTLING : 1;
         for (int call = 0; call < calls; call++) {
             if (kind == 1) p.omega[0] += 0.001;
             double begin = now();
@@ -430,14 +431,16 @@ static void times(gpp_handle *handle) {
             CHECK(before - after <= on_device + (64 << 20));
         }
         double first = beside[0];
-        qsort(beside + 1, calls - 1, sizeof(double), ascending);
-        qsort(kernels + 1, calls - 1, sizeof(double), ascending);
-        printf("%s: kernels %.3f ms, beside them %.3f ms (median of %d; least %.3f, first call %.1f); placing %.1f ms\n",
-               names[kind], 1e3 * kernels[calls / 2], 1e3 * beside[calls / 2], calls - 1, 1e3 * beside[1],
+        int counted = calls - settling;
+        qsort(beside + settling, counted, sizeof(double), ascending);
+        qsort(kernels + settling, counted, sizeof(double), ascending);
+        double least = beside[settling], median = beside[settling + counted / 2];
+        printf("%s: kernels %.3f ms, beside them %.3f ms (median of %d after %d; least %.3f, first call %.1f); placing %.1f ms\n",
+               names[kind], 1e3 * kernels[settling + counted / 2], 1e3 * median, counted, settling, 1e3 * least,
                1e3 * first, 1e3 * placing);
         if (kind == 1) p.omega[0] = 1;
         // The aim is 0.1 ms; a machine that is shared takes longer at times.
-        if (kind == 0) CHECK(beside[calls / 2] < 0.5e-3);
+        if (kind == 0) CHECK(median < 0.5e-3);
         CHECK(gpp_release(handle) == GPP_STATUS_OK);
         fflush(stdout);
     }

@@ -122,7 +122,8 @@ handed_on! {
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream);
-    cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, at: CUdeviceptr);
+    cuPointerGetAttributes(
+        count: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, at: CUdeviceptr);
     cuMemsetD8Async(at: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream);
     cuModuleLoadDataEx(
         module: *mut CUmodule,

@@ -60,25 +60,17 @@ pub fn set_current(context: usize) -> CudaResult<()> {
     result(unsafe { sys::cuCtxSetCurrent(ptr::with_exposed_provenance_mut(context)) })
 }
 
-/// The device in whose memory an address is; none for an address of the host's.
+/// The device in whose memory an address is; none for an address of the host's, which is no failure here.
 pub fn device_of(at: u64) -> CudaResult<Option<usize>> {
     use sys::CUpointer_attribute::*;
+    let mut asked = [CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL];
     let (mut kind, mut device) = (0u32, 0i32);
+    let mut to: [*mut c_void; 2] = [(&raw mut kind).cast(), (&raw mut device).cast()];
+    let count = asked.len() as u32;
     // SAFETY: the first attribute is an unsigned number, the second a number.
-    unsafe {
-        result(sys::cuPointerGetAttribute(
-            (&raw mut kind).cast(),
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            at,
-        ))?;
-        result(sys::cuPointerGetAttribute(
-            (&raw mut device).cast(),
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-            at,
-        ))?;
-    }
-    let is_of_host = kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32;
-    Ok(usize::try_from(device).ok().filter(|_| !is_of_host))
+    result(unsafe { sys::cuPointerGetAttributes(count, asked.as_mut_ptr(), to.as_mut_ptr(), at) })?;
+    let is_known = kind != 0 && kind != sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32;
+    Ok(usize::try_from(device).ok().filter(|_| is_known))
 }
 
 /// Enqueues a copy of columns, so many bytes from one to the next, of so many bytes each, to the host,
