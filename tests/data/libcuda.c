@@ -227,13 +227,16 @@ Code cuMemAlloc_v2(Address *at, size_t bytes) {
     pthread_mutex_unlock(&lock);
     return code;
 }
-Code cuPointerGetAttribute(int *value, int attribute, Address at) {
+Code cuPointerGetAttributes(unsigned count, int *attributes, int **values, Address at) {
     CALL;
     pthread_mutex_lock(&lock);
     int entry = memory_with(at);
     pthread_mutex_unlock(&lock);
-    if (entry < 0 || (attribute != 2 && attribute != 9)) return INVALID_VALUE;
-    *value = attribute == 2 ? 2 : memories[entry].device;
+    for (unsigned i = 0; i < count; i++) {
+        if (attributes[i] != 2 && attributes[i] != 9) return INVALID_VALUE;
+        // Of other memory nothing is known, which is no failure: no kind, no device.
+        *values[i] = attributes[i] == 2 ? (entry < 0 ? 0 : 2) : entry < 0 ? -2 : memories[entry].device;
+    }
     return OK;
 }
 Code cuMemAllocHost_v2(void **at, size_t bytes) { CALL; return allocate(at, bytes); }
