@@ -114,12 +114,16 @@ class Calculator:
         gamma: float = 0.5,
         sexcut: float = 4.0,
         stream: int | None = None,
+        *,
+        at_bands: bool = False,
     ) -> Matrices:
         """Screened exchange and Coulomb hole between all bands l and m at each energy: Σ as a matrix.
 
         a : (bands, nbands, ncouls). Matrix elements a[l, n, ig] of band l with band n; a[l].T is the `aqsn` of
             `sums` where l is the state. In C's order it is used where it is, else copied.
         e, occ : (nbands,), eV and 0 to 1. Energy and occupation of each band n.
+        at_bands : whether `omega` has the energy of each band l. Then there are two matrices: rows Σ_lm(ω_l), and
+            columns Σ_lm(ω_m).
 
         Other arguments as of `sums`. `a` may be on the calculator's GPU, in C's order.
         """
@@ -162,6 +166,8 @@ class Placed:
         gamma: float = 0.5,
         sexcut: float = 4.0,
         stream: int | None = None,
+        *,
+        at_bands: bool = False,
     ) -> Matrices:
         """`Calculator.matrix` of the screening in place."""
 
@@ -184,7 +190,7 @@ class Sums:
 
 @final
 class Matrices:
-    """What came of the calculation of a matrix; arrays are [iw, l, m], (nw, bands, bands), in the unit of vcoul."""
+    """What came of the calculation of a matrix; arrays are [iw, l, m], (nw, bands, bands), in the unit of vcoul; with at_bands (2, bands, bands)."""
 
     @property
     def sx(self) -> _Complex:

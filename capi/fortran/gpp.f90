@@ -65,7 +65,7 @@ module gpp
     type(c_ptr) :: a
     integer(c_int64_t) :: ld_a
     type(c_ptr) :: e, occ
-    integer(c_int32_t) :: on_device
+    integer(c_int32_t) :: on_device, at_bands
   end type c_matrix_bands
 
   type, bind(c) :: c_sizes
@@ -283,7 +283,7 @@ contains
   ! Sums screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
   ! ch(l, m, iw). Units, ranks and failures as of gpp_sums; the version is the fastest for matrices.
   subroutine gpp_matrix(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, a, e, occ, omega, &
-      sx, ch, status, gamma, sexcut, on_device)
+      sx, ch, status, gamma, sexcut, on_device, at_bands)
     type(gpp_calculator), intent(inout) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
@@ -297,15 +297,17 @@ contains
     real(c_double), intent(in), optional :: gamma, sexcut
     ! Whether wtilde_array, I_eps_array and a are on the GPU.
     logical, intent(in), optional :: on_device
+    ! As of gpp_matrix_at.
+    logical, intent(in), optional :: at_bands
     type(c_screening), target :: screening
 
     call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
     call matrix_of(calculator, c_loc(screening), size(wtilde_array, 1), a, e, occ, omega, sx, ch, status, gamma, &
-      sexcut, on_device)
+      sexcut, on_device, at_bands)
   end subroutine gpp_matrix
 
   ! gpp_matrix of the screening that gpp_place has placed.
-  subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device)
+  subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, at_bands)
     type(gpp_calculator), intent(inout) :: calculator
     ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands); of more rows the first are
     ! taken, which copies. One that is on the GPU is brought to the host as a whole.
@@ -321,10 +323,13 @@ contains
     real(c_double), intent(in), optional :: gamma, sexcut
     ! Whether a is on the GPU.
     logical, intent(in), optional :: on_device
+    ! Whether omega has the energy of each band l, so that nw is bands. sx and ch are (bands, bands, 2) then: rows at
+    ! the energies of their bands, Sigma_lm(omega_l), and columns, Sigma_lm(omega_m), as QSGW and GWPT take them.
+    logical, intent(in), optional :: at_bands
 
     calculator%unfit = 0
     call matrix_of(calculator, c_null_ptr, calculator%placed(1), a, e, occ, omega, sx, ch, status, gamma, &
-      sexcut, on_device)
+      sexcut, on_device, at_bands)
   end subroutine gpp_matrix_at
 
   ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Both matrices have the attribute
@@ -509,7 +514,8 @@ contains
     end if
   end subroutine sum_at
 
-  subroutine matrix_of(calculator, screening, ncouls, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device)
+  subroutine matrix_of(calculator, screening, ncouls, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, &
+      at_bands)
     type(gpp_calculator), intent(inout) :: calculator
     type(c_ptr), intent(in) :: screening
     integer, intent(in) :: ncouls
@@ -518,16 +524,20 @@ contains
     complex(c_double_complex), intent(inout), target, contiguous :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
     real(c_double), intent(in), optional :: gamma, sexcut
-    logical, intent(in), optional :: on_device
+    logical, intent(in), optional :: on_device, at_bands
     type(c_matrix_bands) :: bands
+    integer :: matrices
 
+    matrices = size(omega)
+    if (flag(at_bands) /= 0) matrices = 2
     if (size(a, 1) < ncouls .or. size(a, 2) /= size(e)) calculator%unfit = 13
     if (size(occ) < size(e)) calculator%unfit = 7
     if (.not. holds(ch)) calculator%unfit = 15
     if (.not. holds(sx)) calculator%unfit = 14
     status = gpp_bad_argument
     if (calculator%unfit /= 0) return
-    bands = c_matrix_bands(size(a, 3), size(e), c_loc(a), size(a, 1), c_loc(e), c_loc(occ), flag(on_device))
+    bands = c_matrix_bands(size(a, 3), size(e), c_loc(a), size(a, 1), c_loc(e), c_loc(occ), flag(on_device), &
+      flag(at_bands))
     status = c_matrix(calculator%handle, screening, bands, int(size(omega), c_int64_t), c_loc(omega), &
       limits(gamma, sexcut), c_loc(sx), c_loc(ch))
 
@@ -536,7 +546,7 @@ contains
     function holds(sums) result(is)
       complex(c_double_complex), intent(in) :: sums(:, :, :)
       logical :: is
-      is = size(sums, 1) == size(a, 3) .and. size(sums, 2) == size(a, 3) .and. size(sums, 3) >= size(omega)
+      is = size(sums, 1) == size(a, 3) .and. size(sums, 2) == size(a, 3) .and. size(sums, 3) >= matrices
     end function holds
   end subroutine matrix_of
 

@@ -252,6 +252,11 @@ typedef struct gpp_matrix_bands {
    1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
    */
   int32_t on_device;
+  /*
+   1 where `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
+   as QSGW and GWPT take them.
+   */
+  int32_t at_bands;
 } gpp_matrix_bands;
 
 #ifdef __cplusplus
@@ -416,6 +421,9 @@ gpp_status gpp_bound(struct gpp_handle *handle,
  m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
  with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
  summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
+
+ With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
+ `Sigma_lm(omega_m)`.
 
  Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
  fastest for matrices, whatever `gpp_set_version` says: "ring" or "wide" on recent GPUs, "cpu" on a processor. A GPU

@@ -28,6 +28,9 @@ pub struct MatrixBands {
     pub occ: *const f64,
     /// 1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
     pub on_device: i32,
+    /// 1 where `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
+    /// as QSGW and GWPT take them.
+    pub at_bands: i32,
 }
 
 /// Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
@@ -35,6 +38,9 @@ pub struct MatrixBands {
 /// m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
 /// with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
 /// summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
+///
+/// With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
+/// `Sigma_lm(omega_m)`.
 ///
 /// Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
 /// fastest for matrices, whatever `gpp_set_version` says: "ring" or "wide" on recent GPUs, "cpu" on a processor. A GPU
@@ -69,7 +75,8 @@ pub unsafe extern "C" fn gpp_matrix(
             let (shape, on_device) =
                 ([ncouls, nbands * bands], flag("bands.on_device", b.on_device)?);
             let a = seen.matrix("a", b.a, shape, b.ld_a, on_device)?;
-            let len = bands * bands * small.omega.len();
+            let at_bands = flag("bands.at_bands", b.at_bands)?;
+            let len = bands * bands * if at_bands { 2 } else { small.omega.len() };
             let out = [seen.written("sx", sx, len)?, seen.written("ch", ch, len)?];
             let a = match a {
                 Matrix::Host(a) => a,
@@ -81,7 +88,7 @@ pub unsafe extern "C" fn gpp_matrix(
                 None => placed.as_mut().ok_or_else(no_screening)?,
             };
             let Small { e, occ, omega, formula } = &small;
-            let bands = gpp_core::MatrixBands { a: &a, e, occ };
+            let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
             (calculator.matrix_at(placed.get(), &bands, omega, *formula)?, out)
         };
         let mut told = open.told();

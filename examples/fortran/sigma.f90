@@ -11,7 +11,7 @@ program sigma
   implicit none
   complex(dp), allocatable, target :: wtilde_array(:, :), I_eps_array(:, :)
   complex(dp), allocatable :: aqsntemp(:, :), aqsmtemp(:, :)
-  complex(dp), allocatable :: local(:, :), a(:, :, :), sx(:, :, :), ch(:, :, :)
+  complex(dp), allocatable :: local(:, :), a(:, :, :), sx(:, :, :), ch(:, :, :), sx_own(:, :, :), ch_own(:, :, :)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
   complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw)
@@ -85,6 +85,19 @@ program sigma
       end do
     end do
   end do
+  ! Two bands at energies of their own: rows at those of l, columns at those of m.
+  allocate (sx_own(2, 2, 2), ch_own(2, 2, 2))
+  call gpp_matrix_at(calculator, a, e, occ, [omega(nw), omega(1)], sx_own, ch_own, status, gamma, sexcut, &
+    at_bands=.true.)
+  if (status /= gpp_ok) error stop 'a matrix at its bands'' energies'
+  do m = 1, 2
+    do l = 1, 2
+      if (.not. (is_near(sx_own(l, m, 1), sx(l, m, merge(nw, 1, l == 1))) .and. &
+        is_near(ch_own(l, m, 1), ch(l, m, merge(nw, 1, l == 1))) .and. &
+        is_near(sx_own(l, m, 2), sx(l, m, merge(nw, 1, m == 1))) .and. &
+        is_near(ch_own(l, m, 2), ch(l, m, merge(nw, 1, m == 1))))) error stop 'elements at their bands'' energies'
+    end do
+  end do
   call gpp_matrix_at(calculator, a, e(2:), occ, omega, sx, ch, status)
   if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'a(ncouls') == 0) error stop 'a'
   call gpp_matrix_at(calculator, a(:, :, :1), e, occ, omega, sx, ch, status)
@@ -111,6 +124,12 @@ program sigma
   if (status /= gpp_ok) error stop 'gpp_close'
 
 contains
+
+  ! Whether elements agree to twelve digits.
+  logical function is_near(own, other)
+    complex(dp), intent(in) :: own, other
+    is_near = abs(own - other) <= 1e-12_dp*abs(other)
+  end function is_near
 
   ! Sum for sum, relative to the sum of the terms' sizes.
   subroutine compare(what)

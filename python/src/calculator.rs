@@ -172,13 +172,15 @@ impl Calculator {
     ///     of `sums` where l is the state. bands is from 1 to 8192. An array in C's order is used where it is; any
     ///     other is copied.
     /// e, occ : (nbands,) float64. Energy in eV and occupation of each band n.
+    /// at_bands : bool. Whether `omega` has the energy of each band l, (bands,). Then sx and ch have two matrices, as
+    ///     QSGW and GWPT take them: rows at the energies of their bands, Σ_lm(ω_l), then columns, Σ_lm(ω_m).
     ///
     /// Other arguments as of `sums`. `a` may be on the calculator's GPU, in C's order: it is brought to the host as a
     /// whole. The version is the fastest for matrices, whatever the calculator's is.
     ///
     /// Returns `gpp.Matrices` with sx[iw, l, m] and ch[iw, l, m]. Raises as `sums` does.
     #[pyo3(signature = (
-        wtilde, eps, vcoul, igp_to_ig, a, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None
+        wtilde, eps, vcoul, igp_to_ig, a, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None, *, at_bands = false
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn matrix(
@@ -195,9 +197,10 @@ impl Calculator {
         gamma: f64,
         sexcut: f64,
         stream: Option<usize>,
+        at_bands: bool,
     ) -> PyResult<Matrices> {
         let screening = GivenScreening { wtilde, eps, vcoul, igp_to_ig };
-        let bands = GivenMatrix { a, e, occ, omega };
+        let bands = GivenMatrix { a, e, occ, omega, at_bands };
         let all = [screening.named(), bands.named()].concat();
         let calculator = on_stream(&self.calculator, stream, &all)?;
         let of = OfScreening::of(&screening, &calculator)?;

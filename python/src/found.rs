@@ -45,9 +45,10 @@ impl Sums {
 /// What came of the calculation of a matrix.
 #[pyclass(frozen, get_all, module = "gpp")]
 pub struct Matrices {
-    /// Screened exchange, sx[iw, l, m], (nw, bands, bands) complex128, in the unit of vcoul.
+    /// Screened exchange, sx[iw, l, m], (nw, bands, bands) complex128, in the unit of vcoul; with at_bands
+    /// (2, bands, bands).
     sx: Py<PyArray3<Complex64>>,
-    /// Coulomb hole, ch[iw, l, m], (nw, bands, bands) complex128, in the unit of vcoul.
+    /// Coulomb hole, ch[iw, l, m], as sx.
     ch: Py<PyArray3<Complex64>>,
     /// The version that calculated them: "ring", "wide" and others on a GPU, "cpu" on a processor.
     version: &'static str,

@@ -19,12 +19,13 @@ pub struct GivenMatrix<'a, 'py> {
     pub e: &'a Bound<'py, PyAny>,
     pub occ: &'a Bound<'py, PyAny>,
     pub omega: &'a Bound<'py, PyAny>,
+    pub at_bands: bool,
 }
 
 impl<'a, 'py> GivenMatrix<'a, 'py> {
     /// Their names and values.
     pub fn named(&self) -> [(&'static str, &'a Bound<'py, PyAny>); 4] {
-        let GivenMatrix { a, e, occ, omega } = *self;
+        let GivenMatrix { a, e, occ, omega, .. } = *self;
         [("a", a), ("e", e), ("occ", occ), ("omega", omega)]
     }
 }
@@ -42,6 +43,7 @@ pub struct OfMatrix<'py> {
     e: Vec<f64>,
     occ: Vec<f64>,
     omega: Vec<f64>,
+    at_bands: bool,
 }
 
 impl<'py> OfMatrix<'py> {
@@ -70,6 +72,7 @@ impl<'py> OfMatrix<'py> {
             e: numbers("e", given.e, calculator)?,
             occ: numbers("occ", given.occ, calculator)?,
             omega: numbers("omega", given.omega, calculator)?,
+            at_bands: given.at_bands,
         };
         let nbands = of.e.len();
         require_bands(&of.e, &of.occ)?;
@@ -89,7 +92,7 @@ impl<'py> OfMatrix<'py> {
         calculator: &Calculator,
         sum: impl FnOnce(&MatrixBands) -> gpp_core::Result<FoundMatrix> + Send,
     ) -> PyResult<FoundMatrix> {
-        let (e, occ) = (&self.e, &self.occ);
+        let OfMatrix { e, occ, at_bands, .. } = self;
         let a: Cow<[Complex64]> = match &self.a {
             Elements::Host(block) => block.row_major(),
             &Elements::Device(matrix, shape) => {
@@ -98,7 +101,7 @@ impl<'py> OfMatrix<'py> {
                 py.detach(fetch).map_err(raised)?.into()
             }
         };
-        py.detach(|| sum(&MatrixBands { a: &a, e, occ })).map_err(raised)
+        py.detach(|| sum(&MatrixBands { a: &a, e, occ, at_bands: *at_bands })).map_err(raised)
     }
 
     /// The matrix of a screening.

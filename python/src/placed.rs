@@ -52,7 +52,7 @@ impl Placed {
     }
 
     /// `Calculator.matrix` of the screening in place. Threads take turns.
-    #[pyo3(signature = (a, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None))]
+    #[pyo3(signature = (a, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None, *, at_bands = false))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn matrix(
         &self,
@@ -64,8 +64,9 @@ impl Placed {
         gamma: f64,
         sexcut: f64,
         stream: Option<usize>,
+        at_bands: bool,
     ) -> PyResult<Matrices> {
-        let bands = GivenMatrix { a, e, occ, omega };
+        let bands = GivenMatrix { a, e, occ, omega, at_bands };
         let calculator = on_stream(&self.calculator, stream, &bands.named())?;
         let bands = OfMatrix::of(&bands, self.extents, &calculator)?;
         let formula = Formula { gamma, sexcut };

@@ -71,6 +71,21 @@ def test_a_screening_in_place_has_the_same_bits(cpu, tiny):
         assert same(placed.matrix(**of_bands | changed), cpu.matrix(**tiny | changed))
 
 
+def test_bands_at_their_own_energies_have_rows_and_columns(cpu, tiny):
+    tiny["omega"] = np.array([1.5, -0.5, 1.5])
+    whole = cpu.matrix(**tiny)
+    of_bands = {name: value for name, value in tiny.items() if name not in SCREENING}
+    placed = cpu.place(**{name: tiny[name] for name in SCREENING})
+    for found in cpu.matrix(**tiny, at_bands=True), placed.matrix(**of_bands, at_bands=True):
+        for part, of in (found.sx, whole.sx), (found.ch, whole.ch):
+            assert part.shape == (2, BANDS, BANDS)
+            for band in range(BANDS):
+                assert np.array_equal(part[0, band, :], of[band, band, :])
+                assert np.array_equal(part[1, :, band], of[band, :, band])
+    with pytest.raises(gpp.Error, match="omega: needs an energy for each of 3 bands, with at_bands; found 2"):
+        cpu.matrix(**tiny | {"omega": tiny["omega"][1:]}, at_bands=True)
+
+
 @pytest.mark.parametrize(
     "name, change, said",
     [

@@ -36,7 +36,7 @@ pub fn of_a_caller() -> Outcome {
     };
     for device in ["gpu:0", "gpu:0,1,2"] {
         let mut calculator = Calculator::open(device)?;
-        let bands = MatrixBands { a: &elements.all, e: &own.e, occ: &own.occ };
+        let bands = MatrixBands { a: &elements.all, e: &own.e, occ: &own.occ, at_bands: false };
         right(calculator.matrix(&given, &bands, &own.omega, formula)?)?;
         let mut placed = vec![calculator.place(&given)?];
         // SAFETY: they are there to the end, and nobody writes them.

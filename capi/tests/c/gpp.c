@@ -307,7 +307,7 @@ static void places(gpp_handle *handle, int on_cpu) {
 enum { SIZE = 2 * 2 * NW };
 static gpp_matrix_bands two_bands(void) {
     gpp_matrix_bands b;
-    b.bands = 2, b.nbands = NBANDS, b.a = a, b.ld_a = LD, b.e = e, b.occ = occ, b.on_device = 0;
+    b.bands = 2, b.nbands = NBANDS, b.a = a, b.ld_a = LD, b.e = e, b.occ = occ, b.on_device = b.at_bands = 0;
     return b;
 }
 static int right_matrix(gpp_handle *handle, const gpp_screening *s, const gpp_matrix_bands *b) {
@@ -355,6 +355,22 @@ static void matrices(gpp_handle *handle, int on_cpu) {
     CHECK(gpp_place(handle, &s) == GPP_STATUS_OK && right_matrix(handle, NULL, &b));
     CHECK(gpp_release(handle) == GPP_STATUS_OK);
 
+    // Rows at the energies of their bands, then columns; the room for more is not touched.
+    gpp_complex at_each[2][SIZE], at_own[2][SIZE];
+    double own[2] = {omega[2], omega[0]};
+    for (int i = 0; i < SIZE; i++) at_own[0][i] = at_own[1][i] = of(7, 7);
+    CHECK(gpp_matrix(handle, &s, &b, 2, own, NULL, at_each[0], at_each[1]) == GPP_STATUS_OK);
+    b.at_bands = 1;
+    CHECK(gpp_matrix(handle, &s, &b, 2, own, NULL, at_own[0], at_own[1]) == GPP_STATUS_OK);
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < SIZE; i++) {
+            int l = i % 2, m = i / 2 % 2, plane = i / 4;
+            gpp_complex x = plane < 2 ? at_each[part][l + 2 * (m + 2 * (plane ? m : l))] : of(7, 7);
+            CHECK(memcmp(&at_own[part][i], &x, sizeof x) == 0);
+        }
+    REFUSED_MATRIX(&s, &b, NW, omega, sx, ch, "omega: needs an energy for each of 2 bands");
+    b.at_bands = 0;
+
     WRONG_IN_MATRIX(bands, 0, "bands must be from 1 to 8192, found 0");
     WRONG_IN_MATRIX(bands, 8193, "bands must be from 1 to 8192");
     WRONG_IN_MATRIX(nbands, INT64_MAX, "nbands must be from 1 to 2147483647");
@@ -364,6 +380,7 @@ static void matrices(gpp_handle *handle, int on_cpu) {
     WRONG_IN_MATRIX(ld_a, INT64_MAX, "more than memory can hold");
     WRONG_IN_MATRIX(e, NULL, "e is null");
     WRONG_IN_MATRIX(on_device, 2, "bands.on_device must be 0 or 1");
+    WRONG_IN_MATRIX(at_bands, -1, "bands.at_bands must be 0 or 1");
     // What is the host's is none of a GPU's.
     WRONG_IN_MATRIX(on_device, 1, "a: is ");
     REFUSED_MATRIX(&s, NULL, NW, omega, sx, ch, "bands is null");

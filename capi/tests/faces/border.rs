@@ -138,6 +138,7 @@ fn arguments(memory: &mut Memory) -> Arguments {
             e: memory.e.as_ptr(),
             occ: memory.occ.as_ptr(),
             on_device: 0,
+            at_bands: 0,
         },
         formula: Formula { gamma: 0.5, sexcut: 4.0 },
         nw: NW as i64,
@@ -219,13 +220,14 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
 /// Makes one of a matrix's bands one that is refused.
 fn spoil_bands(a: &mut Arguments, draw: &mut Draw) {
     let b = &mut a.matrix;
-    match draw.below(7) {
+    match draw.below(8) {
         0 => b.bands = draw.of(&[0, -1, 8193, i64::MIN, i64::MAX]),
         1 => b.nbands = draw.of(&WRONG),
         2 => b.ld_a = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]),
         3 => b.a = wrong_at(b.a, draw),
         4 => b.e = wrong_at(b.e, draw),
         5 => b.occ = wrong_at(b.occ, draw),
+        6 => b.at_bands = draw.of(&[2, -1]),
         _ => b.on_device = draw.of(&[1, 2, -1]),
     }
 }
@@ -234,7 +236,11 @@ fn spoil_bands(a: &mut Arguments, draw: &mut Draw) {
 fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
     match draw.below(3) {
         0 => ptr::null(),
-        1 => at.wrapping_byte_add(1 + draw.below(align_of::<T>() - 1)),
+        // From where it is aligned: of one that is wrong already, the sum could be right.
+        1 => {
+            let aligned = at.wrapping_byte_sub(at.addr() % align_of::<T>());
+            aligned.wrapping_byte_add(1 + draw.below(align_of::<T>() - 1))
+        }
         // The last bytes of the address space: what begins there does not end.
         _ => ptr::without_provenance(usize::MAX - align_of::<T>() + 1),
     }
@@ -242,7 +248,7 @@ fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
 
 /// Changes that leave the arguments right.
 fn vary(a: &mut Arguments, draw: &mut Draw) {
-    match draw.below(6) {
+    match draw.below(7) {
         0 => a.nw = 1,
         1 => {
             a.bands.nbands = 1 + draw.below(NBANDS) as i64;
@@ -252,6 +258,7 @@ fn vary(a: &mut Arguments, draw: &mut Draw) {
         // The first rows of wider columns, which are copied.
         3 => a.screening.ncouls = 5,
         4 => (a.bands.aqsm_local, a.bands.ld_aqsm) = (1, draw.of(&[3, 4, 6])),
+        5 => a.matrix.at_bands = 1,
         _ => {}
     }
 }

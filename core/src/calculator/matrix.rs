@@ -5,10 +5,10 @@ use num_complex::Complex64;
 use super::opened::apart;
 use super::told::Told;
 use super::{Calculator, Formula, Placed, Screening};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::offdiag::elements::Borrowed;
 use crate::offdiag::gpus::on_gpus;
-use crate::offdiag::{Sums, Task, on_processor};
+use crate::offdiag::{At, Elements, Sums, Task, on_processor, once_each};
 
 /// The bands l and m of a matrix, and the bands n that are summed over.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +20,17 @@ pub struct MatrixBands<'a> {
     pub e: &'a [f64],
     /// Occupation of each band n, 0 to 1, `(nbands)`.
     pub occ: &'a [f64],
+    /// Whether the energies ω are those of the bands l, one for each. Then two matrices come of it, as QSGW and GWPT
+    /// take them, in place of one for each energy: rows at the energies of their bands, `Σ_lm(ω_l)`, then columns,
+    /// `Σ_lm(ω_m)`.
+    pub at_bands: bool,
 }
 
 /// What came of the calculation of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundMatrix {
-    /// Screened exchange and Coulomb hole of all l and m at each energy, in the unit of `vcoul`; to be summed over
-    /// ranks.
+    /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
+    /// columns, in the unit of `vcoul`; to be summed over ranks.
     pub sums: Sums,
     /// The version of [`crate::offdiag::versions`] that calculated them, of several GPUs that of the first; `cpu` on
     /// a processor.
@@ -41,7 +45,7 @@ impl Calculator {
     ///
     /// # Errors
     /// As [`Calculator::sums`]; [`Error::Data`](crate::Error::Data), which names `a`, where it is not of whole bands,
-    /// or has a number that is not finite or above 1e50.
+    /// or has a number that is not finite or above 1e50, or `omega`, where it is to have an energy for each band.
     pub fn matrix(
         &self,
         screening: &Screening,
@@ -65,12 +69,16 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
-        let small = [bands.e, bands.occ];
-        // SAFETY: it goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(small, None, omega, formula) }?;
         let [ncouls, _] = placed.extents();
         let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()])?;
-        let task = Task::new(&problem, &elements);
+        require_own(bands, elements.bands(), omega)?;
+        let own = bands.at_bands.then(|| once_each(omega));
+        let each = own.as_ref().map_or(omega, |(each, _)| each);
+        let small = [bands.e, bands.occ];
+        // SAFETY: it goes at the end of this call, which the borrows outlast.
+        let problem = unsafe { placed.problem(small, None, each, formula) }?;
+        let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
+        let task = Task { at, ..Task::new(&problem, &elements) };
         let told = self.told.as_ref().map(Told::anew);
         let done = |part| {
             if let Some(told) = &told {
@@ -87,4 +95,14 @@ impl Calculator {
         let (summed, version) = found?;
         Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
     }
+}
+
+/// Fails where bands at their own energies have not one for each.
+fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
+    if !bands.at_bands || omega.len() == count {
+        return Ok(());
+    }
+    let found = omega.len();
+    let what = format!("needs an energy for each of {count} bands, with at_bands; found {found}");
+    Err(Error::Data { origin: "omega".into(), what })
 }

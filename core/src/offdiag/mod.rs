@@ -182,6 +182,15 @@ impl Sums {
     }
 }
 
+/// Energies of bands, each once from the lowest on, and for each band the number of its own: of [`At::Bands`].
+pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
+    let mut each = of_bands.to_vec();
+    each.sort_by(f64::total_cmp);
+    each.dedup();
+    let numbers = of_bands.iter().map(|own| each.partition_point(|other| other < own)).collect();
+    (each, numbers)
+}
+
 /// What came of a calculation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {

@@ -1,6 +1,6 @@
 //! The matrix at the bands' own energies, as QSGW takes it.
 
-use gpp_core::offdiag::Sums;
+use gpp_core::offdiag::{Sums, once_each};
 use nalgebra::DMatrix;
 use num_complex::Complex64;
 
@@ -26,11 +26,7 @@ pub fn energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)> {
         return Err(Error::Data { origin: "--at bands".into(), what });
     }
     let above: Vec<f64> = own.map(|n| header.e(n) - header.e_lk).collect();
-    let mut each = above.clone();
-    each.sort_by(f64::total_cmp);
-    each.dedup();
-    let at = |above: &f64| each.partition_point(|other| other < above);
-    let numbers = above.iter().map(at).collect();
+    let (each, numbers) = once_each(&above);
     Ok((Grid::Listed(each), numbers))
 }
 

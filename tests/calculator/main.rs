@@ -1,18 +1,17 @@
 //! A caller's arrays in, sums out: the bits of the command line, and errors that name what was wrong.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod matrices;
 
 use std::sync::{Arc, Mutex};
 
 use common::arrays::{Own, formula, screening, synthesised};
-use common::matrices::Given;
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::Grid;
-use gpp_core::offdiag::{Task, on_processor};
-use gpp_core::stop::never;
-use gpp_core::{Aqsm, Bands, Calculator, MatrixBands, Screening, Sizes, lent};
+use gpp_core::{Aqsm, Bands, Calculator, Screening, Sizes, lent};
 use num_complex::Complex64;
 
 #[test]
@@ -228,36 +227,6 @@ fn the_processor_takes_no_arrays_of_a_gpu() {
     // SAFETY: refused before it is followed.
     let error = unsafe { calculator.place_lent(&lent) }.err().expect("refused").to_string();
     assert!(error.contains("wtilde") && error.contains("processor"), "{error}");
-}
-
-#[test]
-fn matrices_have_the_bits_of_the_command_line() {
-    for (name, nw) in [("tiny", 3), ("tiny-complex", 2)] {
-        let problem = synthesised(name, Grid::Count(nw));
-        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-        let elements = Given::of(&problem, 5, 1);
-        let task = Task::new(&problem, &elements);
-        let expected = on_processor(&Host::new(), &task, &|_| (), &never).unwrap().sums;
-        let calculator = Calculator::open("cpu").unwrap();
-        let mut placed = calculator.place(&given).unwrap();
-        let mut matrices = |a: &[Complex64]| {
-            let bands = MatrixBands { a, e: &own.e, occ: &own.occ };
-            let each = calculator.matrix(&given, &bands, &own.omega, formula);
-            let stays = calculator.matrix_at(&mut placed, &bands, &own.omega, formula);
-            [each, stays].map(|found| found.map(|found| (found.sums, found.version)))
-        };
-        let right = |found: gpp::Result<_>| found.unwrap() == (expected.clone(), "cpu");
-        assert!(matrices(&elements.all).into_iter().all(right), "{name}");
-        let (mut none, last) = (elements.all.clone(), elements.all.len() - 1);
-        none[last].im = f64::NAN;
-        for (a, says) in [(&none[..], "NaNi at ("), (&none[1..], "bands, has"), (&[], "has 0")] {
-            for found in matrices(a) {
-                let error = found.unwrap_err().to_string();
-                assert!(error.contains("a(ig,n,l)") && error.contains(says), "{error}");
-            }
-        }
-        assert!(matrices(&elements.all).into_iter().all(right), "{name}");
-    }
 }
 
 /// The bound is small beside sums that do not cancel, and some columns tell of all.
