@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{AUTO, CardArgs, DiffArgs};
-use super::explain::{Gathered, gather, show, show_document};
+use super::explain::{Gathered, gather, matrices, show, show_document};
 use crate::analysis::steps::between;
 use crate::analysis::two_runs::{Difference, difference};
 use crate::catalogue::find;
@@ -20,6 +20,9 @@ use crate::render::two_runs as render;
 pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if let Some(files) = args.files()? {
         return two_runs(files, &args.cards);
+    }
+    if let Some([before, version]) = args.matrices()? {
+        return matrices(&[version], Some(before), &args.cards);
     }
     let named = args.named()?;
     let [before, version] = named;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gpp_core::offdiag::versions::Version;
+use gpp_core::offdiag::versions::{ALL, Version};
 
 use super::args::{
     AUTO, CardArgs, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, Format, PAPER_SYSTEM, SMALL_SYSTEM,
@@ -34,7 +34,7 @@ use crate::render::table::terminal;
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let of_matrices = args.matrices()?;
     if !of_matrices.is_empty() {
-        return matrices(&of_matrices, &args.cards);
+        return matrices(&of_matrices, None, &args.cards);
     }
     let versions = args.named()?;
     let ids: Vec<&'static str> = versions.iter().map(Listed::id).collect();
@@ -48,22 +48,35 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, render::Parts::Explained)
 }
 
-/// The cards of versions of Σ as a matrix, by the records of a folder where one is named.
-fn matrices(versions: &[&'static Version], args: &CardArgs) -> anyhow::Result<ExitCode> {
+/// The cards of versions of Σ as a matrix, by the records of a folder where one is named: against a version or, of
+/// `None`, each against the one before it. Where all are asked for, those are shown that the record has.
+pub fn matrices(
+    versions: &[&'static Version],
+    before: Option<&'static Version>,
+    args: &CardArgs,
+) -> anyhow::Result<ExitCode> {
     let folder = args.from.as_deref().map(Folder::load).transpose()?;
     let read = folder.iter().flat_map(Folder::files);
     Files::new().reads("--from", read).writes_or_prints("--json", &args.json).check()?;
-    let of = |version: &&'static Version| {
-        of_matrix::card(version, folder.as_ref()).ok_or_else(|| Error::Data {
-            origin: args.from.as_deref().unwrap_or(Path::new("")).display().to_string(),
-            what: format!(
-                "its record of most versions has no {} that passed: `gpp offdiag --version all --json FILE` writes all",
-                version.id
-            ),
-        })
-    };
-    let cards = versions.iter().map(of).collect::<Result<Vec<_>>>()?;
-    show(&cards, &[], args, render::Parts::Explained)
+    let folder = folder.as_ref();
+    let mut cards = Vec::new();
+    let mut missing = None;
+    for version in versions {
+        let before = before.or_else(|| of_matrix::before(version, folder));
+        match of_matrix::card(version, before, folder) {
+            Some(card) => cards.push(card),
+            None => missing = missing.or(Some(version.id)),
+        }
+    }
+    let are_all = versions.len() == ALL.len() && !cards.is_empty();
+    if let (Some(id), Some(from), false) = (missing, &args.from, are_all) {
+        let what = format!(
+            "its record of most versions has no {id} that passed: `gpp offdiag --version all --json FILE` writes all"
+        );
+        return Err(Error::Data { origin: from.display().to_string(), what }.into());
+    }
+    let parts = before.map_or(render::Parts::Explained, |_| render::Parts::Compared);
+    show(&cards, &[], args, parts)
 }
 
 /// Prints cards, and steps below them where there are any.

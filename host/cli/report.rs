@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::args::ReportArgs;
+use super::args::{DEFAULT_FOLDER, ReportArgs};
 use super::roofline::here;
 use crate::analysis::table1;
 use crate::error::{Error, Result};
@@ -18,7 +18,15 @@ use crate::render::html::{self, Page, Processor};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Files::new().writes("--output", &args.output).check()?;
-    let records = Records::load(&args.from)?;
+    let matrices = args.offdiag.as_deref().map(offdiag).transpose()?;
+    let default = Path::new(DEFAULT_FOLDER);
+    if let (Some(matrices), true) = (&matrices, args.is_of_matrices() && !default.exists()) {
+        let output = output(args)?;
+        let files = Files::new().reads("--offdiag", matrices.files());
+        files.writes("--output", [&output]).check()?;
+        return write(&output, html::of_matrices(matrices));
+    }
+    let records = Records::load(args.from.as_deref().unwrap_or(default))?;
     let run = records.run()?;
     let mut sections = table1::sections(&run, None);
     for section in &mut sections {
@@ -30,12 +38,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         named => named,
     };
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
-    let matrices = args.offdiag.as_deref().map(Folder::load).transpose()?;
-
-    let output = match &args.output {
-        Some(output) => output.clone(),
-        None => here()?.join("report.html"),
-    };
+    let output = output(args)?;
     let files = Files::new().reads("--from", records.files());
     let files = files.reads("--compare", &args.compare).reads("--scale", &args.scale);
     let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
@@ -53,9 +56,26 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     };
     let page = html::page(&page)
         .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
-    replace(&output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
+    write(&output, page)
+}
+
+/// The page's file.
+fn output(args: &ReportArgs) -> Result<PathBuf> {
+    args.output.clone().map_or_else(|| Ok(here()?.join("report.html")), Ok)
+}
+
+fn write(output: &Path, page: String) -> anyhow::Result<ExitCode> {
+    replace(output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Σ as a matrix; what is wrong with it is said of its flag.
+fn offdiag(path: &Path) -> Result<Folder> {
+    Folder::load(path).map_err(|error| match error {
+        Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
+        other => other,
+    })
 }
 
 /// The record of a file that a flag may name.

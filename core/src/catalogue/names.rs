@@ -1,5 +1,7 @@
 //! The versions named on the command line.
 
+use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
+
 use super::choice::{Task, best_for};
 use super::journey::{BackEnd, JOURNEYS, best, journey};
 use super::{Listed, find, order, versions as all};
@@ -130,7 +132,13 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
             what: format!("{} states no best version", told.id),
         });
     }
-    find(name).ok_or_else(|| Error::unknown("version", name, known()))
+    find(name).ok_or_else(|| match OF_MATRICES.iter().any(|version| version.id == name) {
+        true => Error::Data {
+            origin: format!("--version {name}"),
+            what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
+        },
+        false => Error::unknown("version", name, known()),
+    })
 }
 
 /// What names versions: ids, journeys, `best` and `all`.

@@ -128,7 +128,8 @@ impl Modules {
             name => {
                 // A folder need not have a file.
                 let items = self.0.get(&from).map_or(&[][..], Vec::as_slice);
-                if rest.is_empty()
+                // `Type::function` leads to the type.
+                if rest.len() < 2
                     && let Some(place) = items.iter().position(|item| item.is_named(name))
                 {
                     return Some((from, place));

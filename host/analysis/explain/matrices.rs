@@ -27,15 +27,28 @@ const DESCRIBED: &str = "docs/off-diagonal.md";
 /// Words of a right image of real poles.
 const WORDS: u32 = 3;
 
-/// The card of a version, against the nearest before it that is known; figures are of the record with most versions.
-/// `None` where the folder has nothing of the version that passed.
-pub fn card(version: &'static Version, folder: Option<&Folder>) -> Option<Card> {
-    let record = folder.map(|folder| (folder, folder.of_versions()));
-    let side = |version: &'static Version| Side::of(version, record);
-    let now = side(version)?;
-    let place = ALL.iter().position(|other| other.id == version.id)?;
-    let before = ALL[..place].iter().rev().find_map(|other| side(other));
-    let step = Step { before, now, first: side(ALL[0]), record: record.map(|(_, record)| record) };
+/// The version that one is compared with: the nearest before it that the record with most versions has or, where it
+/// has none, the one before it.
+pub fn before(version: &Version, folder: Option<&Folder>) -> Option<&'static Version> {
+    let earlier: Vec<_> = ALL.into_iter().take_while(|other| other.id != version.id).collect();
+    let is_known = |other: &&&'static Version| Side::of(other, folder).measured.is_some();
+    earlier.iter().rev().find(is_known).or(earlier.last()).copied()
+}
+
+/// The card of a version, against another or by itself; figures are of the record with most versions. `None` where the
+/// folder has nothing of the version that passed.
+pub fn card(
+    version: &'static Version,
+    before: Option<&'static Version>,
+    folder: Option<&Folder>,
+) -> Option<Card> {
+    let side = |version: &'static Version| Side::of(version, folder);
+    let now = side(version);
+    if folder.is_some() && now.measured.is_none() {
+        return None;
+    }
+    let before = before.map(side);
+    let step = Step { before, now, first: side(ALL[0]), record: folder.map(Folder::of_versions) };
     let file = file(version)?;
     let told = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
     let said = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
@@ -45,16 +58,23 @@ pub fn card(version: &'static Version, folder: Option<&Folder>) -> Option<Card> 
         journey: JOURNEY.into(),
         idea: idea(version, &file),
         difference: before.and_then(|side| Some(between(&self::file(side.version)?, &file))),
-        figures: record.map(|(folder, record)| Figures {
-            from: folder.path.display().to_string(),
-            system: format!("{}, {} bands,", record.system.name, record.count()),
-            device: record.head.device.name.clone(),
-            has_counters: COUNTERS.iter().any(|own| folder.counter(version, own.metric).is_some()),
-        }),
+        figures: folder.map(|folder| figures(version, folder)),
         published_by: None,
         rows: step.rows(),
         verdict: told.into_iter().filter_map(said).collect(),
     })
+}
+
+fn figures(version: &Version, folder: &Folder) -> Figures {
+    let record = folder.of_versions();
+    let has_counters = COUNTERS.iter().any(|own| folder.counter(version, own.metric).is_some());
+    let told = if has_counters { "; counters of its first product of CH" } else { "" };
+    Figures {
+        from: format!("{}{told}", folder.path.display()),
+        system: format!("{}, {} bands,", record.system.name, record.count()),
+        device: record.head.device.name.clone(),
+        has_counters,
+    }
 }
 
 fn file(version: &Version) -> Option<SourceFile> {
@@ -83,12 +103,14 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// `None` of a version that the record lacks.
-    fn of(version: &'static Version, record: Option<(&'a Folder, &'a Offdiag)>) -> Option<Self> {
-        let Some((folder, record)) = record else { return Some(Side { version, measured: None }) };
+    /// What the record with most versions has of it.
+    fn of(version: &'static Version, folder: Option<&'a Folder>) -> Self {
         let is_own = |own: &&OfVersion| own.version.as_deref() == Some(version.id);
-        let own = record.results.iter().find(is_own).filter(|own| own.is_right())?;
-        Some(Side { version, measured: Some((folder, own)) })
+        let measured = folder.and_then(|folder| {
+            let own = folder.of_versions().results.iter().find(is_own);
+            Some((folder, own.filter(|own| own.is_right())?))
+        });
+        Side { version, measured }
     }
 
     fn own(&self) -> Option<&'a OfVersion> {
@@ -116,9 +138,14 @@ impl<'a> Side<'a> {
         self.measured?.0.counter(self.version, metric)
     }
 
+    /// Cycles of the first product, which the profiler counts at a clock that power does not lower.
+    fn counted_cycles(&self) -> Option<f64> {
+        self.counter("Elapsed Cycles")
+    }
+
     /// Instructions of a multiprocessor.
     fn instructions(&self) -> Option<f64> {
-        Some(self.counter("Elapsed Cycles")? * self.counter("Executed Ipc Elapsed")?)
+        Some(self.counted_cycles()? * self.counter("Executed Ipc Elapsed")?)
     }
 }
 
@@ -127,7 +154,7 @@ struct Step<'a> {
     before: Option<Side<'a>>,
     now: Side<'a>,
     /// The first of all.
-    first: Option<Side<'a>>,
+    first: Side<'a>,
     record: Option<&'a Offdiag>,
 }
 
@@ -147,27 +174,24 @@ impl<'a> Step<'a> {
         let mut row = |group, name: &str, unit, of: &dyn Fn(&Side<'a>) -> Option<f64>| {
             let (before, now) = (self.before.as_ref().and_then(of), of(&self.now));
             if before.or(now).is_some() {
-                let change = change(before, now);
-                rows.push(Row {
-                    group,
-                    name: name.into(),
-                    unit,
-                    before,
-                    now,
-                    change,
-                    published: None,
-                });
+                let (name, change) = (name.into(), change(before, now));
+                rows.push(Row { group, name, unit, before, now, change, published: None });
             }
         };
         row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3));
-        let first = self.first.and_then(|first| first.seconds());
+        let first = self.first.seconds();
         let over = format!("over {}", ALL[0].id);
         row(Group::Time, &over, "×", &|side| Some(first? / side.seconds()?));
-        row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
+        if self.now.counted_cycles().is_none() {
+            row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
+        }
         row(Group::Time, "clock", "MHz", &|side| side.mhz());
         row(Group::Time, "power", "W", &|side| side.state()?.watts());
         row(Group::Time, "energy", "J", &|side| side.own()?.joules());
         row(Group::Operations, "rate", "TFLOP/s", &|side| Some(side.own()?.tflops));
+        row(Group::Operations, "cycles of the first product", "10⁶", &|side| {
+            Some(side.counted_cycles()? / 1e6)
+        });
         for counter in &COUNTERS {
             let of = |side: &Side<'a>| Some(counter.factor * side.counter(counter.metric)?);
             row(Group::Operations, counter.name, counter.unit, &of);
@@ -189,8 +213,9 @@ impl<'a> Step<'a> {
     /// Why the time changed.
     fn why(&self) -> Option<String> {
         let time = self.both(Side::seconds)?;
-        let cycles = self.both(Side::cycles).filter(|pair| differ(*pair));
-        let clock = self.both(Side::mhz).filter(|pair| differ(*pair));
+        let (counted, is_counted) = (self.counted(time), self.both(Side::counted_cycles).is_some());
+        let cycles = self.both(Side::cycles).filter(|pair| !is_counted && differ(*pair));
+        let clock = self.both(Side::mhz).filter(|pair| counted.is_none() && differ(*pair));
         let (before, now) = (self.before.as_ref()?, &self.now);
         let noise = differs(&before.own()?.time_s, &now.own()?.time_s) == Some(Spread::Noise);
         let limit = self.power().and_then(|power| power.limit_w);
@@ -200,9 +225,19 @@ impl<'a> Step<'a> {
             stays: noise || !differ(time),
             cycles,
             clock: clock.map(|clock| (clock, clock_said(clock, limit, ""))),
-            cause: self.cause(cycles.unwrap_or(time)),
+            cause: counted,
         };
         Some(told.sentence())
+    }
+
+    /// How the cycles that were counted changed, where they went the way of the time, and why.
+    fn counted(&self, time: Pair) -> Option<String> {
+        let cycles = self.both(Side::counted_cycles).filter(|pair| differ(*pair))?;
+        if (cycles.1 < cycles.0) != (time.1 < time.0) {
+            return None;
+        }
+        let takes = format!("the first product takes {}", amount(cycles, "cycles"));
+        Some(self.cause(cycles).map_or(takes.clone(), |cause| format!("{takes}, {cause}")))
     }
 
     /// Cycles are instructions over instructions a cycle: what weighs most in the direction of the cycles.
@@ -234,7 +269,7 @@ impl<'a> Step<'a> {
         let caches = [
             ("the L1 cache with shared memory", "L1/TEX Cache Throughput"),
             ("the L2 cache", "L2 Cache Throughput"),
-            ("memory", "DRAM Throughput"),
+            ("DRAM", "DRAM Throughput"),
         ];
         let busiest = |units: [(&'static str, &str); 3]| {
             let share = |metric: &str| Some(0.01 * self.now.counter(metric)?);
@@ -252,7 +287,10 @@ impl<'a> Step<'a> {
         }
         let spills = self.now.counter("Local Memory Spilling Requests").unwrap_or(0.0);
         if spills > 0.0 {
-            said.push(format!("Warps spill: {:.1} · 10⁶ requests a launch.", 1e-6 * spills));
+            said.push(format!(
+                "Warps spill: {:.1} · 10⁶ requests of local memory a launch.",
+                1e-6 * spills
+            ));
         }
         said.retain(|text| !text.is_empty());
         (!said.is_empty()).then(|| said.join(" "))

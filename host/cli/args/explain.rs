@@ -8,14 +8,15 @@ use gpp_core::offdiag::versions::{self as matrices, Version};
 
 use super::format::Format;
 use super::measure::AUTO;
-use super::names::{BUILT_IN, DEVICES, EXPLAINED, EXPLAINED_STORIES, VERSIONS};
+use super::names::{BUILT_IN, DEVICES, EXPLAINED, EXPLAINED_STORIES};
 use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::names::require_journeys;
 use crate::catalogue::{BackEnd, Listed, names};
 use crate::devices::choice::Choice;
 
 /// Why versions of Σ as a matrix take neither system nor device.
-const NOT_RUN: &str = "versions of Σ as a matrix do not run here: --from FOLDER has their records";
+const NOT_RUN: &str = "has no effect on versions of Σ as a matrix, which do not run for a card: \
+    `gpp offdiag --version all --json FILE` runs them, and --from FILE shows what it wrote";
 
 /// Arguments of `explain`.
 #[derive(Args)]
@@ -53,14 +54,15 @@ pub struct ExplainArgs {
 Examples:
   gpp diff v3 v4                sources, counters and why
   gpp diff v3 v8                the same, and the steps between
+  gpp diff vector wide          of Σ as a matrix; --from FOLDER has its records
   gpp diff old.json new.json    two runs of your own, version by version")]
 pub struct DiffArgs {
     /// The version to compare with, or the JSON of a run
-    #[arg(value_name = "VERSION|RUN", value_parser = VERSIONS, hide_possible_values = true)]
+    #[arg(value_name = "VERSION|RUN", value_parser = EXPLAINED, hide_possible_values = true)]
     pub before: String,
 
     /// The version, or the JSON of another run
-    #[arg(value_name = "VERSION|RUN", value_parser = VERSIONS, hide_possible_values = true)]
+    #[arg(value_name = "VERSION|RUN", value_parser = EXPLAINED, hide_possible_values = true)]
     pub version: String,
 
     #[command(flatten)]
@@ -72,7 +74,8 @@ pub struct DiffArgs {
 pub struct CardArgs {
     /// Folder with the profiles of one system; by default the system's in gpp-profile/, and where there is
     /// none the versions run now, without counters. Of Σ as a matrix a folder of what gpp offdiag --json
-    /// wrote, with ncu's counters in counters.csv; without it versions have no figures
+    /// wrote, with ncu's counters of the record with most versions in counters.csv; without it versions have no
+    /// figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
 
@@ -115,35 +118,12 @@ impl ExplainArgs {
     /// The versions of Σ as a matrix, each once; none where others are named.
     ///
     /// # Errors
-    /// [`crate::Error::Data`] for both kinds, and for what only the others take.
+    /// Those of [`CardArgs::matrices`].
     pub fn matrices(&self) -> crate::Result<Vec<&'static Version>> {
-        let given = self.journey.clone().unwrap_or_else(|| self.versions.join(","));
-        let (mut found, mut other) = (Vec::new(), None);
-        for name in given.split(',').map(str::trim) {
-            let version = matrices::find(name).filter(|_| self.journey.is_none());
-            match version {
-                _ if name == JOURNEY => found.extend(matrices::ALL),
-                Some(version) => found.push(version),
-                None => other = Some(name),
-            }
-        }
+        let mut found = self.cards.matrices(&self.given(), self.journey.is_some())?;
         let mut ids = BTreeSet::new();
         found.retain(|version| ids.insert(version.id));
-        let wrong = |origin: String, what: String| Err(crate::Error::Data { origin, what });
-        match (found.first(), other, &self.cards) {
-            (None, ..) => Ok(found),
-            (Some(first), Some(other), _) => wrong(
-                format!("explain {given}"),
-                format!("{} is of Σ as a matrix, {other} is not", first.id),
-            ),
-            (_, _, CardArgs { system: Some(system), .. }) => {
-                wrong(format!("--system {system}"), NOT_RUN.into())
-            }
-            (_, _, CardArgs { device, .. }) if device != AUTO => {
-                wrong(format!("--device {device}"), NOT_RUN.into())
-            }
-            _ => Ok(found),
-        }
+        Ok(found)
     }
 
     /// The versions named.
@@ -151,11 +131,11 @@ impl ExplainArgs {
     /// # Errors
     /// [`crate::Error::UnknownName`].
     pub fn named(&self) -> crate::Result<Vec<Listed>> {
-        if let Some(journeys) = &self.journey {
-            require_journeys(journeys)?;
-        }
-        let given = self.journey.clone().unwrap_or_else(|| self.versions.join(","));
-        names::versions(&given, self.cards.back_end()?)
+        self.cards.others(&self.given(), self.journey.is_some())
+    }
+
+    fn given(&self) -> String {
+        self.journey.clone().unwrap_or_else(|| self.versions.join(","))
     }
 }
 
@@ -183,12 +163,72 @@ impl DiffArgs {
     /// [`crate::Error::UnknownName`]; [`crate::Error::Data`] for a name of several.
     pub fn named(&self) -> crate::Result<[Listed; 2]> {
         let back_end = self.cards.back_end()?;
-        let one = |name: &str| names::single("diff", name, back_end);
+        let one = |name: &str| {
+            names::single("diff", name, back_end).map_err(|error| EXPLAINED.among(error))
+        };
         Ok([one(&self.before)?, one(&self.version)?])
+    }
+
+    /// The same of Σ as a matrix; `None` where others are named.
+    ///
+    /// # Errors
+    /// Those of [`CardArgs::matrices`]; [`crate::Error::Data`] for a name of several.
+    pub fn matrices(&self) -> crate::Result<Option<[&'static Version; 2]>> {
+        let given = [self.before.as_str(), &self.version];
+        match self.cards.matrices(&given.join(","), false)?[..] {
+            [] => Ok(None),
+            [before, version] => Ok(Some([before, version])),
+            ref several => Err(crate::Error::Data {
+                origin: format!("diff {}", given.join(" ")),
+                what: format!("takes two versions, not {}", several.len()),
+            }),
+        }
     }
 }
 
 impl CardArgs {
+    /// The versions of Σ as a matrix that these names are of, or these journeys; none where others are named.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`]; [`crate::Error::Data`] for both kinds, and for what only the others take.
+    fn matrices(&self, given: &str, are_journeys: bool) -> crate::Result<Vec<&'static Version>> {
+        let of = |name: &str| match matrices::find(name) {
+            _ if name == JOURNEY => matrices::ALL.to_vec(),
+            version => version.filter(|_| !are_journeys).into_iter().collect(),
+        };
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            given.split(',').map(str::trim).partition(|name| !of(name).is_empty());
+        let wrong = |origin: String, what: String| Err(crate::Error::Data { origin, what });
+        let device = Some(&self.device).filter(|device| *device != AUTO);
+        let without_effect = [("--system", self.system.as_ref()), ("--device", device)];
+        match (own.first(), others.first()) {
+            (None, _) => Ok(Vec::new()),
+            (Some(own), Some(other)) => {
+                self.others(&others.join(","), are_journeys)?;
+                let what = format!(
+                    "{own} is of Σ as a matrix, {other} is not, and cards are of one kind: give \
+                     each a command of its own"
+                );
+                wrong(format!("{own} and {other}"), what)
+            }
+            _ => match without_effect.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
+                Some((flag, value)) => wrong(format!("{flag} {value}"), NOT_RUN.into()),
+                None => Ok(own.into_iter().flat_map(of).collect()),
+            },
+        }
+    }
+
+    /// The other versions that names are of.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`].
+    fn others(&self, given: &str, are_journeys: bool) -> crate::Result<Vec<Listed>> {
+        if are_journeys {
+            require_journeys(given).map_err(|error| EXPLAINED_STORIES.among(error))?;
+        }
+        names::versions(given, self.back_end()?).map_err(|error| EXPLAINED.among(error))
+    }
+
     /// Where `best` is meant to be.
     fn back_end(&self) -> crate::Result<BackEnd> {
         let is_cpu = self.device.parse::<Choice>()? == Choice::Cpu;

@@ -11,6 +11,7 @@ use gpp_cpu::level::Level;
 use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::{JOURNEYS, names};
 use crate::devices::choice;
+use crate::error::Error;
 use crate::problem::systems::SYSTEMS;
 
 /// Takes names, and knows which there are.
@@ -41,6 +42,16 @@ pub const DEVICES: Names = Names(|| choice::NAMED.to_vec());
 
 /// Names of a processor's vectors.
 pub const VECTORS: Names = Names(|| Level::ALL.map(Level::name).to_vec());
+
+impl Names {
+    /// An unknown name is unknown among these.
+    pub fn among(self, error: Error) -> Error {
+        match error {
+            Error::UnknownName { what, given, .. } => Error::unknown(what, &given, (self.0)()),
+            other => other,
+        }
+    }
+}
 
 impl TypedValueParser for Names {
     type Value = String;

@@ -104,15 +104,10 @@ pub struct RooflineArgs {
 /// Arguments of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// Folder with the records of one system; by default the one in gpp-profile/
-    #[arg(
-        long,
-        alias = "dir",
-        value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER,
-        value_hint = ValueHint::DirPath
-    )]
-    pub from: PathBuf,
+    /// Folder with the records of one system; by default the one in gpp-profile/. With --offdiag alone there need be
+    /// none
+    #[arg(long, alias = "dir", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
 
     /// The page; by default report.html in the current folder
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -148,4 +143,12 @@ pub struct FiguresArgs {
     /// Markdown files, from the repository's root; all that quote the archive, and their pictures,
     /// where none is named
     pub files: Vec<String>,
+}
+
+impl ReportArgs {
+    /// Whether it names nothing but Σ as a matrix.
+    pub fn is_of_matrices(&self) -> bool {
+        let others = [&self.from, &self.compare, &self.processor, &self.scale];
+        self.offdiag.is_some() && others.into_iter().all(Option::is_none)
+    }
 }

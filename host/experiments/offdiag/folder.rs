@@ -9,7 +9,7 @@ use crate::error::{Error, RecordError, Result};
 use crate::record;
 use crate::record::offdiag::{OfVersion, Offdiag};
 
-/// The file of counters; there need be none.
+/// The file of counters, of the calculation of the record with most versions; there need be none.
 const COUNTERS_FILE: &str = "counters.csv";
 
 /// A counter of the first product of `sch`, of real poles.
@@ -32,10 +32,10 @@ pub const COUNTERS: [Counter; 6] = [
     percent("Issue Slots Busy", "issue slots"),
     percent("L1/TEX Cache Throughput", "L1 and shared memory"),
     percent("L2 Cache Throughput", "L2"),
-    percent("DRAM Throughput", "memory"),
+    percent("DRAM Throughput", "DRAM"),
     Counter {
         metric: "Local Memory Spilling Requests",
-        name: "spills",
+        name: "requests of local memory",
         unit: "10⁶",
         factor: 1e-6,
         decimals: 1,
@@ -64,7 +64,7 @@ struct Row {
 }
 
 impl Folder {
-    /// All records of a folder, or that of a file, and the counters beside them.
+    /// All records of a folder and its counters, or the record of a file.
     ///
     /// # Errors
     /// [`Error::Data`] for a folder without records; [`RecordError`] for a file that is none, or a table without the
@@ -73,8 +73,7 @@ impl Folder {
         let mut files = if path.is_file() { vec![path.into()] } else { named(path)? };
         files.sort();
         let records = files.iter().map(|file| record::read(file)).collect::<Result<_>>()?;
-        let folder = if path.is_file() { path.parent().unwrap_or(path) } else { path };
-        let table = folder.join(COUNTERS_FILE);
+        let table = path.join(COUNTERS_FILE);
         let counters = if table.is_file() { counters(&table)? } else { Vec::new() };
         files.extend(table.is_file().then_some(table));
         Ok(Folder { path: path.into(), records, files, counters })

@@ -23,7 +23,9 @@ pub(super) fn matrices(folder: &Folder) -> Markup {
             (sheet(&by_version(folder, &record.system.name, record.count())))
         }
         @if is_counted {
-            h3 { "Counters of the first product of CH" }
+            h3 {
+                "Counters of the first product of CH: " (record.system.name) ", " (record.count()) " bands"
+            }
             (Sheet::of(&counters, |_| None).markup())
         }
         h3 { "Over numbers of bands" }

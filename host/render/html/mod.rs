@@ -36,6 +36,9 @@ use crate::render::chart::Roofline;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// The title of Σ as a matrix.
+const MATRICES: &str = "Σ as a matrix";
+
 /// The records that a page shows.
 pub struct Page<'a> {
     /// The run.
@@ -85,6 +88,41 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
     let title = format!("GPP on {}: {}", page.ceilings.device, page.run.system.name);
     let steps = frame::steps(page);
     let parts = parts(page, &steps)?;
+    let body = html! {
+        a .skip href="#main" { "To the figures" }
+        (summary::summary(page, &title))
+        div .frame {
+            aside { (frame::contents(&parts, &steps)) (frame::controls(page)) }
+            main #main {
+                @for part in parts.iter().filter(|part| !part.folded) {
+                    section id=(part.id) { h2 { (part.title) } (part.body) }
+                }
+                section #more {
+                    h2 { "More" }
+                    @for part in parts.iter().filter(|part| part.folded) {
+                        details .part id=(part.id) { summary { (part.title) } (part.body) }
+                    }
+                }
+            }
+        }
+        (frame::kept())
+        script { (PreEscaped(SCRIPT)) }
+    };
+    Ok(document(&title, &body))
+}
+
+/// The page of Σ as a matrix alone.
+pub fn of_matrices(folder: &Folder) -> String {
+    let record = folder.of_versions();
+    let title = format!("{MATRICES} on {}: {}", record.head.device.name, record.system.name);
+    let body = html! {
+        header { h1 { (title) } }
+        main #matrices { (matrices::matrices(folder)) }
+    };
+    document(&title, &body)
+}
+
+fn document(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -95,29 +133,10 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                a .skip href="#main" { "To the figures" }
-                (summary::summary(page, &title))
-                div .frame {
-                    aside { (frame::contents(&parts, &steps)) (frame::controls(page)) }
-                    main #main {
-                        @for part in parts.iter().filter(|part| !part.folded) {
-                            section id=(part.id) { h2 { (part.title) } (part.body) }
-                        }
-                        section #more {
-                            h2 { "More" }
-                            @for part in parts.iter().filter(|part| part.folded) {
-                                details .part id=(part.id) { summary { (part.title) } (part.body) }
-                            }
-                        }
-                    }
-                }
-                (frame::kept())
-                script { (PreEscaped(SCRIPT)) }
-            }
+            body { (body) }
         }
     };
-    Ok(markup.into_string())
+    markup.into_string()
 }
 
 /// All sections that have something to show.
@@ -154,7 +173,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
-        folded("matrices", "Σ as a matrix", page.matrices.map_or_else(none, matrices::matrices)),
+        folded("matrices", MATRICES, page.matrices.map_or_else(none, matrices::matrices)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
