@@ -131,6 +131,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         _ => "Scaling over devices",
     };
     let processor = page.processor.as_ref().map(processor::processor).transpose()?;
+    let matrices = page.matrices.map(|folder| matrices::matrices(folder, ceilings)).transpose()?;
     let mut parts = vec![
         part("results", "All versions", times::results(sections)),
         part("kernel", "The kernel in a minute", kernel::kernel(&run.system)),
@@ -154,7 +155,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
-        folded("matrices", "Σ as a matrix", page.matrices.map_or_else(none, matrices::matrices)),
+        folded("matrices", "Σ as a matrix", matrices.unwrap_or_else(none)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
