@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod explain;
 pub mod found;
 pub mod levels;
+pub mod matrices;
 pub mod noise;
 pub mod outcomes;
 pub mod peaks;

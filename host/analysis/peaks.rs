@@ -24,6 +24,13 @@ pub fn of_own_ceiling(profile: &Profile, ceilings: &Ceilings) -> OfOwnCeiling {
     OfOwnCeiling { burst: of(ceilings.fp64), sustained: ceilings.fp64_sustained.map(of) }
 }
 
+/// FP64 operations a second of a GPU's matrix units at its highest clock: twice those of its vectors, where its compute
+/// capability has such units.
+pub fn of_matrix_units(ceilings: &Ceilings, capability: Option<&str>) -> Option<f64> {
+    let vectors = ceilings.theoretical.fp64?;
+    matches!(capability, Some("8.0" | "9.0")).then_some(2.0 * vectors)
+}
+
 /// Rates that shared memory allows with one FP64 access for every 2, 1 and ½ operations.
 pub fn shared_limits(shared: f64) -> [f64; 3] {
     [2.0, 1.0, 0.5].map(|operations| shared / 8.0 * operations)

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{DEFAULT_FOLDER, ReportArgs};
-use super::roofline::here;
+use super::roofline::{here, of_offdiag};
 use crate::analysis::table1;
-use crate::error::{Error, Result};
+use crate::error::{ChartError, Error, Result};
 use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
 use crate::process::files::Files;
@@ -54,9 +54,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         scale: scale.as_ref(),
         matrices: matrices.as_ref(),
     };
-    let page = html::page(&page)
-        .map_err(|e| Error::Write { path: output.clone(), reason: e.to_string() })?;
-    write(&output, page)
+    write(&output, html::page(&page))
 }
 
 /// The page's file.
@@ -64,7 +62,8 @@ fn output(args: &ReportArgs) -> Result<PathBuf> {
     args.output.clone().map_or_else(|| Ok(here()?.join("report.html")), Ok)
 }
 
-fn write(output: &Path, page: String) -> anyhow::Result<ExitCode> {
+fn write(output: &Path, page: std::result::Result<String, ChartError>) -> anyhow::Result<ExitCode> {
+    let page = page.map_err(|e| Error::Write { path: output.into(), reason: e.to_string() })?;
     replace(output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;
     Ok(ExitCode::SUCCESS)
@@ -72,10 +71,7 @@ fn write(output: &Path, page: String) -> anyhow::Result<ExitCode> {
 
 /// Σ as a matrix; what is wrong with it is said of its flag.
 fn offdiag(path: &Path) -> Result<Folder> {
-    Folder::load(path).map_err(|error| match error {
-        Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
-        other => other,
-    })
+    Folder::load(path).map_err(of_offdiag)
 }
 
 /// The record of a file that a flag may name.

@@ -5,10 +5,13 @@ use std::process::ExitCode;
 
 use super::args::RooflineArgs;
 use crate::analysis::by_energies::ByEnergies;
+use crate::analysis::matrices::Matrices;
 use crate::error::{Error, Result};
+use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
 use crate::figures::archive;
 use crate::process::output::{print, require_name};
+use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 use crate::render::{charts, profiles};
 
@@ -19,17 +22,33 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let records = Records::load(&args.from)?;
     let versions = by_energies(args, &records)?;
     let Records { profiles, ceilings, .. } = records;
+    let matrices = args.offdiag.as_deref().map(|folder| matrices(folder, &ceilings)).transpose()?;
     let output = match &args.output {
         Some(output) => output,
         None => here()?,
     };
     charts::write(output, &profiles, &ceilings)?;
     charts::by_energies(output, &versions, &ceilings)?;
+    matrices.iter().try_for_each(|of| charts::matrices(output, of))?;
     print(|to| {
         versions.iter().try_for_each(|version| profiles::by_energies(to, version, &ceilings))?;
         writeln!(to, "rooflines in {}", output.display())
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The versions of Σ as a matrix; errors name the flag.
+fn matrices<'a>(folder: &Path, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
+    let found = Folder::load(folder).and_then(|folder| Matrices::of(&folder, ceilings));
+    found.map_err(of_offdiag)
+}
+
+/// What is wrong with Σ as a matrix is said of its flag.
+pub fn of_offdiag(error: Error) -> Error {
+    match error {
+        Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
+        other => other,
+    }
 }
 
 /// The current folder, for what nobody names a place for.

@@ -236,6 +236,7 @@ fn pictures(archive: &Archive) -> std::result::Result<Vec<(String, String)>, Fig
         pictures.push((figure.name.to_string(), svg));
     }
     pictures.extend(energies::pictures(archive)?);
+    pictures.push(offdiag::roofline::picture(archive)?);
     pictures.push(("sigma".to_string(), processor::picture(archive)?));
     let in_docs = |(name, svg)| (format!("docs/images/{name}.svg"), svg);
     Ok(pictures.into_iter().map(in_docs).collect())

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::chart::Roofline;
+use super::chart::{self, Chart, Roofline};
 use crate::analysis::by_energies::ByEnergies;
 use crate::analysis::levels::Level;
+use crate::analysis::matrices::{self, Matrices};
 use crate::analysis::peaks::of_own_ceiling;
 use crate::analysis::roofline::{FIGURES, Point, Timing, points};
 use crate::error::{ChartError, Error, Result};
@@ -31,7 +32,7 @@ pub fn write(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result
         let title = figure.title(&shown);
         let levels = figure.levels();
         let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
-        draw(&folder.join(figure.name), &chart)?;
+        draw(&folder.join(figure.name), chart.chart())?;
     }
     Ok(())
 }
@@ -46,17 +47,38 @@ pub fn by_energies(folder: &Path, versions: &[ByEnergies], ceilings: &Ceilings) 
         let shown: Vec<&Profile> = version.profiles.iter().collect();
         let path = folder.join(version.name());
         let (title, levels) = (version.title(), &[Level::Hbm]);
-        draw(&path, &Roofline { title: &title, profiles: &shown, ceilings, levels })?;
+        let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
+        draw(&path, chart.chart())?;
         replace(&path.with_extension("csv"), |file| csv(file, &version.profiles, ceilings))?;
     }
     Ok(())
 }
 
+/// Writes the chart of versions of Σ as a matrix as SVG and PNG, and their points as CSV.
+///
+/// # Errors
+/// [`Error::Write`], also for a chart that cannot be drawn.
+pub fn matrices(folder: &Path, of: &Matrices) -> Result<()> {
+    let path = folder.join(matrices::NAME);
+    draw(&path, chart::matrices(of))?;
+    replace(&path.with_extension("csv"), |file| {
+        let mut csv = csv::Writer::from_writer(file);
+        csv.write_record(["version", "level", "operations", "intensity", "flops_per_s"])?;
+        let all = [("counted", of.points.clone()), ("executed", of.executed())];
+        for (operations, points) in all {
+            for Point { version, level, intensity, flops_per_s } in points {
+                csv.serialize((version, level, operations, intensity, flops_per_s))?;
+            }
+        }
+        csv.flush()
+    })
+}
+
 /// A chart as SVG and PNG.
-fn draw(path: &Path, chart: &Roofline) -> Result<()> {
+fn draw(path: &Path, chart: std::result::Result<Chart, ChartError>) -> Result<()> {
     let failed = |reason: String| Error::Write { path: path.into(), reason };
-    let svg = chart.svg().map_err(|e| failed(e.to_string()))?;
-    replace(&path.with_extension("svg"), |file| file.write_all(svg.as_bytes()))?;
+    let chart = chart.map_err(|e| failed(e.to_string()))?;
+    replace(&path.with_extension("svg"), |file| file.write_all(chart.svg().as_bytes()))?;
     png(&path.with_extension("png"), |to| chart.png(to))
 }
 

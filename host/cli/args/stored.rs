@@ -96,6 +96,11 @@ pub struct RooflineArgs {
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub with: Vec<PathBuf>,
 
+    /// Also draw the versions of Σ as a matrix: a folder of what `gpp offdiag --json` wrote, with the profiler's
+    /// counters.csv of the record with most versions; ceilings are those of --from
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub offdiag: Option<PathBuf>,
+
     /// Folder for the charts; by default the current one
     #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,

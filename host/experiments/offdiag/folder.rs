@@ -10,7 +10,7 @@ use crate::record;
 use crate::record::offdiag::{OfVersion, Offdiag};
 
 /// The file of counters, of the calculation of the record with most versions; there need be none.
-const COUNTERS_FILE: &str = "counters.csv";
+pub const COUNTERS_FILE: &str = "counters.csv";
 
 /// A counter of the first product of `sch`, of real poles.
 pub struct Counter {
@@ -60,6 +60,7 @@ pub struct Folder {
 struct Row {
     kernel: String,
     metric: String,
+    unit: String,
     value: f64,
 }
 
@@ -113,9 +114,22 @@ impl Folder {
 
     /// What the profiler counted of a version's first product of `sch`, of real poles.
     pub fn counter(&self, version: &Version, metric: &str) -> Option<f64> {
+        self.rows(version, metric).next().map(|row| row.value)
+    }
+
+    /// The same of a metric that the profiler tells in several units, in one of them.
+    pub fn counter_in(&self, version: &Version, metric: &str, unit: &str) -> Option<f64> {
+        self.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value)
+    }
+
+    /// The file of counters that was read.
+    pub fn counters_file(&self) -> Option<&Path> {
+        self.files.iter().find(|file| file.ends_with(COUNTERS_FILE)).map(PathBuf::as_path)
+    }
+
+    fn rows(&self, version: &Version, metric: &str) -> impl Iterator<Item = &Row> {
         let [[kernel, _], _] = version.symbols;
-        let of = |row: &&Row| row.kernel == kernel && row.metric == metric;
-        self.counters.iter().find(of).map(|row| row.value)
+        self.counters.iter().filter(move |row| row.kernel == kernel && row.metric == metric)
     }
 }
 
@@ -138,6 +152,8 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
     struct Cells {
         kernel: String,
         metric: String,
+        #[serde(default)]
+        unit: String,
         value: String,
     }
     let failed = |error: csv::Error| RecordError::Field {
@@ -148,9 +164,9 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
     let cells = csv::Reader::from_path(table).map_err(failed)?.into_deserialize::<Cells>();
     let mut rows = Vec::new();
     for cells in cells {
-        let Cells { kernel, metric, value } = cells.map_err(failed)?;
+        let Cells { kernel, metric, unit, value } = cells.map_err(failed)?;
         let value = value.parse().ok().filter(|value: &f64| value.is_finite());
-        rows.extend(value.map(|value| Row { kernel, metric, value }));
+        rows.extend(value.map(|value| Row { kernel, metric, unit, value }));
     }
     Ok(rows)
 }

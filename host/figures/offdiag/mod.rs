@@ -1,6 +1,7 @@
 //! Σ as a matrix on a GPU: a folder with a record of each system, number of bands and version, and the library's times.
 
 pub mod processor;
+pub mod roofline;
 
 use std::collections::BTreeSet;
 
@@ -105,15 +106,17 @@ impl Matrices {
 }
 
 /// A figure: `tflops BANDS`, `seconds BANDS`, `over-library BANDS`, `joules BANDS` or `over-runs BANDS` of si214, by the
-/// version that is chosen.
+/// version that is chosen; or one of [`roofline`], behind that word.
 ///
 /// # Errors
 /// What there is none of.
 pub fn figure(archive: &Archive, name: &str) -> Result<String> {
-    let matrices = Matrices::read(archive)?;
-    let [what, bands] = name.split_whitespace().collect::<Vec<_>>()[..] else {
-        return Err(FigureError::Unknown("figure"));
+    let (what, bands) = match name.split_whitespace().collect::<Vec<_>>()[..] {
+        ["roofline", ref words @ ..] => return roofline::figure(archive, words),
+        [what, bands] => (what, bands),
+        _ => return Err(FigureError::Unknown("figure")),
     };
+    let matrices = Matrices::read(archive)?;
     let none = || FigureError::missing("the matrices", format!("{bands} bands"));
     let found = bands.parse().ok().and_then(|bands| matrices.chosen(SYSTEM, bands));
     let found = found.ok_or_else(none)?;

@@ -51,8 +51,9 @@ fn polygon((x, y): Place, corners: u32, turn: f64, size: f64) -> Vec<Place> {
 }
 
 /// The dots of some points, in their versions' colours, those of other names in one each; each has its own
-/// part of the chart, also where dots lie on each other.
-pub fn dots(points: Vec<Point>, axes: &Axes, processor: bool) -> Vec<Dot> {
+/// part of the chart, also where dots lie on each other. Behind the first `counted` are outlines, by the operations
+/// that are executed.
+pub fn dots(points: Vec<Point>, counted: usize, axes: &Axes, processor: bool) -> Vec<Dot> {
     let places: Vec<Place> =
         points.iter().map(|point| axes.place(point.intensity, point.flops_per_s)).collect();
     let mut names: Vec<String> = points.iter().map(|point| point.version.clone()).collect();
@@ -60,16 +61,18 @@ pub fn dots(points: Vec<Point>, axes: &Axes, processor: bool) -> Vec<Dot> {
     let dot = |(index, point): (usize, Point)| {
         let at = places[index];
         let (mark, hollow) = mark(point.level, at);
+        let executed = index >= counted;
         let told = format!(
-            "{} {}: {:.2} FLOP/byte, {}",
+            "{} {}: {:.2} FLOP/byte, {}{}",
             point.version,
             point.level.name_on(processor),
             point.intensity,
-            rate(point.flops_per_s, 2, "FLOP/s")
+            rate(point.flops_per_s, 2, "FLOP/s"),
+            if executed { ", executed" } else { "" }
         );
         let among = || names.iter().position(|name| *name == point.version).unwrap_or(0);
         let color = COLORS[order::place(&point.version).unwrap_or_else(among) % COLORS.len()];
-        Dot { point, told, at, mark, hollow, hit: hit(index, &places), color }
+        Dot { point, told, at, mark, hollow: hollow || executed, hit: hit(index, &places), color }
     };
     points.into_iter().enumerate().map(dot).collect()
 }

@@ -18,6 +18,7 @@ use labels::{Area, Labels};
 use scene::{Place, Scene, Shape, Text, Tone, size};
 
 use crate::analysis::levels::{LEVELS, Level};
+use crate::analysis::matrices::Matrices;
 use crate::analysis::roofline::{Point, Timing, points};
 use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
@@ -49,7 +50,7 @@ impl Roofline<'_> {
     /// # Errors
     /// [`ChartError`].
     pub fn svg(&self) -> Result<String, ChartError> {
-        Ok(svg::alone(&self.scene()?))
+        Ok(self.chart()?.svg())
     }
 
     /// The chart as SVG for a page, which brings the colours.
@@ -57,7 +58,7 @@ impl Roofline<'_> {
     /// # Errors
     /// [`ChartError`].
     pub fn inline(&self) -> Result<String, ChartError> {
-        Ok(svg::inline(&self.scene()?))
+        Ok(self.chart()?.inline())
     }
 
     /// The chart as a PNG file.
@@ -65,23 +66,86 @@ impl Roofline<'_> {
     /// # Errors
     /// [`ChartError`].
     pub fn png(&self, path: &Path) -> Result<(), ChartError> {
-        png::png(path, &self.scene()?)
+        self.chart()?.png(path)
     }
 
-    fn scene(&self) -> Result<Scene, ChartError> {
-        scene(self)
+    /// The chart itself.
+    ///
+    /// # Errors
+    /// [`ChartError`].
+    pub fn chart(&self) -> Result<Chart, ChartError> {
+        let Roofline { title, profiles, ceilings, levels } = *self;
+        let timing = Timing::of(profiles.iter().copied());
+        let all = profiles.iter().flat_map(|profile| points(profile, timing));
+        let counted = all.filter(|point| levels.contains(&point.level)).collect();
+        let said = match timing {
+            Timing::Runs => "times and ceilings: runs",
+            Timing::Profiler => "times: under the profiler; ceilings: runs",
+        };
+        scene(Shown { title, counted, executed: Vec::new(), ceilings, matrix: None, said })
+            .map(Chart)
     }
 }
+
+/// The roofline of versions of Σ as a matrix: outlines are by the operations that are executed.
+///
+/// # Errors
+/// [`ChartError`].
+pub fn matrices(of: &Matrices) -> Result<Chart, ChartError> {
+    let Matrices { title, points, ceilings, matrix } = of;
+    let (counted, executed) = (points.clone(), of.executed());
+    let said = "rates and ceilings: runs";
+    scene(Shown { title, counted, executed, ceilings, matrix: *matrix, said }).map(Chart)
+}
+
+/// A chart whose parts have their places.
+pub struct Chart(Scene);
+
+impl Chart {
+    /// As [`Roofline::svg`].
+    pub fn svg(&self) -> String {
+        svg::alone(&self.0)
+    }
+
+    /// As [`Roofline::inline`].
+    pub fn inline(&self) -> String {
+        svg::inline(&self.0)
+    }
+
+    /// As [`Roofline::png`].
+    ///
+    /// # Errors
+    /// [`ChartError::Drawing`].
+    pub fn png(&self, path: &Path) -> Result<(), ChartError> {
+        png::png(path, &self.0)
+    }
+}
+
+/// What a chart shows.
+struct Shown<'a> {
+    title: &'a str,
+    /// Dots.
+    counted: Vec<Point>,
+    /// The same as outlines, by the operations that are executed; none where nothing else is counted.
+    executed: Vec<Point>,
+    ceilings: &'a Ceilings,
+    /// The peak of matrix units.
+    matrix: Option<f64>,
+    /// What is said beside the levels.
+    said: &'a str,
+}
+
+/// What outlines are.
+const EXECUTED: &str = "executed, 6 of 8 operations";
 
 /// Dots within so many pixels of each other share a name.
 const TOGETHER: f64 = 6.0;
 
 /// Where everything is.
-fn scene(of: &Roofline) -> Result<Scene, ChartError> {
-    let Roofline { title, profiles, ceilings, levels } = *of;
-    let timing = Timing::of(profiles.iter().copied());
-    let all = profiles.iter().flat_map(|profile| points(profile, timing));
-    let all: Vec<Point> = all.filter(|point| levels.contains(&point.level)).collect();
+fn scene(of: Shown) -> Result<Scene, ChartError> {
+    let Shown { title, counted, executed, ceilings, matrix, said } = of;
+    let (first, has_outlines) = (counted.len(), !executed.is_empty());
+    let all = [counted, executed].concat();
     if let Some(bad) = all.iter().find(|p| !(p.intensity > 0.0 && p.flops_per_s > 0.0)) {
         return Err(ChartError::NoPoint {
             version: bad.version.clone(),
@@ -91,21 +155,22 @@ fn scene(of: &Roofline) -> Result<Scene, ChartError> {
         });
     }
     let title = format!("{}, {title}", ceilings.device);
-    let axes = axes(&all, ceilings);
+    let axes = axes(&all, ceilings, matrix);
     axes.check()?;
-    let roofs = roofs::roofs(&all, ceilings, &axes);
+    let roofs = roofs::roofs(&all, ceilings, matrix, &axes);
     let mut shapes = Vec::new();
     axes.draw(&mut shapes);
-    head(&mut shapes, &title, &all, timing, ceilings.of_processor());
+    head(&mut shapes, &title, &all, has_outlines, said, ceilings.of_processor());
     for roof in &roofs {
         let (width, opacity) = if roof.faint { (1.0, 0.6) } else { (1.6, 0.85) };
         let points = roof.line.to_vec();
         shapes.push(Shape::Line { points, tone: Tone::Ink, width, opacity });
     }
-    let dots = dots::dots(all, &axes, ceilings.of_processor());
+    let dots = dots::dots(all, first, &axes, ceilings.of_processor());
+    let named = &dots[..first];
     for level in LEVELS {
         let of_level: Vec<&scene::Dot> =
-            dots.iter().filter(|dot| dot.point.level == level).collect();
+            named.iter().filter(|dot| dot.point.level == level).collect();
         for pair in of_level.windows(2) {
             let version = pair[1].point.version.clone();
             shapes.push(Shape::Step { version, points: [pair[0].at, pair[1].at] });
@@ -118,7 +183,7 @@ fn scene(of: &Roofline) -> Result<Scene, ChartError> {
     let lines = roofs.iter().map(|roof| roof.line);
     let mut labels = Labels::new(frame, places.iter().copied(), lines);
     // Where it is crowded first, while there is room.
-    let mut groups = together(&dots);
+    let mut groups = together(named);
     let near = |group: &Vec<&scene::Dot>| {
         let close = |at: &&Place| apart(**at, group[0].at) < 40.0;
         places.iter().filter(close).count()
@@ -166,19 +231,27 @@ fn apart(a: Place, b: Place) -> f64 {
     (a.0 - b.0).hypot(a.1 - b.1)
 }
 
-/// Axes with room for the points, the FP64 roof and where it meets the first slope.
-fn axes(all: &[Point], ceilings: &Ceilings) -> Axes {
+/// Axes with room for the points, the FP64 roofs and where the lower meets the first slope.
+fn axes(all: &[Point], ceilings: &Ceilings, matrix: Option<f64>) -> Axes {
     let lowest = |of: fn(&Point) -> f64| all.iter().map(of).fold(f64::INFINITY, f64::min);
     let highest = |of: fn(&Point) -> f64| all.iter().map(of).fold(0.0, f64::max);
     let ridge = ceilings.fp64 / ceilings.hbm;
+    let roof = ceilings.fp64.max(matrix.unwrap_or(0.0));
     Axes {
         x: lowest(|p| p.intensity).min(ridge) / 1.6..highest(|p| p.intensity).max(ridge) * 1.9,
-        y: lowest(|p| p.flops_per_s) / 1.6..ceilings.fp64.max(highest(|p| p.flops_per_s)) * 1.5,
+        y: lowest(|p| p.flops_per_s) / 1.6..roof.max(highest(|p| p.flops_per_s)) * 1.5,
     }
 }
 
-/// Title, what the times are by, and which shape is which level.
-fn head(to: &mut Vec<Shape>, title: &str, all: &[Point], timing: Timing, processor: bool) {
+/// Title, what is said beside it, and which shape is which level.
+fn head(
+    to: &mut Vec<Shape>,
+    title: &str,
+    all: &[Point],
+    has_outlines: bool,
+    said: &str,
+    processor: bool,
+) {
     let [left, _, right, _] = Axes::frame();
     let text = Text::new(title, (left, 8.0), TITLE, Tone::Ink);
     // A long title is made to fit.
@@ -186,23 +259,22 @@ fn head(to: &mut Vec<Shape>, title: &str, all: &[Point], timing: Timing, process
     to.push(Shape::Text(Text { letters, ..text }));
     let mut x = left + 6.0;
     let shown = LEVELS.into_iter().filter(|level| all.iter().any(|p| p.level == *level));
-    for level in shown {
+    let mut marks: Vec<(Level, bool, &str)> =
+        shown.map(|level| (level, false, level.name_on(processor))).collect();
+    marks.extend(has_outlines.then_some((Level::Hbm, true, EXECUTED)));
+    for (level, outline, name) in marks {
         let (mut points, hollow) = dots::mark(level, (x, 48.0));
-        if hollow {
+        if hollow || outline {
             points.push(points[0]);
             to.push(Shape::Line { points, tone: Tone::Ink, width: 1.6, opacity: 1.0 });
         } else {
             to.push(Shape::Area { points, tone: Tone::Ink });
         }
-        let name = Text::new(level.name_on(processor), (x + 11.0, 40.0), SUBTITLE, Tone::Ink);
+        let name = Text::new(name, (x + 11.0, 40.0), SUBTITLE, Tone::Ink);
         x += name.size().0 + 34.0;
         to.push(Shape::Text(name));
     }
-    let by = match timing {
-        Timing::Runs => "times and ceilings: runs",
-        Timing::Profiler => "times: under the profiler; ceilings: runs",
-    };
-    let mut said = Text::new(by, (0.0, 40.0), SUBTITLE, Tone::Ink);
+    let mut said = Text::new(said, (0.0, 40.0), SUBTITLE, Tone::Ink);
     said.at.0 = right - said.size().0;
     to.push(Shape::Text(said));
 }

@@ -1,4 +1,4 @@
-//! The roofs of a chart: bandwidths up to the FP64 peak, and that peak.
+//! The roofs of a chart: bandwidths up to the highest FP64 peak, and the peaks.
 
 use super::axes::Axes;
 use super::dots::rate;
@@ -26,9 +26,9 @@ impl Roof {
     }
 }
 
-/// The roofs of a chart that shows these points: the measured peak, and the levels' bandwidths as far as they
-/// are within the axes.
-pub fn roofs(points: &[Point], ceilings: &Ceilings, axes: &Axes) -> Vec<Roof> {
+/// The roofs of a chart that shows these points: the measured peak, that of matrix units where one is given, in
+/// operations a second, and the levels' bandwidths as far as they are within the axes.
+pub fn roofs(points: &[Point], ceilings: &Ceilings, matrix: Option<f64>, axes: &Axes) -> Vec<Roof> {
     let shown = |level: &Level| points.iter().any(|point| point.level == *level);
     let both = shown(&Level::L2) && shown(&Level::L2AndFabric);
     let levels = LEVELS.iter().filter(|level| shown(level));
@@ -38,10 +38,11 @@ pub fn roofs(points: &[Point], ceilings: &Ceilings, axes: &Axes) -> Vec<Roof> {
     let widest = widest.fold(ceilings.hbm, f64::max);
     let line =
         |from: (f64, f64), to: (f64, f64)| [axes.place(from.0, from.1), axes.place(to.0, to.1)];
+    let highest = matrix.unwrap_or(ceilings.fp64);
     let slope = |level: &Level| {
         let bandwidth = level.bandwidth(ceilings)?;
         let begin = axes.x.start.max(axes.y.start / bandwidth);
-        let end = axes.x.end.min(ceilings.fp64 / bandwidth);
+        let end = axes.x.end.min(highest / bandwidth);
         let measured = *level != Level::Shared;
         // L2's ceiling is one, whatever an older profile counts.
         let name = if *level == Level::L2AndFabric { Level::L2 } else { *level };
@@ -53,11 +54,14 @@ pub fn roofs(points: &[Point], ceilings: &Ceilings, axes: &Axes) -> Vec<Roof> {
             faint: !measured,
         })
     };
-    let begin = (ceilings.fp64 / widest).max(axes.x.start);
-    let peak = Roof {
-        line: line((begin, ceilings.fp64), (axes.x.end, ceilings.fp64)),
-        name: format!("measured FP64 peak {}", rate(ceilings.fp64, 1, "FLOP/s")),
-        faint: false,
+    let flat = |peak: f64, name: &str, faint: bool| Roof {
+        line: line(((peak / widest).max(axes.x.start), peak), (axes.x.end, peak)),
+        name: name.replace("{}", &rate(peak, 1, "FLOP/s")),
+        faint,
     };
-    levels.into_iter().filter_map(slope).chain([peak]).collect()
+    let of =
+        if matrix.is_some() { "measured FP64 vector peak {}" } else { "measured FP64 peak {}" };
+    let matrix = matrix.map(|peak| flat(peak, "FP64 matrix peak {}, by its clock", true));
+    let peaks = [flat(ceilings.fp64, of, false)].into_iter().chain(matrix);
+    levels.into_iter().filter_map(slope).chain(peaks).collect()
 }

@@ -112,14 +112,17 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
 }
 
 /// The page of Σ as a matrix alone.
-pub fn of_matrices(folder: &Folder) -> String {
+///
+/// # Errors
+/// As [`page`].
+pub fn of_matrices(folder: &Folder) -> Result<String, ChartError> {
     let record = folder.of_versions();
     let title = format!("{MATRICES} on {}: {}", record.head.device.name, record.system.name);
     let body = html! {
         header { h1 { (title) } }
-        main #matrices { (matrices::matrices(folder)) }
+        main #matrices { (matrices::matrices(folder, None)?) }
     };
-    document(&title, &body)
+    Ok(document(&title, &body))
 }
 
 fn document(title: &str, body: &Markup) -> String {
@@ -150,6 +153,8 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         _ => "Scaling over devices",
     };
     let processor = page.processor.as_ref().map(processor::processor).transpose()?;
+    let matrices =
+        page.matrices.map(|folder| matrices::matrices(folder, Some(ceilings))).transpose()?;
     let mut parts = vec![
         part("results", "All versions", times::results(sections)),
         part("kernel", "The kernel in a minute", kernel::kernel(&run.system)),
@@ -173,7 +178,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
-        folded("matrices", MATRICES, page.matrices.map_or_else(none, matrices::matrices)),
+        folded("matrices", MATRICES, matrices.unwrap_or_else(none)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
