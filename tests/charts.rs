@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use gpp::analysis::by_energies::ByEnergies;
 use gpp::analysis::levels::{LEVELS, Level};
+use gpp::analysis::matrices::Matrices;
+use gpp::analysis::peaks::of_matrix_units;
 use gpp::analysis::roofline::{FIGURES, Timing, points};
+use gpp::experiments::offdiag::folder::Folder;
 use gpp::experiments::profile::folder;
 use gpp::figures::archive::Archive;
 use gpp::figures::energies;
@@ -15,7 +18,7 @@ use gpp::record;
 use gpp::record::SCHEMA;
 use gpp::record::ceilings::Ceilings;
 use gpp::record::profile::Profile;
-use gpp::render::chart::Roofline;
+use gpp::render::chart::{self, Roofline};
 
 /// The folders of the archive that hold profiles and ceilings.
 fn folders() -> Vec<PathBuf> {
@@ -194,6 +197,50 @@ fn names_are_over_nothing_with_energies_as_the_knob() {
         }
     }
     assert_eq!(pictures.len(), versions.len());
+}
+
+#[test]
+fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
+    let archived = |name| common::repository(&format!("data/runs/h200-2026-11-23/{name}"));
+    let ceilings: Ceilings = record::read(&archived("si214/ceilings.json")).unwrap();
+    let folder = Folder::load(&archived("offdiag")).unwrap();
+    let of = Matrices::of(&folder, &ceilings).unwrap();
+    let executed = of.executed();
+    // 8 · 24 n · 11075 ig · 1385 igp · 128 l operations a launch; byte/s and ns of counters.csv, TFLOP/s of
+    // si214-128.json.
+    let launch = 376_968_192_000.0;
+    for (at, version, bytes_per_s, ns, tflops) in [
+        (0, "vector", 134_024_730_242.42, 41_127_296.0, 10.860_710_156_565_352),
+        (3, "ring", 841_942_139_722.88, 9_247_104.0, 48.216_903_514_557_27),
+        (4, "wide", 255_131_682_438.25, 8_332_288.0, 53.652_688_480_210_42),
+    ] {
+        let intensity = launch / (bytes_per_s * 1e-9 * ns);
+        for (point, share) in [(&of.points[at], 1.0), (&executed[at], 0.75)] {
+            assert_eq!((point.version.as_str(), point.level), (version, Level::Hbm));
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-12;
+            assert!(near(point.intensity, share * intensity), "{point:?}");
+            assert!(near(point.flops_per_s, share * 1e12 * tflops), "{point:?}");
+        }
+    }
+    // 132 multiprocessors × 256 operations a clock × 1980 MHz.
+    assert_eq!(of.matrix, Some(132.0 * 256.0 * 1.98e9));
+    for capability in [Some("7.0"), Some("8.6"), None] {
+        assert_eq!(of_matrix_units(&ceilings, capability), None);
+    }
+    // As the text says.
+    assert!(executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
+    let svg = chart::matrices(&of).unwrap().svg();
+    check(&svg, "matrices", 10, 4.0);
+    for named in [
+        "FP64 matrix peak 66.9 TFLOP/s, by its clock",
+        "measured FP64 vector peak 33.3 TFLOP/s",
+        "HBM 4.5 TB/s",
+        "executed, 6 of 8 operations",
+    ] {
+        assert!(svg.contains(named), "{named} is missing");
+    }
+    let without = chart::matrices(&Matrices { matrix: None, ..of }).unwrap().svg();
+    assert!(without.contains("measured FP64 peak 33.3") && !without.contains("matrix peak"));
 }
 
 #[test]

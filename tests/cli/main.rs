@@ -17,6 +17,7 @@ mod outcomes;
 mod outputs;
 mod processors;
 mod records;
+mod roofline_matrices;
 mod runs;
 mod settling;
 mod shown;
