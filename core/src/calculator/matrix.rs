@@ -44,7 +44,7 @@ impl Calculator {
     /// names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]; [`Error::Data`](crate::Error::Data), which names `a`, where it is not of whole bands,
+    /// As [`Calculator::sums`]; [`Error::Data`], which names `a`, where it is not of whole bands,
     /// or has a number that is not finite or above 1e50, or `omega`, where it is to have an energy for each band.
     pub fn matrix(
         &self,
@@ -59,7 +59,7 @@ impl Calculator {
     /// The same of a screening that this calculator has placed.
     ///
     /// # Errors
-    /// As [`Calculator::matrix`]; [`Error::Data`](crate::Error::Data) for a screening that another calculator has
+    /// As [`Calculator::matrix`]; [`Error::Data`] for a screening that another calculator has
     /// placed.
     pub fn matrix_at(
         &self,
