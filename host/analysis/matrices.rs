@@ -14,8 +14,11 @@ use crate::record::offdiag::{OfVersion, Offdiag};
 /// File name of the chart, without the ending.
 pub const NAME: &str = "roofline-offdiag";
 
-/// Operations that are executed, over those that are counted: three real products for a complex one.
-const EXECUTED: f64 = 6.0 / 8.0;
+/// Operations that are counted for a complex product and its addition.
+pub const COUNTED: f64 = 8.0;
+
+/// Operations that are executed for one, as three real products.
+pub const EXECUTED: f64 = 6.0;
 
 /// The versions of a record on the roofline of its device.
 pub struct Matrices<'a> {
@@ -34,8 +37,8 @@ impl<'a> Matrices<'a> {
     /// Of a folder's record with most versions; its counters are of the same system and bands.
     ///
     /// # Errors
-    /// [`Error::Data`] for a folder without counters or with none above zero of a version, and for ceilings of another
-    /// device.
+    /// [`Error::Data`] for a folder without counters or with none above zero of a version, without versions of a GPU, and
+    /// for ceilings of another device.
     pub fn of(folder: &Folder, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
         let record = folder.of_versions();
         let device = &record.head.device;
@@ -57,9 +60,13 @@ impl<'a> Matrices<'a> {
                 flops_per_s: 1e12 * own.tflops,
             })
         };
+        let points: Vec<Point> = known.map(point).collect::<Result<_>>()?;
+        if points.is_empty() {
+            return Err(wrong(&folder.path, "has no version of a GPU that came out right".into()));
+        }
         Ok(Matrices {
             title: format!("{}, {} bands: Σ as a matrix", record.system.name, record.count()),
-            points: known.map(point).collect::<Result<_>>()?,
+            points,
             ceilings,
             matrix: of_matrix_units(ceilings, device.compute_capability.as_deref()),
         })
@@ -68,8 +75,8 @@ impl<'a> Matrices<'a> {
     /// The same dots by the operations that are executed, without those that make P.
     pub fn executed(&self) -> Vec<Point> {
         let executed = |point: &Point| Point {
-            intensity: EXECUTED * point.intensity,
-            flops_per_s: EXECUTED * point.flops_per_s,
+            intensity: EXECUTED / COUNTED * point.intensity,
+            flops_per_s: EXECUTED / COUNTED * point.flops_per_s,
             ..point.clone()
         };
         self.points.iter().map(executed).collect()
@@ -80,10 +87,11 @@ impl<'a> Matrices<'a> {
 fn operations(record: &Offdiag) -> f64 {
     let of = &record.system;
     let n = GROUP.min(of.nbands);
-    8.0 * [n, of.ncouls, of.ngpown, record.count()]
-        .map(|extent| extent as f64)
-        .iter()
-        .product::<f64>()
+    COUNTED
+        * [n, of.ncouls, of.ngpown, record.count()]
+            .map(|extent| extent as f64)
+            .iter()
+            .product::<f64>()
 }
 
 /// Bytes from and to memory of that launch, or what is missing for them.

@@ -45,6 +45,10 @@ fn the_chart_is_beside_the_others_or_refused_by_flag_and_file() {
     }
     fs::write(matrices.join("counters.csv"), counters).unwrap();
     refused(&processor, "", "is of NVIDIA H200, the ceilings are of ");
+    let of_processor = common::repository("data/runs/cpu-2026-11-23-2/offdiag/demo-32.json");
+    fs::copy(of_processor, matrices.join("run.json")).unwrap();
+    refused(&processor, "", "has no version of a GPU that came out right");
+    fs::copy(archived("offdiag/si214-128.json"), matrices.join("run.json")).unwrap();
 
     drawn(&from).success();
     for file in ["roofline.svg", "roofline-offdiag.svg", "roofline-offdiag.png"] {

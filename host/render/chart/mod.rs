@@ -18,7 +18,7 @@ use labels::{Area, Labels};
 use scene::{Place, Scene, Shape, Text, Tone, size};
 
 use crate::analysis::levels::{LEVELS, Level};
-use crate::analysis::matrices::Matrices;
+use crate::analysis::matrices::{COUNTED, EXECUTED, Matrices};
 use crate::analysis::roofline::{Point, Timing, points};
 use crate::error::ChartError;
 use crate::record::ceilings::Ceilings;
@@ -134,9 +134,6 @@ struct Shown<'a> {
     /// What is said beside the levels.
     said: &'a str,
 }
-
-/// What outlines are.
-const EXECUTED: &str = "executed, 6 of 8 operations";
 
 /// Dots within so many pixels of each other share a name.
 const TOGETHER: f64 = 6.0;
@@ -261,7 +258,8 @@ fn head(
     let shown = LEVELS.into_iter().filter(|level| all.iter().any(|p| p.level == *level));
     let mut marks: Vec<(Level, bool, &str)> =
         shown.map(|level| (level, false, level.name_on(processor))).collect();
-    marks.extend(has_outlines.then_some((Level::Hbm, true, EXECUTED)));
+    let executed = format!("executed, {EXECUTED} of {COUNTED} operations");
+    marks.extend(has_outlines.then_some((Level::Hbm, true, executed.as_str())));
     for (level, outline, name) in marks {
         let (mut points, hollow) = dots::mark(level, (x, 48.0));
         if hollow || outline {
