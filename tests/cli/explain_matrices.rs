@@ -75,7 +75,7 @@ fn a_card_says_what_changed_without_records_too() {
     card(&["ring", "wide", "--from", &records()])
         .stdout(contains("ring against m16n8k8: bulk copies").and(contains("wide against ring: ")))
         .stdout(contains("+     const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4 };"))
-        .stdout(contains("si214, 128 bands, on NVIDIA H200: ").and(contains("% less time: ")));
+        .stdout(contains("si214, 128 bands, on NVIDIA H200:").and(contains("% less time: ")));
     card(&["wide"])
         .stdout(
             contains("nothing measured: `gpp offdiag --version all").and(contains("TFLOP").not()),

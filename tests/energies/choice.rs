@@ -2,17 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use gpp::catalogue::{self, BackEnd, Task, best_for};
-use gpp::devices::host::Host;
-use gpp::engine::Engine;
+use gpp::catalogue::{BackEnd, Task, best_for};
 use gpp::kernels::plan::Poles;
-use gpp::problem::grid::{Even, OnGrid};
-use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Grid, Source, systems};
+use gpp::problem::systems;
 use gpp::record;
 use gpp::record::run::{Measurement, Run};
 
-use crate::common::{self, QUIET};
+use crate::common;
 
 /// The versions that `best` chooses between, on a back end, and the time of each.
 fn times(run: &Run) -> Vec<(String, f64)> {
@@ -70,27 +66,6 @@ fn many_energies_take_as_long_as_some_do() {
             times(&run).into_iter().map(|(_, time)| time).fold(f64::INFINITY, f64::min)
         });
         assert!(many <= 40.0 * two, "{folder}: {many} s for {two} s");
-    }
-}
-
-/// Far from where the two are even, so that no other load of the machine turns the order round.
-#[test]
-fn the_choice_is_the_fastest_here() {
-    let device = Host::new();
-    for (name, count) in [("tiny", 501), ("demo", 2), ("demo", 64)] {
-        let system = systems::find(name).unwrap();
-        let synthesis = Synthesis::new(system, 214, QUIET);
-        let grid = Grid::Even(Even::new(-10.0, 10.0, count).unwrap());
-        let problem = OnGrid::new(Box::new(synthesis), grid).load().unwrap();
-        let mut engine = Engine::whole(&device, &problem).unwrap();
-        let mut times = ["cpu:paired", "sigma:cells"].map(|id| (id.to_string(), f64::INFINITY));
-        for _ in 0..3 {
-            for (id, least) in &mut times {
-                let kernel = catalogue::find(id).unwrap().kernel;
-                *least = engine.run(kernel).unwrap().seconds.min(*least);
-            }
-        }
-        choice_is_fast(&problem.task(), BackEnd::Cpu, &times, 1.5);
     }
 }
 
