@@ -17,7 +17,7 @@ use crate::analysis::sigma::UNIT;
 use crate::error::Result;
 use crate::experiments::offdiag::qsgw;
 use crate::process::output::replace;
-use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw, pictured};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
 use crate::record::state::State;
 use crate::reference::Source;
 
@@ -71,20 +71,11 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
         writeln!(to, "{}", self::eigenvalues(eigenvalues, width))?;
     }
     if let (Some(map), Some(width)) = (&record.map, width) {
-        for line in heat::lines(&map.grid(), record.bands, &pictured_at(record), width) {
+        for line in heat::lines(&map.grid(), record.bands, &chart::energy(record), width) {
             writeln!(to, "{line}")?;
         }
     }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
-}
-
-/// The energy of the map.
-fn pictured_at(record: &Offdiag) -> String {
-    let matrix = record.matrices.get(pictured(&record.matrices));
-    match matrix.and_then(|matrix| matrix.above_state_ev) {
-        Some(0.0) => "the state's energy".into(),
-        _ => chart::energy(record),
-    }
 }
 
 /// A row for each version: 8 operations a complex product.

@@ -44,8 +44,8 @@ impl Calculator {
     /// names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]; [`Error::Data`], which names `a`, where it is not of whole bands,
-    /// or has a number that is not finite or above 1e50, or `omega`, where it is to have an energy for each band.
+    /// As [`Calculator::sums`]. [`Error::Data`] names `a`, where it is not of whole bands, or has a number that is not
+    /// finite or above 1e50. It names `omega`, where that is to have an energy for each band and has not.
     pub fn matrix(
         &self,
         screening: &Screening,

@@ -120,7 +120,11 @@ impl<'a> Sizes<'a> {
 pub fn energy(record: &Offdiag) -> String {
     let matrix = record.matrices.get(pictured(&record.matrices));
     let above = matrix.and_then(|matrix| matrix.above_state_ev);
-    above.map_or("the bands' energies E_l".into(), |above| format!("{above:+} eV above the state"))
+    match above {
+        None => "the bands' energies E_l".into(),
+        Some(0.0) => "the state's energy".into(),
+        Some(above) => format!("{above:+} eV above the state"),
+    }
 }
 
 /// The scale of colours, from the largest down.
