@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::{common, gpp, text};
+use crate::{common, gpp, says, text};
 use gpp::catalogue::journey;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -172,9 +172,7 @@ fn a_folder_of_profiles_comes_before_a_run() {
     };
     explain("tiny").stdout(contains("gpp-profile/tiny").and(contains("FLOP a term")));
     explain("tiny-complex")
-        .stdout(contains(
-            "measured for this card, without counters: `gpp profile` has them counted",
-        ))
+        .stdout(says("measured for this card, without counters: `gpp profile` has them counted"))
         .stdout(contains("- ").and(contains("FLOP a term").not()));
 }
 

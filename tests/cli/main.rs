@@ -33,6 +33,14 @@ fn gpp() -> Command {
     command
 }
 
+/// Words that are said in this order, wherever a line breaks: names of devices before them are of any length.
+fn says(words: &str) -> impl predicates::Predicate<str> + use<> {
+    let words = words.to_string();
+    predicates::function::function(move |said: &str| {
+        said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words)
+    })
+}
+
 /// Runs on the host and returns the JSON.
 fn json(arguments: &[&str]) -> Value {
     let output = gpp()

@@ -11,6 +11,21 @@ pub fn lane() -> u32 {
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
+/// As [`lane`], from a register that keeps it: ptxas reads [`lane`] anew in a loop, and waits some 20 cycles for it.
+///
+/// # Safety
+/// All lanes of the warp come here.
+#[inline(always)]
+pub unsafe fn kept_lane() -> u32 {
+    let kept;
+    // SAFETY: each lane asks for its own value, and all are here.
+    unsafe {
+        asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) kept, in(reg32) lane(),
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    kept
+}
+
 /// The calling thread's block.
 #[inline(always)]
 pub fn block() -> u32 {

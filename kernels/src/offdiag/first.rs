@@ -5,10 +5,10 @@ use super::image::{LEFT, RIGHT, left};
 use super::lanes::{LANES, lane, unrolled};
 use super::poles::{Limits, Make};
 use super::products::{Products, complex, products};
-use super::rows::InOrder;
+use super::rows::Rows;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::stages::InPlace;
-use super::stages::{Rows, Stages};
+use super::stages::Stages;
 use super::tile::Tile;
 use super::way::Way;
 
@@ -81,11 +81,11 @@ impl First {
 
     /// The rows of a block.
     #[inline(always)]
-    fn rows(&self, tile: Tile, words: u32, block: u32) -> impl Rows {
+    fn rows(&self, tile: Tile, words: u32, block: u32) -> Rows {
         let (igp, column) = self.place(tile, block);
         let (first, row) = (column * tile.left(), self.group.max(1));
         let before = (first / row) as usize * self.steps as usize * row as usize;
-        InOrder {
+        Rows {
             left: self.a.wrapping_add((before + (first % row) as usize) * LEFT as usize),
             right: self.poles.wrapping_add((igp * tile.right() * words * RIGHT) as usize),
             left_stride: (self.group * LEFT) as usize,
@@ -191,12 +191,12 @@ impl First {
     >(
         &self,
     ) {
-        use crate::intrinsics::{WARP, block, lane};
+        use crate::intrinsics::{WARP, block, kept_lane};
         let rows = self.rows(W::FIRST, WORDS as u32, block());
         // SAFETY: this function's own contract.
         unsafe {
             let mut stages = W::stages(rows, W::FIRST, WORDS as u32, self.steps);
-            self.warp::<W, P, WORDS, M, N>(&mut stages, block(), lane() / WARP);
+            self.warp::<W, P, WORDS, M, N>(&mut stages, block(), kept_lane() / WARP);
         }
     }
 

@@ -3,17 +3,19 @@
 use core::arch::{asm, global_asm};
 
 use super::lanes::PerLane;
-use super::stages::{BARRIERS, Extent, Rows, Stages};
-use crate::intrinsics::{WARP, barrier, lane, load_shared_pair, warp_barrier};
+use super::rows::Rows;
+use super::stages::{BARRIERS, Extent, Stages};
+use crate::intrinsics::{WARP, barrier, kept_lane, lane, load_shared_pair, warp_barrier};
 
 global_asm!(".extern .shared .align 128 .b8 gpp_offdiag_stages[];");
 
 /// A block's ring. Barrier `full` of a stage tells that its operands are there, `empty` that all warps let them go.
-pub struct Ring<R> {
-    rows: R,
+pub struct Ring {
+    rows: Rows,
     extent: Extent,
     base: u32,
     steps: u32,
+    warps: u32,
     /// The step that is read.
     step: u32,
 }
@@ -21,14 +23,14 @@ pub struct Ring<R> {
 /// Steps between the last that is read and the one whose stage is filled anew, so that no warp waits for the slowest.
 const SLACK: u32 = 1;
 
-impl<R: Rows> Ring<R> {
+impl Ring {
     /// For so many steps and warps, whose first operands are asked for.
     ///
     /// # Safety
     /// All threads of the block come here, once. The block has [`Extent::bytes`] of dynamic shared memory. The
     /// images of `rows` hold all steps, aligned to 16 bytes.
     #[inline(always)]
-    pub unsafe fn begun(rows: R, extent: Extent, steps: u32, warps: u32) -> Ring<R> {
+    pub unsafe fn begun(rows: Rows, extent: Extent, steps: u32, warps: u32) -> Ring {
         let base: u32;
         // SAFETY: the address of a variable; barriers are made by one thread before any uses them.
         unsafe {
@@ -44,7 +46,7 @@ impl<R: Rows> Ring<R> {
             }
             barrier();
         }
-        let mut ring = Ring { rows, extent, base, steps, step: 0 };
+        let ring = Ring { rows, extent, base, steps, warps, step: 0 };
         if lane() == 0 {
             let mut stage = 0;
             while stage < Self::ahead(extent) && stage < steps {
@@ -63,9 +65,9 @@ impl<R: Rows> Ring<R> {
 
     /// Asks for a step's operands, once its stage is let go by the step that had it before.
     #[inline(always)]
-    unsafe fn ask(&mut self, step: u32) {
+    unsafe fn ask(&self, step: u32) {
         let (full, to) = (self.full(step), self.stage(step));
-        let (left, right) = self.rows.next();
+        let (left, right) = self.rows.at(step);
         let (left_bytes, right_bytes) = (self.extent.left_bytes(), self.extent.right_bytes());
         // SAFETY: a stage whose last readers let it go; the images hold the step.
         unsafe {
@@ -97,12 +99,13 @@ impl<R: Rows> Ring<R> {
 
     /// The calling lane's place in the stage that is read.
     #[inline(always)]
-    fn at(&self) -> u32 {
-        self.stage(self.step) + lane() % WARP * 16
+    unsafe fn at(&self) -> u32 {
+        // SAFETY: the caller's contract.
+        self.stage(self.step) + unsafe { kept_lane() } % WARP * 16
     }
 }
 
-impl<R: Rows> Stages for Ring<R> {
+impl Stages for Ring {
     #[inline(always)]
     unsafe fn wait(&mut self, step: u32) {
         // SAFETY: this function's own contract. The step before has its operands in registers, since its products are
@@ -112,8 +115,9 @@ impl<R: Rows> Stages for Ring<R> {
                 let empty = self.full(step - 1) + 8;
                 asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) empty, options(nostack));
             }
+            // Warps take turns: one that asked for all would be the last in each step, and the others wait for it.
             let next = step + Self::ahead(self.extent);
-            if lane() == 0 && next < self.steps {
+            if kept_lane() == next % self.warps * WARP && next < self.steps {
                 self.ask(next);
             }
             warp_barrier();

@@ -1,10 +1,8 @@
 //! Where the rows of a block's operands are, step by step.
 
-use super::stages::Rows;
-
-/// Rows that follow each other.
-pub struct InOrder {
-    /// The next row of the left image.
+/// The images of a block: a row for each step, one after the other.
+pub struct Rows {
+    /// The first row of the left image.
     pub left: *const f64,
     /// Of the right one.
     pub right: *const f64,
@@ -14,40 +12,12 @@ pub struct InOrder {
     pub right_stride: usize,
 }
 
-impl Rows for InOrder {
+impl Rows {
+    /// The fragments of the left and of the right image for a step.
     #[inline(always)]
-    fn next(&mut self) -> (*const f64, *const f64) {
-        let now = (self.left, self.right);
-        self.left = self.left.wrapping_add(self.left_stride);
-        self.right = self.right.wrapping_add(self.right_stride);
-        now
-    }
-}
-
-/// Rows of every so manyth item.
-pub struct OfSlot {
-    /// The rows.
-    pub rows: InOrder,
-    /// Steps of the item that are done.
-    pub step: u32,
-    /// Steps of an item.
-    pub steps: u32,
-    /// Numbers of the left image that are skipped between items.
-    pub left_jump: usize,
-    /// Of the right one.
-    pub right_jump: usize,
-}
-
-impl Rows for OfSlot {
-    #[inline(always)]
-    fn next(&mut self) -> (*const f64, *const f64) {
-        if self.step == self.steps {
-            self.step = 0;
-            self.rows.left = self.rows.left.wrapping_add(self.left_jump);
-            self.rows.right = self.rows.right.wrapping_add(self.right_jump);
-        }
-        self.step += 1;
-        self.rows.next()
+    pub fn at(&self, step: u32) -> (*const f64, *const f64) {
+        let left = self.left.wrapping_add(step as usize * self.left_stride);
+        (left, self.right.wrapping_add(step as usize * self.right_stride))
     }
 }
 

@@ -5,10 +5,10 @@ use super::image::{LEFT, RIGHT};
 use super::lanes::{LANES, lane, unrolled};
 use super::poles::{Given, Limits};
 use super::products::{complex, products};
-use super::rows::{InOrder, OfSlot, split};
+use super::rows::{Rows, split};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::stages::InPlace;
-use super::stages::{Rows, Stages};
+use super::stages::Stages;
 use super::tile::Tile;
 use super::way::Way;
 
@@ -22,7 +22,7 @@ macro_rules! list {
             v: *const f64,
             /// Sums, `[slot][m][l]` of real and imaginary part, to which are added those of the slot's items.
             sums: *mut f64,
-            /// Items; item i is of slot `i % slots`.
+            /// Items. A slot has `⌈items / slots⌉` that follow each other, the last slots fewer or none.
             items: u32,
             /// Slots.
             slots: u32,
@@ -57,30 +57,29 @@ impl Second {
         split(block, self.right / tile.right(), self.left / tile.left())
     }
 
+    /// The first item of a slot.
+    #[inline(always)]
+    fn first(&self, slot: u32) -> u32 {
+        self.items.min(slot * self.items.div_ceil(self.slots.max(1)))
+    }
+
     /// The steps of a slot.
     #[inline(always)]
     fn steps(&self, slot: u32) -> u32 {
-        (self.items + self.slots - 1 - slot).checked_div(self.slots).unwrap_or(0) * self.steps
+        (self.first(slot + 1) - self.first(slot)) * self.steps
     }
 
     /// The rows of a block.
     #[inline(always)]
-    fn rows(&self, tile: Tile, block: u32) -> impl Rows {
+    fn rows(&self, tile: Tile, block: u32) -> Rows {
         let (m, l, slot) = self.place(tile, block);
         let (left, right) = ((self.left * LEFT) as usize, (self.right * 2 * RIGHT) as usize);
-        let first = slot as usize * self.steps as usize;
-        let skipped = (self.slots as usize - 1) * self.steps as usize;
-        OfSlot {
-            rows: InOrder {
-                left: self.u.wrapping_add(first * left + (l * tile.left() * LEFT) as usize),
-                right: self.v.wrapping_add(first * right + (m * tile.right() * 2 * RIGHT) as usize),
-                left_stride: left,
-                right_stride: right,
-            },
-            step: 0,
-            steps: self.steps,
-            left_jump: skipped * left,
-            right_jump: skipped * right,
+        let first = self.first(slot) as usize * self.steps as usize;
+        Rows {
+            left: self.u.wrapping_add(first * left + (l * tile.left() * LEFT) as usize),
+            right: self.v.wrapping_add(first * right + (m * tile.right() * 2 * RIGHT) as usize),
+            left_stride: left,
+            right_stride: right,
         }
     }
 
@@ -135,13 +134,13 @@ impl Second {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub(super) unsafe fn block<W: Way, const M: usize, const N: usize>(&self) {
-        use crate::intrinsics::{WARP, block, lane};
+        use crate::intrinsics::{WARP, block, kept_lane};
         let rows = self.rows(W::SECOND, block());
         let (_, _, slot) = self.place(W::SECOND, block());
         // SAFETY: this function's own contract.
         unsafe {
             let mut stages = W::stages(rows, W::SECOND, WORDS, self.steps(slot));
-            self.warp::<W, M, N>(&mut stages, block(), lane() / WARP);
+            self.warp::<W, M, N>(&mut stages, block(), kept_lane() / WARP);
         }
     }
 

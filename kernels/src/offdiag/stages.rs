@@ -1,15 +1,10 @@
 //! How operands come to a block: from where the images are, or through a ring of stages in shared memory, a step each,
-//! by bulk copies that one thread asks for ahead of time.
+//! by bulk copies that a thread asks for ahead of time.
 
 use super::image::{LEFT, RIGHT};
 use super::lanes::{PerLane, each, lane};
+use super::rows::Rows;
 use crate::intrinsics::load_from_l1;
-
-/// The images of a block and where its rows begin, for each step.
-pub trait Rows {
-    /// The fragments of the left and of the right image for the next step; asked for once for each step.
-    fn next(&mut self) -> (*const f64, *const f64);
-}
 
 /// What a warp waits for and reads from.
 pub trait Stages {
@@ -87,15 +82,15 @@ const MOST: u32 = 8;
 pub const BARRIERS: u32 = 256;
 
 /// No ring: each warp reads the images where they are.
-pub struct InPlace<R> {
-    rows: R,
+pub struct InPlace {
+    rows: Rows,
     now: (*const f64, *const f64),
 }
 
-impl<R: Rows> InPlace<R> {
+impl InPlace {
     /// Of these rows.
     #[inline(always)]
-    pub fn reading(rows: R) -> Self {
+    pub fn reading(rows: Rows) -> Self {
         InPlace { rows, now: (core::ptr::null(), core::ptr::null()) }
     }
 }
@@ -107,10 +102,10 @@ unsafe fn pair(from: *const f64, at: u32) -> [PerLane<f64>; 2] {
     [0, 1].map(|half| each(|of| pairs[of][half]))
 }
 
-impl<R: Rows> Stages for InPlace<R> {
+impl Stages for InPlace {
     #[inline(always)]
-    unsafe fn wait(&mut self, _: u32) {
-        self.now = self.rows.next();
+    unsafe fn wait(&mut self, step: u32) {
+        self.now = self.rows.at(step);
     }
 
     #[inline(always)]

@@ -2,7 +2,9 @@
 
 use super::fragment::Instruction;
 #[cfg(target_arch = "nvptx64")]
-use super::stages::{InPlace, Rows, Stages};
+use super::rows::Rows;
+#[cfg(target_arch = "nvptx64")]
+use super::stages::{InPlace, Stages};
 use super::tile::Tile;
 
 /// How a version multiplies: what its kernels are compiled with.
@@ -23,7 +25,7 @@ pub trait Way {
     /// memory; the block has the shared memory of [`Tile::extent`], if it has any.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages {
+    unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
         let _ = (tile, words, steps);
         InPlace::reading(rows)
     }

@@ -4,11 +4,11 @@
 //! for numbers of bands that fill it.
 
 use crate::offdiag::fragment::M16N8K8;
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::stages::{Rows, Stages};
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
+#[cfg(target_arch = "nvptx64")]
+use crate::offdiag::{rows::Rows, stages::Stages};
 
 /// See the module.
 pub struct Wide;
@@ -21,7 +21,7 @@ impl Way for Wide {
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<R: Rows>(rows: R, tile: Tile, words: u32, steps: u32) -> impl Stages {
+    unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
         // SAFETY: this function's own contract.
         unsafe { crate::offdiag::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps()) }
     }
