@@ -191,7 +191,9 @@ impl<'a> Given<'a> {
                 aqsm_local,
             }
         };
-        given.small.check(if given.aqsm_local { 0 } else { ngpown })?;
+        // Rows are copied of a matrix of the host's alone.
+        let are_copied = !given.aqsm_local && matches!(given.aqsm, Matrix::Host(_));
+        given.small.check(if are_copied { ngpown } else { 0 })?;
         Ok(given)
     }
 

@@ -43,7 +43,9 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
                 unsafe {
                     version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
                     odd.run();
-                    gather.run();
+                    if batch.gathers {
+                        gather.run();
+                    }
                     (version.run_second)(&second);
                 }
             }

@@ -181,10 +181,12 @@ impl<'a> OnGpu<'a> {
                 let pointers = arguments.pointers();
                 function.launch(stream, arguments.blocks(), odd::THREADS, &pointers)?;
             }
-            let (arguments, function) =
-                (launches.gather, self.kernels.gather.module.function(gather::SYMBOL)?);
-            let pointers = arguments.pointers();
-            function.launch(stream, arguments.blocks(), gather::THREADS, &pointers)?;
+            if batch.gathers {
+                let (arguments, function) =
+                    (launches.gather, self.kernels.gather.module.function(gather::SYMBOL)?);
+                let pointers = arguments.pointers();
+                function.launch(stream, arguments.blocks(), gather::THREADS, &pointers)?;
+            }
             let (arguments, tile) = (launches.second, self.shape.version.second);
             let function = self.kernels.second.module.function(self.shape.version.second_symbol)?;
             function.allow_shared(shared[1])?;

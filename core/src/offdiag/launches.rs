@@ -45,6 +45,8 @@ pub struct Batch {
     pub iw: usize,
     /// Whether they are of `ssx`.
     pub exchange: bool,
+    /// Whether V is made: at the first energy. It is the same at the others.
+    pub gathers: bool,
 }
 
 /// The launches of a batch, in their order; odd pairs are launched where there are any.
@@ -69,7 +71,7 @@ impl Launches {
         batch: Batch,
         sums: *mut f64,
     ) -> Launches {
-        let Batch { group, count, iw, exchange } = batch;
+        let Batch { group, count, iw, exchange, .. } = batch;
         let Shape { fragments, steps, right, .. } = *shape;
         let Place { a, u, v, .. } = *place;
         let [w, of_odd] = place.w.map(|w| w.wrapping_add(iw * nbands + group * GROUP));
@@ -137,11 +139,15 @@ impl Launches {
     }
 }
 
-/// The batches of a group, those of one energy beside each other: `sch` of all its n, and `ssx` up to the last that is occupied.
+/// The batches of a group, in the order of their launches: `sch` of all its n at each energy, then `ssx` up to the last
+/// that is occupied.
 pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
     let own = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
     let occupied = own.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
-    let kinds = [(own.len(), false), (occupied, true)];
-    let of_energy = |iw| kinds.map(|(count, exchange)| Batch { group, count, iw, exchange });
-    iw.flat_map(of_energy).filter(|batch| batch.count > 0).collect()
+    let kinds = [(own.len(), false), (occupied, true)].into_iter().filter(|(count, _)| *count > 0);
+    let of_kind = |(count, exchange)| {
+        let first = iw.start;
+        iw.clone().map(move |iw| Batch { group, count, iw, exchange, gathers: iw == first })
+    };
+    kinds.flat_map(of_kind).collect()
 }

@@ -16,7 +16,7 @@ pub struct Wide;
 impl Way for Wide {
     type Instruction = M16N8K8;
     const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4 };
-    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+    const SECOND: Tile = Tile { m: 2, n: 2, across: 2, along: 4 };
     const SPLITS: bool = false;
 
     #[cfg(target_arch = "nvptx64")]
