@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use num_complex::Complex64;
 
-use super::deal::{Deal, Homes};
+use super::deal::{self, Deal, Homes};
 use super::{Summed, Sums, Task, parts};
 use crate::devices::Done;
 use crate::error::{Error, Result};
@@ -76,8 +76,14 @@ impl<'a> Crew<'a> {
     ) -> Result<Summed> {
         let begun = Instant::now();
         let (first, all, ranks) = (total.parts, parts::count(task), self.ranks);
-        self.homes.resize(all, None);
-        let (own, homes) = (own(first..all, ranks), std::mem::take(&mut self.homes));
+        let (own, mut homes) = (own(first..all, ranks), std::mem::take(&mut self.homes));
+        if homes.is_empty() {
+            let operations = |part| match own.contains(&part) {
+                true => task.operations_of(parts::bands(task, part)),
+                false => 0.0,
+            };
+            homes = deal::shared_out((0..all).map(operations), self.workers.len());
+        }
         let deal = Deal::new(own, homes, self.workers.len(), done, stop);
         let mut rounds = || -> Result<Option<i32>> {
             for round in (first..all).step_by(ranks.size()) {

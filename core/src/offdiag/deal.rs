@@ -1,7 +1,8 @@
 //! Deals parts to workers, and takes what they have summed in the order of parts.
 //!
-//! Parts are dealt a few ahead of the one that is taken next, so that few matrices wait in memory. A part stays
-//! with the worker that had it first, which may still have its A.
+//! Parts are dealt a few ahead of the one that is taken next, so that few matrices wait in memory. They are shared out
+//! by their operations, and a part stays with the worker that had it, which may still have its A. Before any has had
+//! them, a worker that would wait takes those of another.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,28 @@ use super::Sums;
 use crate::devices::Done;
 use crate::stop::Stop;
 
-/// The worker that had each part; none where nobody did.
-pub type Homes = Vec<Option<usize>>;
+/// Where each part is summed.
+pub type Homes = Vec<Home>;
+
+/// Where a part is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The worker.
+    pub worker: usize,
+    /// Whether it had the part before.
+    pub had_it: bool,
+}
+
+/// Homes of parts of so many operations, each with the worker that has least before it.
+pub fn shared_out(parts: impl Iterator<Item = f64>, workers: usize) -> Homes {
+    let mut loads = vec![0.0; workers];
+    let home = |operations| {
+        let least = (0..workers).min_by(|a, b| f64::total_cmp(&loads[*a], &loads[*b])).unwrap_or(0);
+        loads[least] += operations;
+        Home { worker: least, had_it: false }
+    };
+    parts.map(home).collect()
+}
 
 /// What a worker is to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,19 +108,23 @@ impl<'a> Deal<'a> {
                 state.ended = true;
             }
             let State { parts, dealt, homes, taken, ahead, ended, .. } = &mut *state;
-            let is_own =
-                |at: &usize| !dealt[*at] && homes[parts[*at]].is_none_or(|home| home == worker);
-            let next = (*taken..parts.len()).find(is_own).filter(|_| !*ended);
-            match next {
-                None => return Next::Nothing,
-                Some(at) if at < *taken + *ahead => {
-                    dealt[at] = true;
-                    homes[parts[at]] = Some(worker);
-                    return Next::Part(parts[at]);
-                }
-                Some(_) if !waits => return Next::Later,
-                Some(_) => state = self.wait(state),
+            let left = || (*taken..parts.len()).filter(|at| !dealt[*at] && !*ended);
+            let near = || left().take_while(|at| *at < *taken + *ahead);
+            let is_own = |at: &usize| homes[parts[*at]].worker == worker;
+            let is_free = |at: &usize| !homes[parts[*at]].had_it;
+            let next = near().find(is_own).or_else(|| near().find(is_free).filter(|_| waits));
+            if let Some(at) = next {
+                dealt[at] = true;
+                homes[parts[at]] = Home { worker, had_it: true };
+                return Next::Part(parts[at]);
             }
+            if !left().any(|at| is_own(&at) || is_free(&at)) {
+                return Next::Nothing;
+            }
+            if !waits {
+                return Next::Later;
+            }
+            state = self.wait(state);
         }
     }
 
@@ -148,7 +173,7 @@ impl<'a> Deal<'a> {
         }
     }
 
-    /// Which worker had each part.
+    /// Where each part was summed, or is to be.
     pub fn homes(self) -> Homes {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).homes
     }
@@ -180,16 +205,21 @@ mod tests {
 
     #[test]
     fn parts_are_dealt_a_few_ahead_and_taken_in_their_order() {
-        let deal = deal(9, vec![None; 9], 2);
+        let deal = deal(9, shared_out([1.0; 9].into_iter(), 2), 2);
         let zero = || Sums::zero(1, 1);
-        // The other one sums part 0 for long.
-        assert_eq!(deal.next(1, true), Next::Part(0));
-        for part in 1..5 {
-            assert_eq!(deal.next(0, false), Next::Part(part));
-            deal.give(0, part, zero());
+        // Worker 0 sums part 0 for long. The other one has its own parts, then one of worker 0's.
+        assert_eq!(deal.next(0, true), Next::Part(0));
+        for part in [1, 3] {
+            assert_eq!(deal.next(1, false), Next::Part(part));
+            deal.give(1, part, zero());
         }
-        assert_eq!(deal.next(0, false), Next::Later);
-        deal.give(1, 0, zero());
+        assert_eq!(deal.next(1, false), Next::Later);
+        for part in [2, 4] {
+            assert_eq!(deal.next(1, true), Next::Part(part));
+            deal.give(1, part, zero());
+        }
+        assert_eq!(deal.next(1, false), Next::Later);
+        deal.give(0, 0, zero());
         for part in 5..9 {
             assert!(deal.take().is_some());
             assert_eq!(deal.next(part % 2, true), Next::Part(part));
@@ -198,13 +228,14 @@ mod tests {
         deal.leave();
         deal.leave();
         assert!(deal.take().is_some() && deal.take().is_none());
-        let homes = [1, 0, 0, 0, 0, 1, 0, 1, 0].map(Some);
+        let homes = [0, 1, 1, 1, 1, 1, 0, 1, 0].map(|worker| Home { worker, had_it: true });
         assert_eq!(deal.homes(), homes);
     }
 
     #[test]
     fn parts_stay_where_they_were() {
-        let deal = deal(4, vec![Some(1), Some(0), None, Some(0)], 2);
+        let homes = [1, 0, 0, 0].map(|worker| Home { worker, had_it: true });
+        let deal = deal(4, homes.to_vec(), 2);
         assert_eq!(deal.next(0, true), Next::Part(1));
         assert_eq!(deal.next(0, true), Next::Part(2));
         assert_eq!(deal.next(1, true), Next::Part(0));
@@ -213,8 +244,19 @@ mod tests {
     }
 
     #[test]
+    fn workers_have_as_many_operations() {
+        let workers = |operations: &[f64], workers| {
+            let homes = shared_out(operations.iter().copied(), workers);
+            homes.into_iter().map(|home| home.worker).collect::<Vec<_>>()
+        };
+        assert_eq!(workers(&[2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0], 2), [0, 1, 0, 1, 1, 0, 1]);
+        assert_eq!(workers(&[1.0; 3], 1), [0; 3]);
+    }
+
+    #[test]
     fn nothing_is_dealt_after_a_stop() {
-        let deal = Deal::new(vec![0, 1], vec![None; 2], 1, &|_| (), &|| Some(2));
+        let deal =
+            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1), 1, &|_| (), &|| Some(2));
         assert_eq!(deal.next(0, true), Next::Nothing);
         deal.leave();
         assert!(deal.take().is_none());

@@ -21,33 +21,31 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     let mut sums = vec![0.0; 2 * nw * shape.sums()];
     let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
     for part in 0..parts::count(task) {
-        for at in parts::groups(task, part) {
-            let a = group(task, &shape, at);
-            let place = Place {
-                a: a.as_ptr(),
-                poles: image.as_ptr(),
-                odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
-                rows: rows.as_ptr(),
-                vcoul: vcoul.as_ptr(),
-                w: [w[0].as_ptr(), w[1].as_ptr()],
-                weights: [weights[0].as_ptr(), weights[1].as_ptr()],
-                u: u.as_mut_ptr(),
-                v: v.as_mut_ptr(),
-            };
-            for batch in batches(task.problem.occ(), 0..nw, at) {
-                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
-                let sums = sums[first..][..shape.sums()].as_mut_ptr();
-                let Launches { first, odd, gather, second } =
-                    Launches::of(&place, &shape, nbands, limits, batch, sums);
-                // SAFETY: the arrays are of this shape, and live.
-                unsafe {
-                    version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
-                    odd.run();
-                    if batch.gathers {
-                        gather.run();
-                    }
-                    (version.run_second)(&second);
+        let a = group(task, &shape, part);
+        let place = Place {
+            a: a.as_ptr(),
+            poles: image.as_ptr(),
+            odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
+            rows: rows.as_ptr(),
+            vcoul: vcoul.as_ptr(),
+            w: [w[0].as_ptr(), w[1].as_ptr()],
+            weights: [weights[0].as_ptr(), weights[1].as_ptr()],
+            u: u.as_mut_ptr(),
+            v: v.as_mut_ptr(),
+        };
+        for batch in batches(task.problem.occ(), 0..nw, part) {
+            let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
+            let sums = sums[first..][..shape.sums()].as_mut_ptr();
+            let Launches { first, odd, gather, second } =
+                Launches::of(&place, &shape, nbands, limits, batch, sums);
+            // SAFETY: the arrays are of this shape, and live.
+            unsafe {
+                version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
+                odd.run();
+                if batch.gathers {
+                    gather.run();
                 }
+                (version.run_second)(&second);
             }
         }
         let fold = Fold {

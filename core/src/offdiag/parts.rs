@@ -1,4 +1,4 @@
-//! Parts of a calculation: bands n that follow each other.
+//! Parts of a calculation: groups of bands n that follow each other.
 //!
 //! How it is cut hangs on the problem alone. The sums of each part begin with zero, and are added to the total in
 //! the order of parts. So bits do not depend on who sums which part.
@@ -8,24 +8,14 @@ use std::ops::Range;
 use super::Task;
 use super::images::GROUP;
 
-/// Groups of a part.
-pub const GROUPS: usize = 2;
-
 /// Parts of a task.
 pub fn count(task: &Task) -> usize {
-    task.problem.extents().nbands.div_ceil(GROUPS * GROUP)
+    task.problem.extents().nbands.div_ceil(GROUP)
 }
 
 /// The bands n of a part.
 pub fn bands(task: &Task, part: usize) -> Range<usize> {
-    let each = GROUPS * GROUP;
-    part * each..task.problem.extents().nbands.min((part + 1) * each)
-}
-
-/// The groups of a part.
-pub fn groups(task: &Task, part: usize) -> Range<usize> {
-    let bands = bands(task, part);
-    bands.start / GROUP..bands.end.div_ceil(GROUP)
+    part * GROUP..task.problem.extents().nbands.min((part + 1) * GROUP)
 }
 
 /// A range in pieces of at most so many.

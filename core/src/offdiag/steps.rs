@@ -10,7 +10,7 @@ use gpp_kernels::offdiag::fold;
 
 use super::calculation::Worker;
 use super::deal::{Deal, Next};
-use super::gpu::{Lane, OnGpu, Passing, STREAMS};
+use super::gpu::{OnGpu, Passing, STREAMS};
 use super::launches::batches;
 use super::{Sums, images, parts};
 use crate::devices::gpu::driver::{Event, Pinned, Transfer};
@@ -33,8 +33,8 @@ struct Step {
 /// A step under way.
 struct Begun {
     step: Step,
-    /// Begins and ends of the products of its groups.
-    spans: Vec<[Event; 2]>,
+    /// Begin and end of its products.
+    span: [Event; 2],
     copy: Transfer<f64>,
 }
 
@@ -99,20 +99,15 @@ impl OnGpu<'_> {
     /// Has a stream sum a step.
     fn begin(&mut self, step: Step, lane: usize, told: &mut Told) -> Result<Begun> {
         let Step { part, iw, .. } = &step;
-        let mut spans = Vec::new();
-        for group in parts::groups(&self.task, *part) {
-            let a = self.a(group, lane)?;
-            let Lane { stream, .. } = &self.lanes[lane];
-            let [begin, end] = [self.context.event()?, self.context.event()?];
-            begin.record(stream)?;
-            for batch in batches(self.task.problem.occ(), iw.clone(), group) {
-                let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
-                self.launch(&self.lanes[lane], a, batch, at * self.shape.sums())?;
-            }
-            end.record(stream)?;
-            spans.push([begin, end]);
-        }
+        let a = self.a(*part, lane)?;
         let lane = &self.lanes[lane];
+        let span = [self.context.event()?, self.context.event()?];
+        span[0].record(&lane.stream)?;
+        for batch in batches(self.task.problem.occ(), iw.clone(), *part) {
+            let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
+            self.launch(lane, a, batch, at * self.shape.sums())?;
+        }
+        span[1].record(&lane.stream)?;
         let length = 2 * iw.len() * self.shape.folded();
         let arguments = fold::Fold {
             sums: lane.sums.pointer(),
@@ -133,19 +128,17 @@ impl OnGpu<'_> {
             None => self.context.pinned("sums of a part", lane.folded.len())?,
         };
         let copy = to.download(length, &lane.folded, &lane.stream)?;
-        Ok(Begun { step, spans, copy })
+        Ok(Begun { step, span, copy })
     }
 
     /// Takes the sums of the step that was begun first.
     fn end(&self, begun: Option<Begun>, told: &mut Told) -> Result<()> {
-        let Some(Begun { step: Step { part, iw, end }, spans, copy }) = begun else {
+        let Some(Begun { step: Step { part, iw, end }, span, copy }) = begun else {
             return Ok(());
         };
         let values = copy.wait()?;
-        for [begin, end] in &spans {
-            let [begin, end] = [begin, end].map(|event| event.seconds_since(&told.begin, PRODUCTS));
-            told.spans.push([begin?, end?]);
-        }
+        let [begun, ended] = span.map(|event| event.seconds_since(&told.begin, PRODUCTS));
+        told.spans.push([begun?, ended?]);
         for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
             let (hole, exchange) = values.split_at(self.shape.folded());
             told.sums.take(self.task.at, iw, |l, m| {

@@ -2,7 +2,6 @@
 
 use gpp_core::offdiag::checkpoint::Identity;
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::parts::GROUPS;
 use gpp_core::offdiag::{At, Task};
 use gpp_cpu::level::Level;
 use gpp_kernels::offdiag::COMMON;
@@ -80,6 +79,6 @@ pub fn identity(
         vectors,
         code,
         program: provenance::program().into(),
-        part: GROUPS * GROUP,
+        part: GROUP,
     })
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use gpp_core::offdiag::calculation::{Crew, Total};
 use gpp_core::offdiag::checkpoint::{self, Checkpoint, Identity};
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::parts::{self, GROUPS};
+use gpp_core::offdiag::parts;
 use gpp_core::offdiag::versions::Version;
 use gpp_core::offdiag::{At, Elements, Summed, Sums, Task};
 use gpp_kernels::offdiag;
@@ -204,7 +204,7 @@ impl Calculations<'_> {
     /// Operations but for those of the first parts.
     fn flops(&self, parts: usize) -> f64 {
         let nbands = self.task.problem.extents().nbands;
-        self.task.operations_of((parts * GROUPS * GROUP).min(nbands)..nbands)
+        self.task.operations_of((parts * GROUP).min(nbands)..nbands)
     }
 }
 

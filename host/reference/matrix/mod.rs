@@ -19,7 +19,7 @@ pub mod golden;
 mod definition;
 
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::parts::{self, GROUPS};
+use gpp_core::offdiag::parts;
 use gpp_core::offdiag::{At, Sums, Task};
 use gpp_core::reference::TERM;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub struct Verdict {
 pub fn tolerance(task: &Task) -> f64 {
     let (of_part, ngpown) = (parts::bands(task, 0).len(), task.problem.header().ngpown);
     let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
-    let on_gpu = ngpown * of_part.min(GROUP) + GROUPS + GROUP;
+    let on_gpu = ngpown * of_part + GROUP;
     let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + parts::count(task);
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
