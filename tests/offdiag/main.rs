@@ -269,7 +269,7 @@ fn a_calculation_goes_on_from_any_part() {
         (totals, sums.sums)
     };
     let (totals, whole) = from(Total::zero(&task));
-    assert_eq!(totals.len(), 6);
+    assert_eq!(totals.len(), 10);
     assert_eq!(whole, processor(&task).unwrap());
     for (parts, total) in totals.into_iter().enumerate() {
         assert_eq!(total.parts, parts);
