@@ -49,6 +49,7 @@ pub struct Crew<'a> {
     workers: Vec<Box<dyn Worker + 'a>>,
     ranks: &'a dyn Ranks,
     homes: Homes,
+    stays: bool,
 }
 
 /// Bytes of a message between ranks, of all ranks together.
@@ -57,7 +58,12 @@ const MESSAGE: usize = 256 << 20;
 impl<'a> Crew<'a> {
     /// These workers, one at least, in one of these processes.
     pub fn new(workers: Vec<Box<dyn Worker + 'a>>, ranks: &'a dyn Ranks) -> Crew<'a> {
-        Crew { workers, ranks, homes: Homes::new() }
+        Crew { workers, ranks, homes: Homes::new(), stays: false }
+    }
+
+    /// The same, for several calculations: a part stays where it is first, so that its A comes once.
+    pub fn for_several(self) -> Crew<'a> {
+        Crew { stays: true, ..self }
     }
 
     /// Sums what a total has not got yet. Ranks take parts in turn; rank 0 has the sums, adds each part in its
@@ -82,7 +88,7 @@ impl<'a> Crew<'a> {
                 true => task.operations_of(parts::bands(task, part)),
                 false => 0.0,
             };
-            homes = deal::shared_out((0..all).map(operations), self.workers.len());
+            homes = deal::shared_out((0..all).map(operations), self.workers.len(), self.stays);
         }
         let deal = Deal::new(own, homes, self.workers.len(), done, stop);
         let mut rounds = || -> Result<Option<i32>> {

@@ -1,13 +1,14 @@
 //! Deals parts to workers, and takes what they have summed in the order of parts.
 //!
 //! Parts are dealt a few ahead of the one that is taken next, so that few matrices wait in memory. They are shared out
-//! by their operations, and a part stays with the worker that had it, which may still have its A. Before any has had
-//! them, a worker that would wait takes those of another.
+//! by their operations, and a part stays with the worker that had it, which may still have its A. In a lone calculation a
+//! worker that would wait takes those of another.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Sums;
+use super::steps::UNDER_WAY;
 use crate::devices::Done;
 use crate::stop::Stop;
 
@@ -19,17 +20,17 @@ pub type Homes = Vec<Home>;
 pub struct Home {
     /// The worker.
     pub worker: usize,
-    /// Whether it had the part before.
-    pub had_it: bool,
+    /// Whether the part stays there: its A may be.
+    pub stays: bool,
 }
 
-/// Homes of parts of so many operations, each with the worker that has least before it.
-pub fn shared_out(parts: impl Iterator<Item = f64>, workers: usize) -> Homes {
+/// Homes of parts of so many operations, each with the worker that has least before it, where it stays or not.
+pub fn shared_out(parts: impl Iterator<Item = f64>, workers: usize, stays: bool) -> Homes {
     let mut loads = vec![0.0; workers];
     let home = |operations| {
         let least = (0..workers).min_by(|a, b| f64::total_cmp(&loads[*a], &loads[*b])).unwrap_or(0);
         loads[least] += operations;
-        Home { worker: least, had_it: false }
+        Home { worker: least, stays }
     };
     parts.map(home).collect()
 }
@@ -73,7 +74,7 @@ struct State {
 
 /// Parts whose matrices are in memory at most, beside those that workers work on, of so many workers.
 pub fn ahead(workers: usize) -> usize {
-    2 * workers + 1
+    UNDER_WAY * workers
 }
 
 impl<'a> Deal<'a> {
@@ -111,11 +112,11 @@ impl<'a> Deal<'a> {
             let left = || (*taken..parts.len()).filter(|at| !dealt[*at] && !*ended);
             let near = || left().take_while(|at| *at < *taken + *ahead);
             let is_own = |at: &usize| homes[parts[*at]].worker == worker;
-            let is_free = |at: &usize| !homes[parts[*at]].had_it;
+            let is_free = |at: &usize| !homes[parts[*at]].stays;
             let next = near().find(is_own).or_else(|| near().find(is_free).filter(|_| waits));
             if let Some(at) = next {
                 dealt[at] = true;
-                homes[parts[at]] = Home { worker, had_it: true };
+                homes[parts[at]] = Home { worker, stays: true };
                 return Next::Part(parts[at]);
             }
             if !left().any(|at| is_own(&at) || is_free(&at)) {
@@ -205,11 +206,11 @@ mod tests {
 
     #[test]
     fn parts_are_dealt_a_few_ahead_and_taken_in_their_order() {
-        let deal = deal(9, shared_out([1.0; 9].into_iter(), 2), 2);
+        let deal = deal(9, shared_out([1.0; 9].into_iter(), 2, false), 2);
         let zero = || Sums::zero(1, 1);
         // Worker 0 sums part 0 for long. The other one has its own parts, then one of worker 0's.
         assert_eq!(deal.next(0, true), Next::Part(0));
-        for part in [1, 3] {
+        for part in [1, 3, 5] {
             assert_eq!(deal.next(1, false), Next::Part(part));
             deal.give(1, part, zero());
         }
@@ -220,7 +221,7 @@ mod tests {
         }
         assert_eq!(deal.next(1, false), Next::Later);
         deal.give(0, 0, zero());
-        for part in 5..9 {
+        for part in 6..9 {
             assert!(deal.take().is_some());
             assert_eq!(deal.next(part % 2, true), Next::Part(part));
         }
@@ -228,13 +229,13 @@ mod tests {
         deal.leave();
         deal.leave();
         assert!(deal.take().is_some() && deal.take().is_none());
-        let homes = [0, 1, 1, 1, 1, 1, 0, 1, 0].map(|worker| Home { worker, had_it: true });
+        let homes = [0, 1, 1, 1, 1, 1, 0, 1, 0].map(|worker| Home { worker, stays: true });
         assert_eq!(deal.homes(), homes);
     }
 
     #[test]
     fn parts_stay_where_they_were() {
-        let homes = [1, 0, 0, 0].map(|worker| Home { worker, had_it: true });
+        let homes = [1, 0, 0, 0].map(|worker| Home { worker, stays: true });
         let deal = deal(4, homes.to_vec(), 2);
         assert_eq!(deal.next(0, true), Next::Part(1));
         assert_eq!(deal.next(0, true), Next::Part(2));
@@ -246,7 +247,7 @@ mod tests {
     #[test]
     fn workers_have_as_many_operations() {
         let workers = |operations: &[f64], workers| {
-            let homes = shared_out(operations.iter().copied(), workers);
+            let homes = shared_out(operations.iter().copied(), workers, true);
             homes.into_iter().map(|home| home.worker).collect::<Vec<_>>()
         };
         assert_eq!(workers(&[2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0], 2), [0, 1, 0, 1, 1, 0, 1]);
@@ -256,7 +257,9 @@ mod tests {
     #[test]
     fn nothing_is_dealt_after_a_stop() {
         let deal =
-            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1), 1, &|_| (), &|| Some(2));
+            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1, false), 1, &|_| (), &|| {
+                Some(2)
+            });
         assert_eq!(deal.next(0, true), Next::Nothing);
         deal.leave();
         assert!(deal.take().is_none());

@@ -156,6 +156,9 @@ impl Calculations<'_> {
         let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
         let begun = Instant::now();
         let mut crew = Crew::new(on.workers(*task, version)?, *ranks);
+        if times.runs() > 1 {
+            crew = crew.for_several();
+        }
         for at in 0..times.runs() {
             let done = |part: f64| bar.set(at as f64 + part);
             let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
