@@ -191,7 +191,7 @@ impl<'a> Given<'a> {
                 aqsm_local,
             }
         };
-        // Rows are copied of a matrix of the host's alone.
+        // Rows of a matrix on the GPU are copied only where it is fetched, which asks for memory itself.
         let are_copied = !given.aqsm_local && matches!(given.aqsm, Matrix::Host(_));
         given.small.check(if are_copied { ngpown } else { 0 })?;
         Ok(given)

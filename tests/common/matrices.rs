@@ -1,10 +1,11 @@
-//! Σ as a matrix: a problem of ten parts in files, for programs; matrix elements in memory.
+//! Σ as a matrix: a problem of twenty parts in files, for programs; matrix elements in memory.
 
 use std::fs::File;
 use std::path::Path;
 
 use gpp::problem::{Matrices, Origin, Problem, Sums, file};
 use gpp_core::offdiag::Elements;
+use gpp_core::offdiag::images::GROUP;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -16,11 +17,11 @@ use super::{Kind, Make, QUIET, make};
 pub const BANDS: usize = 9;
 
 /// Parts.
-pub const PARTS: usize = 10;
+pub const PARTS: usize = 20;
 
 /// Files of a problem and its matrix elements, `problem.dat` and `A.npy` in a folder.
 pub fn write(folder: &Path, seed: u64) {
-    let (nbands, ngpown, ncouls) = (48 * PARTS - 7, 200, 601);
+    let (nbands, ngpown, ncouls) = (GROUP * PARTS - 7, 200, 601);
     let problem = make(Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed });
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
     file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();

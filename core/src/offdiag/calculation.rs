@@ -83,8 +83,9 @@ impl<'a> Crew<'a> {
         let begun = Instant::now();
         let (first, all, ranks) = (total.parts, parts::count(task), self.ranks);
         let (own, mut homes) = (own(first..all, ranks), std::mem::take(&mut self.homes));
-        if homes.is_empty() {
-            let operations = |part| match own.contains(&part) {
+        if homes.len() != all {
+            let before = ranks.size() - first % ranks.size();
+            let operations = |part| match (part + before) % ranks.size() == ranks.rank() {
                 true => task.operations_of(parts::bands(task, part)),
                 false => 0.0,
             };

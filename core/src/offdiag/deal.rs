@@ -1,14 +1,14 @@
 //! Deals parts to workers, and takes what they have summed in the order of parts.
 //!
 //! Parts are dealt a few ahead of the one that is taken next, so that few matrices wait in memory. They are shared out
-//! by their operations, and a part stays with the worker that had it, which may still have its A. In a lone calculation a
-//! worker that would wait takes those of another.
+//! by their operations, and a part stays with the worker that had it, which may still have its A. In a lone calculation
+//! a worker that would wait takes those of another.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Sums;
-use super::steps::UNDER_WAY;
+use super::gpu::UNDER_WAY;
 use crate::devices::Done;
 use crate::stop::Stop;
 
@@ -72,9 +72,9 @@ struct State {
     ended: bool,
 }
 
-/// Parts whose matrices are in memory at most, beside those that workers work on, of so many workers.
+/// Parts whose matrices are in memory at most, or come there, of so many workers: those that are under way, and one more.
 pub fn ahead(workers: usize) -> usize {
-    UNDER_WAY * workers
+    (UNDER_WAY + 1) * workers
 }
 
 impl<'a> Deal<'a> {
@@ -206,30 +206,30 @@ mod tests {
 
     #[test]
     fn parts_are_dealt_a_few_ahead_and_taken_in_their_order() {
-        let deal = deal(9, shared_out([1.0; 9].into_iter(), 2, false), 2);
+        let deal = deal(12, shared_out([1.0; 12].into_iter(), 2, false), 2);
         let zero = || Sums::zero(1, 1);
         // Worker 0 sums part 0 for long. The other one has its own parts, then one of worker 0's.
         assert_eq!(deal.next(0, true), Next::Part(0));
-        for part in [1, 3, 5] {
+        for part in [1, 3, 5, 7] {
             assert_eq!(deal.next(1, false), Next::Part(part));
             deal.give(1, part, zero());
         }
         assert_eq!(deal.next(1, false), Next::Later);
-        for part in [2, 4] {
+        for part in [2, 4, 6] {
             assert_eq!(deal.next(1, true), Next::Part(part));
             deal.give(1, part, zero());
         }
         assert_eq!(deal.next(1, false), Next::Later);
         deal.give(0, 0, zero());
-        for part in 6..9 {
+        for part in 8..12 {
             assert!(deal.take().is_some());
             assert_eq!(deal.next(part % 2, true), Next::Part(part));
         }
         assert_eq!((deal.next(0, true), deal.next(1, false)), (Next::Nothing, Next::Nothing));
         deal.leave();
         deal.leave();
-        assert!(deal.take().is_some() && deal.take().is_none());
-        let homes = [0, 1, 1, 1, 1, 1, 0, 1, 0].map(|worker| Home { worker, stays: true });
+        assert!((4..8).all(|_| deal.take().is_some()) && deal.take().is_none());
+        let homes = [0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1].map(|worker| Home { worker, stays: true });
         assert_eq!(deal.homes(), homes);
     }
 

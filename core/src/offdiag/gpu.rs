@@ -19,6 +19,9 @@ use crate::error::Result;
 /// Streams: while the last blocks of one's launch run, those of the other fill the device.
 pub const STREAMS: usize = 2;
 
+/// Steps that are under way: one more than streams, so that none of them waits for the host.
+pub const UNDER_WAY: usize = STREAMS + 1;
+
 /// Bytes of the device's memory that are left alone.
 const SPARE: u64 = 256 << 20;
 

@@ -15,7 +15,7 @@ use super::Task;
 /// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
 pub const GROUP: usize = 24;
 
-/// Blocks of the second product that fill a device.
+/// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
 
 /// Bytes of the sums of energies that are summed together, unless one alone takes more.
@@ -51,7 +51,7 @@ impl Shape {
         let tiles = task.bands().div_ceil((COLUMNS * m) as usize);
         // Of the bands alone, so that all versions add in one order.
         let blocks = task.bands().div_ceil(ROWS as usize) * tiles;
-        // Divisors of a group, so that an item's slot does not hang on its group.
+        // Divisors of a group, so that all slots of a full group have as many items.
         let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
         let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
         Shape {

@@ -5,9 +5,8 @@ use gpp_kernels::offdiag::image::RIGHT;
 
 use super::Task;
 use super::deal::ahead;
-use super::gpu::STREAMS;
+use super::gpu::{STREAMS, UNDER_WAY};
 use super::images::Shape;
-use super::steps::UNDER_WAY;
 use super::versions::Version;
 use crate::devices::Device;
 use crate::error::{Error, Result};

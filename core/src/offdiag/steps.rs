@@ -10,14 +10,11 @@ use gpp_kernels::offdiag::fold;
 
 use super::calculation::Worker;
 use super::deal::{Deal, Next};
-use super::gpu::{OnGpu, Passing, STREAMS};
+use super::gpu::{OnGpu, Passing, STREAMS, UNDER_WAY};
 use super::launches::batches;
 use super::{Sums, images, parts};
 use crate::devices::gpu::driver::{Event, Pinned, Transfer};
 use crate::error::Result;
-
-/// Steps that are under way: one more than streams, so that none of them waits for the host.
-pub const UNDER_WAY: usize = STREAMS + 1;
 
 /// Products of these names.
 const PRODUCTS: &str = "the products";
@@ -66,7 +63,7 @@ impl Worker for OnGpu<'_> {
         let sums = Sums::zero(self.task.bands(), self.task.planes());
         let mut told = Told { worker, deal, begin, spans: Vec::new(), sums, spare: Vec::new() };
         let (mut left, mut begun) = (VecDeque::new(), VecDeque::new());
-        let mut lanes = (0..STREAMS).cycle();
+        let mut lane = 0;
         loop {
             if left.is_empty() {
                 match deal.next(worker, begun.is_empty()) {
@@ -78,8 +75,9 @@ impl Worker for OnGpu<'_> {
             if begun.len() == UNDER_WAY {
                 self.end(begun.pop_front(), &mut told)?;
             }
-            if let (Some(step), Some(lane)) = (left.pop_front(), lanes.next()) {
+            if let Some(step) = left.pop_front() {
                 begun.push_back(self.begin(step, lane, &mut told)?);
+                lane = (lane + 1) % STREAMS;
             }
         }
         while !begun.is_empty() {
