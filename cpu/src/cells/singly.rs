@@ -38,13 +38,12 @@ struct Pairs {
     eps: Vec<Complex64>,
     /// `M`, with the Coulomb interaction of each pair's `igp`.
     m: Vec<Complex64>,
-    /// `c·M`.
+    /// `c·M`, where it was asked for: filled up to whole vectors, as `ω̃` is.
     weight: Vec<Complex64>,
 }
 
 impl Pairs {
-    /// Of some pairs and band `n`: one by one, since they stand anywhere. The last one, without a weight, fills
-    /// up their vectors.
+    /// Of some pairs and band `n`: one by one, since they stand anywhere.
     #[inline(never)]
     fn fill<W: Copy + Into<Complex64>>(&mut self, task: &Task, poles: &[Pole<W>], n: usize) {
         let m = |pole: &Pole<W>| {
@@ -54,21 +53,20 @@ impl Pairs {
         for values in [&mut self.wtilde, &mut self.eps, &mut self.m, &mut self.weight] {
             values.clear();
         }
-        for pole in poles {
-            let (wtilde, m): (Complex64, _) = (pole.wtilde.into(), m(pole));
-            self.wtilde.push(wtilde);
-            self.eps.push(pole.eps);
-            self.m.push(m);
-            self.weight.push(m * (wtilde * pole.eps * 0.5));
-        }
-        let count = poles.len().next_multiple_of(WIDTH);
-        if let Some(last) = poles.last() {
-            self.wtilde.resize(count, last.wtilde.into());
-            self.eps.resize(count, last.eps);
-        }
-        for values in [&mut self.m, &mut self.weight] {
-            values.resize(count, Complex64::ZERO);
-        }
+        self.wtilde.extend(poles.iter().map(|pole| pole.wtilde.into()));
+        self.eps.extend(poles.iter().map(|pole| pole.eps));
+        self.m.extend(poles.iter().map(m));
+    }
+
+    /// Makes weights where there are none. The last pair, without one, fills up the vectors.
+    #[inline(never)]
+    fn weigh(&mut self) {
+        let (Some(&last), true) = (self.wtilde.last(), self.weight.is_empty()) else { return };
+        let pairs = self.m.iter().zip(&self.wtilde).zip(&self.eps);
+        self.weight.extend(pairs.map(|((m, wtilde), eps)| m * (wtilde * eps * 0.5)));
+        let count = self.m.len().next_multiple_of(WIDTH);
+        self.wtilde.resize(count, last);
+        self.weight.resize(count, Complex64::ZERO);
     }
 
     /// Adds the terms of some pairs where the first branch holds for all, and nothing is cut off.
@@ -135,6 +133,9 @@ pub fn add<L: Lanes, W: Copy + Into<Complex64>>(
         if of_band != Some(n) {
             pairs.fill(task, poles, n);
             of_band = Some(n);
+        }
+        if is_first {
+            pairs.weigh();
         }
         // The rest of `M` stands with the pairs.
         let (aqsm, vcoul) = (Complex64::ONE, 1.0);
