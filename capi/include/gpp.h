@@ -426,8 +426,8 @@ gpp_status gpp_bound(struct gpp_handle *handle,
  `Sigma_lm(omega_m)`.
 
  Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
- fastest for matrices, whatever `gpp_set_version` says: "ring" or "wide" on recent GPUs, "cpu" on a processor. A GPU
- keeps nothing for the next call but what `gpp_place` has placed.
+ fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
+ processor. A GPU keeps nothing for the next call but what `gpp_place` has placed.
 
  # Safety
  As of `gpp_sums`.

@@ -32,7 +32,7 @@ type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 /// On a processor, as versions compute on a GPU, and by all versions on a GPU where there is one.
 fn ways(is_small: bool) -> Vec<Way> {
     let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
-    for id in ["ring", "wide"].into_iter().filter(|_| is_small) {
+    for id in ["ring", "m16n8k16", "wide"].into_iter().filter(|_| is_small) {
         let version = versions::find(id).unwrap();
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
     }
@@ -120,8 +120,10 @@ fn matrices_of_hundreds_of_bands_are_summed() {
         let task = Task::new(&problem, &elements);
         let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
         let mut ways = ways(false);
-        ways.push(("wide".into(), Box::new(|task| Ok(emulated(task, versions::ALL[4])))));
-        ways.push(("ring".into(), Box::new(|task| Ok(emulated(task, versions::ALL[3])))));
+        for id in ["ring", "m16n8k16", "wide"] {
+            let version = versions::find(id).unwrap();
+            ways.push((id.into(), Box::new(|task| Ok(emulated(task, version)))));
+        }
         for (name, way) in ways {
             let sums = way(&task).unwrap();
             let found = verify(&task, &sums, &sample, QUIET);

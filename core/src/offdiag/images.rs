@@ -57,7 +57,8 @@ impl Shape {
         Shape {
             version,
             fragments: fragments as u32,
-            steps: extents.ncouls.div_ceil(DEPTH as usize) as u32,
+            steps: (extents.ncouls.div_ceil(DEPTH as usize) as u32)
+                .next_multiple_of(version.first.deep),
             right: extents.ngpown.div_ceil((COLUMNS * igp) as usize) as u32 * igp,
             second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,

@@ -24,8 +24,8 @@ const NOT_RUN: &str = "has no effect on versions of Σ as a matrix, which do not
     gpp explain --journey paper --from data/runs/h200-2026-11-23/si214\n  \
     gpp explain offdiag --from data/runs/h200-2026-11-23/offdiag")]
 pub struct ExplainArgs {
-    /// Versions, as --version of a run names them; or those of Σ as a matrix: vector, m8n8k4, m16n8k8, ring
-    /// and wide, offdiag for all
+    /// Versions, as --version of a run names them; or those of Σ as a matrix: vector, m8n8k4, m16n8k8, ring,
+    /// m16n8k16 and wide, offdiag for all
     #[arg(
         value_name = "VERSION",
         value_parser = EXPLAINED,

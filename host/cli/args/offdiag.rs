@@ -68,8 +68,8 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "LIMIT", value_parser = bytes)]
     pub host_memory: Option<ByteSize>,
 
-    /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring or wide, several with commas, or all, one after the
-    /// other; by default the fastest there for so many bands. All give the same bits. For GPUs only
+    /// How a GPU multiplies: vector, m8n8k4, m16n8k8, ring, m16n8k16 or wide, several with commas, or all, one
+    /// after the other; by default the fastest there for so many bands. All give the same bits. For GPUs only
     #[arg(short = 'v', long, value_name = "ID[,ID…]", value_parser = named)]
     pub version: Option<Versions>,
 

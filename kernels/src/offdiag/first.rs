@@ -24,7 +24,7 @@ macro_rules! list {
             w: *const f64,
             /// Left images of U, one for each item.
             u: *mut f64,
-            /// Steps of ig.
+            /// Steps of ig, a multiple of those that a product takes at a time.
             steps: u32,
             /// Items.
             count: u32,
@@ -99,7 +99,14 @@ impl First {
     /// The [launch contract](crate::contract) of these kernels; all lanes of the warp come here, with stages of the
     /// block's rows.
     #[inline(always)]
-    unsafe fn warp<W: Way, P: Make<WORDS>, const WORDS: usize, const M: usize, const N: usize>(
+    unsafe fn warp<
+        W: Way,
+        P: Make<WORDS>,
+        const WORDS: usize,
+        const M: usize,
+        const N: usize,
+        const K: usize,
+    >(
         &self,
         stages: &mut impl Stages,
         block: u32,
@@ -117,9 +124,9 @@ impl First {
             let w = [*self.w.add(of(first)), *self.w.add(of(first + M as u32 - 1))];
             let own = if W::SPLITS { each - first % each } else { M as u32 };
             let sums = if P::CUTS && (w[0] < 0.0 || w[1] < 0.0) {
-                self.split::<W, P, WORDS, M, N>(stages, own, w, m0, n0)
+                self.split::<W, P, WORDS, M, N, K>(stages, own, w, m0, n0)
             } else {
-                self.split::<W, P::Uncut, WORDS, M, N>(stages, own, w, m0, n0)
+                self.split::<W, P::Uncut, WORDS, M, N, K>(stages, own, w, m0, n0)
             };
             let igp = (igp * W::FIRST.right() + n0) * COLUMNS;
             unrolled::<M>(|m| {
@@ -151,7 +158,14 @@ impl First {
     /// # Safety
     /// As [`First::warp`].
     #[inline(always)]
-    unsafe fn split<W: Way, P: Make<WORDS>, const WORDS: usize, const M: usize, const N: usize>(
+    unsafe fn split<
+        W: Way,
+        P: Make<WORDS>,
+        const WORDS: usize,
+        const M: usize,
+        const N: usize,
+        const K: usize,
+    >(
         &self,
         stages: &mut impl Stages,
         own: u32,
@@ -163,13 +177,13 @@ impl First {
         // SAFETY: this function's own contract.
         unsafe {
             match own {
-                1 if W::SPLITS => products::<W::Instruction, P, WORDS, M, N, 1>(
+                1 if W::SPLITS => products::<W::Instruction, P, WORDS, M, N, K, 1>(
                     stages, self.steps, limits, w, l, igp,
                 ),
-                2 if W::SPLITS && M > 2 => products::<W::Instruction, P, WORDS, M, N, 2>(
+                2 if W::SPLITS && M > 2 => products::<W::Instruction, P, WORDS, M, N, K, 2>(
                     stages, self.steps, limits, w, l, igp,
                 ),
-                _ => products::<W::Instruction, P, WORDS, M, N, M>(
+                _ => products::<W::Instruction, P, WORDS, M, N, K, M>(
                     stages, self.steps, limits, w, l, igp,
                 ),
             }
@@ -188,6 +202,7 @@ impl First {
         const WORDS: usize,
         const M: usize,
         const N: usize,
+        const K: usize,
     >(
         &self,
     ) {
@@ -196,7 +211,7 @@ impl First {
         // SAFETY: this function's own contract.
         unsafe {
             let mut stages = W::stages(rows, W::FIRST, WORDS as u32, self.steps);
-            self.warp::<W, P, WORDS, M, N>(&mut stages, block(), kept_lane() / WARP);
+            self.warp::<W, P, WORDS, M, N, K>(&mut stages, block(), kept_lane() / WARP);
         }
     }
 
@@ -211,14 +226,16 @@ impl First {
         const WORDS: usize,
         const M: usize,
         const N: usize,
+        const K: usize,
     >(
         &self,
     ) {
         for block in 0..self.blocks(W::FIRST) {
             for warp in 0..W::FIRST.warps() {
-                let mut stages = InPlace::reading(self.rows(W::FIRST, WORDS as u32, block));
+                let mut stages =
+                    InPlace::reading(self.rows(W::FIRST, WORDS as u32, block), W::FIRST.deep);
                 // SAFETY: this function's own contract.
-                unsafe { self.warp::<W, P, WORDS, M, N>(&mut stages, block, warp) };
+                unsafe { self.warp::<W, P, WORDS, M, N, K>(&mut stages, block, warp) };
             }
         }
     }

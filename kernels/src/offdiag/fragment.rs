@@ -1,5 +1,5 @@
 //! Fragments of `mma.sync.m16n8k8` in FP64, which needs sm_90: `C (16 × 8) += A (16 × 8) · B (8 × 8)`; and what
-//! multiplies them.
+//! multiplies them. Two that follow each other in k are those of `mma.sync.m16n8k16`.
 //!
 //! With `g = lane / 4` and `t = lane % 4`, a lane holds
 //!
@@ -47,15 +47,15 @@ pub const fn sum(lane: u32, element: u32) -> (u32, u32) {
 
 /// How a warp multiplies fragments. All give the same bits: an element by fused operations, k rising.
 pub trait Instruction {
-    /// `c += a · b`.
+    /// `c += a · b`, of `K` fragments that follow each other in k.
     ///
     /// # Safety
     /// On a GPU that has it. All lanes of the warp come here.
-    unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right);
+    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]);
 }
 
-/// The instruction of sm_90.
-pub struct M16N8K8;
+/// The instructions of sm_90: m16n8k8, or m16n8k16 for two fragments.
+pub struct M16N8;
 
 /// `mma.sync.m8n8k4` of sm_80, four times: for both halves of the rows, and of k.
 pub struct M8N8K4;
@@ -63,42 +63,57 @@ pub struct M8N8K4;
 /// Fused operations of each lane, which asks other lanes for rows and columns: on any GPU.
 pub struct Vector;
 
-impl Instruction for M16N8K8 {
+impl Instruction for M16N8 {
     #[inline(always)]
-    unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
+        const { assert!(K == 1 || K == 2) };
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
         // SAFETY: the whole warp takes part, by this function's own contract; nothing but registers is touched.
         #[cfg(target_arch = "nvptx64")]
         unsafe {
-            core::arch::asm!(
-                "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
-                inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
-                in(reg64) a[0][0], in(reg64) a[1][0], in(reg64) a[2][0], in(reg64) a[3][0],
-                in(reg64) b[0][0], in(reg64) b[1][0],
-                options(pure, nomem, nostack, preserves_flags),
-            );
+            if K == 1 {
+                core::arch::asm!(
+                    "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+                    inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
+                    in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
+                    in(reg64) b[0][0][0], in(reg64) b[0][1][0],
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            } else {
+                let last = K - 1;
+                core::arch::asm!(
+                    "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}}}, {{{12}, {13}, {14}, {15}}}, {{{0}, {1}, {2}, {3}}};",
+                    inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
+                    in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
+                    in(reg64) a[last][0][0], in(reg64) a[last][1][0], in(reg64) a[last][2][0], in(reg64) a[last][3][0],
+                    in(reg64) b[0][0][0], in(reg64) b[0][1][0], in(reg64) b[last][0][0], in(reg64) b[last][1][0],
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
         }
     }
 }
 
 impl Instruction for M8N8K4 {
     #[inline(always)]
-    unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
         #[cfg(target_arch = "nvptx64")]
-        unrolled::<2>(|k| {
-            unrolled::<2>(|half| {
-                // SAFETY: as above.
-                unsafe {
-                    core::arch::asm!(
-                        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
-                        inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
-                        in(reg64) a[2 * k + half][0], in(reg64) b[k][0],
-                        options(pure, nomem, nostack, preserves_flags),
-                    );
-                }
+        unrolled::<K>(|of| {
+            unrolled::<2>(|k| {
+                unrolled::<2>(|half| {
+                    // SAFETY: as above.
+                    unsafe {
+                        core::arch::asm!(
+                            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
+                            inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
+                            in(reg64) a[of][2 * k + half][0], in(reg64) b[of][k][0],
+                            options(pure, nomem, nostack, preserves_flags),
+                        );
+                    }
+                });
             });
         });
     }
@@ -106,31 +121,40 @@ impl Instruction for M8N8K4 {
 
 impl Instruction for Vector {
     #[inline(always)]
-    unsafe fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
         #[cfg(target_arch = "nvptx64")]
-        unrolled::<2>(|half| {
-            let lane = crate::intrinsics::lane() % crate::intrinsics::WARP;
-            let mut k = 0;
-            while k < 4 {
-                // SAFETY: the whole warp takes part, by this function's own contract.
-                let from = |x: f64, lane| unsafe { crate::intrinsics::shuffle(x, lane + k) };
-                let [first, second] = [0, 4].map(|next| from(b[half][0], lane % 4 * 8 + next));
-                unrolled::<2>(|below| {
-                    let element = from(a[2 * half + below][0], lane / 4 * 4);
-                    c[2 * below][0] = element * first + c[2 * below][0];
-                    c[2 * below + 1][0] = element * second + c[2 * below + 1][0];
-                });
-                k += 1;
-            }
+        unrolled::<K>(|of| {
+            let (a, b) = (&a[of], &b[of]);
+            unrolled::<2>(|half| {
+                let lane = crate::intrinsics::lane() % crate::intrinsics::WARP;
+                let mut k = 0;
+                while k < 4 {
+                    // SAFETY: the whole warp takes part, by this function's own contract.
+                    let from = |x: f64, lane| unsafe { crate::intrinsics::shuffle(x, lane + k) };
+                    let [first, second] = [0, 4].map(|next| from(b[half][0], lane % 4 * 8 + next));
+                    unrolled::<2>(|below| {
+                        let element = from(a[2 * half + below][0], lane / 4 * 4);
+                        c[2 * below][0] = element * first + c[2 * below][0];
+                        c[2 * below + 1][0] = element * second + c[2 * below + 1][0];
+                    });
+                    k += 1;
+                }
+            });
         });
     }
 }
 
 /// `c += a · b`: each element by fused operations, k rising, as the GPU does.
 #[cfg(not(target_arch = "nvptx64"))]
-fn multiply(c: &mut Sum, a: &Left, b: &Right) {
+fn multiply(c: &mut Sum, a: &[Left], b: &[Right]) {
+    a.iter().zip(b).for_each(|(a, b)| multiply_one(c, a, b));
+}
+
+/// The same of one fragment.
+#[cfg(not(target_arch = "nvptx64"))]
+fn multiply_one(c: &mut Sum, a: &Left, b: &Right) {
     let (mut rows, mut columns) = ([[0.0; 8]; 16], [[0.0; 8]; 8]);
     for lane in 0..32 {
         for element in 0..4 {
@@ -174,7 +198,7 @@ mod tests {
                     a[element][lane] = 3.0;
                     let (lane, element) = holder(right, 2, (k, column));
                     b[element][lane] = 5.0;
-                    multiply(&mut c, &a, &b);
+                    multiply(&mut c, &[a], &[b]);
                     let (lane, element) = holder(sum, 4, (row, column));
                     assert_eq!(c[element][lane], 15.0);
                     assert_eq!(c.as_flattened().iter().sum::<f64>(), 15.0);

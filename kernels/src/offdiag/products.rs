@@ -4,18 +4,19 @@
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
 use super::fragment::{Instruction, Left, Right, Sum};
-use super::lanes::{LANES, each, unrolled};
+use super::lanes::{LANES, each, unrolled, written_out};
 use super::poles::{Limits, Make};
 use super::stages::Stages;
 
 /// The three real products of a warp's tile.
 pub type Products<const M: usize, const N: usize> = [[[Sum; 3]; N]; M];
 
-/// Sums the steps of a warp's tile of `M` fragments of l by `N` of igp, those from `l` and `igp` on in a stage. The
-/// first `SPLIT` fragments of l are of the first item and its `w`, the others of the second.
+/// Sums the steps of a warp's tile of `M` fragments of l by `N` of igp, those from `l` and `igp` on in a stage, `K` at a
+/// time. The first `SPLIT` fragments of l are of the first item and its `w`, the others of the second.
 ///
 /// # Safety
-/// All lanes of the warp come here. The stages hold the fragments named, for so many steps.
+/// All lanes of the warp come here. The stages hold the fragments named, of `K` steps each, for so many steps: a
+/// multiple of `K`.
 #[inline(always)]
 pub unsafe fn products<
     I: Instruction,
@@ -23,6 +24,7 @@ pub unsafe fn products<
     const WORDS: usize,
     const M: usize,
     const N: usize,
+    const K: usize,
     const SPLIT: usize,
 >(
     stages: &mut impl Stages,
@@ -33,37 +35,86 @@ pub unsafe fn products<
     igp: u32,
 ) -> Products<M, N> {
     let mut sums: Products<M, N> = [[[[[0.0; LANES]; 4]; 3]; N]; M];
-    let mut step = 0;
-    while step < steps {
+    let mut stage = 0;
+    while stage < steps / K as u32 {
         // SAFETY: this function's own contract.
         unsafe {
-            stages.wait(step);
-            let mut made = [[[[0.0; LANES]; 2]; 3]; N];
-            unrolled::<M>(|m| {
+            stages.wait(stage);
+            let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
+            written_out!(m < M, {
                 if m == 0 || m == SPLIT {
-                    unrolled::<N>(|n| {
-                        let mut words = [[[0.0; LANES]; 2]; WORDS];
-                        unrolled::<WORDS>(|word| {
-                            words[word] =
-                                stages.right(((igp + n as u32) * WORDS as u32 + word as u32) * 32);
-                        });
-                        made[n] = right::<P, WORDS>(&words, w[usize::from(m > 0)], limits);
-                    });
+                    operands = made::<P, WORDS, N, K>(stages, w[usize::from(m > 0)], limits, igp);
                 }
-                let at = (l + m as u32) * 128;
-                let [[a0, a1], [a2, a3]] = [stages.left(at), stages.left(at + 32)];
-                let re: Left = [a0, a1, a2, a3];
-                unrolled::<N>(|n| I::multiply(&mut sums[m][n][0], &re, &made[n][0]));
-                let [[a0, a1], [a2, a3]] = [stages.left(at + 64), stages.left(at + 96)];
-                let im: Left = [a0, a1, a2, a3];
-                unrolled::<N>(|n| I::multiply(&mut sums[m][n][1], &im, &made[n][1]));
-                let both: Left = core::array::from_fn(|i| each(|lane| re[i][lane] + im[i][lane]));
-                unrolled::<N>(|n| I::multiply(&mut sums[m][n][2], &both, &made[n][2]));
+                multiplied::<I, N, K>(stages, l + m as u32, &operands, &mut sums[m]);
             });
         }
-        step += 1;
+        stage += 1;
     }
     sums
+}
+
+/// The right operands of a stage: P of `N` fragments of igp from `igp` on.
+///
+/// # Safety
+/// As [`products`].
+#[inline(always)]
+unsafe fn made<P: Make<WORDS>, const WORDS: usize, const N: usize, const K: usize>(
+    stages: &impl Stages,
+    w: f64,
+    limits: Limits,
+    igp: u32,
+) -> [[[Right; K]; 3]; N] {
+    let mut made = [[[[[0.0; LANES]; 2]; K]; 3]; N];
+    unrolled::<N>(|n| {
+        unrolled::<K>(|k| {
+            let mut words = [[[0.0; LANES]; 2]; WORDS];
+            let first = (igp + n as u32) * WORDS as u32;
+            unrolled::<WORDS>(|word| {
+                // SAFETY: this function's own contract.
+                words[word] = unsafe { stages.right(k as u32, (first + word as u32) * 32) };
+            });
+            let all = right::<P, WORDS>(&words, w, limits);
+            unrolled::<3>(|of| made[n][of][k] = all[of]);
+        });
+    });
+    made
+}
+
+/// Adds the products of fragment `l` of a stage with its right operands.
+///
+/// # Safety
+/// As [`products`].
+#[inline(always)]
+unsafe fn multiplied<I: Instruction, const N: usize, const K: usize>(
+    stages: &impl Stages,
+    l: u32,
+    operands: &[[[Right; K]; 3]; N],
+    sums: &mut [[Sum; 3]; N],
+) {
+    let [mut re, mut im, mut both] = [[[[0.0; LANES]; 4]; K]; 3];
+    // SAFETY: this function's own contract.
+    unsafe {
+        unrolled::<K>(|k| re[k] = left(stages, k, l * 128));
+        unrolled::<N>(|n| I::multiply(&mut sums[n][0], &re, &operands[n][0]));
+        unrolled::<K>(|k| im[k] = left(stages, k, l * 128 + 64));
+        unrolled::<N>(|n| I::multiply(&mut sums[n][1], &im, &operands[n][1]));
+        unrolled::<K>(|k| {
+            unrolled::<4>(|i| both[k][i] = each(|lane| re[k][i][lane] + im[k][i][lane]));
+        });
+        unrolled::<N>(|n| I::multiply(&mut sums[n][2], &both, &operands[n][2]));
+    }
+}
+
+/// A part, real or imaginary, of a fragment of step `k` of the stage.
+///
+/// # Safety
+/// As [`Stages::left`].
+#[inline(always)]
+unsafe fn left(stages: &impl Stages, k: usize, at: u32) -> Left {
+    // SAFETY: this function's own contract.
+    let [[a0, a1], [a2, a3]] =
+        unsafe { [stages.left(k as u32, at), stages.left(k as u32, at + 32)] };
+    [a0, a1, a2, a3]
 }
 
 /// Real part, imaginary part and their sum of a fragment's elements.

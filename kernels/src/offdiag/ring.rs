@@ -14,17 +14,17 @@ pub struct Ring {
     rows: Rows,
     extent: Extent,
     base: u32,
-    steps: u32,
+    count: u32,
     warps: u32,
-    /// The step that is read.
-    step: u32,
+    /// The stage that is read, of all that come.
+    now: u32,
 }
 
-/// Steps between the last that is read and the one whose stage is filled anew, so that no warp waits for the slowest.
+/// Stages between the last that is read and the one that is filled anew, so that no warp waits for the slowest.
 const SLACK: u32 = 1;
 
 impl Ring {
-    /// For so many steps and warps, whose first operands are asked for.
+    /// For so many steps, a multiple of a stage's, and warps; the first operands are asked for.
     ///
     /// # Safety
     /// All threads of the block come here, once. The block has [`Extent::bytes`] of dynamic shared memory. The
@@ -46,10 +46,11 @@ impl Ring {
             }
             barrier();
         }
-        let ring = Ring { rows, extent, base, steps, warps, step: 0 };
+        let count = steps / extent.steps;
+        let ring = Ring { rows, extent, base, count, warps, now: 0 };
         if lane() == 0 {
             let mut stage = 0;
-            while stage < Self::ahead(extent) && stage < steps {
+            while stage < Self::ahead(extent) && stage < count {
                 // SAFETY: the contract of this function.
                 unsafe { ring.ask(stage) };
                 stage += 1;
@@ -58,85 +59,93 @@ impl Ring {
         ring
     }
 
-    /// Steps that are asked for before they are read.
+    /// Stages that are asked for before they are read.
     const fn ahead(extent: Extent) -> u32 {
         extent.stages - SLACK - 1
     }
 
-    /// Asks for a step's operands, once its stage is let go by the step that had it before.
+    /// Asks for a stage's operands, once its place is let go by the stage that had it before.
     #[inline(always)]
-    unsafe fn ask(&self, step: u32) {
-        let (full, to) = (self.full(step), self.stage(step));
-        let (left, right) = self.rows.at(step);
+    unsafe fn ask(&self, stage: u32) {
+        let (full, to) = (self.full(stage), self.place(stage));
+        let Extent { steps, .. } = self.extent;
         let (left_bytes, right_bytes) = (self.extent.left_bytes(), self.extent.right_bytes());
-        // SAFETY: a stage whose last readers let it go; the images hold the step.
+        // SAFETY: a place whose last readers let it go; the images hold the steps.
         unsafe {
-            wait(full + 8, self.phase(step) ^ 1);
+            wait(full + 8, self.phase(stage) ^ 1);
             asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
-                in(reg32) full, in(reg32) left_bytes + right_bytes, options(nostack));
-            copy(to, left, left_bytes, full);
-            copy(to + left_bytes, right, right_bytes, full);
+                in(reg32) full, in(reg32) self.extent.stage_bytes(), options(nostack));
+            let mut step = 0;
+            while step < steps {
+                let (left, right) = self.rows.at(stage * steps + step);
+                copy(to + step * left_bytes, left, left_bytes, full);
+                copy(to + steps * left_bytes + step * right_bytes, right, right_bytes, full);
+                step += 1;
+            }
         }
     }
 
-    /// Barrier `full` of a step's stage; `empty` is behind it.
+    /// Barrier `full` of a stage; `empty` is behind it.
     #[inline(always)]
-    fn full(&self, step: u32) -> u32 {
-        self.base + 16 * (step % self.extent.stages)
+    fn full(&self, stage: u32) -> u32 {
+        self.base + 16 * (stage % self.extent.stages)
     }
 
-    /// Parity of the phase of a step's barriers.
+    /// Parity of the phase of a stage's barriers.
     #[inline(always)]
-    fn phase(&self, step: u32) -> u32 {
-        step / self.extent.stages % 2
+    fn phase(&self, stage: u32) -> u32 {
+        stage / self.extent.stages % 2
     }
 
-    /// A step's stage.
+    /// Where a stage is.
     #[inline(always)]
-    fn stage(&self, step: u32) -> u32 {
-        self.base + BARRIERS + step % self.extent.stages * self.extent.stage_bytes()
+    fn place(&self, stage: u32) -> u32 {
+        self.base + BARRIERS + stage % self.extent.stages * self.extent.stage_bytes()
     }
 
     /// The calling lane's place in the stage that is read.
     #[inline(always)]
     unsafe fn at(&self) -> u32 {
         // SAFETY: the caller's contract.
-        self.stage(self.step) + unsafe { kept_lane() } % WARP * 16
+        self.place(self.now) + unsafe { kept_lane() } % WARP * 16
     }
 }
 
 impl Stages for Ring {
     #[inline(always)]
-    unsafe fn wait(&mut self, step: u32) {
-        // SAFETY: this function's own contract. The step before has its operands in registers, since its products are
-        // done. At that step's end they need not be there: an arrival does not wait for loads before it.
+    unsafe fn wait(&mut self, stage: u32) {
+        // SAFETY: this function's own contract. The stage before has its operands in registers, since its products are
+        // done. At their end they need not be there: an arrival does not wait for loads before it.
         unsafe {
-            if step > 0 {
-                let empty = self.full(step - 1) + 8;
+            if stage > 0 {
+                let empty = self.full(stage - 1) + 8;
                 asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) empty, options(nostack));
             }
-            // Warps take turns: one that asked for all would be the last in each step, and the others wait for it.
-            let next = step + Self::ahead(self.extent);
-            if kept_lane() == next % self.warps * WARP && next < self.steps {
+            // Warps take turns: one that asked for all would be the last in each stage, and the others wait for it.
+            let next = stage + Self::ahead(self.extent);
+            if kept_lane() == next % self.warps * WARP && next < self.count {
                 self.ask(next);
             }
             warp_barrier();
-            self.step = step;
-            wait(self.full(step), self.phase(step));
+            self.now = stage;
+            wait(self.full(stage), self.phase(stage));
         }
     }
 
     #[inline(always)]
-    unsafe fn left(&self, at: u32) -> [PerLane<f64>; 2] {
+    unsafe fn left(&self, step: u32, at: u32) -> [PerLane<f64>; 2] {
+        let operand = step * self.extent.left_bytes();
         // SAFETY: this function's own contract.
-        let pair = unsafe { load_shared_pair(self.at() + 16 * at) };
+        let pair = unsafe { load_shared_pair(self.at() + operand + 16 * at) };
         [[pair.re], [pair.im]]
     }
 
     #[inline(always)]
-    unsafe fn right(&self, at: u32) -> [PerLane<f64>; 2] {
+    unsafe fn right(&self, step: u32, at: u32) -> [PerLane<f64>; 2] {
+        let extent = self.extent;
+        let operand = extent.steps * extent.left_bytes() + step * extent.right_bytes();
         // SAFETY: this function's own contract.
-        let pair = unsafe { load_shared_pair(self.at() + self.extent.left_bytes() + 16 * at) };
+        let pair = unsafe { load_shared_pair(self.at() + operand + 16 * at) };
         [[pair.re], [pair.im]]
     }
 }

@@ -89,7 +89,7 @@ impl Second {
     /// The [launch contract](crate::contract) of these kernels; all lanes of the warp come here, with stages of the
     /// block's rows.
     #[inline(always)]
-    unsafe fn warp<W: Way, const M: usize, const N: usize>(
+    unsafe fn warp<W: Way, const M: usize, const N: usize, const K: usize>(
         &self,
         stages: &mut impl Stages,
         block: u32,
@@ -103,7 +103,7 @@ impl Second {
         // SAFETY: this function's own contract.
         unsafe {
             let steps = self.steps(slot);
-            let sums = products::<W::Instruction, Given, { WORDS as usize }, M, N, M>(
+            let sums = products::<W::Instruction, Given, { WORDS as usize }, M, N, K, M>(
                 stages, steps, none, [0.0; 2], m0, n0,
             );
             let (ls, ms) = ((self.left * ROWS) as usize, (self.right * COLUMNS) as usize);
@@ -133,14 +133,14 @@ impl Second {
     /// The [launch contract](crate::contract) of these kernels.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    pub(super) unsafe fn block<W: Way, const M: usize, const N: usize>(&self) {
+    pub(super) unsafe fn block<W: Way, const M: usize, const N: usize, const K: usize>(&self) {
         use crate::intrinsics::{WARP, block, kept_lane};
         let rows = self.rows(W::SECOND, block());
         let (_, _, slot) = self.place(W::SECOND, block());
         // SAFETY: this function's own contract.
         unsafe {
             let mut stages = W::stages(rows, W::SECOND, WORDS, self.steps(slot));
-            self.warp::<W, M, N>(&mut stages, block(), kept_lane() / WARP);
+            self.warp::<W, M, N, K>(&mut stages, block(), kept_lane() / WARP);
         }
     }
 
@@ -149,12 +149,12 @@ impl Second {
     /// # Safety
     /// As there.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub(super) unsafe fn run<W: Way, const M: usize, const N: usize>(&self) {
+    pub(super) unsafe fn run<W: Way, const M: usize, const N: usize, const K: usize>(&self) {
         for block in 0..self.blocks(W::SECOND) {
             for warp in 0..W::SECOND.warps() {
-                let mut stages = InPlace::reading(self.rows(W::SECOND, block));
+                let mut stages = InPlace::reading(self.rows(W::SECOND, block), W::SECOND.deep);
                 // SAFETY: this function's own contract.
-                unsafe { self.warp::<W, M, N>(&mut stages, block, warp) };
+                unsafe { self.warp::<W, M, N, K>(&mut stages, block, warp) };
             }
         }
     }

@@ -14,6 +14,8 @@ pub struct Tile {
     pub across: u32,
     /// Warps along igp.
     pub along: u32,
+    /// Steps of the images that a product takes at a time.
+    pub deep: u32,
 }
 
 impl Tile {
@@ -45,6 +47,6 @@ impl Tile {
 
     /// What a stage holds, of right images of so many words.
     pub const fn extent(self, words: u32) -> Extent {
-        Extent::filling(self.left(), self.right(), words)
+        Extent::filling(self.left(), self.right(), words, self.deep)
     }
 }

@@ -58,6 +58,13 @@ macro_rules! version {
         $way:ident, $id:literal, $change:literal, capability $capability:literal, ring $ring:literal;
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
     ) => {
+        const _: () = {
+            use $crate::offdiag::way::Way;
+            // What a version's fragments of l are a multiple of: see `Version::fragments`.
+            let multiple = if $way::SPLITS { 1 } else { $way::FIRST.m };
+            assert!(multiple % $way::SECOND.left() == 0);
+        };
+
         /// What it is.
         pub static VERSION: $crate::offdiag::version::Version = {
             use $crate::offdiag::{version::Version, way::Way};
@@ -80,11 +87,15 @@ macro_rules! version {
                     use $crate::offdiag::poles::{ComplexExchange, ComplexHole, Exchange, Hole};
                     const M: usize = $way::FIRST.m as usize;
                     const N: usize = $way::FIRST.n as usize;
+                    const K: usize = $way::FIRST.deep as usize;
                     [
-                        [First::run::<$way, Hole, 3, M, N>, First::run::<$way, Exchange<true>, 3, M, N>],
                         [
-                            First::run::<$way, ComplexHole, 4, M, N>,
-                            First::run::<$way, ComplexExchange<true>, 4, M, N>,
+                            First::run::<$way, Hole, 3, M, N, K>,
+                            First::run::<$way, Exchange<true>, 3, M, N, K>,
+                        ],
+                        [
+                            First::run::<$way, ComplexHole, 4, M, N, K>,
+                            First::run::<$way, ComplexExchange<true>, 4, M, N, K>,
                         ],
                     ]
                 },
@@ -93,6 +104,7 @@ macro_rules! version {
                     $way,
                     { $way::SECOND.m as usize },
                     { $way::SECOND.n as usize },
+                    { $way::SECOND.deep as usize },
                 >,
             }
         };
@@ -103,7 +115,10 @@ macro_rules! version {
         $crate::offdiag::version::first! { $way $complex_exchange ComplexExchange<true>, 4 }
         $crate::offdiag::second::list! { entry [$second $crate::offdiag::second::Second, |arguments| {
             use $crate::offdiag::way::Way;
-            arguments.block::<$way, { $way::SECOND.m as usize }, { $way::SECOND.n as usize }>()
+            const M: usize = $way::SECOND.m as usize;
+            const N: usize = $way::SECOND.n as usize;
+            const K: usize = $way::SECOND.deep as usize;
+            arguments.block::<$way, M, N, K>()
         }] }
     };
 }
@@ -117,7 +132,8 @@ macro_rules! first {
             use $crate::offdiag::way::Way;
             const M: usize = $way::FIRST.m as usize;
             const N: usize = $way::FIRST.n as usize;
-            arguments.block::<$way, $make, $words, M, N>()
+            const K: usize = $way::FIRST.deep as usize;
+            arguments.block::<$way, $make, $words, M, N, K>()
         }] }
     };
 }

@@ -26,7 +26,7 @@ pub trait Way {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
-        let _ = (tile, words, steps);
-        InPlace::reading(rows)
+        let _ = (words, steps);
+        InPlace::reading(rows, tile.deep)
     }
 }

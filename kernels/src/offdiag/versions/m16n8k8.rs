@@ -11,9 +11,9 @@ use crate::offdiag::way::Way;
 pub struct M16N8K8;
 
 impl Way for M16N8K8 {
-    type Instruction = fragment::M16N8K8;
-    const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4 };
-    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+    type Instruction = fragment::M16N8;
+    const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4, deep: 1 };
+    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
     const SPLITS: bool = true;
 }
 

@@ -13,8 +13,8 @@ pub struct M8N8K4;
 
 impl Way for M8N8K4 {
     type Instruction = fragment::M8N8K4;
-    const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4 };
-    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+    const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4, deep: 1 };
+    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
     const SPLITS: bool = true;
 }
 

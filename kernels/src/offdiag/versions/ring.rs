@@ -3,7 +3,7 @@
 //! No warp waits for memory, and each element of A is read once a block. A warp whose l are of two bands n makes P
 //! twice.
 
-use crate::offdiag::fragment::M16N8K8;
+use crate::offdiag::fragment::M16N8;
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
@@ -14,9 +14,9 @@ use crate::offdiag::{rows::Rows, stages::Stages};
 pub struct Ring;
 
 impl Way for Ring {
-    type Instruction = M16N8K8;
-    const FIRST: Tile = Tile { m: 3, n: 2, across: 2, along: 4 };
-    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+    type Instruction = M16N8;
+    const FIRST: Tile = Tile { m: 3, n: 2, across: 2, along: 4, deep: 1 };
+    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
     const SPLITS: bool = true;
 
     #[cfg(target_arch = "nvptx64")]

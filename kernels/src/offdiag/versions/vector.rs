@@ -13,8 +13,8 @@ pub struct Vector;
 
 impl Way for Vector {
     type Instruction = fragment::Vector;
-    const FIRST: Tile = Tile { m: 1, n: 2, across: 2, along: 2 };
-    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4 };
+    const FIRST: Tile = Tile { m: 1, n: 2, across: 2, along: 2, deep: 1 };
+    const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
     const SPLITS: bool = false;
 }
 

@@ -3,7 +3,7 @@
 //! The sums take 192 of 255 registers. A warp's l are of one band n: bands are filled up to a multiple of 64. So it is
 //! for numbers of bands that fill it.
 
-use crate::offdiag::fragment::M16N8K8;
+use crate::offdiag::fragment::M16N8;
 use crate::offdiag::tile::Tile;
 use crate::offdiag::version::version;
 use crate::offdiag::way::Way;
@@ -14,9 +14,9 @@ use crate::offdiag::{rows::Rows, stages::Stages};
 pub struct Wide;
 
 impl Way for Wide {
-    type Instruction = M16N8K8;
-    const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4 };
-    const SECOND: Tile = Tile { m: 2, n: 2, across: 2, along: 4 };
+    type Instruction = M16N8;
+    const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4, deep: 1 };
+    const SECOND: Tile = Tile { m: 2, n: 2, across: 2, along: 4, deep: 1 };
     const SPLITS: bool = false;
 
     #[cfg(target_arch = "nvptx64")]
