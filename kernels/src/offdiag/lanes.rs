@@ -45,20 +45,3 @@ pub fn unrolled<const N: usize>(mut run: impl FnMut(usize)) {
         run(3);
     }
 }
-
-/// Writes a block out for each `m < M` up to 4: one that is too large for the compiler to take in as a closure.
-macro_rules! written_out {
-    ($at:ident < $count:ident, $block:block) => {
-        const { assert!($count <= 4) };
-        written_out! { @ $at, $count, $block, 0, 1, 2, 3 }
-    };
-    (@ $at:ident, $count:ident, $block:block, $($index:literal),+) => {
-        $(
-            if $index < $count {
-                let $at: usize = $index;
-                $block
-            }
-        )+
-    };
-}
-pub(super) use written_out;

@@ -4,7 +4,7 @@
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
 use super::fragment::{Instruction, Left, Right, Sum};
-use super::lanes::{LANES, each, unrolled, written_out};
+use super::lanes::{LANES, each, unrolled};
 use super::poles::{Limits, Make};
 use super::stages::Stages;
 
@@ -41,7 +41,7 @@ pub unsafe fn products<
         unsafe {
             stages.wait(stage);
             let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
-            written_out!(m < M, {
+            unrolled::<M>(|m| {
                 if m == 0 || m == SPLIT {
                     operands = made::<P, WORDS, N, K>(stages, w[usize::from(m > 0)], limits, igp);
                 }
