@@ -238,7 +238,7 @@ fn golden_sums_are_of_a_systems_own_header() {
 #[test]
 fn archived_sums_of_many_energies_are_the_golden_ones() {
     for (folder, version) in
-        [("h200-2026-11-23/energies", "sigma:blocks"), ("cpu-2026-11-23-2/energies", "sigma:cells")]
+        [("h200-2026-11-23/energies", "sigma:blocks"), ("cpu-2026-11-25/energies", "sigma:cells")]
     {
         let path = common::repository(&format!("data/runs/{folder}/run-501.json"));
         let run: Run = record::read(&path).unwrap();

@@ -36,7 +36,7 @@ fn every_version_of_every_journey_has_a_card() {
         ("past", "h200-2026-11-23/si214", Some("v8")),
         ("blog", "h200-2026-11-23/si214-journeys", None),
         ("talk", "h200-2026-11-23/si214-journeys", None),
-        ("cpu", "cpu-2026-11-23-2/demo", None),
+        ("cpu", "cpu-2026-11-25/demo", None),
     ] {
         let cards = cards(&["explain", "--journey", id], &records(folder));
         let ids: Vec<&str> = cards.iter().map(|card| card["version"].as_str().unwrap()).collect();
@@ -161,7 +161,7 @@ fn a_folder_of_profiles_comes_before_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("gpp-profile/tiny");
     fs::create_dir_all(&folder).unwrap();
-    let archive = PathBuf::from(records("cpu-2026-11-23-2/demo"));
+    let archive = PathBuf::from(records("cpu-2026-11-25/demo"));
     for file in ["profile-cpu-threads.json", "profile-cpu-simd.json", "ceilings.json"] {
         fs::copy(archive.join(file), folder.join(file)).unwrap();
     }
@@ -238,7 +238,7 @@ fn two_runs_are_compared_version_by_version() {
     assert!((document["rows"][0]["time"]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
     assert_eq!(document["rows"][2]["time"]["change"], 0.0);
     assert_ne!(document["rows"][2]["time"]["verdict"], "differs");
-    let other = records("cpu-2026-11-23-2/demo/run.json");
+    let other = records("cpu-2026-11-25/demo/run.json");
     gpp()
         .args(["diff", &before, &other])
         .assert()

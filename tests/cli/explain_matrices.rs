@@ -74,7 +74,7 @@ fn a_card_says_what_changed_without_records_too() {
     let card = |arguments: &[&str]| gpp().arg("explain").args(arguments).assert().success();
     card(&["ring", "wide", "--from", &records()])
         .stdout(contains("ring against m16n8k8: bulk copies").and(contains("wide against ring: ")))
-        .stdout(contains("+     const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4 };"))
+        .stdout(contains("+     const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4, deep: 1 };"))
         .stdout(contains("si214, 128 bands, on NVIDIA H200:").and(contains("% less time: ")));
     card(&["wide"])
         .stdout(
@@ -96,11 +96,11 @@ fn a_card_says_what_changed_without_records_too() {
 fn a_record_of_one_version_has_a_card_against_the_one_before() {
     let one = format!("{}/si214-96.json", records());
     let found = cards(&["offdiag", "--from", &one]);
-    assert_eq!(found, cards(&["ring", "--from", &one]));
+    assert_eq!(found, cards(&["m16n8k16", "--from", &one]));
     let [card] = &found[..] else { panic!("{found:?}") };
     assert_eq!(
         (card["version"].as_str(), card["before"].as_str()),
-        (Some("ring"), Some("m16n8k8"))
+        (Some("m16n8k16"), Some("ring"))
     );
     assert!(card["difference"]["added"].as_u64().unwrap() > 0);
     let time = card["rows"].as_array().unwrap().iter().find(|row| row["name"] == "time").unwrap();
@@ -120,7 +120,7 @@ fn a_difference_may_be_of_any_two() {
         |arguments: &[&str], said: &str| diff(arguments).code(2).stderr(contains(said.to_string()));
     wrong(&["rung", "wide"], "unknown version `rung`: did you mean `ring`?");
     wrong(&["ring", "v4"], "ring and v4: ring is of Σ as a matrix, v4 is not");
-    wrong(&["offdiag", "ring"], "diff offdiag ring: takes two versions, not 6");
+    wrong(&["offdiag", "ring"], "diff offdiag ring: takes two versions, not 7");
     let run = ["--device", "cpu", "-s", "tiny", "--version", "ring"];
     let typed = "--version ring: is a version of Σ as a matrix: type `gpp offdiag --version ring`";
     gpp().args(run).assert().code(2).stderr(contains(typed));

@@ -55,8 +55,8 @@ fn the_choice_is_the_fastest_of_archived_runs() {
 fn many_energies_take_as_long_as_some_do() {
     let all = [
         "h200-2026-11-23/energies-complex",
-        "cpu-2026-11-23-2/energies-complex",
-        "cpu-2026-11-23-2/energies-demo-complex",
+        "cpu-2026-11-25/energies-complex",
+        "cpu-2026-11-25/energies-demo-complex",
     ];
     for folder in all {
         let [two, many] = [2, 501].map(|nw| {

@@ -73,7 +73,7 @@ fn page() -> &'static str {
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
         command.args(["report", "--from"]).arg(archive.path("si214"));
         command.arg("--compare").arg(runs(archive.folder("compare")).join("compare.json"));
-        command.arg("--processor").arg(runs("cpu-2026-11-23-2"));
+        command.arg("--processor").arg(runs("cpu-2026-11-25"));
         command.arg("--scale").arg(runs("h200x4-2026-11-22-2/scale-si510.json"));
         command.arg("--offdiag").arg(runs(archive.folder("offdiag")).join("offdiag"));
         command.arg("--output").arg(&path).assert().success();
