@@ -84,7 +84,7 @@ pub struct Listing {
     pub journeys: Vec<ListedJourney>,
     /// What `--version best` is on each back end.
     pub best: Vec<ListedBest>,
-    /// All versions of Σ as a matrix, those of `gpp offdiag --version`, each built on the one before.
+    /// All versions of Σ as a matrix, those of `gpp offdiag --version`, each after the one that it is made from.
     #[serde(default)]
     pub matrix: Vec<ListedMatrix>,
     /// All built-in systems.

@@ -23,12 +23,12 @@ pub fn of_board(own: Option<&OfVersion>) -> [String; 3] {
 
 /// A row for each version of a system and so many bands.
 pub fn by_version(folder: &Folder, system: &str, bands: usize) -> Cells {
-    let mut before = None::<f64>;
+    let of = |id| folder.find(system, bands, id).map(|(_, own)| own);
     let row = |version: &&Version| {
-        let own = folder.find(system, bands, version.id).map(|(_, own)| own);
+        let own = of(version.id);
         let seconds = own.map(|own| own.time_s.median);
+        let before = version.from.and_then(of).map(|before| before.time_s.median);
         let faster = before.zip(seconds).map(|(before, now)| format!("{:.2}", before / now));
-        before = seconds;
         let row = [
             version.id.into(),
             format!("{:.1}", version.capability),

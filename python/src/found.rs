@@ -50,7 +50,7 @@ pub struct Matrices {
     sx: Py<PyArray3<Complex64>>,
     /// Coulomb hole, ch[iw, l, m], as sx.
     ch: Py<PyArray3<Complex64>>,
-    /// The version that calculated them: "ring", "wide" and others on a GPU, "cpu" on a processor.
+    /// The version that calculated them: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a processor.
     version: &'static str,
     /// Seconds that its kernels took.
     seconds: f64,

@@ -94,7 +94,7 @@ fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::Result<[Su
 }
 
 pub fn devices() -> Outcome {
-    let versions = ["wide", "vector"].map(|id| find(id).expect("a version"));
+    let versions = ["m16n8k16", "vector"].map(|id| find(id).expect("a version"));
     for kind in [Kind::Mixed, Kind::Real] {
         let made = Make { nbands: 230, ngpown: 5, ncouls: 19, nw: 2, kind, seed: 12 };
         let (problem, elements) = (make(made), Numbered { bands: 3, made: AtomicUsize::new(0) });

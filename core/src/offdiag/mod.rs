@@ -117,7 +117,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The matrices of all energies, in eV as the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
+/// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
 /// `l + bands · (m + bands · iw)`. Of [`At::Bands`] rows come first, then columns, as of two energies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sums {

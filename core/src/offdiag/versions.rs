@@ -12,20 +12,25 @@ pub fn find(id: &str) -> Option<&'static Version> {
     ALL.into_iter().find(|version| version.id == id)
 }
 
-/// What 16 bands l take on compute capability 9, one version against another: at 64, 96 and 128 bands of si214, where
-/// `ring` goes over from one band n to the next within a warp's tile.
+/// What 16 bands l of real poles take on compute capability 9, one version against another: `ring` at 64 and 128 bands of
+/// si214, where its warps have l of two bands n, the others at 96 and 128.
 const COSTS: [(&str, usize); 3] = [("ring", 40), ("m16n8k16", 34), ("wide", 35)];
 
-/// The fastest for a compute capability and so many bands l and m; none where no version runs.
+/// The fastest for a compute capability and so many bands l and m; none where no version runs. Of versions that cost as
+/// much it is the last.
 pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
-    let runs = |version: &&Version| capability >= version.capability;
-    let last = ALL.into_iter().rev().find(runs)?;
     let cost = |version: &&Version| {
         let cost = COSTS.iter().find(|(id, _)| *id == version.id);
-        cost.map(|(_, cost)| cost * version.fragments(bands))
+        cost.map_or(usize::MAX, |(_, cost)| cost * version.fragments(bands))
     };
-    let told = ALL.into_iter().filter(runs).filter(|version| cost(version).is_some());
-    told.min_by_key(cost).or(Some(last))
+    let running = ALL.into_iter().rev().filter(|version| runs(version, capability));
+    running.min_by_key(cost)
+}
+
+/// Whether a version runs on a compute capability. From 12.0 on a block has 99 KiB of shared memory, too little for a
+/// ring.
+fn runs(version: &Version, capability: f64) -> bool {
+    capability >= version.capability && !(version.has_ring && capability >= 12.0)
 }
 
 /// The version that is asked for, or else the fastest on a GPU.
@@ -37,11 +42,12 @@ pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'
     let capability = told.and_then(|capability| capability.parse().ok()).unwrap_or_default();
     let refused = |version: &Version| {
         let Version { id, capability: needed, .. } = version;
-        let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}");
+        let most = if version.has_ring { ", below 12.0" } else { "" };
+        let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
         Error::Data { origin: gpu.info().id.clone(), what }
     };
     match asked {
-        Some(version) if capability >= version.capability => Ok(version),
+        Some(version) if runs(version, capability) => Ok(version),
         Some(version) => Err(refused(version)),
         None => fastest(capability, bands).ok_or_else(|| refused(ALL[0])),
     }
@@ -60,10 +66,11 @@ mod tests {
             [7.0, 7.5, 8.0, 8.9].map(|capability| id(capability, 64)).map(Option::unwrap),
             ["vector", "vector", "m8n8k4", "m8n8k4"]
         );
+        assert_eq!(id(12.0, 64), Some("m16n8k8"));
         for (version, bands) in [
-            ("ring", [1, 32, 80, 160].as_slice()),
-            ("m16n8k16", &[48, 96, 144, 192, 240, 384]),
-            ("wide", &[64, 120, 128, 250, 256, 512, 1024]),
+            ("ring", [1, 32, 65, 80, 145, 160].as_slice()),
+            ("m16n8k16", &[33, 48, 81, 96, 144, 161, 192, 240, 384]),
+            ("wide", &[49, 64, 97, 112, 113, 128, 250, 256, 512, 1024]),
         ] {
             for &bands in bands {
                 assert_eq!(id(9.0, bands), Some(version), "{bands}");

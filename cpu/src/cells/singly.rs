@@ -191,23 +191,31 @@ mod tests {
                     occ: &[occ],
                     limits: LIMITS,
                 };
-                let sums = |poles: &[Pole<Complex64>], is_first: bool| {
+                let in_turn = |poles: &[Pole<Complex64>], are_first: &[bool]| {
                     let mut sums = [Compensated::default(); VALUES];
-                    let left = [Left::new(0, 0, is_first)];
+                    let left: Vec<_> =
+                        are_first.iter().map(|&first| Left::new(0, 0, first)).collect();
                     add::<Single<f64>, _>((), &task, poles, &left, &mut sums);
                     let [a, b, c, d] = sums.map(Compensated::value);
                     [Complex64::new(a, b), Complex64::new(c, d)]
                 };
+                let sums = |poles: &[Pole<Complex64>], is_first| in_turn(poles, &[is_first]);
                 let (first, definition) = (sums(&poles, true), sums(&poles, false));
+                // Weights are made in between.
+                let mixed = in_turn(&poles, &[false, true, false]);
                 let mut all = [0.0; 2];
                 for pole in &poles {
                     let own = sums(std::slice::from_ref(pole), false);
                     all = [all[0] + own[0].norm(), all[1] + own[1].norm()];
                 }
                 assert!(all[1] > 0.0 && (all[0] > 0.0 || occ == 0.0), "{all:?}");
-                for ((one, other), all) in first.into_iter().zip(definition).zip(all) {
-                    let error = (one - other).norm();
-                    assert!(error <= 16.0 * f64::EPSILON * all, "{error:e} of {all:e} at {w}");
+                for (of, all) in all.into_iter().enumerate() {
+                    let near = |one: Complex64, other: Complex64| {
+                        let error = (one - other).norm();
+                        assert!(error <= 16.0 * f64::EPSILON * all, "{error:e} of {all:e} at {w}");
+                    };
+                    near(first[of], definition[of]);
+                    near(mixed[of], first[of] + 2.0 * definition[of]);
                 }
             }
         }

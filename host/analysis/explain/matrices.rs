@@ -2,8 +2,8 @@
 //!
 //! Counters are of the first product of `sch`, which takes most of the time.
 
-use gpp_core::kernels::offdiag::fragment::{COLUMNS, ROWS};
-use gpp_core::offdiag::versions::{ALL, Version};
+use gpp_core::kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
+use gpp_core::offdiag::versions::{ALL, Version, find};
 
 use super::difference::between;
 use super::rows::{Group, Row, change};
@@ -27,12 +27,13 @@ const DESCRIBED: &str = "docs/off-diagonal.md";
 /// Words of a right image of real poles.
 const WORDS: u32 = 3;
 
-/// The version that one is compared with: the nearest before it that the record with most versions has or, where it
-/// has none, the one before it.
+/// The version that one is compared with: the nearest that it is made from, and that the record with most versions has
+/// or, where it has none, the one that it is made from.
 pub fn before(version: &Version, folder: Option<&Folder>) -> Option<&'static Version> {
-    let earlier: Vec<_> = ALL.into_iter().take_while(|other| other.id != version.id).collect();
-    let is_known = |other: &&&'static Version| Side::of(other, folder).measured.is_some();
-    earlier.iter().rev().find(is_known).or(earlier.last()).copied()
+    let made_from = |version: &Version| find(version.from?);
+    let is_known = |other: &&'static Version| Side::of(other, folder).measured.is_some();
+    let first = made_from(version);
+    std::iter::successors(first, |version| made_from(version)).find(is_known).or(first)
 }
 
 /// The card of a version, against another or by itself; figures are of the record with most versions. `None` where the
@@ -203,6 +204,7 @@ impl<'a> Step<'a> {
         tile("igp of a block", "", &|own| COLUMNS * own.first.right());
         tile("threads of a block", "", &|own| own.first.threads());
         tile("l of a warp", "", &|own| ROWS * own.first.m);
+        tile("ig of a product", "", &|own| DEPTH * own.first.deep);
         tile("bands fill multiples of", "", &|own| {
             if own.splits { ROWS } else { ROWS * own.first.m }
         });

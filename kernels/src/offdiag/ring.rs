@@ -115,7 +115,7 @@ impl Stages for Ring {
     #[inline(always)]
     unsafe fn wait(&mut self, stage: u32) {
         // SAFETY: this function's own contract. The stage before has its operands in registers, since its products are
-        // done. At their end they need not be there: an arrival does not wait for loads before it.
+        // done. Where its products end they need not be there: an arrival does not wait for loads before it.
         unsafe {
             if stage > 0 {
                 let empty = self.full(stage - 1) + 8;

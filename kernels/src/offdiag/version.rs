@@ -10,6 +10,8 @@ pub struct Version {
     pub id: &'static str,
     /// What it changes.
     pub change: &'static str,
+    /// The version that it is made from.
+    pub from: Option<&'static str>,
     /// The least compute capability.
     pub capability: f64,
     /// Whether operands come through a ring in shared memory.
@@ -55,7 +57,8 @@ impl Version {
 /// A version, its entries, and its kernels on the host.
 macro_rules! version {
     (
-        $way:ident, $id:literal, $change:literal, capability $capability:literal, ring $ring:literal;
+        $way:ident, $id:literal, $change:literal, from $from:expr, capability $capability:literal,
+        ring $ring:literal;
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
     ) => {
         const _: () = {
@@ -63,6 +66,11 @@ macro_rules! version {
             // What a version's fragments of l are a multiple of: see `Version::fragments`.
             let multiple = if $way::SPLITS { 1 } else { $way::FIRST.m };
             assert!(multiple % $way::SECOND.left() == 0);
+            // Steps of U are whole tiles of the first product.
+            assert!($way::FIRST.right() % $way::SECOND.deep == 0);
+            // Of a ring's stages one is read, one let go, and others are on their way.
+            let stages = [$way::FIRST.extent(3), $way::FIRST.extent(4), $way::SECOND.extent(2)];
+            assert!(!$ring || stages[0].stages > 2 && stages[1].stages > 2 && stages[2].stages > 2);
         };
 
         /// What it is.
@@ -71,6 +79,7 @@ macro_rules! version {
             Version {
                 id: $id,
                 change: $change,
+                from: $from,
                 capability: $capability,
                 has_ring: $ring,
                 splits: $way::SPLITS,

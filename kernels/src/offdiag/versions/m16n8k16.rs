@@ -1,7 +1,7 @@
 //! m16n8k16: a matrix instruction twice as deep, which reads and writes the sums half as often.
 //!
 //! A warp makes P of 16 ig before their products. The tile is that of `ring`: of 128 l the sums and twice as many
-//! operands would not fit into the registers.
+//! operands would not fit into the registers. P of two bands n would not either: bands are filled up to a multiple of 48.
 
 use crate::offdiag::fragment::M16N8;
 use crate::offdiag::tile::Tile;
@@ -28,7 +28,7 @@ impl Way for M16N8K16 {
 }
 
 version! {
-    M16N8K16, "m16n8k16", "a matrix instruction twice as deep", capability 9.0, ring true;
+    M16N8K16, "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0, ring true;
     gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange
     gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
     gpp_offdiag_m16n8k16_second

@@ -18,7 +18,7 @@ impl Way for M16N8K8 {
 }
 
 version! {
-    M16N8K8, "m16n8k8", "the matrix instruction of sm_90", capability 9.0, ring false;
+    M16N8K8, "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0, ring false;
     gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange
     gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
     gpp_offdiag_m16n8k8_second

@@ -19,7 +19,7 @@ impl Way for M8N8K4 {
 }
 
 version! {
-    M8N8K4, "m8n8k4", "the matrix instruction of sm_80", capability 8.0, ring false;
+    M8N8K4, "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0, ring false;
     gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange
     gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
     gpp_offdiag_m8n8k4_second

@@ -9,7 +9,7 @@ mod wide;
 
 use super::version::Version;
 
-/// All, each from the one before it.
+/// All, each after the one that it is made from.
 pub static ALL: [&Version; 6] = [
     &vector::VERSION,
     &m8n8k4::VERSION,

@@ -28,7 +28,7 @@ impl Way for Ring {
 }
 
 version! {
-    Ring, "ring", "bulk copies ahead of time, tiles of 96 l", capability 9.0, ring true;
+    Ring, "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0, ring true;
     gpp_offdiag_ring_hole gpp_offdiag_ring_exchange
     gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
     gpp_offdiag_ring_second

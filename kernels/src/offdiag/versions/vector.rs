@@ -19,7 +19,7 @@ impl Way for Vector {
 }
 
 version! {
-    Vector, "vector", "P made in registers, FMAs of vectors", capability 7.0, ring false;
+    Vector, "vector", "P made in registers, FMAs of vectors", from None, capability 7.0, ring false;
     gpp_offdiag_vector_hole gpp_offdiag_vector_exchange
     gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
     gpp_offdiag_vector_second

@@ -28,7 +28,7 @@ impl Way for Wide {
 }
 
 version! {
-    Wide, "wide", "tiles of 128 l", capability 9.0, ring true;
+    Wide, "wide", "tiles of 128 l", from Some("ring"), capability 9.0, ring true;
     gpp_offdiag_wide_hole gpp_offdiag_wide_exchange
     gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
     gpp_offdiag_wide_second
