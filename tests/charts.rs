@@ -230,7 +230,7 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     // As the text says.
     assert!(executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
     let svg = chart::matrices(&of).unwrap().svg();
-    check(&svg, "matrices", 10, 4.0);
+    check(&svg, "matrices", 12, 4.0);
     for named in [
         "FP64 matrix peak 66.9 TFLOP/s, by its clock",
         "measured FP64 vector peak 33.3 TFLOP/s",
