@@ -55,6 +55,6 @@ fn the_chart_is_beside_the_others_or_refused_by_flag_and_file() {
         assert!(charts.join(file).exists(), "{file}");
     }
     let csv = fs::read_to_string(charts.join("roofline-offdiag.csv")).unwrap();
-    assert_eq!(csv.lines().count(), 11);
-    assert!(csv.contains("\nring,HBM,counted,48.4") && csv.contains("\nring,HBM,executed,36.3"));
+    assert_eq!(csv.lines().count(), 13);
+    assert!(csv.contains("\nring,HBM,counted,48.7") && csv.contains("\nring,HBM,executed,36.5"));
 }

@@ -79,7 +79,7 @@ fn older_comparisons_and_scalings_keep_what_they_tell() {
         let path = repository(path);
         (serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap(), path)
     };
-    let (told, path) = read("data/runs/cpu-2026-11-25/race.json");
+    let (told, path) = read("tests/data/older/schema-5/race-cpu.json");
     let found: Comparison = record::read(&path).unwrap();
     let rows = told["racers"].as_array().unwrap();
     assert_eq!(found.racers().count(), rows.len());
