@@ -65,9 +65,9 @@ macro_rules! version {
             use $crate::offdiag::way::Way;
             // What a version's fragments of l are a multiple of: see `Version::fragments`.
             let multiple = if $way::SPLITS { 1 } else { $way::FIRST.m };
-            assert!(multiple % $way::SECOND.left() == 0);
+            assert!(multiple.is_multiple_of($way::SECOND.left()));
             // Steps of U are whole tiles of the first product.
-            assert!($way::FIRST.right() % $way::SECOND.deep == 0);
+            assert!($way::FIRST.right().is_multiple_of($way::SECOND.deep));
             // Of a ring's stages one is read, one let go, and others are on their way.
             let stages = [$way::FIRST.extent(3), $way::FIRST.extent(4), $way::SECOND.extent(2)];
             assert!(!$ring || stages[0].stages > 2 && stages[1].stages > 2 && stages[2].stages > 2);
