@@ -139,13 +139,18 @@ fn killed() {
     assert_eq!(code, Some(128 + 9), "{errors}");
     // The launcher's words.
     assert!(errors.contains("process rank") && errors.contains("signal 9"), "{errors}");
-    assert!(!ranks.into_iter().any(runs));
+    wait_for(&ranks);
 }
 
 fn launcher_killed() {
     let (mut run, ranks) = under_way();
     send("KILL", &[run.0.id()]);
     assert_eq!(run.code(), None);
+    wait_for(&ranks);
+}
+
+/// Until none of these processes runs: they may end a little after the launcher.
+fn wait_for(ranks: &[u32]) {
     let begin = Instant::now();
     while ranks.iter().any(|&rank| runs(rank)) {
         assert!(begin.elapsed() < SECONDS, "{ranks:?}");
