@@ -14,8 +14,11 @@ pub struct SystemInfo {
     pub nbands: usize,
     /// Occupied bands.
     pub nvband: i32,
-    /// G′ vectors.
+    /// G′ vectors, without the masked ones.
     pub ngpown: usize,
+    /// Masked G′ vectors, whose columns are left out.
+    #[serde(default)]
+    pub masked: usize,
     /// G vectors.
     pub ncouls: usize,
     /// First energy, from 1.
@@ -37,6 +40,7 @@ impl SystemInfo {
             nbands: h.nbands,
             nvband: h.nvband,
             ngpown: h.ngpown,
+            masked: h.given_ngpown() - h.ngpown,
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,

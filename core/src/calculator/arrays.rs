@@ -3,8 +3,8 @@
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, WX, zeros};
-use crate::problem::{self, Header, Matrix, Origin, Problem, Slab};
+use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, EPS, Extents, WTILDE, WX, zeros};
+use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Unmasked};
 
 /// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
 /// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
@@ -109,19 +109,19 @@ pub(super) unsafe fn made(
     formula: Formula,
 ) -> Result<Problem> {
     let header = header(screening_header(screening), bands.e, omega, formula);
-    let ngpown = header.ngpown;
     header.validate().map_err(wrong)?;
     require_energies(&header)?;
+    let header = header.without_masked();
+    let ngpown = header.ngpown;
     // SAFETY: this function's own contract.
     let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-    let aqsm_local = match bands.aqsm {
-        Aqsm::Local(local) => kept(local),
-        Aqsm::Whole(whole) => rows(whole, &header)?.into(),
-    };
+    // SAFETY: as above.
+    let aqsm_local = unsafe { aqsm_local(bands.aqsm, &header) }?;
     let parts = || -> std::result::Result<_, DataError> {
+        let wtilde = header.unmasked_columns(&WTILDE, kept(screening.wtilde))?;
+        let eps = header.unmasked_columns(&EPS, kept(screening.eps))?;
         let of_bands = problem::Bands::new(header, kept(bands.aqsn))?;
         let of_bands = of_bands.with_occupations(bands.occ.to_vec())?;
-        let (wtilde, eps) = (kept(screening.wtilde), kept(screening.eps));
         let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
         Ok((of_bands, slab))
     };
@@ -132,6 +132,24 @@ pub(super) unsafe fn made(
 /// Fails where the system refuses memory for all energies of all bands.
 pub(super) fn require_energies(header: &Header) -> Result<()> {
     zeros::<f64>(WX.name, header.nbands.saturating_mul(header.nw())).map(drop)
+}
+
+/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, where none is left out.
+///
+/// # Safety
+/// It may refer to them, and has to be dropped before they are.
+pub(super) unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
+    match (aqsm, &header.unmasked) {
+        (Aqsm::Whole(whole), _) => Ok(rows(whole, header)?.into()),
+        // SAFETY: this function's own contract.
+        (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
+        (Aqsm::Local(local), Some(Unmasked { given, columns })) => {
+            let extents = Extents { ngpown: *given, ..header.extents() };
+            AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
+            let of_band = |band: &[Complex64]| columns.iter().map(|&k| band[k]).collect::<Vec<_>>();
+            Ok(local.chunks_exact(*given).flat_map(of_band).collect::<Vec<_>>().into())
+        }
+    }
 }
 
 /// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.

@@ -36,7 +36,7 @@ impl Calculator {
     fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
         let header = screening_of(given)?;
         let [wtilde, eps] = matrices;
-        let pairs = CheckedPairs::new(extents(&header), wtilde, eps).map_err(wrong)?;
+        let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -59,8 +59,8 @@ impl Calculator {
         // SAFETY: the caller's word; looked at above.
         let [on_host, eps_on_host] =
             unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
-        let pairs = CheckedPairs::new(shape, on_host, eps_on_host).map_err(wrong)?;
-        let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0];
+        let pairs = CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong)?;
+        let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
         let resident = match is_dense && pairs.are_as_given() {
             // SAFETY: the caller's word.
             true => unsafe { Resident::lent([wtilde.at, eps.at]) },
@@ -76,5 +76,5 @@ fn screening_of(screening: &Screening) -> Result<Header> {
     header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
     let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(given.ngpown).collect();
-    Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given })
+    Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given }.without_masked())
 }

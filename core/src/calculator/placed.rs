@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, header, require_energies, rows, wrong};
+use super::arrays::{NAME, aqsm_local, header, require_energies, wrong};
 use super::last::Last;
 use super::opened::Opened;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
@@ -221,7 +221,8 @@ impl Placed<'_> {
                 Arc::new(rows.collect())
             }),
             lent::Aqsm::Local(_) => {
-                local.get_or_insert_with(|| Arc::new((0..header.ngpown as u32).collect()))
+                let rows = || (0..header.ngpown).map(|igp| header.column(igp) as u32).collect();
+                local.get_or_insert_with(|| Arc::new(rows()))
             }
         };
         Some(Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() })
@@ -249,11 +250,9 @@ impl Placed<'_> {
         require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-        let aqsm_local = match given.map(|bands| bands.aqsm) {
-            None => None,
-            Some(Aqsm::Local(local)) => Some(kept(local)),
-            Some(Aqsm::Whole(whole)) => Some(rows(whole, &header)?.into()),
-        };
+        // SAFETY: as above.
+        let aqsm_local = |bands: &Bands| unsafe { aqsm_local(bands.aqsm, &header) };
+        let aqsm_local = given.map(aqsm_local).transpose()?;
         let bands = match given {
             None => problem::Bands::elsewhere(header),
             Some(bands) => problem::Bands::new(header, kept(bands.aqsn)),
@@ -263,6 +262,7 @@ impl Placed<'_> {
     }
 }
 
+/// Those that were given, masked columns included.
 pub(super) fn extents(header: &Header) -> [usize; 2] {
-    [header.ncouls, header.ngpown]
+    [header.ncouls, header.given_ngpown()]
 }

@@ -6,6 +6,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
 use super::memory::Extents;
+use super::unmasked::Unmasked;
 use crate::error::DataError;
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
@@ -52,6 +53,8 @@ pub struct Header {
     pub e_lk: f64,
     /// G′ of each of this rank's columns, an index into `indinv`.
     pub inv_igp_index: Vec<i32>,
+    /// Which columns these are, where [`Header::without_masked`] left some out.
+    pub unmasked: Option<Unmasked>,
     /// Row of each G vector; outside 1..=ncouls it has none.
     pub indinv: Vec<i32>,
     /// Occupied bands.

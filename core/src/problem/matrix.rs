@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 /// A large array of a problem, whose index order its owner says.
 #[derive(Debug)]
@@ -37,6 +38,25 @@ impl Matrix {
             Memory::Own(own) => own,
             Memory::Kept { .. } => unreachable!("it was copied"),
         }
+    }
+
+    /// Some columns of this matrix of so many rows, ascending: copied where they are kept elsewhere.
+    #[must_use]
+    pub fn with_columns(self, rows: usize, columns: &[usize]) -> Matrix {
+        let from = |column: usize| column * rows..(column + 1) * rows;
+        Matrix(match self.0 {
+            Memory::Own(mut own) => {
+                columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
+                own.truncate(columns.len() * rows);
+                Memory::Own(own)
+            }
+            Memory::Kept { .. } => {
+                let mut own = vec![Complex64::ZERO; columns.len() * rows];
+                let to = own.par_chunks_mut(rows).zip(columns);
+                to.for_each(|(to, &k)| to.copy_from_slice(&self[from(k)]));
+                Memory::Own(own)
+            }
+        })
     }
 
     /// The numbers, copied where they are kept elsewhere.

@@ -27,6 +27,7 @@ pub mod source;
 pub mod sums;
 pub mod synthesis;
 pub mod systems;
+pub mod unmasked;
 pub mod vectors;
 
 use std::ops::Deref;
@@ -53,6 +54,7 @@ pub use slabs::Slabs;
 pub use source::{Given, Source};
 pub use sums::Sums;
 pub use systems::System;
+pub use unmasked::Unmasked;
 
 /// Where a problem comes from.
 #[derive(Clone, Debug)]

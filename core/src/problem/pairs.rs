@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use gpp_kernels::plan::Poles;
 
-use super::memory::{AQSM_LOCAL, EPS, Extents, WTILDE};
+use super::memory::{AQSM_LOCAL, EPS, WTILDE};
 use super::plan::SortedOnce;
-use super::{Bands, Id, Matrix, Origin, Problem, Slab, SlabView, range};
+use super::{Bands, Header, Id, Matrix, Origin, Problem, Slab, SlabView, range};
 use crate::error::{DataError, Error};
 
 /// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
@@ -24,20 +24,19 @@ pub struct CheckedPairs {
 }
 
 impl CheckedPairs {
-    /// Of so many G and G′.
+    /// Of all columns of these G and G′, of which masked ones are left out as the header has it.
     ///
     /// # Errors
     /// [`DataError`] where a matrix has the wrong size, or a value is not finite or out of [`range`].
     pub fn new(
-        [ncouls, ngpown]: [usize; 2],
+        header: &Header,
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
     ) -> Result<CheckedPairs, DataError> {
-        let (wtilde, mut eps) = (wtilde.into(), eps.into());
-        let extents = Extents { nbands: 1, ngpown, ncouls, nw: 1 };
-        let pair = |at: usize| (at % ncouls + 1, at / ncouls + 1);
-        WTILDE.check(extents, wtilde.len())?;
-        EPS.check(extents, eps.len())?;
+        let Header { ncouls, ngpown, .. } = *header;
+        let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
+        let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
+        let mut eps = header.unmasked_columns(&EPS, eps.into())?;
         range::check_finite(&WTILDE, &wtilde, pair)?;
         range::check_finite(&EPS, &eps, pair)?;
         range::check_factors(&EPS, &eps, pair)?;
@@ -88,7 +87,8 @@ impl CheckedPairs {
             let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
             return Err(DataError::Igp { begin, end, ngpown });
         }
-        let element = |at: usize| (at % self.ngpown + 1, at / self.ngpown + 1);
+        let column = |k: usize| bands.header().column(k) + 1;
+        let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
         let aqsm_local = match aqsm_local {
             Some(mut aqsm_local) => {
                 AQSM_LOCAL.check(extents, aqsm_local.len())?;
@@ -101,7 +101,8 @@ impl CheckedPairs {
         };
         let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
         if self.care.is_needed(bands.header(), bands.wx()) {
-            let pair = |at: usize| (at % self.ncouls + 1, at / self.ncouls + 1);
+            let column = |k: usize| bands.header().column(k) + 1;
+            let pair = |at: usize| (at % self.ncouls + 1, column(at / self.ncouls));
             range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
             if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx()) {
                 (id, wtilde) = (Id::unique(), Arc::new(resolved));
@@ -122,8 +123,8 @@ mod tests {
     #[test]
     fn poles_are_sorted_once() {
         let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
-        let shape = [made.header().ncouls, made.header().ngpown];
-        let pairs = CheckedPairs::new(shape, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
+        let pairs =
+            CheckedPairs::new(made.header(), made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
         let mut sorted = Vec::new();
         for shift in [0.0, 0.3] {
             let wx = made.wx().iter().map(|w| w + shift).collect();

@@ -203,6 +203,12 @@ pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Option<Matrix>
     Some(resolved.into())
 }
 
+/// Whether the terms of a pair are anything but zero at all energies: with a pole of exactly zero `delw` and Ω² are
+/// zero, so both branches are.
+pub(super) fn contributes(wtilde: Complex64, eps: Complex64) -> bool {
+    wtilde != Complex64::ZERO && eps != Complex64::ZERO
+}
+
 /// Whether a factor is taken for zero.
 fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR

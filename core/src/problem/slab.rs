@@ -48,8 +48,9 @@ impl Slab {
         check_part(&igp, whole.ngpown)?;
         let extents = Extents { ngpown: igp.len(), ..whole };
         let (n, ncouls) = (igp.len(), whole.ncouls);
-        let pair = |at: usize| (at % ncouls + 1, igp.start + at / ncouls + 1);
-        let element = |at: usize| (igp.start + at % n + 1, at / n + 1);
+        let column = |k: usize| bands.header().column(igp.start + k) + 1;
+        let pair = |at: usize| (at % ncouls + 1, column(at / ncouls));
+        let element = |at: usize| (column(at % n), at / n + 1);
 
         WTILDE.check(extents, wtilde.len())?;
         EPS.check(extents, eps.len())?;

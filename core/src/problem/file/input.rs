@@ -80,6 +80,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
         sig_gamma: energies.sig_gamma,
         e_lk: energies.e_lk,
         inv_igp_index,
+        unmasked: None,
         indinv,
         nvband: occupation.nvband,
         tol: occupation.tol,
@@ -88,6 +89,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
         sexcut,
     };
     header.validate_energies().map_err(|wrong| file.error(wrong))?;
+    let header = header.without_masked();
 
     let wtilde = matrix(file, ncouls, ngpown)?;
     let eps = matrix(file, ncouls, ngpown)?;

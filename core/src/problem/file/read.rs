@@ -77,6 +77,27 @@ impl Input {
         Ok(elements)
     }
 
+    /// The columns of `wtilde_array` or `I_eps_array` that belong to some igp.
+    fn pairs(
+        &self,
+        matrix: MatrixAt,
+        igp: Range<usize>,
+        bar: &dyn Bar,
+    ) -> std::result::Result<Vec<Complex64>, FileError> {
+        let ncouls = self.contents.header.ncouls;
+        let mut file = self.at(matrix)?;
+        let mut elements = vec![Complex64::ZERO; ncouls * igp.len()];
+        let mut at = 0;
+        for (column, k) in elements.chunks_exact_mut(ncouls).zip(igp) {
+            let next = self.contents.header.column(k);
+            file.skip(16 * (ncouls * (next - at)) as u64)?;
+            file.read(bytemuck::cast_slice_mut(column))?;
+            at = next + 1;
+            bar.step();
+        }
+        Ok(elements)
+    }
+
     /// The rows of `aqsmtemp` that belong to some igp, `(igp.len(), nbands)`.
     fn aqsm_local(
         &self,
@@ -146,8 +167,8 @@ impl Source for Input {
         let steps = 2 * igp.len() + self.extents().nbands;
         let bar = self.progress.bar("reading", steps as u64);
         let aqsm_local = self.aqsm_local(igp.clone(), &*bar)?;
-        let wtilde = self.columns(self.contents.wtilde, igp.clone(), &*bar)?;
-        let eps = self.columns(self.contents.eps, igp.clone(), &*bar)?;
+        let wtilde = self.pairs(self.contents.wtilde, igp.clone(), &*bar)?;
+        let eps = self.pairs(self.contents.eps, igp.clone(), &*bar)?;
         drop(bar);
         let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
         Ok(Given::Made(slab.map_err(|what| wrong(&self.name, what))?))
@@ -157,13 +178,15 @@ impl Source for Input {
         let ncouls = self.extents().ncouls;
         let (mut modes, mut weights) =
             (self.at(self.contents.wtilde)?, self.at(self.contents.eps)?);
-        for file in [&mut modes, &mut weights] {
-            file.skip(16 * ncouls as u64 * igp.start as u64)?;
-        }
         let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
-        for _ in igp {
-            modes.read(bytemuck::cast_slice_mut(&mut wtilde))?;
-            weights.read(bytemuck::cast_slice_mut(&mut eps))?;
+        let mut at = 0;
+        for k in igp {
+            let next = self.contents.header.column(k);
+            for (file, column) in [(&mut modes, &mut wtilde), (&mut weights, &mut eps)] {
+                file.skip(16 * (ncouls * (next - at)) as u64)?;
+                file.read(bytemuck::cast_slice_mut(column))?;
+            }
+            at = next + 1;
             if range::poles_of(&wtilde, &eps) == Poles::Any {
                 return Ok(Poles::Any);
             }

@@ -2,10 +2,9 @@
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::cells::series::LEAST;
-use num_complex::Complex64;
 
 use super::branches::{LARGEST, SMALLEST};
-use crate::problem::SlabView;
+use crate::problem::{SlabView, range};
 
 /// A cell is at most this part of its poles wide: see [`gpp_kernels::cells::series`].
 const WIDEST: f64 = 1.0 / 32.0;
@@ -78,7 +77,7 @@ pub(super) fn spread(of: usize) -> impl Iterator<Item = usize> {
 impl Weighed {
     fn of(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Weighed {
         let pairs = slab.wtilde().len();
-        let counts = |&at: &usize| slab.eps()[at] != Complex64::ZERO;
+        let counts = |&at: &usize| range::contributes(slab.wtilde()[at], slab.eps()[at]);
         let poles = spread(pairs).filter(counts).map(|at| slab.wtilde()[at].re).collect();
         let nw = wx.len() / occ.len().max(1);
         // Poles are positive: an occupied band's sums have w − ω̃ and w + ω̃, an empty one's only the first.

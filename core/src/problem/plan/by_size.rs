@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::branches::LARGEST;
 use super::odd::OddPoles;
 use super::regular::Regular;
-use crate::problem::{Extents, SlabView, memory};
+use crate::problem::{Extents, SlabView, memory, range};
 
 /// Pairs at least that a look-up is left with, on average.
 const LEFT: usize = 64;
@@ -80,7 +80,8 @@ impl BySize {
         let always = OddPoles::of(slab, |pole| !is_certain(pole));
         let others = || {
             let pairs = wtilde.par_iter().zip(eps).enumerate();
-            pairs.filter(|(_, (pole, eps))| **eps != Complex64::ZERO && !is_certain(**pole))
+            pairs
+                .filter(|(_, (pole, eps))| range::contributes(**pole, **eps) && !is_certain(**pole))
         };
         let off_axis = others().filter(|(_, (pole, _))| pole.im != 0.0);
         let off_axis: Vec<u32> = off_axis.map(|(pair, _)| pair as u32).collect();

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::bounds::{self, Sample};
 use super::branches::{LARGEST, SMALLEST, near2};
 use super::sorted::Sorted;
-use crate::problem::SlabView;
+use crate::problem::{SlabView, range};
 
 /// So many terms one by one take as long as the moments of the discs that a square is divided into, at an energy:
 /// about half of them are left where it is divided.
@@ -115,7 +115,7 @@ impl Squares {
     fn bounds(&self, slab: SlabView) -> Vec<u64> {
         let (wtilde, eps) = (slab.wtilde(), slab.eps());
         let every = wtilde.len().div_ceil(SAMPLE);
-        let place = |at: usize| Some(wtilde[at]).filter(|_| eps[at] != Complex64::ZERO);
+        let place = |at: usize| Some(wtilde[at]).filter(|&pole| range::contributes(pole, eps[at]));
         let mut sample: Vec<u64> = (0..wtilde.len().div_ceil(every))
             .into_par_iter()
             .filter_map(|at| self.place(place(at * every)?))

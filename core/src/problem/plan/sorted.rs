@@ -6,7 +6,7 @@ use gpp_kernels::pairs::{Disc, PAIRS, Part, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::problem::{Extents, SlabView};
+use crate::problem::{Extents, SlabView, range};
 
 /// The pairs of a slab that contribute, cell by cell, in parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,13 +136,11 @@ impl<W: Copy + Default> Chunk<W> {
             igp.clone().flat_map(|igp| {
                 let column = igp * ncouls..(igp + 1) * ncouls;
                 let both = slab.wtilde()[column.clone()].iter().zip(&slab.eps()[column]);
-                let pole = move |(ig, (&of, &eps)): (usize, (&Complex64, &Complex64))| Pole {
-                    wtilde: wtilde(of),
-                    ig: ig as u32,
-                    igp: igp as u32,
-                    eps,
+                let pole = move |(ig, (&of, &eps)): (usize, (&Complex64, &Complex64))| {
+                    let pole = || Pole { wtilde: wtilde(of), ig: ig as u32, igp: igp as u32, eps };
+                    range::contributes(of, eps).then(pole)
                 };
-                both.enumerate().map(pole).filter(|pole| pole.eps != Complex64::ZERO)
+                both.enumerate().filter_map(pole)
             })
         };
         let of_pairs: Vec<u32> = pairs().map(|pole| cell(pole.wtilde) as u32).collect();

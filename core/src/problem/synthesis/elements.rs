@@ -169,6 +169,7 @@ pub fn header(system: &System, rows: &[f64]) -> Header {
         sig_gamma: 0.5,
         e_lk: VALENCE_TOP,
         inv_igp_index: (0..ngpown).map(|k| row(k, ncouls) as i32 + 1).collect(),
+        unmasked: None,
         indinv: (1..=gvec_ng as i32).collect(),
         nvband: nvband as i32,
         tol: 1e-6,
