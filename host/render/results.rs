@@ -24,8 +24,12 @@ pub fn line(result: &Measurement) -> String {
 
 /// The problem in a line.
 pub fn system(s: &SystemInfo) -> String {
+    let masked = match s.masked {
+        0 => String::new(),
+        masked => format!(" ({masked} masked ones left out)"),
+    };
     format!(
-        "{}: {} bands ({} occupied), {} G′, {} G, {}; {:.3e} terms",
+        "{}: {} bands ({} occupied), {} G′{masked}, {} G, {}; {:.3e} terms",
         s.name,
         s.nbands,
         s.nvband,

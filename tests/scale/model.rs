@@ -38,6 +38,7 @@ fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
         version: "v13".into(),
         source_hash: None,
         system: SystemInfo {
+            masked: 0,
             name: known.name.clone(),
             nbands: known.nbands,
             nvband: known.nvband as i32,
