@@ -39,8 +39,14 @@ class _Arguments(TypedDict):
 class Calculator:
     """A device, open, and the version to run there. Threads may share it."""
 
-    def __new__(cls, device: str = "auto", version: str = "best") -> Calculator:
-        """Opens "auto", "cpu", "gpu" or "gpu:N", for an id of `gpp.versions()` or "best"."""
+    def __new__(
+        cls, device: str = "auto", version: str = "best", *, threads: int | None = None
+    ) -> Calculator:
+        """Opens "auto", "cpu", "gpu" or "gpu:N", for an id of `gpp.versions()` or "best".
+
+        threads : of the processor, 1 to 65535; by default as many as OMP_NUM_THREADS says, else as many as the
+            affinity mask and the cgroup leave room for. Sums have the same bits for any number.
+        """
     @property
     def device(self) -> str:
         """The device: "cpu", "gpu:0", …"""
@@ -50,6 +56,9 @@ class Calculator:
     @property
     def version(self) -> str:
         """The version asked for; "best" leaves it to each problem."""
+    @property
+    def threads(self) -> int:
+        """How many threads of the processor a calculation has at most."""
     def sums(
         self,
         wtilde: _Complex,

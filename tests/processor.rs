@@ -64,7 +64,7 @@ fn each_level_passes_and_threads_change_no_bit() {
                     failed.push(format!("{what}: {:?}", verified.worst));
                 }
                 for other in others {
-                    let threads = other.pool(Threads::All).unwrap().threads();
+                    let threads = other.team().count(Threads::All);
                     let again = sums(other, &problem, listed.kernel);
                     assert!(same_bits(&found, &again), "{what}: {threads} threads");
                 }

@@ -10,6 +10,7 @@ module gpp
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release, gpp_bound
   public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_workspace, gpp_last_seconds
+  public :: gpp_set_threads, gpp_threads
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
   ! How a call ended.
@@ -97,6 +98,19 @@ module gpp
       character(kind=c_char), intent(in) :: id(*)
       integer(c_int32_t) :: status
     end function c_set_version
+
+    function c_set_threads(handle, threads) bind(c, name='gpp_set_threads') result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t), value :: threads
+      integer(c_int32_t) :: status
+    end function c_set_threads
+
+    function c_threads(handle) bind(c, name='gpp_threads') result(threads)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t) :: threads
+    end function c_threads
 
     function c_sums(handle, screening, bands, nw, omega, formula, asx, ach) &
         bind(c, name='gpp_sums') result(status)
@@ -228,6 +242,24 @@ contains
     calculator%unfit = 0
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
+
+  ! Computes on so many threads of the processor, 1 to 65535; 0 takes that back: then there are as many as
+  ! OMP_NUM_THREADS said at gpp_open, else as many as the affinity mask and the cgroup of the thread that called it
+  ! leave room for. Sums have the same bits for any number. Threads are bound to no core.
+  subroutine gpp_set_threads(calculator, threads, status)
+    type(gpp_calculator), intent(inout) :: calculator
+    integer(c_int32_t), intent(in) :: threads
+    integer(c_int32_t), intent(out) :: status
+    calculator%unfit = 0
+    status = c_set_threads(calculator%handle, threads)
+  end subroutine gpp_set_threads
+
+  ! How many threads of the processor a calculation has at most; 0 where the calculator is not open.
+  function gpp_threads(calculator) result(threads)
+    type(gpp_calculator), intent(in) :: calculator
+    integer(c_int32_t) :: threads
+    threads = c_threads(calculator%handle)
+  end function gpp_threads
 
   ! Sums screened exchange and Coulomb hole over bands, G' and G at the energies omega. asx and ach have the
   ! unit of vcoul, and are this rank's: the caller sums them over ranks. After a failure they are as they

@@ -441,6 +441,20 @@ gpp_status gpp_matrix(struct gpp_handle *handle,
                       struct gpp_complex *sx,
                       struct gpp_complex *ch);
 
+/*
+ Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
+ as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
+ it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
+ thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays and evaluate
+ `gpp_bound`. Waits for whoever calculates with the handle. After a failure the number stays what it was.
+ */
+gpp_status gpp_set_threads(struct gpp_handle *handle, int32_t threads);
+
+/*
+ How many threads of the processor a calculation has at most; 0 for what is no handle.
+ */
+int32_t gpp_threads(const struct gpp_handle *handle);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

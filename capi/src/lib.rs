@@ -14,6 +14,7 @@ mod matrix;
 mod open;
 mod small;
 mod status;
+mod threads;
 mod told;
 mod types;
 
@@ -29,6 +30,7 @@ pub use matrix::{MatrixBands, gpp_matrix};
 use open::{Work, call};
 use status::Failure;
 pub use status::Status;
+pub use threads::{gpp_set_threads, gpp_threads};
 pub use types::{Bands, Complex, Formula, Handle, Progress, Screening, Sizes};
 
 type Result<T> = std::result::Result<T, Failure>;

@@ -73,6 +73,8 @@ pub struct Told {
     pub version: &'static str,
     /// Seconds that its kernels took.
     pub seconds: f64,
+    /// Threads of the processor.
+    pub threads: usize,
 }
 
 impl Open {
@@ -101,8 +103,9 @@ pub fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
     let name = calculator.device().name.clone();
+    let told = Told { threads: calculator.threads(), ..Told::default() };
     let work = Mutex::new(Some(Work { placed: None, calculator }));
-    let open = Open { name, work, told: Mutex::default() };
+    let open = Open { name, work, told: told.into() };
     let mut all = locked(&ALL);
     all.given += 1;
     let number = all.given.wrapping_mul(SPREAD);

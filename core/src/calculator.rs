@@ -32,6 +32,7 @@ mod matrix;
 mod opened;
 mod place;
 mod placed;
+mod threads;
 mod told;
 mod workspace;
 
@@ -48,7 +49,7 @@ use crate::system::memory;
 use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
 pub use matrix::{FoundMatrix, MatrixBands};
-use opened::{Opened, apart};
+use opened::Opened;
 pub use placed::Placed;
 use told::Told;
 pub use workspace::{Sizes, Workspace};
@@ -156,8 +157,8 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
-        let problem = unsafe { made(screening, bands, omega, formula) }?;
-        self.summed(&problem)
+        let made = || unsafe { made(screening, bands, omega, formula) };
+        self.summed(&self.opened.computed(made)?)
     }
 
     /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
@@ -175,9 +176,11 @@ impl Calculator {
         formula: Formula,
         columns: usize,
     ) -> Result<Bound> {
-        // SAFETY: as in `sums`.
-        let problem = unsafe { made(screening, bands, omega, formula) }?;
-        apart(|| reference::bound(&problem, columns))
+        self.opened.computed(|| {
+            // SAFETY: as in `sums`.
+            let problem = unsafe { made(screening, bands, omega, formula) }?;
+            reference::bound(&problem, columns)
+        })
     }
 
     /// The sums of a problem on the host.
@@ -189,7 +192,7 @@ impl Calculator {
             beside.bands.saturating_add(beside.slab),
         )?;
         let told = self.told.as_ref().map(Told::anew);
-        apart(|| self.in_slabs(problem, version, told.as_ref()))
+        self.opened.called(|| self.in_slabs(problem, version, told.as_ref()))
     }
 
     /// In one slab for each device, or in smaller ones until they find room.

@@ -225,7 +225,6 @@ fn sum<L: Lanes>(vectors: &[L]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool;
 
     #[test]
     fn chains_do_their_steps_at_every_level() {
@@ -253,8 +252,7 @@ mod tests {
     fn ceilings_are_numbers() {
         let effort = Effort { runs: 2, steps: 1000, memory: 1 << 14, cached: 1 << 14 };
         for threads in [1, 2] {
-            let found =
-                measure(&Pool::with(threads, &pool::cores()).unwrap(), Level::best(), &effort);
+            let found = measure(&Pool::new(threads).unwrap(), Level::best(), &effort);
             let fp64: Vec<Level> = found.fp64.iter().map(|(level, _)| *level).collect();
             assert_eq!(fp64, Level::available());
             assert_eq!(found.fp64_at(fp64[0]), found.fp64[0].1);

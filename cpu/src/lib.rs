@@ -5,7 +5,7 @@
 //!
 //! - [`level`]: the instruction sets, chosen when the program runs
 //! - [`lanes`]: numbers in vectors, the same operations at every level
-//! - [`topology`], [`pool`], [`work`]: cores, threads bound to them, and how these share the work
+//! - [`topology`], [`pool`], [`work`]: cores, how many threads there are, and how these share the work
 //! - [`problem`], [`relaid`]: what is read, and in which order
 //! - [`definition`], [`odd`]: terms by the definition
 //! - [`place`], [`planned`], [`fractions`], [`quotients`], [`running`]: terms of regular

@@ -1,14 +1,17 @@
-//! Threads, bound to cores where the system allows.
+//! Threads that share the work of a version, and how many they are: as many as the caller sets, else as
+//! `OMP_NUM_THREADS` says, else as there is [room](Room) for.
+//!
+//! Threads are bound to no core. They have the mask of the thread that starts them, within which the system
+//! moves them. So processes on one host never hold each other's cores, whoever started them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use core_affinity::CoreId;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::topology::{Core, Machine, in_turns};
+use crate::topology::Room;
 
-/// How many threads a version runs.
+/// How many threads a version runs, where nobody sets their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Threads {
     /// One for each core.
@@ -17,84 +20,108 @@ pub enum Threads {
     All,
 }
 
-/// The processors that this process may use now. A thread that is bound sees its own one only.
-pub fn mask() -> Vec<usize> {
-    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|id| id.id).collect()
+/// The variable of the environment that OpenMP has the number of threads from.
+pub const VARIABLE: &str = "OMP_NUM_THREADS";
+
+/// Most threads that a number may ask for.
+pub const MOST: usize = 65_535;
+
+/// Threads that `OMP_NUM_THREADS` asks for: its first number, that of the outermost level. What does not begin
+/// with a number from 1 to [`MOST`] counts as not set, as OpenMP's runtimes have it.
+pub fn of_environment() -> Option<usize> {
+    first(&std::env::var(VARIABLE).ok()?)
 }
 
-/// The cores that this process may use, as one that is alone on its host.
-pub fn cores() -> Vec<Core> {
-    Machine::here().within(&mask())
+fn first(list: &str) -> Option<usize> {
+    let number = list.split(',').next()?.trim().parse().ok()?;
+    (1..=MOST).contains(&number).then_some(number)
+}
+
+/// How many threads a device's versions run, and these threads.
+pub struct Team {
+    /// What a caller has set; 0 for nothing.
+    set: AtomicUsize,
+    /// What the environment asks for.
+    asked: Option<usize>,
+    room: Room,
+    /// Those that have started, each of another number of threads.
+    pools: Mutex<Vec<Arc<Pool>>>,
+}
+
+impl Team {
+    /// Of a process with this room; the environment comes first.
+    pub fn new(room: Room) -> Team {
+        Team { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
+    }
+
+    /// Has all versions run so many threads from now on, 1 to [`MOST`]; 0 takes that back.
+    pub fn set(&self, threads: usize) {
+        self.set.store(threads, Ordering::Relaxed);
+        self.started().clear();
+    }
+
+    /// Whether a caller has set it.
+    pub fn is_set(&self) -> bool {
+        self.set.load(Ordering::Relaxed) > 0
+    }
+
+    /// How many threads a version runs.
+    pub fn count(&self, threads: Threads) -> usize {
+        let by_room = match threads {
+            Threads::Cores => self.room.cores,
+            Threads::All => self.room.all,
+        };
+        match self.set.load(Ordering::Relaxed) {
+            0 => self.asked.unwrap_or(by_room),
+            set => set,
+        }
+    }
+
+    /// Those threads, started when they are first asked for.
+    ///
+    /// # Errors
+    /// Where the system gives no threads.
+    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+        let (count, mut pools) = (self.count(threads), self.started());
+        if let Some(pool) = pools.iter().find(|pool| pool.threads() == count) {
+            return Ok(pool.clone());
+        }
+        let pool = Arc::new(Pool::new(count)?);
+        pools.push(pool.clone());
+        Ok(pool)
+    }
+
+    /// A panic leaves the list whole.
+    fn started(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Pool>>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Threads that share the work of a version.
-pub struct Pool {
-    threads: ThreadPool,
-    bound: bool,
-}
+pub struct Pool(ThreadPool);
+
+/// Bytes of a thread's stack: as many as a program's first thread has.
+const STACK: usize = 8 << 20;
 
 impl Pool {
-    /// Threads on these cores, each bound to its own.
+    /// So many threads, one at least.
     ///
     /// # Errors
     /// Where the system gives no threads.
-    pub fn new(threads: Threads, cores: &[Core]) -> Result<Pool, ThreadPoolBuildError> {
-        let mut ids = in_turns(cores);
-        if threads == Threads::Cores {
-            ids.truncate(cores.len());
-        }
-        Pool::on(ids)
-    }
-
-    /// So many threads, bound as far as these cores have processors: to one of each core first.
-    ///
-    /// # Errors
-    /// Where the system gives no threads.
-    pub fn with(threads: usize, cores: &[Core]) -> Result<Pool, ThreadPoolBuildError> {
-        let mut ids = in_turns(cores);
-        if threads > ids.len() {
-            return Ok(Pool { threads: builder(threads).build()?, bound: false });
-        }
-        ids.truncate(threads);
-        Pool::on(ids)
-    }
-
-    fn on(ids: Vec<usize>) -> Result<Pool, ThreadPoolBuildError> {
-        if ids.is_empty() {
-            return Ok(Pool { threads: builder(0).build()?, bound: false });
-        }
-        let bound = Arc::new(AtomicBool::new(true));
-        let seen = Arc::clone(&bound);
-        let count = ids.len();
-        let start = move |thread: usize| {
-            if !core_affinity::set_for_current(CoreId { id: ids[thread] }) {
-                seen.store(false, Ordering::Relaxed);
-            }
-        };
-        let threads = builder(count).start_handler(start).build()?;
-        // All of them have started once each has done something.
-        threads.broadcast(|_| ());
-        Ok(Pool { threads, bound: bound.load(Ordering::Relaxed) })
+    pub fn new(threads: usize) -> Result<Pool, ThreadPoolBuildError> {
+        let named = ThreadPoolBuilder::new().thread_name(|at| format!("gpp-cpu-{at}"));
+        named.num_threads(threads.max(1)).stack_size(STACK).build().map(Pool)
     }
 
     /// How many.
     pub fn threads(&self) -> usize {
-        self.threads.current_num_threads()
-    }
-
-    /// Whether each is bound to a core.
-    pub fn bound(&self) -> bool {
-        self.bound
+        self.0.current_num_threads()
     }
 
     /// Runs something on them.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.threads.install(work)
+        self.0.install(work)
     }
-}
-
-fn builder(threads: usize) -> ThreadPoolBuilder {
-    ThreadPoolBuilder::new().num_threads(threads).thread_name(|at| format!("gpp-cpu-{at}"))
 }
 
 #[cfg(test)]
@@ -102,14 +129,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_threads_as_asked_for() {
-        for threads in [1, 2, 3] {
-            assert_eq!(Pool::with(threads, &cores()).unwrap().threads(), threads);
+    fn a_list_is_taken_as_openmp_takes_it() {
+        let cases =
+            [("4", Some(4)), ("4,2", Some(4)), (" 3 , 2", Some(3)), ("65535", Some(65_535))];
+        for (list, threads) in cases {
+            assert_eq!(first(list), threads, "{list}");
         }
-        let own = super::cores();
-        let pool = |threads| Pool::new(threads, &own).unwrap();
+        for wrong in ["", "0", "-1", "two", "2.5", ",4", "65536", "1e3"] {
+            assert_eq!(first(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
+        let room = Room { cores: 2, all: 3 };
+        let counts =
+            |team: &Team| [Threads::Cores, Threads::All].map(|threads| team.count(threads));
+        let team = Team { asked: None, ..Team::new(room) };
+        assert_eq!(counts(&team), [2, 3]);
+        let team = Team { asked: Some(5), ..team };
+        assert_eq!(counts(&team), [5, 5]);
+        team.set(4);
+        assert_eq!(counts(&team), [4, 4]);
+        team.set(0);
+        assert_eq!(counts(&team), [5, 5]);
+    }
+
+    #[test]
+    fn there_are_as_many_threads_as_said_and_they_stay() {
+        let team = Team { asked: None, ..Team::new(Room { cores: 2, all: 3 }) };
+        let pool = |threads| team.pool(threads).unwrap();
         let (cores, all) = (pool(Threads::Cores), pool(Threads::All));
-        assert!(cores.threads() >= 1 && cores.threads() <= all.threads());
-        assert_eq!(cores.install(rayon::current_num_threads), cores.threads());
+        assert_eq!([&cores, &all].map(|pool| pool.install(rayon::current_num_threads)), [2, 3]);
+        assert!(Arc::ptr_eq(&cores, &pool(Threads::Cores)));
+        team.set(1);
+        assert_eq!(pool(Threads::All).install(rayon::current_num_threads), 1);
+        assert!(Arc::ptr_eq(&pool(Threads::All), &pool(Threads::Cores)));
     }
 }

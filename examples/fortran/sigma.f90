@@ -5,8 +5,8 @@ program sigma
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use gpp, only: gpp_bad_argument, gpp_bound, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_matrix, &
-    gpp_matrix_at, gpp_message, gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums, gpp_sums_at, &
-    gpp_version, gpp_workspace
+    gpp_matrix_at, gpp_message, gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_threads, gpp_set_version, gpp_sums, &
+    gpp_sums_at, gpp_threads, gpp_version, gpp_workspace
   use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
   implicit none
   complex(dp), allocatable, target :: wtilde_array(:, :), I_eps_array(:, :)
@@ -31,6 +31,10 @@ program sigma
   if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'nowhere') == 0) error stop 'gpp_open'
   call gpp_open(calculator, device, status)
   if (status /= gpp_ok) error stop 'no such device'
+  call gpp_set_threads(calculator, -1, status)
+  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'found -1') == 0) error stop 'threads'
+  call gpp_set_threads(calculator, 2, status)
+  if (status /= gpp_ok .or. gpp_threads(calculator) /= 2) error stop 'gpp_set_threads'
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, asx, ach, status, gamma, sexcut)
   call compare('sums')

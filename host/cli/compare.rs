@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use gpp_cpu::topology::Room;
+
 use super::args::{CompareArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use super::keep::keep;
 use super::run::code;
@@ -12,7 +14,6 @@ use crate::catalogue::names::versions;
 use crate::catalogue::{BackEnd, Listed};
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
-use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::experiments::comparison::{self, Course, OnCpu, OnGpu, Options, both_have};
 use crate::experiments::source::Source;
@@ -92,7 +93,7 @@ fn on_cpu(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let versions = versions(args.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
     let sources = sources(args, [SMALL_SYSTEM, "demo-complex"])?;
     super::require_vectors(&args.place, &versions)?;
-    let host = args.place.level()?.map_or_else(Host::new, Host::at);
+    let host = args.place.host(Room::here())?;
     let gfortran = program(args.gfortran.as_ref(), "gfortran");
     on(args, &mut OnCpu::new(&host, &gfortran)?, versions, sources)
 }

@@ -1,7 +1,7 @@
 //! The devices named on the command line.
 
 use bytemuck::cast_slice;
-use gpp_cpu::pool::mask;
+use gpp_cpu::topology::{Room, mask};
 
 use super::args::DeviceArgs;
 use crate::catalogue::{BackEnd, Listed};
@@ -91,13 +91,13 @@ pub fn opened(
     progress: Progress,
     ranks: &dyn Ranks,
 ) -> Result<Opened> {
-    let (choice, level) = (args.choice()?, args.level()?);
+    let choice = args.choice()?;
+    args.level()?;
     let mask: Vec<u64> = mask().into_iter().map(|id| id as u64).collect();
     let masks: Vec<Vec<usize>> = ranks.beside(cast_slice(&mask)).iter().map(|m| ids(m)).collect();
     let host = || {
-        let host = level.map_or_else(Host::new, Host::at);
         let (at, _) = ranks.local();
-        Ok(Opened::Host(host.sharing(&masks, at).into()))
+        Ok(Opened::Host(args.host(Room::here().shared(&masks, at))?.into()))
     };
     let is_for_processors = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match choice {

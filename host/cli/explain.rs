@@ -176,7 +176,7 @@ fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathere
     let back_end = versions[0].kernel.back_end();
     let made_for = if back_end == BackEnd::Gpu { "gpu" } else { "cpu" };
     let device = if args.device == AUTO { made_for } else { &args.device };
-    let place = DeviceArgs { device: device.into(), simd: None };
+    let place = DeviceArgs { device: device.into(), simd: None, threads: args.threads };
     let opened = super::device(&place, versions, progress).map_err(|error| match error {
         Error::NoGpu { why } => {
             Error::NoGpu { why: format!("{why}; --from FOLDER explains by stored profiles") }

@@ -25,6 +25,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use gpp_cpu::pool::of_environment;
+use rayon::ThreadPoolBuilder;
 
 use crate::catalogue::names;
 use crate::error::Error;
@@ -38,7 +40,7 @@ pub use run::exit_code;
 
 /// Runs the command line; the one place that turns errors into exit codes.
 pub fn main() -> ExitCode {
-    let (cli, given) = args::parsed();
+    let (cli, given, threads) = args::parsed();
     if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
@@ -57,8 +59,17 @@ pub fn main() -> ExitCode {
         Ok(Cli { command: Some(command), .. }) => self::command(&command, ranks),
     };
     // Processes that do different things would wait for each other.
-    let done = given.require_same(ranks).map_err(Into::into).and_then(|()| done());
+    let ready = given.require_same(ranks).and_then(|()| start_threads(threads));
+    let done = ready.map_err(Into::into).and_then(|()| done());
     done.unwrap_or_else(|error| failed(&error, ranks))
+}
+
+/// Starts so many threads, else as many as the environment asks for, for what is made and looked at beside the
+/// versions' runs. Without a number rayon starts as many as there is room for, when they are needed.
+fn start_threads(threads: Option<usize>) -> Result<(), Error> {
+    let Some(threads) = threads.or_else(of_environment) else { return Ok(()) };
+    let started = ThreadPoolBuilder::new().num_threads(threads).build_global();
+    started.map_err(|error| Error::Threads { reason: error.to_string() })
 }
 
 fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {

@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use gpp_cpu::topology::Room;
+
 use super::args::{DEFAULT_FOLDER, DeviceArgs, PAPER_SYSTEM, ProfileArgs, SMALL_SYSTEM};
 use super::run::{exit_code, say_last};
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::versions;
 use crate::devices::choice::Choice;
-use crate::devices::host::Host;
 use crate::error::Error;
 use crate::experiments::profile::folder::{CEILINGS, RUN};
 use crate::experiments::profile::{self, Counters, Options, Profiled, processor};
@@ -111,8 +112,9 @@ fn on_processor(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let source = args.problem.source_or(SMALL_SYSTEM)?;
     let folder = folder(args, &source);
     let say = |run: &_| say_last(run, progress);
-    let place = DeviceArgs { device: args.device.clone(), simd: args.simd.clone() };
-    let host = place.level()?.map_or_else(Host::new, Host::at);
+    let place =
+        DeviceArgs { device: args.device.clone(), simd: args.simd.clone(), threads: args.threads };
+    let host = place.host(Room::here())?;
     match processor::profile(&host, &source, &versions, &folder, args.repeat, progress, say)? {
         Profiled::Profiles(profiles) if !args.quiet => {
             print(|to| stored(to, &profiles, ceilings(&folder).as_ref(), &folder))?;

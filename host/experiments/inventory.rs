@@ -2,7 +2,7 @@
 
 use gpp_core::offdiag::versions;
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_kernels::kernel;
 
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, best, best_of_all};
@@ -21,7 +21,7 @@ use crate::record::system::Poles;
 /// A device and every version's kernels on it.
 ///
 /// # Errors
-/// [`crate::Error::Driver`]; [`crate::Error::Threads`].
+/// [`crate::Error::Driver`].
 pub fn info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
@@ -54,20 +54,27 @@ pub fn info(device: &dyn Device) -> Result<Info> {
             _ => None,
         },
         no_kernels: NO_KERNELS.map(str::to_string),
-        processor: device.host().map(processor).transpose()?,
+        processor: device.host().map(processor),
         kernels,
     })
 }
 
-fn processor(host: &Host) -> Result<Processor> {
-    let (cores, all) = (host.pool(Threads::Cores)?, host.pool(Threads::All)?);
-    Ok(Processor {
-        cores: cores.threads(),
-        threads: all.threads(),
-        bound: cores.bound() && all.bound(),
+fn processor(host: &Host) -> Processor {
+    Processor {
+        cores: host.team().count(Threads::Cores),
+        threads: host.team().count(Threads::All),
+        threads_by: threads_by(host).map(str::to_string),
         levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
         level: host.level().to_string(),
-    })
+    }
+}
+
+/// What says how many threads there are, where it is not the machine.
+fn threads_by(host: &Host) -> Option<&'static str> {
+    match host.team().is_set() {
+        true => Some("--threads"),
+        false => of_environment().map(|_| VARIABLE),
+    }
 }
 
 /// All versions, journeys and built-in systems.

@@ -39,8 +39,9 @@ pub struct Processor {
     pub cores: usize,
     /// Threads of the others.
     pub threads: usize,
-    /// Whether each is bound to its core.
-    pub bound: bool,
+    /// What says how many there are, where it is not the machine: `--threads` or `OMP_NUM_THREADS`.
+    #[serde(default)]
+    pub threads_by: Option<String>,
     /// Names of the vectors that it has, the widest last.
     pub levels: Vec<String>,
     /// The one that is used.

@@ -173,8 +173,6 @@ impl Measurement {
 pub struct Threads {
     /// How many.
     pub count: u32,
-    /// Whether each is bound to a core.
-    pub bound: bool,
 }
 
 /// The shape of a tiled version's work.

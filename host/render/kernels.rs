@@ -22,9 +22,9 @@ pub fn info(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Result<(
         BackEnd::Gpu => Some(device.multiprocessors.to_string()),
     };
     let processor = info.processor.as_ref();
-    let threads = processor.map(|processor| {
-        let bound = if processor.bound { "each bound to its own" } else { "not bound" };
-        format!("{}, {} threads, {bound}", processor.cores, processor.threads)
+    let threads = processor.map(|Processor { cores, threads, threads_by, .. }| match threads_by {
+        Some(by) => format!("{threads} threads, by {by}"),
+        None => format!("{cores}, {threads} threads"),
     });
     let vectors = processor
         .map(|Processor { level, levels, .. }| format!("{level} of {}", levels.join(", ")));

@@ -19,6 +19,8 @@ use crate::{Error, raised};
 /// ----------
 /// device : "auto", "cpu", "gpu", "gpu:N", "gpu:N,M" or "gpu:all"; several GPUs share each problem. "auto" is the first GPU, or the processor where there is none.
 /// version : an id of `gpp.versions()`, or "best": the fastest for each problem.
+/// threads : of the processor, 1 to 65535. Without it there are as many as OMP_NUM_THREADS says, else as many as
+///     the affinity mask and the cgroup leave room for. Sums have the same bits for any number.
 ///
 /// Raises `gpp.Error` for an unknown name, a GPU that is not there, a version of other devices. Threads may
 /// share a calculator.
@@ -31,9 +33,16 @@ pub struct Calculator {
 #[pymethods]
 impl Calculator {
     #[new]
-    #[pyo3(signature = (device = "auto", version = "best"))]
-    fn new(py: Python<'_>, device: &str, version: &str) -> PyResult<Calculator> {
-        let open = || gpp_core::Calculator::open(device)?.with_version(version);
+    #[pyo3(signature = (device = "auto", version = "best", *, threads = None))]
+    fn new(
+        py: Python<'_>,
+        device: &str,
+        version: &str,
+        threads: Option<i64>,
+    ) -> PyResult<Calculator> {
+        let threads = threads.map_or(Ok(0), given_threads)?;
+        let open =
+            || gpp_core::Calculator::open(device)?.with_version(version)?.with_threads(threads);
         let calculator = py.detach(open).map_err(raised)?;
         Ok(Calculator { calculator, version: version.into() })
     }
@@ -54,6 +63,12 @@ impl Calculator {
     #[getter]
     fn version(&self) -> &str {
         &self.version
+    }
+
+    /// How many threads of the processor a calculation has at most.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.calculator.threads()
     }
 
     fn __repr__(&self) -> String {
@@ -250,4 +265,12 @@ impl Calculator {
         let found = self.calculator.workspace(sizes).map_err(raised)?;
         Ok((found.host, found.device))
     }
+}
+
+/// The threads asked for, of which there is one at least.
+fn given_threads(threads: i64) -> PyResult<usize> {
+    let given = u16::try_from(threads).ok().filter(|&threads| threads > 0);
+    let wrong =
+        || Error::new_err(format!("threads must be from 1 to {}, found {threads}", u16::MAX));
+    given.map(usize::from).ok_or_else(wrong)
 }

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import subprocess
 import sys
 import threading
 
@@ -278,6 +279,41 @@ def test_threads_share_a_calculator(cpu, tiny):
         thread.join()
     assert len(found) == 4
     assert all(np.array_equal(sums.asx, expected.asx) for sums in found)
+
+
+@pytest.mark.parametrize("version", ["best", "cpu:threads", "v3"])
+def test_sums_have_the_same_bits_for_any_number_of_threads(cpu, tiny, version):
+    some = [gpp.Calculator("cpu", version, threads=threads) for threads in (1, 2, 3)]
+    assert [calculator.threads for calculator in some] == [1, 2, 3]
+    first, *others = [calculator.sums(**tiny) for calculator in some]
+    for found in others:
+        assert np.array_equal(found.asx, first.asx) and np.array_equal(found.ach, first.ach)
+    for wrong in (0, -1, 65536):
+        with pytest.raises(gpp.Error, match=f"threads must be from 1 to 65535, found {wrong}"):
+            gpp.Calculator("cpu", threads=wrong)
+    with pytest.raises(TypeError):
+        gpp.Calculator("cpu", threads="2")
+
+
+def test_the_environment_says_how_many_threads_there_are():
+    program = "import gpp; print(gpp.Calculator('cpu').threads, gpp.Calculator('cpu', threads=2).threads)"
+
+    def printed(**asked):
+        rest = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, env=rest | asked, check=True, capture_output=True).stdout.split()
+
+    by_default = printed()
+    assert int(by_default[0]) >= 1
+    assert printed(OMP_NUM_THREADS="5,2") == [b"5", b"2"]
+    assert printed(OMP_NUM_THREADS="none") == by_default
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cores are looked at there")
+def test_the_callers_cores_stay_his(tiny):
+    before = os.sched_getaffinity(0)
+    gpp.Calculator("cpu", threads=2).sums(**tiny)
+    assert os.sched_getaffinity(0) == before
 
 
 def test_a_gpu_has_the_sums_of_the_processor(cpu):

@@ -22,6 +22,7 @@ mod runs;
 mod settling;
 mod shown;
 mod sigma;
+mod threads;
 mod usage;
 
 use assert_cmd::Command;

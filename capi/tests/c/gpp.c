@@ -234,9 +234,36 @@ static void handles(gpp_handle *handle) {
         CHECK(gpp_sums(bad[i], &s, &b, NW, omega, NULL, asx, ach) == GPP_STATUS_BAD_ARGUMENT);
         CHECK(strstr(gpp_message(bad[i]), i == 0 ? "handle is null" : "handle is none") != NULL);
         CHECK(gpp_set_version(bad[i], "v3") == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(gpp_set_threads(bad[i], 1) == GPP_STATUS_BAD_ARGUMENT && gpp_threads(bad[i]) == 0);
         CHECK(gpp_close(bad[i]) == (i == 0 ? GPP_STATUS_OK : GPP_STATUS_BAD_ARGUMENT));
         CHECK(*gpp_device_name(bad[i]) == 0 && *gpp_last_version(bad[i]) == 0);
     }
+}
+
+// Sums have the same bits on any number of threads; two handles have numbers of their own.
+static void counts(gpp_handle *handle) {
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    gpp_complex asx[2][NW], ach[2][NW];
+    const char *asked = getenv("OMP_NUM_THREADS");
+    int32_t by_default = gpp_threads(handle);
+    CHECK(by_default >= 1 && (!asked || by_default == atoi(asked)));
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[0], ach[0]) == GPP_STATUS_OK);
+    gpp_handle *other = NULL;
+    CHECK(gpp_open("cpu", &other) == GPP_STATUS_OK && gpp_set_threads(other, 7) == GPP_STATUS_OK);
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        CHECK(gpp_set_threads(handle, threads) == GPP_STATUS_OK && gpp_threads(handle) == threads);
+        CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[1], ach[1]) == GPP_STATUS_OK);
+        CHECK(memcmp(asx[0], asx[1], sizeof *asx) == 0 && memcmp(ach[0], ach[1], sizeof *ach) == 0);
+    }
+    CHECK(gpp_threads(other) == 7 && right(other, &s, &b) && gpp_close(other) == GPP_STATUS_OK);
+    int32_t wrong[] = {-1, 65536, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 4; i++) {
+        CHECK(gpp_set_threads(handle, wrong[i]) == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(strstr(gpp_message(handle), "threads must be from 0 to 65535, found") != NULL);
+        CHECK(gpp_threads(handle) == 3);
+    }
+    CHECK(gpp_set_threads(handle, 0) == GPP_STATUS_OK && gpp_threads(handle) == by_default);
 }
 
 static int32_t told(double part, void *context) {
@@ -456,6 +483,7 @@ int main(int count, char **arguments) {
     places(handle, on_cpu);
     matrices(handle, on_cpu);
     handles(handle);
+    counts(handle);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, turns, handle) == 0);
     for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);

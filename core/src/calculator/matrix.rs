@@ -87,6 +87,7 @@ impl Calculator {
         };
         let wrong = || elements.is_wrong().then_some(0);
         let stop = || told.as_ref().and_then(Told::asked).or_else(wrong);
+        // On the processor it shares the work out itself.
         let found = apart(|| match self.opened.host() {
             Some(host) => Ok((on_processor(host, &task, &done, &stop)?, "cpu")),
             None => on_gpus(&self.opened.gpus(), &task, &done, &stop),

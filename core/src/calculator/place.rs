@@ -36,7 +36,8 @@ impl Calculator {
     fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
         let header = screening_of(given)?;
         let [wtilde, eps] = matrices;
-        let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
+        let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
+        let pairs = self.opened.computed(pairs)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -59,7 +60,8 @@ impl Calculator {
         // SAFETY: the caller's word; looked at above.
         let [on_host, eps_on_host] =
             unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
-        let pairs = CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong)?;
+        let pairs = || CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong);
+        let pairs = self.opened.computed(pairs)?;
         let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
         let resident = match is_dense && pairs.are_as_given() {
             // SAFETY: the caller's word.

@@ -253,12 +253,17 @@ impl Placed<'_> {
         // SAFETY: as above.
         let aqsm_local = |bands: &Bands| unsafe { aqsm_local(bands.aqsm, &header) };
         let aqsm_local = given.map(aqsm_local).transpose()?;
-        let bands = match given {
-            None => problem::Bands::elsewhere(header),
-            Some(bands) => problem::Bands::new(header, kept(bands.aqsn)),
+        let (pairs, occ) = (&self.pairs, occ.to_vec());
+        let of = |bands: problem::Bands| -> Result<Problem> {
+            let bands = bands.with_occupations(occ).map_err(wrong)?;
+            pairs.problem(NAME, bands.at(id), aqsm_local)
         };
-        let bands = bands.and_then(|bands| bands.with_occupations(occ.to_vec())).map_err(wrong)?;
-        self.pairs.problem(NAME, bands.at(id), aqsm_local)
+        match given {
+            None => of(problem::Bands::elsewhere(header).map_err(wrong)?),
+            Some(bands) => self
+                .opened
+                .computed(|| of(problem::Bands::new(header, kept(bands.aqsn)).map_err(wrong)?)),
+        }
     }
 }
 

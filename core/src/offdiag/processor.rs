@@ -6,6 +6,7 @@
 //! number of threads, and so are its bits.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use gpp_cpu::pool::{Pool, Threads};
@@ -26,7 +27,7 @@ use crate::stop::Stop;
 pub struct OnProcessor<'a> {
     run: Run<'a>,
     name: &'a str,
-    pool: &'a Pool,
+    pool: Arc<Pool>,
     /// Bands n and energies whose U are in memory at a time, and energies whose totals are.
     some: [usize; 3],
     columns: Vec<Range<usize>>,

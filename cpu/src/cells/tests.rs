@@ -91,7 +91,7 @@ impl Made {
             occ: &self.occ,
             limits: LIMITS,
         };
-        sum(&task, level, &Pool::with(threads, &crate::pool::cores()).unwrap(), &|_| ())
+        sum(&task, level, &Pool::new(threads).unwrap(), &|_| ())
     }
 
     /// The sums by the definition, and the sum of the terms' absolute values.

@@ -11,11 +11,12 @@ use super::Cli;
 use crate::error::{Difference, Result};
 use crate::ranks::{Ranks, require_same};
 
-/// What each process may have its own of: devices and memory, which are compared for what they are, another
+/// What each process may have its own of: devices, threads and memory, which are compared for what they are, another
 /// path to the same input, which is compared by its contents, and what only rank 0 does.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "device",
     "simd",
+    "threads",
     "device_memory",
     "host_memory",
     "input",
@@ -32,8 +33,9 @@ const OWN: [&str; 12] = [
 #[derive(Default)]
 pub struct Given(BTreeMap<String, String>);
 
-/// The arguments of this process, or what is wrong with them; and what all processes have to be given alike.
-pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given) {
+/// The arguments of this process, or what is wrong with them; what all processes have to be given alike; and
+/// the threads asked for, whatever the command.
+pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given, Option<usize>) {
     let mut command = Cli::command();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Whoever asks for the program's version as of other programs.
@@ -45,6 +47,7 @@ pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given) {
         arguments.splice(1..2, ["scale".into(), "--over".into()]);
     }
     let matches = command.try_get_matches_from_mut(arguments);
+    let threads = matches.as_ref().ok().and_then(threads);
     let given = matches.as_ref().map(|matches| Given::of(&command, matches));
     let given = given.unwrap_or_else(|error| {
         let text = error.to_string();
@@ -53,7 +56,15 @@ pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given) {
     let cli = matches.and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     });
-    (cli, given)
+    (cli, given, threads)
+}
+
+/// `--threads` of the innermost command.
+fn threads(matches: &ArgMatches) -> Option<usize> {
+    match matches.subcommand() {
+        Some((_, below)) => threads(below),
+        None => matches.try_get_one("threads").ok().flatten().copied(),
+    }
 }
 
 /// The name of what is wrong with arguments.

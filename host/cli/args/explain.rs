@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use gpp_core::offdiag::versions::{self as matrices, Version};
 
 use super::format::Format;
-use super::measure::AUTO;
+use super::measure::{AUTO, ThreadsArgs};
 use super::names::{BUILT_IN, DEVICES, EXPLAINED, EXPLAINED_STORIES};
 use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::names::require_journeys;
@@ -100,6 +100,9 @@ pub struct CardArgs {
         conflicts_with = "from"
     )]
     pub device: String,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Text)]

@@ -1,16 +1,21 @@
 //! How to measure and where results go.
 
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use gpp_cpu::level::Level;
+use gpp_cpu::pool::{MOST, Team};
+use gpp_cpu::topology::Room;
 
 use super::names::{DEVICES, VECTORS};
 use crate::catalogue::BackEnd;
 use crate::devices::Device;
 use crate::devices::choice::Choice;
+use crate::devices::host::Host;
 use crate::error::Error;
 use crate::experiments::measure::timed::settle;
 use crate::process::output::{is_stdout, print};
@@ -60,6 +65,18 @@ pub struct DeviceArgs {
     /// that it has
     #[arg(long, value_name = "LEVEL", value_parser = VECTORS, hide_possible_values = true)]
     pub simd: Option<String>,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+}
+
+/// How many threads compute on the CPU.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ThreadsArgs {
+    /// Threads on the CPU; by default as many as OMP_NUM_THREADS says, else as there are cores or, of some
+    /// versions, processors
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
 }
 
 /// Where results go.
@@ -126,6 +143,19 @@ impl DeviceArgs {
         let what = format!("this processor has no {level}, it has {}", has.join(", "));
         Err(Error::Data { origin: format!("--simd {name}"), what })
     }
+
+    /// The processor with vectors and threads as asked for, of a process that has this room.
+    ///
+    /// # Errors
+    /// Those of [`DeviceArgs::level`].
+    pub fn host(&self, room: Room) -> crate::Result<Host> {
+        let level = self.level()?.unwrap_or_else(Level::best);
+        let host = Host::with_team(level, Arc::new(Team::new(room)));
+        Ok(match self.threads.threads {
+            Some(threads) => host.with_threads(threads),
+            None => host,
+        })
+    }
 }
 
 impl OutputArgs {
@@ -169,16 +199,20 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 const MOST_RUNS: usize = 1_000_000;
 
 pub fn runs(text: &str) -> Result<usize, String> {
-    count(text, 0)
+    count(text, 0..=MOST_RUNS)
 }
 
 pub fn at_least_one(text: &str) -> Result<usize, String> {
-    count(text, 1)
+    count(text, 1..=MOST_RUNS)
 }
 
-fn count(text: &str, least: usize) -> Result<usize, String> {
+fn threads(text: &str) -> Result<usize, String> {
+    count(text, 1..=MOST)
+}
+
+fn count(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
     match text.parse() {
-        Ok(count) if (least..=MOST_RUNS).contains(&count) => Ok(count),
-        _ => Err(format!("needs a whole number from {least} to {MOST_RUNS}")),
+        Ok(count) if range.contains(&count) => Ok(count),
+        _ => Err(format!("needs a whole number from {} to {}", range.start(), range.end())),
     }
 }

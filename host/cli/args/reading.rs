@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measure::{DeviceArgs, at_least_one};
+use super::measure::{DeviceArgs, ThreadsArgs, at_least_one};
 use super::names::{BUILT_IN, VERSIONS};
 use super::problem::EnergyArgs;
 use crate::problem::systems::DEFAULT_SEED;
@@ -61,6 +61,9 @@ pub struct GenerateArgs {
     #[command(flatten)]
     pub energies: EnergyArgs,
 
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -87,6 +90,9 @@ pub struct GoldenArgs {
 
     #[command(flatten)]
     pub energies: EnergyArgs,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 
     /// Elements of the matrix between these bands, counted from 1, in place of sums
     #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = at_least_one)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::measure::at_least_one;
+use super::measure::{ThreadsArgs, at_least_one};
 use super::measuring::VersionArgs;
 use super::names::{DEVICES, VECTORS};
 use super::problem::ProblemArgs;
@@ -39,6 +39,9 @@ pub struct ProfileArgs {
         conflicts_with = "counters"
     )]
     pub simd: Option<String>,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 
     /// Folder for the records, by default gpp-profile/ and the system's name, at others than its own
     /// energies with -nwN or -energiesFROM_TO_COUNT

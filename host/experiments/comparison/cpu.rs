@@ -50,7 +50,7 @@ impl Course for OnCpu<'_> {
         let On { options, problem, progress, .. } = *on;
         let repeat = options.repeat;
         // As many as the versions that use all.
-        let threads = host.pool(Threads::All)?.threads();
+        let threads = host.team().count(Threads::All);
         let mut estimate = Estimate::on(*host, problem);
         let mut competitors = Vec::new();
         for loaded in &mut yardstick.builds {
@@ -64,10 +64,9 @@ impl Course for OnCpu<'_> {
         for version in &options.versions {
             let (simd, threads) = match version.kernel {
                 Kernel::Cpu(cpu) => {
-                    (Some(cpu.level(host.level()).to_string()), host.pool(cpu.threads)?.threads())
+                    (Some(cpu.level(host.level()).to_string()), host.team().count(cpu.threads))
                 }
-                // The emulator's.
-                Kernel::Gpu(_) => (None, rayon::current_num_threads()),
+                Kernel::Gpu(_) => (None, threads),
             };
             let (name, runner) = (version.id().into(), Runner::Rust(version.kernel));
             competitors.push(Competitor { simd, ..Competitor::new(name, runner, threads) });

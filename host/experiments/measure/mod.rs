@@ -153,14 +153,13 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Frame) -> Result<Ra
 
 fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
     let host = device.host().expect("it ran on a processor");
-    let pool = host.pool(cpu.threads)?;
     Ok(Ran {
         flops_per_term: counting::kept(Kernel::Cpu(cpu), problem).map(|kept| (kept, COUNTED)),
         known: None,
         threads_per_block: None,
         shape: None,
         simd: Some(cpu.level(host.level()).to_string()),
-        threads: Some(Threads { count: pool.threads() as u32, bound: pool.bound() }),
+        threads: Some(Threads { count: host.team().count(cpu.threads) as u32 }),
     })
 }
 

@@ -51,7 +51,7 @@ impl<'a> All<'a> {
         let (over, most) = match (devices[0].host(), version) {
             _ if ranks.size() > 1 => (Over::Ranks, ranks.size()),
             (Some(host), Kernel::Cpu(cpu)) if devices.len() == 1 => {
-                (Over::Cores, threads(host, cpu.threads)?)
+                (Over::Cores, threads(host, cpu.threads))
             }
             _ => (Over::Devices, devices.len()),
         };
@@ -99,6 +99,6 @@ impl<'a> All<'a> {
 }
 
 /// The threads that a version runs on a processor.
-fn threads(host: &Host, threads: Threads) -> Result<usize> {
-    Ok(host.pool(threads)?.threads())
+fn threads(host: &Host, threads: Threads) -> usize {
+    host.team().count(threads)
 }

@@ -5,11 +5,11 @@ mod emulated;
 mod vectors;
 
 use std::ops::{Add, Range};
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::{self, Pool, Threads};
-use gpp_cpu::topology::{Core, Machine};
+use gpp_cpu::pool::{Pool, Team, Threads};
+use gpp_cpu::topology::Room;
 use gpp_kernels::kernel::{Entry, Kernel};
 
 use super::beside::{Beside, of_layouts};
@@ -22,12 +22,7 @@ use crate::problem::{Batch, Extents, Frame, Id, SlabView};
 pub struct Host {
     info: DeviceInfo,
     level: Level,
-    /// Threads of each pool, where not as many as there are.
-    threads: Option<usize>,
-    /// Where its threads are bound.
-    cores: Vec<Core>,
-    /// One thread for each of them, and all.
-    pools: [OnceLock<Pool>; 2],
+    team: Arc<Team>,
 }
 
 impl Host {
@@ -41,23 +36,23 @@ impl Host {
     /// # Panics
     /// Where the processor does not have it.
     pub fn at(level: Level) -> Host {
-        assert!(level.is_available(), "this processor has no {level}");
-        Host { info: info(), level, threads: None, cores: pool::cores(), pools: Default::default() }
+        Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
 
-    /// This host with so many threads for versions made for processors.
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Host {
-        Host { threads: Some(threads), pools: Default::default(), ..self }
-    }
-
-    /// Process `at` of those on a host that may use these processors each: see [`Machine::share`].
+    /// With the vectors of a level, and these threads.
     ///
     /// # Panics
-    /// Where there is no process `at`.
+    /// Where the processor does not have the level.
+    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
+        assert!(level.is_available(), "this processor has no {level}");
+        Host { info: info(team.count(Threads::All)), level, team }
+    }
+
+    /// This host with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
     #[must_use]
-    pub fn sharing(self, masks: &[Vec<usize>], at: usize) -> Host {
-        Host { cores: Machine::here().share(masks, at), pools: Default::default(), ..self }
+    pub fn with_threads(self, threads: usize) -> Host {
+        self.team.set(threads);
+        Host::with_team(self.level, self.team)
     }
 
     /// The vectors that it is used with.
@@ -65,22 +60,17 @@ impl Host {
         self.level
     }
 
-    /// The threads that versions made for processors run, started when they are first asked for.
+    /// How many threads its versions run.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The threads that versions run, started when they are first asked for.
     ///
     /// # Errors
     /// [`Error::Threads`] where the system gives none.
-    pub fn pool(&self, threads: Threads) -> Result<&Pool> {
-        let [cores, all] = &self.pools;
-        let kept = if threads == Threads::Cores { cores } else { all };
-        if let Some(pool) = kept.get() {
-            return Ok(pool);
-        }
-        let made = match self.threads {
-            Some(count) => Pool::with(count, &self.cores),
-            None => Pool::new(threads, &self.cores),
-        };
-        let pool = made.map_err(|error| Error::Threads { reason: error.to_string() })?;
-        Ok(kept.get_or_init(|| pool))
+    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
+        self.team.pool(threads).map_err(|error| Error::Threads { reason: error.to_string() })
     }
 }
 
@@ -90,7 +80,7 @@ impl Default for Host {
     }
 }
 
-fn info() -> DeviceInfo {
+fn info(threads: usize) -> DeviceInfo {
     use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
     let system = System::new_with_specifics(
         RefreshKind::nothing()
@@ -106,7 +96,7 @@ fn info() -> DeviceInfo {
         name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
         driver: None,
         compute_capability: None,
-        multiprocessors: rayon::current_num_threads() as u32,
+        multiprocessors: threads as u32,
         uuid: None,
         clock_mhz: None,
         memory_bytes: system.map_or(0, |system| system.total_memory()),
@@ -178,7 +168,9 @@ impl Worker for OnHost<'_> {
         let made = self.slab.as_mut().expect("placed above");
         self.summed = Some(match kernel {
             catalogue::Kernel::Gpu(gpu) => {
-                self.emulated.sum(self.problem, batch, slab, &mut made.emulated, gpu, done)?
+                let (emulated, made) = (&mut self.emulated, &mut made.emulated);
+                let pool = self.host.pool(Threads::All)?;
+                pool.install(|| emulated.sum(self.problem, batch, slab, made, gpu, done))?
             }
             catalogue::Kernel::Cpu(cpu) => {
                 let made = &mut made.vectors;

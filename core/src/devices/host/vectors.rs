@@ -114,7 +114,7 @@ impl OfBands {
             sorted: sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab)),
         };
         let begin = Instant::now();
-        let values = cpu.sum(&task, host.level(), pool, done);
+        let values = cpu.sum(&task, host.level(), &pool, done);
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })

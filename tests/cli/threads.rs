@@ -1,0 +1,81 @@
+//! How many threads compute on the CPU.
+
+use crate::gpp;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// The document of a command, where the environment asks for so many threads.
+fn document(arguments: &[&str], asked: Option<&str>) -> Value {
+    let mut command = gpp();
+    command.env_remove("OMP_NUM_THREADS").envs(asked.map(|list| ("OMP_NUM_THREADS", list)));
+    let output = command.args(arguments).args(["-d", "cpu", "--json", "-"]).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+#[test]
+fn the_flag_comes_before_the_environment_and_that_before_the_machine() {
+    let info = |flag: &[&str], asked| {
+        let document = document(&[&["info"], flag].concat(), asked);
+        let processor = &document["processor"];
+        let [cores, threads] = ["cores", "threads"].map(|name| processor[name].as_u64().unwrap());
+        (cores, threads, processor["threads_by"].as_str().map(str::to_string))
+    };
+    let by = |name: &str| Some(name.to_string());
+    let machine = info(&[], None);
+    assert!(machine.2.is_none());
+    assert_eq!(info(&[], Some("5")), (5, 5, by("OMP_NUM_THREADS")));
+    assert_eq!(info(&[], Some("4,2")), (4, 4, by("OMP_NUM_THREADS")));
+    assert_eq!(info(&["--threads", "3"], Some("5")), (3, 3, by("--threads")));
+    for wrong in ["", "0", "-2", "many", "2.5", "65536"] {
+        assert_eq!(info(&[], Some(wrong)), machine, "{wrong}");
+    }
+    let text = gpp().env("OMP_NUM_THREADS", "5").args(["info", "-d", "cpu"]).assert().success();
+    text.stdout(contains("5 threads, by OMP_NUM_THREADS"));
+}
+
+#[test]
+fn runs_have_the_threads_asked_for_and_the_bits_of_any_number() {
+    let run = |flag: &[&str], asked| {
+        let versions = ["--journey", "cpu", "-s", "tiny", "--repeat", "1"];
+        let document = document(&[&versions, flag].concat(), asked);
+        let results = document["results"].as_array().unwrap().clone();
+        let counts = results.iter().map(|result| result["threads"]["count"].as_u64().unwrap());
+        let counts: Vec<u64> = counts.collect();
+        let sums: Vec<Value> = results.iter().map(|result| result["sums"].clone()).collect();
+        (counts, sums)
+    };
+    let (counts, expected) = run(&["--threads", "1"], Some("3"));
+    assert!(expected.len() > 2 && expected.iter().all(|sums| !sums.is_null()));
+    assert_eq!(counts, vec![1; expected.len()]);
+    for (flag, asked, count) in [
+        (&["--threads", "2"][..], None, 2),
+        (&["--threads", "3"], Some("1"), 3),
+        (&[], Some("3"), 3),
+    ] {
+        assert_eq!(run(flag, asked), (vec![count; expected.len()], expected.clone()));
+    }
+}
+
+#[test]
+fn a_number_of_threads_that_is_none_is_refused() {
+    for number in ["0", "-1", "65536", "two"] {
+        let run = gpp().args(["-s", "tiny", &format!("--threads={number}")]).assert().code(2);
+        run.stderr(contains("--threads").and(contains("needs a whole number from 1 to 65535")));
+    }
+}
+
+/// Every command that computes on a CPU takes the number, and no other.
+#[test]
+fn whoever_computes_takes_threads() {
+    for command in [
+        "sigma", "offdiag", "info", "generate", "table", "profile", "explain", "compare", "tune",
+        "scale", "golden", "diff",
+    ] {
+        gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
+    }
+    gpp().arg("--help").assert().success().stdout(contains("--threads <N>"));
+    for command in ["list", "ptx", "roofline", "report", "figures", "man"] {
+        gpp().args([command, "--help"]).assert().success().stdout(contains("--threads").not());
+    }
+}
