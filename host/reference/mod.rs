@@ -104,7 +104,7 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
 /// The golden sums of a problem, where it is a built-in system at its own energies.
 fn golden_of(problem: &Frame) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
-    let has_own = *problem.header() == synthesis::header(system);
+    let has_own = *problem.header() == synthesis::header(system, *seed);
     if has_own { golden::find(&system.name, *seed) } else { None }
 }
 
@@ -123,11 +123,11 @@ fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
 
 /// Whether all but the energies is a built-in system's own.
 fn is_own_but_for_energies(problem: &Frame) -> bool {
-    let Origin::System(system, _) = problem.origin() else { return false };
+    let Origin::System(system, seed) = problem.origin() else { return false };
     let header = problem.header();
     let Header { nstart, nend, sig_dw, .. } = *header;
     let energies = header.energies.clone();
-    *header == Header { nstart, nend, sig_dw, energies, ..synthesis::header(system) }
+    *header == Header { nstart, nend, sig_dw, energies, ..synthesis::header(system, *seed) }
 }
 
 /// Whether there are golden sums of a problem.

@@ -24,9 +24,11 @@ pub struct System {
     pub nstart: usize,
     /// Last energy.
     pub nend: usize,
-    /// Whether valid modes are complex; otherwise all are real, BerkeleyGW's default.
+    /// Whether modes are complex, as Godby-Needs gives them; otherwise all are real, BerkeleyGW's default.
     #[serde(default)]
     pub complex_modes: bool,
+    /// Share of G′ that are masked.
+    pub masked: f64,
     /// Where the extents come from.
     pub note: String,
 }

@@ -44,6 +44,7 @@ fn system([nbands, ngpown, ncouls, nw]: [usize; 4], complex_modes: bool) -> Syst
         nstart: if nw == 3 { 1 } else { 2 },
         nend: if nw == 1 { 2 } else { 3 },
         complex_modes,
+        masked: 0.0,
         note: String::new(),
     }
 }

@@ -17,10 +17,28 @@ const BAND_TOP: f64 = 13.0;
 const HEAD_EPS: f64 = 0.94;
 const HEAD_WTILDE: f64 = 17.0;
 const OFF_DIAGONAL: f64 = 0.135;
-const SMALLEST_EPS: f64 = 1e-6;
-const INVALID_SHARE: f64 = 0.03;
-/// What BerkeleyGW stores where a mode is not valid.
-const INVALID_WTILDE: f64 = 1e12;
+/// Share of pairs whose pole and `eps` are both zero.
+const BOTH_ZERO: f64 = 0.062;
+/// Share of static poles, in systems with real poles.
+const STATIC: f64 = 0.33;
+/// Share of pairs whose pole is zero and whose `eps` is not, in systems with real poles.
+const ZERO: f64 = 0.025;
+/// What BerkeleyGW stores where a mode is static: `1/TOL_ZERO`, in eV.
+const STATIC_WTILDE: f64 = 1e12;
+/// The other real poles in eV, at 0, 1/40, … 1 of them: Hybertsen-Louie, 16 silicon atoms.
+const REAL_POLES: [f64; 41] = [
+    0.2993, 4.808, 6.566, 7.943, 9.245, 10.55, 11.85, 13.16, 14.5, 15.9, 17.42, 19.01, 20.65,
+    22.37, 24.22, 26.11, 28.03, 30.05, 32.14, 34.36, 36.67, 39.18, 41.7, 44.29, 47.03, 49.89,
+    52.81, 55.82, 59.18, 62.84, 66.86, 71.35, 76.76, 83.19, 90.84, 100.8, 113.2, 131.3, 158.5,
+    212.8, 540.0,
+];
+/// Absolute values of complex poles in eV, at 0, 1/10, … 1 of them: Godby-Needs, two atoms of GaAs.
+const COMPLEX_POLES: [f64; 11] =
+    [2.94, 6.67, 9.08, 10.82, 12.06, 13.45, 14.31, 15.6, 16.81, 20.4, 41.64];
+/// Share of complex poles that are not real: one half above the real axis, the other below it.
+const OFF_AXIS: f64 = 0.118;
+/// Smallest and largest angle between these and the positive real axis: 53° and 87°.
+const ANGLES: [f64; 2] = [0.93, 1.52];
 
 /// Array of a stream, its high word; the column is the low word.
 #[derive(Clone, Copy)]
@@ -28,7 +46,7 @@ pub enum Stream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
-    Phases = 4,
+    Masked = 4,
     Bands = 5,
 }
 
@@ -70,48 +88,67 @@ fn falloff(g2: f64) -> f64 {
     1.0 / ((1.0 + 0.5 * g2) * (1.0 + 0.5 * g2))
 }
 
-/// Row (0-based) of this rank's G′ `k` (0-based), of `ncouls`; in every built-in system all have one of
-/// their own.
-pub fn row(k: usize, ncouls: usize) -> usize {
+/// G vector (0-based) of this rank's G′ `k` (0-based); in every built-in system all have one of their own.
+fn vector(k: usize, ncouls: usize) -> usize {
     k * POOL % ncouls
 }
 
-/// `wtilde` and `eps` of one pair.
-pub fn mode(diagonal: bool, g2: f64, g2p: f64, uniform: &mut Uniform) -> (Complex64, Complex64) {
-    // Each pair draws the same numbers, whatever it is.
-    let (size, phase, height, valid) =
-        (uniform.unit(), uniform.square(), uniform.unit(), uniform.unit());
-    let eps = if diagonal {
-        Complex64::new(HEAD_EPS * falloff(g2), 0.0)
-    } else {
-        let distance = g2 - g2p;
-        let scale =
-            OFF_DIAGONAL * (falloff(g2) * falloff(g2p)).sqrt() / (1.0 + distance * distance);
-        let norm = phase.norm_sqr().sqrt();
-        if norm > 0.0 { phase * (size * scale / norm) } else { Complex64::ZERO }
-    };
-    let abs = eps.norm_sqr().sqrt();
-    if abs < SMALLEST_EPS {
-        return (Complex64::ZERO, Complex64::ZERO);
-    }
-    let wtilde = if diagonal {
-        HEAD_WTILDE * (HEAD_EPS / abs).sqrt()
-    } else if valid < INVALID_SHARE {
-        INVALID_WTILDE
-    } else {
-        HEAD_WTILDE * (HEAD_EPS / abs).sqrt().sqrt() * height * (0.56 + 0.44 * height)
-    };
-    (Complex64::new(wtilde, 0.0), eps)
+/// Row (0-based) of this rank's G′ `k` (0-based); none where it is masked.
+pub fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
+    let is_masked = Uniform::new(seed, Stream::Masked, k).unit() < system.masked;
+    (!is_masked).then(|| vector(k, system.ncouls))
 }
 
-/// A valid mode turned by up to a quarter of a right angle either way, as `unit` in [0, 1) says; its
-/// size is kept.
-pub fn turned(mode: Complex64, unit: f64) -> Complex64 {
-    if mode.re == INVALID_WTILDE {
-        return mode;
+/// `wtilde` and `eps` of one pair.
+pub fn mode(
+    diagonal: bool,
+    complex: bool,
+    [g2, g2p]: [f64; 2],
+    uniform: &mut Uniform,
+) -> (Complex64, Complex64) {
+    // Each pair draws the same numbers, whatever it is.
+    let (size, phase, height, kind) =
+        (uniform.unit(), uniform.square(), uniform.unit(), uniform.unit());
+    if diagonal {
+        let eps = HEAD_EPS * falloff(g2);
+        return ((HEAD_WTILDE * (HEAD_EPS / eps).sqrt()).into(), eps.into());
     }
-    let phase = (2.0 * unit - 1.0) * std::f64::consts::FRAC_PI_8;
-    mode * Complex64::new(libm::cos(phase), libm::sin(phase))
+    if kind < BOTH_ZERO {
+        return (Complex64::ZERO, Complex64::ZERO);
+    }
+    let distance = g2 - g2p;
+    let scale = OFF_DIAGONAL * (falloff(g2) * falloff(g2p)).sqrt() / (1.0 + distance * distance);
+    let norm = phase.norm_sqr().sqrt();
+    let eps = if norm > 0.0 { phase * (size * scale / norm) } else { Complex64::ZERO };
+    let wtilde = if complex {
+        complex_pole(height, (kind - BOTH_ZERO) / (1.0 - BOTH_ZERO))
+    } else if kind < BOTH_ZERO + STATIC {
+        STATIC_WTILDE.into()
+    } else if kind < BOTH_ZERO + STATIC + ZERO {
+        Complex64::ZERO
+    } else {
+        quantile(&REAL_POLES, height).into()
+    };
+    (wtilde, eps)
+}
+
+/// A pole as Godby-Needs gives them: its absolute value and its angle as two numbers in [0, 1) say.
+fn complex_pole(height: f64, turn: f64) -> Complex64 {
+    let abs = quantile(&COMPLEX_POLES, height);
+    // In [−1, 1) off the axis.
+    let side = 2.0 * turn / OFF_AXIS - 1.0;
+    if side >= 1.0 {
+        return abs.into();
+    }
+    let angle = (ANGLES[0] + (ANGLES[1] - ANGLES[0]) * side.abs()).copysign(side);
+    Complex64::new(libm::cos(angle), libm::sin(angle)) * abs
+}
+
+/// Between numbers that are evenly spaced quantiles, at `unit` in [0, 1).
+fn quantile(of: &[f64], unit: f64) -> f64 {
+    let at = unit * (of.len() - 1) as f64;
+    let [low, high] = [of[at as usize], of[at as usize + 1]];
+    low + (high - low) * at.fract()
 }
 
 /// Column `n` of `aqsn` or `aqsm`, no element above one.
@@ -133,7 +170,7 @@ pub fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
     uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2))
 }
 
-pub fn header(system: &System, rows: &[f64]) -> Header {
+pub fn header(system: &System, seed: u64, rows: &[f64]) -> Header {
     let System { nbands, nvband, ngpown, ncouls, nstart, nend, .. } = *system;
     let between = |low: f64, high: f64, at: usize, last: usize| {
         if at == last { high } else { low + (high - low) * (at as f64 / last as f64) }
@@ -147,7 +184,11 @@ pub fn header(system: &System, rows: &[f64]) -> Header {
             }
         })
         .collect();
-    let gvec_ng = ncouls.max(row(ngpown - 1, ncouls) + 1);
+    let gvec_ng = ncouls.max(vector(ngpown - 1, ncouls) + 1);
+    let mut indinv: Vec<i32> = (1..=gvec_ng as i32).collect();
+    for masked in (0..ngpown).filter(|&k| row(system, seed, k).is_none()) {
+        indinv[vector(masked, ncouls)] = 0;
+    }
     Header {
         sig_ntband: nbands,
         gvec_ng,
@@ -168,9 +209,9 @@ pub fn header(system: &System, rows: &[f64]) -> Header {
         sig_dw: 1.0,
         sig_gamma: 0.5,
         e_lk: VALENCE_TOP,
-        inv_igp_index: (0..ngpown).map(|k| row(k, ncouls) as i32 + 1).collect(),
+        inv_igp_index: (0..ngpown).map(|k| vector(k, ncouls) as i32 + 1).collect(),
         unmasked: None,
-        indinv: (1..=gvec_ng as i32).collect(),
+        indinv,
         nvband: nvband as i32,
         tol: 1e-6,
         efermi: 6.383,

@@ -1,16 +1,20 @@
-//! Synthetic systems with the statistics known of the real ones.
+//! Synthetic systems with the statistics of BerkeleyGW's arrays.
 //!
 //! Every column has a stream of its own, keyed by the seed, the array and the column, and only
 //! correctly rounded operations are used: the same bits on every machine, for any thread count.
 //!
 //! - Bands from −6 eV to 13 eV with silicon's gap, valence maximum at `e_lk`.
-//! - G′ columns dealt out round-robin over a pool of 8 ranks, of which this is the first.
+//! - G′ columns dealt out round-robin over a pool of 8 ranks, of which this is the first. A share of them,
+//!   [`System::masked`], is masked: `indinv` is 0, and `wtilde`, `eps` and `aqsm` are zero.
 //! - `eps`: the diagonal falls from 0.94 with |G|; off it, entries of random sign and phase fall
-//!   with |G|, |G′| and the distance between them. Entries below 1e-6 are zero.
-//! - `wtilde`: real, 17 eV at the head and rising as `eps` falls; off the diagonal anywhere below
-//!   that, since there Ω² is of any size. A zero `eps` has none; 3 % of the modes are
-//!   invalid and hold 1e12.
-//!   Systems with complex modes have the same ones, turned by up to π/8 each.
+//!   with |G|, |G′| and the distance between them. 6.2 % of all are zero, and so are their poles.
+//! - Real poles have the shares and quantiles of one call of `sigma` with Hybertsen-Louie's model, 16 silicon
+//!   atoms at q → 0, 1471 G: 33 % are static and hold 1e12 eV, 2.5 % are zero beside an `eps` that is not,
+//!   the others lie between 0.3 and 540 eV.
+//! - Complex poles have those of a call with Godby-Needs' model and `invalid_gpp_mode 1`, two atoms of GaAs, 64 G:
+//!   11.8 % are off the real axis, at angles of 53° to 87° on either side of it; none is static or zero.
+//! - Poles do not depend on `eps`, as the measured ones hardly do. But those on the diagonal are real, 17 eV at the
+//!   head, and rise as `eps` falls.
 //! - `aqsn` and `aqsm` fall with |G|; `vcoul` falls as 1/|G|².
 
 mod elements;
@@ -22,7 +26,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use self::elements::{Stream, Uniform, g2, matrix_element, matrix_elements, mode, row, turned};
+use self::elements::{Stream, Uniform, g2, matrix_element, matrix_elements, mode, row};
 use super::memory::{self, Extents, Of};
 use super::source::{Given, Source, check_slab};
 use super::{Bands, Header, Origin, Problem, Slab, System, range, wrong};
@@ -44,17 +48,13 @@ impl<'a> Synthesis<'a> {
         Synthesis { system, seed, progress: progress.into(), rows: rows(system) }
     }
 
-    /// Makes column `k` (0-based) of `wtilde` and `eps`.
+    /// Makes column `k` (0-based) of `wtilde` and `eps`, given as zeros.
     fn modes(&self, k: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
+        let Some(igp) = row(self.system, self.seed, k) else { return };
         let mut uniform = Uniform::new(self.seed, Stream::Modes, k);
-        let igp = row(k, self.system.ncouls);
         for (ig, g2) in self.rows.iter().enumerate() {
-            (wtilde[ig], eps[ig]) = mode(ig == igp, *g2, self.rows[igp], &mut uniform);
-        }
-        if self.system.complex_modes {
-            // A stream of its own: all else is that of the system with real modes.
-            let mut uniform = Uniform::new(self.seed, Stream::Phases, k);
-            wtilde.iter_mut().for_each(|mode| *mode = turned(*mode, uniform.unit()));
+            let (is_diagonal, complex) = (ig == igp, self.system.complex_modes);
+            (wtilde[ig], eps[ig]) = mode(is_diagonal, complex, [*g2, self.rows[igp]], &mut uniform);
         }
     }
 
@@ -86,7 +86,7 @@ impl Source for Synthesis<'_> {
             bar.step();
         });
         drop(bar);
-        let bands = Bands::new(elements::header(self.system, &self.rows), aqsn);
+        let bands = Bands::new(elements::header(self.system, self.seed, &self.rows), aqsn);
         Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
     }
 
@@ -94,6 +94,7 @@ impl Source for Synthesis<'_> {
         check_slab(self, &igp)?;
         let System { nbands, ncouls, .. } = *self.system;
         let n = igp.len();
+        let rows: Vec<Option<usize>> = bands.header().rows_of(igp.clone()).collect();
         let bar = self.bar(n + nbands);
 
         let mut wtilde = vec![Complex64::ZERO; ncouls * n];
@@ -107,8 +108,8 @@ impl Source for Synthesis<'_> {
         let mut aqsm_local = vec![Complex64::ZERO; n * nbands];
         aqsm_local.par_chunks_mut(n).enumerate().for_each(|(n, aqsm_local)| {
             let mut uniform = Uniform::new(self.seed, Stream::Aqsm, n);
-            for (aqsm, k) in aqsm_local.iter_mut().zip(igp.clone()) {
-                let row = row(k, ncouls);
+            for (aqsm, row) in aqsm_local.iter_mut().zip(&rows) {
+                let Some(row) = *row else { continue };
                 uniform.pass_to_square(row);
                 *aqsm = matrix_element(self.rows[row], &mut uniform);
             }
@@ -121,18 +122,14 @@ impl Source for Synthesis<'_> {
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {
         let System { ncouls, complex_modes, .. } = *self.system;
-        if !complex_modes {
-            return Ok(Poles::Real);
-        }
         // Nearly every column has some that are not real.
-        let (mut wtilde, mut eps) = (vec![Complex64::ZERO; ncouls], vec![Complex64::ZERO; ncouls]);
-        for k in igp {
+        let is_any = |k| {
+            let [mut wtilde, mut eps] = [(); 2].map(|()| vec![Complex64::ZERO; ncouls]);
             self.modes(k, &mut wtilde, &mut eps);
-            if range::poles_of(&wtilde, &eps) == Poles::Any {
-                return Ok(Poles::Any);
-            }
-        }
-        Ok(Poles::Real)
+            range::poles_of(&wtilde, &eps) == Poles::Any
+        };
+        let found = complex_modes && igp.into_iter().any(is_any);
+        Ok(if found { Poles::Any } else { Poles::Real })
     }
 }
 
@@ -141,9 +138,9 @@ fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
-/// The small records of a system, at its own energies.
-pub fn header(system: &System) -> Header {
-    elements::header(system, &rows(system))
+/// The small records of a system made with this seed, at its own energies.
+pub fn header(system: &System, seed: u64) -> Header {
+    elements::header(system, seed, &rows(system))
 }
 
 /// A built-in system with all its arrays.
