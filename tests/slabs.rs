@@ -96,7 +96,7 @@ fn synthesised_slabs_are_parts_of_the_whole() {
             let mut all = vec![Complex64::ZERO; whole.frame().extents().ncouls];
             whole.aqsmtemp_column(n, &mut all);
             for (row, element) in whole.frame().header().rows().zip(column) {
-                assert_eq!(all[row.expect("each has one")], *element);
+                assert_eq!(row.map_or(Complex64::ZERO, |row| all[row]), *element);
             }
         }
     }

@@ -6,6 +6,7 @@ use comfy_table::CellAlignment;
 
 use super::table::{fit, or_dash, table};
 use crate::catalogue::BackEnd;
+use crate::problem::systems::STATISTICS;
 use crate::record::info::{
     Info, Kernel, ListedBest, ListedJourney, ListedMatrix, Listing, Processor,
 };
@@ -125,7 +126,7 @@ pub fn listing(to: &mut dyn Write, listing: &Listing, width: Option<u16>) -> io:
     let best: Vec<String> = listing.best.iter().map(on).collect();
     writeln!(to, "--version best is {}", best.join(", "))?;
     writeln!(to, "{}", matrix(&listing.matrix, width))?;
-    writeln!(to, "{}", fit(systems, &[2, 6], width))
+    writeln!(to, "{}\n{STATISTICS}", fit(systems, &[2, 6], width))
 }
 
 /// The versions of Σ as a matrix.
