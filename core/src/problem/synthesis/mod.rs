@@ -40,16 +40,20 @@ pub struct Synthesis<'a> {
     progress: Progress,
     /// `|G|²` of each row.
     rows: Vec<f64>,
+    /// Without masked columns.
+    header: Arc<Header>,
 }
 
 impl<'a> Synthesis<'a> {
     /// Of this system; nothing large is made yet.
     pub fn new(system: &'a System, seed: u64, progress: impl Into<Progress>) -> Synthesis<'a> {
-        Synthesis { system, seed, progress: progress.into(), rows: rows(system) }
+        let (rows, header) = (rows(system), header(system, seed).into());
+        Synthesis { system, seed, progress: progress.into(), rows, header }
     }
 
-    /// Makes column `k` (0-based) of `wtilde` and `eps`, given as zeros.
-    fn modes(&self, k: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
+    /// Makes the column of an igp (0-based) of `wtilde` and `eps`, given as zeros.
+    fn modes(&self, igp: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
+        let k = self.header.column(igp);
         let Some(igp) = row(self.system, self.seed, k) else { return };
         let mut uniform = Uniform::new(self.seed, Stream::Modes, k);
         for (ig, g2) in self.rows.iter().enumerate() {
@@ -73,7 +77,7 @@ impl Source for Synthesis<'_> {
     }
 
     fn extents(&self) -> Extents {
-        self.system.extents()
+        self.header.extents()
     }
 
     fn bands(&self) -> Result<Arc<Bands>> {
@@ -86,7 +90,7 @@ impl Source for Synthesis<'_> {
             bar.step();
         });
         drop(bar);
-        let bands = Bands::new(elements::header(self.system, self.seed, &self.rows), aqsn);
+        let bands = Bands::new(self.header.clone(), aqsn);
         Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
     }
 
@@ -138,9 +142,9 @@ fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
-/// The small records of a system made with this seed, at its own energies.
+/// The small records of a system made with this seed, at its own energies and without masked columns.
 pub fn header(system: &System, seed: u64) -> Header {
-    elements::header(system, seed, &rows(system))
+    elements::header(system, seed, &rows(system)).without_masked()
 }
 
 /// A built-in system with all its arrays.
