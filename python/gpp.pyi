@@ -73,6 +73,8 @@ class Calculator:
         gamma: float = 0.5,
         sexcut: float = 4.0,
         stream: int | None = None,
+        *,
+        static_ch: bool = False,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -88,6 +90,7 @@ class Calculator:
         gamma : eV. Width of a pole.
         sexcut : bound on |ssx| / |eps| where omega is below the band.
         stream : of CUDA, in which arrays on a GPU are made.
+        static_ch : whether the static CH of the same bands is summed too, −½ Σ vcoul · eps · conj(aqsm) · aqsn.
 
         Arrays may be on the calculator's GPU: CuPy's, PyTorch's, any with `__cuda_array_interface__`.
         """
@@ -164,6 +167,8 @@ class Placed:
         gamma: float = 0.5,
         sexcut: float = 4.0,
         stream: int | None = None,
+        *,
+        static_ch: bool = False,
     ) -> Sums:
         """`Calculator.sums` of the screening in place."""
     def matrix(
@@ -190,6 +195,9 @@ class Sums:
     @property
     def ach(self) -> _Complex:
         """Coulomb hole."""
+    @property
+    def static_ch(self) -> complex | None:
+        """The static CH of the same bands; None unless it was asked for."""
     @property
     def version(self) -> str:
         """The version that calculated them."""

@@ -41,6 +41,7 @@ fn main() {
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
+    let beside = Trial::test("the static CH on the GPU", || Ok(common::static_ch::on_gpu()?));
     let shapes = best(BackEnd::Gpu).gpu().unwrap().shapes.iter().enumerate().map(|(at, kernel)| {
         let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
         Trial::test(name, move || shape_on_gpu(at))
@@ -49,7 +50,7 @@ fn main() {
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
         .chain(shapes)
-        .chain([ahead, slabs, streams, at_once, apart])
+        .chain([ahead, slabs, streams, at_once, apart, beside])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();

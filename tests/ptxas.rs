@@ -10,7 +10,7 @@ use comfy_table::Table;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::kernel::{Loops, Spills};
 use gpp::kernels::offdiag::version::Version;
-use gpp::kernels::versions::ALL;
+use gpp::kernels::versions::{ALL, static_ch};
 use gpp::kernels::{ceilings, offdiag, reduction, relaid};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
@@ -66,7 +66,8 @@ struct Usage {
 
 /// Symbols of the versions, with the spills that they may have.
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let kernels = ALL.iter().flat_map(|version| version.all_kernels());
+    let all = ALL.iter().chain([&&static_ch::GPU]);
+    let kernels = all.flat_map(|version| version.all_kernels());
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
     let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];

@@ -112,7 +112,7 @@ module gpp
       integer(c_int32_t) :: threads
     end function c_threads
 
-    function c_sums(handle, screening, bands, nw, omega, formula, asx, ach) &
+    function c_sums(handle, screening, bands, nw, omega, formula, asx, ach, static_ch) &
         bind(c, name='gpp_sums') result(status)
       import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: handle, screening
@@ -120,7 +120,7 @@ module gpp
       integer(c_int64_t), value :: nw
       type(c_ptr), value :: omega
       type(c_formula), intent(in) :: formula
-      type(c_ptr), value :: asx, ach
+      type(c_ptr), value :: asx, ach, static_ch
       integer(c_int32_t) :: status
     end function c_sums
 
@@ -266,7 +266,7 @@ contains
   ! were. Energies are in eV, those of omega and e from the same zero. An array whose elements do not follow
   ! each other in memory is copied by the compiler.
   subroutine gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, &
-      aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, on_device)
+      aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, on_device, static_ch)
     type(gpp_calculator), intent(inout) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target, contiguous :: wtilde_array(:, :), I_eps_array(:, :)
@@ -281,11 +281,13 @@ contains
     logical, intent(in), optional :: aqsm_local
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
+    ! As of gpp_sums_at.
+    complex(c_double_complex), intent(inout), target, optional :: static_ch
     type(c_screening), target :: screening
 
     call look_at(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, on_device, screening)
     call sum_at(calculator, c_loc(screening), shape(wtilde_array), aqsntemp, aqsmtemp, e, occ, omega, status, &
-      gamma, sexcut, aqsm_local, on_device, asx=asx, ach=ach)
+      gamma, sexcut, aqsm_local, on_device, asx=asx, ach=ach, static_ch=static_ch)
   end subroutine gpp_sums
 
   ! How far the sums of gpp_sums, by any version, may be from exact ones, by the absolute value, at each energy:
@@ -388,7 +390,7 @@ contains
 
   ! gpp_sums of the screening that gpp_place has placed.
   subroutine gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device)
+      aqsm_local, on_device, static_ch)
     type(gpp_calculator), intent(inout) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; of more rows the first are taken.
     complex(c_double_complex), intent(in), target, contiguous :: aqsntemp(:, :), aqsmtemp(:, :)
@@ -405,10 +407,13 @@ contains
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
     logical, intent(in), optional :: on_device
+    ! The static CH of the same bands, -1/2 sum of vcoul I_eps_array conj(aqsmtemp) aqsntemp: what acc_static_ch
+    ! sums for exact_static_ch 1.
+    complex(c_double_complex), intent(inout), target, optional :: static_ch
 
     calculator%unfit = 0
     call sum_at(calculator, c_null_ptr, calculator%placed, aqsntemp, aqsmtemp, e, occ, omega, status, gamma, &
-      sexcut, aqsm_local, on_device, asx=asx, ach=ach)
+      sexcut, aqsm_local, on_device, asx=asx, ach=ach, static_ch=static_ch)
   end subroutine gpp_sums_at
 
   ! Lets go of what gpp_place has placed.
@@ -490,7 +495,7 @@ contains
 
   ! Sums, or with columns how far they may be off.
   subroutine sum_at(calculator, screening, extents, aqsntemp, aqsmtemp, e, occ, omega, status, gamma, sexcut, &
-      aqsm_local, on_device, asx, ach, columns, of_asx, of_ach)
+      aqsm_local, on_device, asx, ach, static_ch, columns, of_asx, of_ach)
     type(gpp_calculator), intent(inout) :: calculator
     type(c_ptr), intent(in) :: screening
     integer, intent(in) :: extents(2)
@@ -500,10 +505,11 @@ contains
     real(c_double), intent(in), optional :: gamma, sexcut
     logical, intent(in), optional :: aqsm_local, on_device
     complex(c_double_complex), intent(inout), target, contiguous, optional :: asx(:), ach(:)
+    complex(c_double_complex), intent(inout), target, optional :: static_ch
     integer, intent(in), optional :: columns
     real(c_double), intent(inout), target, contiguous, optional :: of_asx(:), of_ach(:)
     type(c_bands) :: bands
-    type(c_ptr) :: to(2)
+    type(c_ptr) :: to(2), to_static_ch
     type(c_formula) :: formula
     logical :: is_local
     integer :: nbands, nw, rows
@@ -542,7 +548,10 @@ contains
       status = c_bound(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, &
         int(columns, c_int64_t), to(1), to(2))
     else
-      status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, to(1), to(2))
+      to_static_ch = c_null_ptr
+      if (present(static_ch)) to_static_ch = c_loc(static_ch)
+      status = c_sums(calculator%handle, screening, bands, int(nw, c_int64_t), c_loc(omega), formula, to(1), to(2), &
+        to_static_ch)
     end if
   end subroutine sum_at
 

@@ -137,8 +137,8 @@ pub unsafe extern "C" fn gpp_set_progress(
     })
 }
 
-/// The memory that a call takes at most beside the caller's arrays, in bytes: on the host, and on each GPU for
-/// the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
+/// The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
+/// on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
 ///
 /// # Safety
 /// Pointers that are not null point to what their types say; `host` and `device` may be written.
@@ -154,7 +154,8 @@ pub unsafe extern "C" fn gpp_workspace(
         addresses("device", device, 1)?;
         // SAFETY: the caller's word.
         let sizes = unsafe { Seen::default().one("sizes", sizes) }?;
-        let found = work.calculator.workspace(given::sizes(sizes)?)?;
+        let calculator = work.calculator.clone().with_static_ch(true);
+        let found = calculator.workspace(given::sizes(sizes)?)?;
         // SAFETY: not null and aligned; the caller's word.
         unsafe {
             host.write(found.host);
@@ -228,16 +229,19 @@ pub extern "C" fn gpp_message(handle: *const Handle) -> *const c_char {
 /// the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
 /// as they were.
 ///
-/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach` and what is
-/// small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
-/// bytes, those to `int32_t` of 4, matrices on a GPU of 16. `asx` and `ach` share no byte with each other or
-/// anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
+/// Where `static_ch` is not null, it is given the static CH of the same bands, the sum of `-vcoul * eps *
+/// conj(aqsm) * aqsn / 2` over bands, G' and G: what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+///
+/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`,
+/// `static_ch` and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
+/// bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with anything else
+/// that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
 /// rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
 /// anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
 ///
 /// # Safety
 /// Pointers that are not null point to as many elements as the extents say, which no thread changes during
-/// the call, nor a stream but that of `gpp_set_stream` before; no thread reads `asx` and `ach` meanwhile.
+/// the call, nor a stream but that of `gpp_set_stream` before; no thread reads what is written meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_sums(
     handle: *mut Handle,
@@ -248,17 +252,23 @@ pub unsafe extern "C" fn gpp_sums(
     formula: *const Formula,
     asx: *mut Complex,
     ach: *mut Complex,
+    static_ch: *mut Complex,
 ) -> Status {
     open::calculate(handle, |work, open| {
         let mut seen = Seen::of(work.on_gpu());
         let Work { calculator, placed } = work;
+        let calculator = &calculator.clone().with_static_ch(!static_ch.is_null());
         // SAFETY: the caller's word.
-        let (found, [asx, ach]) = unsafe {
+        let (found, [asx, ach], static_ch) = unsafe {
             let (once, extents) = given::once(calculator, &mut seen, screening, placed.as_ref())?;
             let given = Given::seen(calculator, &mut seen, extents, bands, (nw, omega), formula)?;
             let out =
                 [seen.written("asx", asx, given.nw())?, seen.written("ach", ach, given.nw())?];
-            (given.sums(calculator, once, placed.as_mut())?, out)
+            let static_ch = match static_ch.is_null() {
+                true => None,
+                false => Some(seen.written("static_ch", static_ch, 1)?),
+            };
+            (given.sums(calculator, once, placed.as_mut())?, out, static_ch)
         };
         let mut told = open.told();
         (told.version, told.seconds) = (found.version, found.seconds);
@@ -266,6 +276,9 @@ pub unsafe extern "C" fn gpp_sums(
         unsafe {
             asx.write(&found.sums.asx);
             ach.write(&found.sums.ach);
+            if let Some((to, found)) = static_ch.zip(found.static_ch) {
+                to.write(&[found]);
+            }
         }
         Ok(())
     })

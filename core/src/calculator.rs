@@ -26,6 +26,7 @@
 //! already. [`Calculator::matrix`] is for Σ between many bands.
 
 mod arrays;
+mod found;
 mod last;
 pub mod lent;
 mod matrix;
@@ -41,30 +42,19 @@ use std::sync::Arc;
 use crate::catalogue::{self, Kernel, choice};
 use crate::devices::DeviceInfo;
 use crate::devices::gpu::driver::ForeignStream;
-use crate::engine::Engine;
+use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::{Problem, Sums};
+use crate::problem::Problem;
 use crate::reference::{self, Bound};
 use crate::system::memory;
 use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
+pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
 use opened::Opened;
 pub use placed::Placed;
 use told::Told;
 pub use workspace::{Sizes, Workspace};
-
-/// What came of a calculation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
-    pub sums: Sums,
-    /// The version that calculated them.
-    pub version: &'static str,
-    /// Seconds that its kernels took; with the uploads where the device had no room for the whole problem, and
-    /// where there are several.
-    pub seconds: f64,
-}
 
 /// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
 /// call then needs memory for its own arrays.
@@ -74,6 +64,7 @@ pub struct Calculator {
     version: Option<Kernel>,
     told: Option<Told>,
     stream: ForeignStream,
+    static_ch: bool,
 }
 
 impl Calculator {
@@ -84,7 +75,8 @@ impl Calculator {
     /// [`Error::UnknownName`], [`Error::Data`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
-        Ok(Calculator { opened, version: None, told: None, stream: ForeignStream::default() })
+        let stream = ForeignStream::default();
+        Ok(Calculator { opened, version: None, told: None, stream, static_ch: false })
     }
 
     /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again. After
@@ -123,6 +115,19 @@ impl Calculator {
     /// Takes [`Calculator::set_told`] back.
     pub fn clear_told(&mut self) {
         self.told = None;
+    }
+
+    /// Whether sums come with the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`: what
+    /// BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`. Another kernel sums it, after those of the
+    /// version and with the same arrays in place; its bits depend on neither.
+    pub fn set_static_ch(&mut self, is_wanted: bool) {
+        self.static_ch = is_wanted;
+    }
+
+    /// This calculator with [`Calculator::set_static_ch`].
+    #[must_use]
+    pub fn with_static_ch(self, is_wanted: bool) -> Calculator {
+        Calculator { static_ch: is_wanted, ..self }
     }
 
     /// The stream of the caller's that arrays on a GPU are made in: a calculation that reads them begins when
@@ -186,7 +191,8 @@ impl Calculator {
     /// The sums of a problem on the host.
     fn summed(&self, problem: &Problem) -> Result<Found> {
         let version = self.version_for(problem);
-        let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
+        let kernels = self.kernels(version);
+        let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
         memory::require(
             "what versions lay out of the arrays",
             beside.bands.saturating_add(beside.slab),
@@ -240,14 +246,26 @@ impl Calculator {
             let workers = self.opened.all().map(|device| device.worker(problem.frame()));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
-        let calculation = match told {
-            Some(told) => {
-                let stop = || told.asked();
-                engine.stopping(&stop).run_telling(version, &|part| told.tell(part))?
-            }
-            None => { engine }.run(version)?,
-        };
-        Ok(Found { sums: calculation.sums, version: version.id(), seconds: calculation.seconds })
+        let stop = || told.and_then(Told::asked);
+        let mut engine = engine.stopping(&stop);
+        let tell = |part| told.into_iter().for_each(|told| told.tell(part));
+        let calculation = engine.run_telling(version, &tell)?;
+        let found = Found::of(calculation.sums, version, calculation.seconds);
+        if !self.static_ch {
+            return Ok(found);
+        }
+        let Calculation { sums, seconds, .. } = engine.static_ch(self.of_static_ch(), &|_| ())?;
+        Ok(found.with_static_ch(&sums, seconds))
+    }
+
+    /// What sums the static CH.
+    fn of_static_ch(&self) -> Kernel {
+        catalogue::static_ch(self.opened.first().back_end())
+    }
+
+    /// All that runs with a version.
+    fn kernels(&self, version: Kernel) -> Vec<Kernel> {
+        [version].into_iter().chain(self.static_ch.then(|| self.of_static_ch())).collect()
     }
 
     fn version_for(&self, problem: &Problem) -> Kernel {

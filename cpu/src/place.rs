@@ -61,6 +61,10 @@ pub struct Place<'a, L: Lanes> {
 pub struct Band<L, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: ComplexLanes<L>,
+    /// Matrix elements of G.
+    pub aqsn: ComplexLanes<L>,
+    /// Matrix element of G′, the same in each lane.
+    pub aqsm: ComplexLanes<L>,
     /// Energies.
     pub w: [L; NW],
     /// Occupation.
@@ -110,7 +114,7 @@ impl<L: Lanes> Place<'_, L> {
             L::load(self.token, &aqsn[WIDTH + lane..]),
         );
         let aqsm = ComplexLanes::new(self.splat(aqsm.re), self.splat(aqsm.im));
-        Band { m: aqsm.conj_mul(aqsn), w: array!(NW, e => self.splat(wx[e])), occ }
+        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w: array!(NW, e => self.splat(wx[e])), occ }
     }
 
     /// Largest `|wdiff|²` that takes the second branch.

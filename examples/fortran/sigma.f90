@@ -14,7 +14,7 @@ program sigma
   complex(dp), allocatable :: local(:, :), a(:, :, :), sx(:, :, :), ch(:, :, :), sx_own(:, :, :), ch_own(:, :, :)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
-  complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw)
+  complex(dp) :: asx(nw), ach(nw), asx_loop(nw), ach_loop(nw), static_ch, static_loop
   real(dp) :: sizes(nw), of_asx(nw), of_ach(nw)
   type(gpp_calculator) :: calculator
   character(len=16) :: device
@@ -38,6 +38,15 @@ program sigma
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, asx, ach, status, gamma, sexcut)
   call compare('sums')
+
+  ! The static CH of the same bands.
+  static_loop = static_sum()
+  asx = 0
+  ach = 0
+  call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
+    e, occ, omega, asx, ach, status, gamma, sexcut, static_ch=static_ch)
+  call compare('sums with the static CH')
+  if (.not. is_near(static_ch, static_loop)) error stop 'static CH'
 
   call gpp_bound(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, size(inv_igp_index), of_asx, of_ach, status, gamma, sexcut)
@@ -65,8 +74,11 @@ program sigma
   do state = 1, 3
     asx = 0
     ach = 0
-    call gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut)
+    static_ch = 0
+    call gpp_sums_at(calculator, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, sexcut, &
+      static_ch=static_ch)
     call compare('sums in place')
+    if (.not. is_near(static_ch, static_loop)) error stop 'static CH in place'
   end do
 
   ! All elements between two bands, with the elements that are above on either side of the diagonal sums.
@@ -128,6 +140,19 @@ program sigma
   if (status /= gpp_ok) error stop 'gpp_close'
 
 contains
+
+  ! The static CH: no pole and no energy.
+  complex(dp) function static_sum()
+    integer :: n, column, g
+    static_sum = 0
+    do n = 1, size(e)
+      do column = 1, size(inv_igp_index)
+        g = indinv(inv_igp_index(column))
+        if (g < 1 .or. g > ncouls) cycle
+        static_sum = static_sum - 0.5_dp*vcoul(g)*conjg(aqsmtemp(g, n))*sum(I_eps_array(:, column)*aqsntemp(:, n))
+      end do
+    end do
+  end function static_sum
 
   ! Whether elements agree to twelve digits.
   logical function is_near(own, other)

@@ -7,7 +7,7 @@ use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM, VerifyArgs};
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions, versions_for};
-use crate::catalogue::{BackEnd, Kernel, Task};
+use crate::catalogue::{self, BackEnd, Kernel, Task};
 use crate::devices::Device;
 use crate::engine::checkpoint;
 use crate::error::Error;
@@ -56,7 +56,8 @@ pub fn measured(
         let overrides = (&args.overrides).into();
         let compares = !args.verify.no_verify;
         let base = Options::new(&versions, repetition);
-        let options = Options { overrides, compares, counts, ..base };
+        let static_ch = args.static_ch;
+        let options = Options { overrides, compares, counts, static_ch, ..base };
         options.require_effect()?;
         Ok(options)
     };
@@ -93,7 +94,9 @@ pub fn measured(
     if let Some(path) = checkpoint {
         limits.slab = limits.slab.or(slab_of(path, ranks, &tasks[0])?);
     }
-    let igp = loaded.igp(&kernels, crew, limits)?;
+    let of_static_ch = args.static_ch.then(|| catalogue::static_ch(back_end));
+    let all: Vec<Kernel> = kernels.into_iter().chain(of_static_ch).collect();
+    let igp = loaded.igp(&all, crew, limits)?;
     let loaded = loaded.for_slabs(igp, ranks)?;
     let slabs = loaded.slabs(igp);
     let contents = contents.into();

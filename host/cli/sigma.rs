@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::slice::from_ref;
 
 use super::args::{OutputArgs, SigmaArgs};
-use super::run::{exit_code, exit_code_of, measured};
+use super::run::{code, exit_code, exit_code_of, measured};
 use crate::analysis::sigma::Sigma;
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::{BEST, single};
 use crate::error::{Error, Result};
 use crate::experiments::profile::folder::run_file;
 use crate::process::output::{document, is_stdout, print};
+use crate::process::terminal::note;
 use crate::ranks::Ranks;
 use crate::record;
 use crate::record::run::Run;
@@ -43,7 +44,8 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
                     shown
                 },
             )?;
-            Ok(exit_code_of(&run.results, args.verify))
+            let ended = exit_code_of(&run.results, args.verify);
+            Ok(if is_incorrect(&run) { code(false) } else { ended })
         }
     }
 }
@@ -57,7 +59,18 @@ fn stored(path: &Path, args: &SigmaArgs, files: &Written) -> anyhow::Result<Exit
     let shown = if quiet { Ok(()) } else { print(|to| render::text(to, &sigma, terminal())) };
     files.write(&sigma)?;
     shown?;
-    Ok(exit_code(from_ref(sigma.result)))
+    let ended = exit_code(from_ref(sigma.result));
+    Ok(if is_incorrect(&run) { code(false) } else { ended })
+}
+
+/// Whether a run's static CH differs from its reference, which standard error is told.
+fn is_incorrect(run: &Run) -> bool {
+    let wrong = run.static_ch.as_ref().filter(|found| found.is_incorrect());
+    if let Some(found) = wrong {
+        let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
+        note(format_args!("static CH: incorrect, error {error:.1e}"));
+    }
+    wrong.is_some()
 }
 
 fn of<'a>(run: &'a Run, version: Option<&str>, origin: &str) -> Result<Sigma<'a>> {

@@ -19,4 +19,5 @@ pub mod scale;
 pub mod setting;
 pub mod sizes;
 pub mod source;
+mod static_ch;
 pub mod tuning;

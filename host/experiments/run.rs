@@ -8,6 +8,7 @@ use super::measure::timed::Telling;
 use super::measure::{counted, measure};
 use super::room::of_sorted;
 use super::setting::Setting;
+use super::static_ch::static_ch;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::Device;
@@ -36,6 +37,8 @@ pub struct Options {
     pub compares: bool,
     /// Whether operations are counted that nobody has counted before.
     pub counts: bool,
+    /// Whether the static CH is summed after the versions.
+    pub static_ch: bool,
 }
 
 impl Options {
@@ -49,6 +52,7 @@ impl Options {
             emulated: repetition,
             compares: true,
             counts: true,
+            static_ch: false,
         }
     }
 
@@ -153,6 +157,7 @@ pub fn run(
         (provenance.warmup, provenance.repeat) = (None, None);
     }
     run.parting = setting.parting();
+    let of_static_ch = options.static_ch.then(|| catalogue::static_ch(back_end));
     let is_judged =
         options.compares && setting.checkpoint.is_none() && reference::source_of(slabs).is_none();
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
@@ -163,6 +168,7 @@ pub fn run(
         for version in &versions {
             (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
         }
+        of_static_ch.map_or(Ok(()), |kernel| engine.static_ch(kernel, &|_| ()).map(drop))?;
         return Ok(run);
     }
     let mut estimate = Estimate::on(device, problem);
@@ -227,6 +233,9 @@ pub fn run(
         each(&run);
     }
     bar.finish_and_clear();
+    if let Some(kernel) = of_static_ch {
+        run.static_ch = Some(static_ch(&mut engine, kernel, options.compares, progress)?);
+    }
     run.head.complete = true;
     Ok(run)
 }

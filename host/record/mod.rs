@@ -16,6 +16,7 @@ pub mod provenance;
 pub mod run;
 pub mod scale;
 pub mod state;
+pub mod static_ch;
 pub mod system;
 pub mod times;
 pub mod tuning;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::parting::{Parting, Work};
 use super::provenance::Provenance;
 use super::state::State;
+use super::static_ch::StaticCh;
 use super::system::SystemInfo;
 use super::times::{BeforeCap, Repetition, Spread, Times};
 use super::{Head, Kind, Record};
@@ -28,6 +29,8 @@ pub struct Run {
     pub parting: Option<Parting>,
     /// What was measured, in the order in which the versions ran.
     pub results: Vec<Measurement>,
+    /// The static CH of the same bands; null where it was not asked for, and in older records.
+    pub static_ch: Option<StaticCh>,
 }
 
 impl Record for Run {
@@ -53,6 +56,7 @@ impl Run {
             system: SystemInfo::of(problem),
             parting: None,
             results: Vec::new(),
+            static_ch: None,
         }
     }
 

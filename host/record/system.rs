@@ -85,7 +85,7 @@ impl From<plan::Poles> for Poles {
     fn from(poles: plan::Poles) -> Poles {
         match poles {
             plan::Poles::Real => Poles::Real,
-            plan::Poles::Any => Poles::Complex,
+            plan::Poles::Any | plan::Poles::Unread => Poles::Complex,
         }
     }
 }

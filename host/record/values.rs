@@ -106,7 +106,7 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices", "map"]),
+    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices", "map", "static_ch"]),
 ];
 
 /// A number that its field cannot have.

@@ -12,7 +12,9 @@ use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
 use crate::process::progress::Progress;
-pub use gpp_core::reference::{Evaluation, Scale, Terms, evaluate, precise, serial};
+pub use gpp_core::reference::{
+    Evaluation, Scale, StaticCh, Terms, evaluate, precise, serial, static_ch,
+};
 
 /// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Frame, Slabs, Sums};
-use crate::reference::{Reference, Scale, Source};
+use crate::reference::{Reference, Scale, Source, StaticCh};
 
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
 const RANDOM: f64 = 8.0;
@@ -99,6 +99,34 @@ pub fn verify<'a>(
         return Ok(compared(problem, sums, reference, Some(scale)));
     }
     Ok(verification)
+}
+
+/// Compares a static CH with one that was evaluated, relative to Σ|terms|.
+pub fn verify_static_ch(
+    problem: &Frame,
+    found: Complex64,
+    reference: Option<StaticCh>,
+) -> Verification {
+    let tolerance = tolerance(problem, RelativeTo::Terms);
+    let error = reference.map(|StaticCh { sum, magnitude }| {
+        let difference = (found - sum).norm();
+        if difference == 0.0 { 0.0 } else { difference / magnitude }
+    });
+    let outcome = match error {
+        None => Outcome::NotVerified,
+        Some(error) if error <= tolerance => Outcome::Passed,
+        Some(_) => Outcome::Incorrect,
+    };
+    Verification {
+        outcome,
+        max_rel_error: error.filter(|error| error.is_finite()),
+        tolerance,
+        relative_to: RelativeTo::Terms,
+        reference: reference.map(|_| Source::Serial),
+        energies: None,
+        reference_app_accepts: None,
+        worst: reference.map(|reference| ("static CH".into(), found, reference.sum)),
+    }
 }
 
 /// Compares with errors relative to Σ|terms| for a scale, else relative to the sums.

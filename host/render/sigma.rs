@@ -47,6 +47,19 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
     writeln!(to, "{}", energies(rows, width))?;
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
+    if let Some(found) = &run.static_ch {
+        let (sum, verification) = (found.value(), &found.verification);
+        let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
+        writeln!(
+            to,
+            "static CH: {:+.6e} {:+.6e} i {UNIT} ({}{}), {:.3} ms",
+            sum.re,
+            sum.im,
+            outcome(verification.outcome),
+            error.unwrap_or_default(),
+            found.seconds * 1e3
+        )?;
+    }
     let broken = sigma.broken();
     if !broken.is_empty() {
         let named: Vec<String> =

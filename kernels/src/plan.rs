@@ -21,12 +21,14 @@ pub enum Poles {
     Any,
     /// All are purely real and positive.
     Real,
+    /// Of a kernel that reads none: all are regular. No problem has this.
+    Unread,
 }
 
 impl Poles {
     /// Whether a kernel that takes poles to be `self` sums problems of `poles`.
     pub const fn admits(self, poles: Poles) -> bool {
-        matches!((self, poles), (Poles::Any, _) | (Poles::Real, Poles::Real))
+        matches!((self, poles), (Poles::Any | Poles::Unread, _) | (Poles::Real, Poles::Real))
     }
 }
 

@@ -125,8 +125,11 @@ impl<const T: usize, const W: usize> Stage<T, W> {
     }
 }
 
-/// `igp` of a tile at most.
+/// `igp` of a tile at most, but for [`WIDE`] ones in blocks of four warps.
 pub const MAX_TILE: usize = 3;
+
+/// `igp` of a wide tile.
+pub const WIDE: usize = 4;
 
 /// Bytes of an element of a stage.
 pub const ELEMENT: u32 = 16;
@@ -138,22 +141,27 @@ core::arch::global_asm!(
     ".shared .align 16 .b8 gpp_stage_4[{four}];",
     ".shared .align 16 .b8 gpp_stage_8[{eight}];",
     ".shared .align 16 .b8 gpp_stage_16[{sixteen}];",
+    ".shared .align 16 .b8 gpp_stage_wide[{wide}];",
     four = const 2 * Stage::<MAX_TILE, 4>::LENGTH * ELEMENT,
     eight = const 2 * Stage::<MAX_TILE, 8>::LENGTH * ELEMENT,
     sixteen = const 2 * Stage::<1, 16>::LENGTH * ELEMENT,
+    wide = const 2 * Stage::<WIDE, 4>::LENGTH * ELEMENT,
 );
 
-/// Shared-memory address of the two stages of blocks of `W` warps.
+/// Shared-memory address of the two stages of blocks of `W` warps with tiles of `T`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-pub fn stages<const W: usize>() -> u32 {
+pub fn stages<const T: usize, const W: usize>() -> u32 {
     use core::arch::asm;
 
     const { assert!(W == 4 || W == 8 || W == 16) };
+    const { assert!(T <= MAX_TILE || T == WIDE && W == 4) };
     let base: u32;
     // SAFETY: takes an address.
     unsafe {
         match W {
+            4 if T == WIDE => asm!("mov.u32 {}, gpp_stage_wide;", out(reg32) base,
+                                   options(pure, nomem, nostack, preserves_flags)),
             4 => asm!("mov.u32 {}, gpp_stage_4;", out(reg32) base,
                       options(pure, nomem, nostack, preserves_flags)),
             8 => asm!("mov.u32 {}, gpp_stage_8;", out(reg32) base,

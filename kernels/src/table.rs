@@ -15,6 +15,8 @@ pub enum EnergiesFrom {
     Arrays,
     /// The table in the constant memory, which holds [`Table::CONSTANT`] numbers.
     ConstantMemory,
+    /// It reads none.
+    Nowhere,
 }
 
 /// The energies of all bands.

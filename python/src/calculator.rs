@@ -96,6 +96,8 @@ impl Calculator {
     /// omega : (nw,) float64, eV. The energies of the sums.
     /// gamma : eV. Width of a pole.
     /// sexcut : bound on |ssx| / |eps| where omega is below the band.
+    /// static_ch : bool. Whether the static CH of the same bands is summed too, −½ Σ vcoul · eps · conj(aqsm) · aqsn:
+    ///     what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
     ///
     /// stream : of CUDA, as an integer, in which arrays on a GPU are made. Without it, that which they name, or
     ///     the default one.
@@ -108,7 +110,8 @@ impl Calculator {
     /// shape, or with a number that no kernel takes; the calculator stays usable. Other threads of Python run
     /// meanwhile; they must not change the arrays.
     #[pyo3(signature = (
-        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None
+        wtilde, eps, vcoul, igp_to_ig, aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None, *,
+        static_ch = false
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn sums(
@@ -126,11 +129,12 @@ impl Calculator {
         gamma: f64,
         sexcut: f64,
         stream: Option<usize>,
+        static_ch: bool,
     ) -> PyResult<Sums> {
         let screening = GivenScreening { wtilde, eps, vcoul, igp_to_ig };
         let bands = GivenBands { aqsn, aqsm, e, occ, omega };
         let all = [&screening.named()[..], &bands.named()].concat();
-        let calculator = on_stream(&self.calculator, stream, &all)?;
+        let calculator = on_stream(&self.calculator, stream, &all)?.with_static_ch(static_ch);
         let of = OfScreening::of(&screening, &calculator)?;
         let bands = OfBands::of(&bands, of.extents(), &calculator)?;
         let found = bands.sums(py, &calculator, &of, Formula { gamma, sexcut })?;
@@ -250,7 +254,7 @@ impl Calculator {
         Ok(Placed { placed, extents, calculator, _held: held })
     }
 
-    /// Bytes that a call takes at most beside the caller's arrays: a pair, on the host and on each GPU.
+    /// Bytes that a call takes at most beside the caller's arrays, with the static CH: a pair, on the host and on each GPU.
     #[pyo3(signature = (ncouls, ngpown, nbands, nw, on_device = false))]
     fn workspace(
         &self,
@@ -262,7 +266,8 @@ impl Calculator {
     ) -> PyResult<(u64, u64)> {
         let (screening_lent, bands_lent) = (on_device, on_device);
         let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
-        let found = self.calculator.workspace(sizes).map_err(raised)?;
+        let calculator = self.calculator.clone().with_static_ch(true);
+        let found = calculator.workspace(sizes).map_err(raised)?;
         Ok((found.host, found.device))
     }
 }

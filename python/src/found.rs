@@ -4,6 +4,7 @@ use gpp_core::{Found, FoundMatrix};
 use num_complex::Complex64;
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyComplex;
 
 /// What came of a calculation.
 #[pyclass(frozen, get_all, module = "gpp")]
@@ -12,6 +13,8 @@ pub struct Sums {
     asx: Py<PyArray1<Complex64>>,
     /// Coulomb hole at each energy, (nw,) complex128, in the unit of vcoul.
     ach: Py<PyArray1<Complex64>>,
+    /// The static CH of the same bands, complex, in the unit of vcoul; None unless it was asked for.
+    static_ch: Option<Py<PyComplex>>,
     /// The version that calculated them.
     version: &'static str,
     /// Seconds that its kernels took.
@@ -22,9 +25,11 @@ impl Sums {
     /// The arrays of Python's.
     pub fn of(py: Python<'_>, found: Found) -> Sums {
         let array = |sums: Vec<Complex64>| PyArray1::from_vec(py, sums).unbind();
+        let complex = |z: Complex64| PyComplex::from_doubles(py, z.re, z.im).unbind();
         Sums {
             asx: array(found.sums.asx),
             ach: array(found.sums.ach),
+            static_ch: found.static_ch.map(complex),
             version: found.version,
             seconds: found.seconds,
         }
@@ -38,7 +43,11 @@ impl Sums {
             |array: &Py<PyArray1<Complex64>>| Ok::<_, PyErr>(array.bind(py).repr()?.to_string());
         let (asx, ach) = (repr(&self.asx)?, repr(&self.ach)?);
         let (version, seconds) = (self.version, self.seconds);
-        Ok(format!("gpp.Sums(asx={asx}, ach={ach}, version='{version}', seconds={seconds:.3e})"))
+        let static_ch =
+            self.static_ch.as_ref().map_or(String::new(), |found| format!(" static_ch={found},"));
+        Ok(format!(
+            "gpp.Sums(asx={asx}, ach={ach},{static_ch} version='{version}', seconds={seconds:.3e})"
+        ))
     }
 }
 

@@ -27,7 +27,9 @@ pub struct Placed {
 #[pymethods]
 impl Placed {
     /// `Calculator.sums` of the screening in place. Threads take turns.
-    #[pyo3(signature = (aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None))]
+    #[pyo3(signature = (
+        aqsn, aqsm, e, occ, omega, gamma = 0.5, sexcut = 4.0, stream = None, *, static_ch = false
+    ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn sums(
         &self,
@@ -40,9 +42,11 @@ impl Placed {
         gamma: f64,
         sexcut: f64,
         stream: Option<usize>,
+        static_ch: bool,
     ) -> PyResult<Sums> {
         let bands = GivenBands { aqsn, aqsm, e, occ, omega };
         let calculator = on_stream(&self.calculator, stream, &bands.named())?;
+        let calculator = calculator.with_static_ch(static_ch);
         let bands = OfBands::of(&bands, self.extents, &calculator)?;
         let formula = Formula { gamma, sexcut };
         // Who waits for his turn lets others of Python run.

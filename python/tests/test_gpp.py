@@ -64,6 +64,31 @@ def test_sums_are_those_of_the_formula(cpu, name, energies):
     assert far(found, by_definition(**system)) <= 1e-12
 
 
+@pytest.mark.parametrize("name", ["tiny", "tiny-complex", "demo"])
+@pytest.mark.parametrize("version", ["best", "sigma:cells", "v13"])
+def test_the_static_ch_is_that_of_the_formula(name, version):
+    system = gpp.system(name)
+    rows, calculator = system["igp_to_ig"], gpp.Calculator("cpu", version)
+    left = system["vcoul"][rows][:, None] * np.conj(system["aqsm"][rows])
+    expected = -0.5 * np.sum(left * (system["eps"].T @ system["aqsn"]))
+    found, without = calculator.sums(**system, static_ch=True), calculator.sums(**system)
+    assert abs(found.static_ch - expected) <= 1e-11 * abs(expected)
+    assert without.static_ch is None and "static_ch" not in repr(without)
+    assert "static_ch" in repr(found)
+    assert np.array_equal(found.asx, without.asx) and np.array_equal(found.ach, without.ach)
+    screening = {key: system[key] for key in ["wtilde", "eps", "vcoul", "igp_to_ig"]}
+    of_bands = {key: system[key] for key in system if key not in screening}
+    placed = calculator.place(**screening)
+    assert placed.sums(**of_bands, static_ch=True).static_ch == found.static_ch
+    # Poles and energies have no part in it, and bands add up.
+    other = dict(system, wtilde=2 * system["wtilde"], omega=system["omega"] + 1)
+    assert calculator.sums(**other, static_ch=True).static_ch == found.static_ch
+    parts = [dict(of_bands, **{key: of_bands[key][..., half] for key in ["aqsn", "aqsm", "e", "occ"]})
+             for half in [slice(0, 7), slice(7, None)]]
+    total = sum(placed.sums(**part, static_ch=True).static_ch for part in parts)
+    assert abs(total - expected) <= 1e-11 * abs(expected)
+
+
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
 def test_sums_are_within_their_bound(cpu, name):
     system = gpp.system(name)

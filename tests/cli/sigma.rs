@@ -157,3 +157,41 @@ fn records_that_have_no_sigma_are_refused_by_name() {
         output.stdout("").stderr(contains(part));
     }
 }
+
+/// The static CH does not depend on energies, versions, slabs or a checkpoint; the record keeps it.
+#[test]
+fn the_static_ch_comes_with_the_sums() {
+    let dir = tempfile::tempdir().unwrap();
+    let [json, kept] = ["s.json", "kept"].map(|name| dir.path().join(name));
+    let of = |more: &[&str], outcome: &str| -> [Option<f64>; 2] {
+        let shown = format!("units of vcoul ({outcome}");
+        let base = ["sigma", "--system", "tiny", "--device", "cpu", "--static-ch", "--json"];
+        let printed = contains("static CH: ").and(contains(shown));
+        gpp().args(base).arg(&json).args(more).assert().success().stdout(printed);
+        let run: Run = record::read(&json).unwrap();
+        run.static_ch.unwrap().sum
+    };
+    let expected = of(&[], "passed, error");
+    assert!(expected.iter().all(|part| part.is_some_and(|part| part != 0.0)));
+    assert_eq!(of(&["--energies=-5:5:11"], "passed, error"), expected);
+    assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
+    assert_eq!(of(&["--slab", "4", "--version", "cpu:paired"], "passed, error"), expected);
+    let kept = kept.to_str().unwrap();
+    let checkpoint = ["--slab", "4", "--version", "cpu:paired", "--checkpoint", kept];
+    assert_eq!(of(&checkpoint, "passed, error"), expected);
+    assert_eq!(of(&["--no-verify"], "not verified"), expected);
+    // The record shows it again; others have none.
+    let of_record = gpp().args(["sigma", "--from"]).arg(&json).assert();
+    of_record.stdout(contains("static CH: "));
+    gpp()
+        .args(GRID)
+        .arg("--json")
+        .arg(&json)
+        .assert()
+        .success()
+        .stdout(contains("static CH").not());
+    let run: Run = record::read(&json).unwrap();
+    assert_eq!(run.static_ch, None);
+    let refused = gpp().args(["sigma", "--static-ch", "--from"]).arg(&json).assert().code(2);
+    refused.stderr(contains("--static-ch"));
+}

@@ -7,6 +7,7 @@ pub mod matrices;
 pub mod ranges;
 pub mod resuming;
 pub mod stand_in;
+pub mod static_ch;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

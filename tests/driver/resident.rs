@@ -55,6 +55,7 @@ pub fn stays() -> Outcome {
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
             for gpu in ALL {
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
+                let calculator = calculator.with_static_ch(true);
                 let mut placed = calculator.place(&given)?;
                 let lent = lent::Screening {
                     wtilde: wtilde.matrix,
@@ -86,8 +87,11 @@ pub fn stays() -> Outcome {
                     // SAFETY: as above.
                     let lent =
                         unsafe { calculator.sums_at_lent(&mut there, &bands, &omega, formula) }?;
-                    let same = [(&each, &kept), (&own_each, &lent)]
-                        .map(|(expected, found)| same_bits(&expected.sums, &found.sums));
+                    let same = [(&each, &kept), (&own_each, &lent)].map(|(expected, found)| {
+                        same_bits(&expected.sums, &found.sums)
+                            && expected.static_ch.is_some()
+                            && expected.static_ch == found.static_ch
+                    });
                     if same != [true; 2] {
                         return Err(format!("{name} {ld} {} {call}: {same:?}", gpu.id()).into());
                     }

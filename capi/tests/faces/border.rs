@@ -65,6 +65,7 @@ struct Memory {
     /// With room for a matrix.
     asx: Vec<Complex>,
     ach: Vec<Complex>,
+    static_ch: Vec<Complex>,
 }
 
 impl Memory {
@@ -85,6 +86,7 @@ impl Memory {
             omega: vec![0.0, 0.5],
             asx: vec![UNTOUCHED; NW * BANDS * BANDS],
             ach: vec![UNTOUCHED; NW * BANDS * BANDS],
+            static_ch: vec![UNTOUCHED],
         }
     }
 }
@@ -101,6 +103,7 @@ struct Arguments {
     omega: *const f64,
     asx: *mut Complex,
     ach: *mut Complex,
+    static_ch: *mut Complex,
 }
 
 fn arguments(memory: &mut Memory) -> Arguments {
@@ -145,6 +148,7 @@ fn arguments(memory: &mut Memory) -> Arguments {
         omega: memory.omega.as_ptr(),
         asx: memory.asx.as_mut_ptr(),
         ach: memory.ach.as_mut_ptr(),
+        static_ch: memory.static_ch.as_mut_ptr(),
     }
 }
 
@@ -182,7 +186,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         return spoil_bands(a, draw);
     }
     // The last ones are the sums' alone.
-    let which = draw.below(if is_matrix { 17 } else { 26 });
+    let which = draw.below(if is_matrix { 17 } else { 28 });
     let wrong = draw.of(&WRONG);
     let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
     let (s, b) = (&mut a.screening, &mut a.bands);
@@ -213,6 +217,8 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         22 => b.ld_aqsn = below_rows,
         23 => b.ld_aqsm = below_rows,
         24 => b.aqsm_local = draw.of(&[2, -1, i32::MAX]),
+        25 => a.static_ch = a.asx,
+        26 => a.static_ch = a.static_ch.wrapping_byte_add(1),
         _ => b.on_device = draw.of(&[1, 2, -1]),
     }
 }
@@ -248,7 +254,7 @@ fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
 
 /// Changes that leave the arguments right.
 fn vary(a: &mut Arguments, draw: &mut Draw) {
-    match draw.below(7) {
+    match draw.below(8) {
         0 => a.nw = 1,
         1 => {
             a.bands.nbands = 1 + draw.below(NBANDS) as i64;
@@ -259,6 +265,7 @@ fn vary(a: &mut Arguments, draw: &mut Draw) {
         3 => a.screening.ncouls = 5,
         4 => (a.bands.aqsm_local, a.bands.ld_aqsm) = (1, draw.of(&[3, 4, 6])),
         5 => a.matrix.at_bands = 1,
+        6 => a.static_ch = ptr::null_mut(),
         _ => {}
     }
 }
@@ -292,12 +299,14 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         let matrix = (&raw const a.matrix).wrapping_byte_add(by);
         let formula = &raw const a.formula;
         let sums = |handle, screening| {
-            let Arguments { nw, omega, asx, ach, .. } = a;
+            let Arguments { nw, omega, asx, ach, static_ch, .. } = a;
             // SAFETY: what is neither null, misaligned nor impossible is all there.
             unsafe {
                 match is_matrix {
                     true => gpp_matrix(handle, screening, matrix, nw, omega, formula, asx, ach),
-                    false => gpp_sums(handle, screening, bands, nw, omega, formula, asx, ach),
+                    false => {
+                        gpp_sums(handle, screening, bands, nw, omega, formula, asx, ach, static_ch)
+                    }
                 }
             }
         };
@@ -320,11 +329,16 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
             let written = memory.asx.iter().chain(&memory.ach).filter(|&&sum| sum != UNTOUCHED);
             assert_eq!(written.count() as i64, 2 * all, "call {call}");
+            let is_unasked = is_matrix || a.static_ch.is_null();
+            assert_eq!(memory.static_ch[0] == UNTOUCHED, is_unasked, "call {call}");
         } else {
             assert_eq!(status, Status::BadArgument, "call {call}: {}", message(ptr::null()));
             assert!(!message(ptr::null()).is_empty(), "call {call}");
             assert!(
-                memory.asx.iter().chain(&memory.ach).all(|&sum| sum == UNTOUCHED),
+                [memory.asx, memory.ach, memory.static_ch]
+                    .concat()
+                    .iter()
+                    .all(|&sum| sum == UNTOUCHED),
                 "call {call}"
             );
         }

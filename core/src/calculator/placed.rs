@@ -17,7 +17,7 @@ use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::{self, CheckedPairs, Header, Matrix, Problem};
+use crate::problem::{self, Batches, CheckedPairs, Header, Matrix, Problem, Sums};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
@@ -177,7 +177,8 @@ impl Calculator {
             preparation(layout).replaces()
         });
         if sorts || lent.is_none() {
-            let beside = self.opened.first().beside(problem.frame(), &[version], problem.extents());
+            let kernels = self.kernels(version);
+            let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
             let needed = beside.bands.saturating_add(beside.slab);
             crate::system::memory::require("what versions lay out of the arrays", needed)?;
         }
@@ -185,11 +186,19 @@ impl Calculator {
             return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
         }
         let _visit = Visit::begin();
-        let stream = Some(self.stream);
-        // SAFETY: the caller's word.
-        let slab = unsafe { resident.sums(gpu, problem, version, lent, stream) }?;
-        let sums = total::of([&slab], problem.nw());
-        Ok(Found { sums, version: version.id(), seconds: slab.seconds })
+        let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
+            let stream = Some(self.stream);
+            // SAFETY: the caller's word.
+            let slab = unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream) }?;
+            Ok((total::of([&slab], batches.nw()), slab.seconds))
+        };
+        let (sums, seconds) = summed(version, &problem.batches_for(version))?;
+        let found = Found::of(sums, version, seconds);
+        if !self.static_ch {
+            return Ok(found);
+        }
+        let (sums, seconds) = summed(self.of_static_ch(), &problem.batches_at(&[0]))?;
+        Ok(found.with_static_ch(&sums, seconds))
     }
 }
 

@@ -66,7 +66,7 @@ impl Calculator {
             let frame = Frame::new(NAME, Origin::Made, bands.clone(), poles);
             let task = choice::Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles };
             let best = || choice::best_for(device.back_end(), &task).kernel;
-            device.beside(&frame, &[self.version.unwrap_or_else(best)], extents)
+            device.beside(&frame, &self.kernels(self.version.unwrap_or_else(best)), extents)
         });
         let beside = beside[0].or(beside[1]);
         let element = size_of::<num_complex::Complex64>() as u64;

@@ -146,6 +146,14 @@ pub fn find(id: &str) -> Option<Listed> {
     versions().find(|listed| listed.id() == id)
 }
 
+/// What sums the static CH on a back end, as the `ach` of one energy: none of the versions.
+pub fn static_ch(back_end: BackEnd) -> Kernel {
+    match back_end {
+        BackEnd::Gpu => Kernel::Gpu(&gpp_kernels::versions::static_ch::GPU),
+        BackEnd::Cpu => Kernel::Cpu(&gpp_cpu::versions::static_ch::CPU),
+    }
+}
+
 /// Every version that is made for GPUs.
 pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
     versions().filter_map(|listed| listed.gpu())

@@ -22,6 +22,7 @@ mod ready;
 mod reports;
 mod running;
 mod share;
+mod static_ch;
 pub mod total;
 mod under_way;
 

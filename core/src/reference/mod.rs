@@ -4,6 +4,7 @@
 mod bound;
 pub mod precise;
 pub mod serial;
+mod static_ch;
 pub mod term;
 mod terms;
 
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::problem::Sums;
 use crate::progress::Progress;
 pub use bound::{Bound, TERM, bound, roundings};
+pub use static_ch::{StaticCh, static_ch};
 pub use terms::Terms;
 
 /// Terms that are evaluated in double-double numbers at most: a second on two cores.

@@ -15,7 +15,7 @@ use crate::problem::{Bands, Extents, SlabView, Sums};
 use crate::progress::Progress;
 
 /// Interleaved sums, as many as the widest vectors hold.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// Evaluates terms of a problem in double precision.
 ///
@@ -90,28 +90,36 @@ struct OverIg {
     grown: f64,
 }
 
-/// The sums over `ig`, with the widest vectors there are.
+/// The sums over `ig`.
 fn sum_over_ig(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
+    widest(
+        #[inline(always)]
+        || sum_in_lanes(at, wtilde, eps, aqsn),
+    )
+}
+
+/// Does it with the widest vectors there are; what it calls is `#[inline(always)]`.
+pub(super) fn widest<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]
-        fn avx512(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
-            sum_in_lanes(e, a, b, c)
+        fn avx512<R>(work: impl FnOnce() -> R) -> R {
+            work()
         }
         #[target_feature(enable = "avx2")]
-        fn avx2(e: Energy, a: &[Complex64], b: &[Complex64], c: &[Complex64]) -> OverIg {
-            sum_in_lanes(e, a, b, c)
+        fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
         }
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has the feature.
-            return unsafe { avx512(at, wtilde, eps, aqsn) };
+            return unsafe { avx512(work) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the feature.
-            return unsafe { avx2(at, wtilde, eps, aqsn) };
+            return unsafe { avx2(work) };
         }
     }
-    sum_in_lanes(at, wtilde, eps, aqsn)
+    work()
 }
 
 #[inline(always)]
@@ -195,14 +203,14 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// Interleaved compensated sums.
 #[derive(Clone, Copy, Default)]
-struct Lanes {
+pub(super) struct Lanes {
     sum: [f64; LANES],
     lost: [f64; LANES],
 }
 
 impl Lanes {
     #[inline(always)]
-    fn add(&mut self, terms: &[f64; LANES]) {
+    pub(super) fn add(&mut self, terms: &[f64; LANES]) {
         for ((sum, lost), term) in self.sum.iter_mut().zip(&mut self.lost).zip(terms) {
             let (rounded, error) = two_sum(*sum, *term);
             *sum = rounded;
@@ -210,7 +218,7 @@ impl Lanes {
         }
     }
 
-    fn value(self) -> f64 {
+    pub(super) fn value(self) -> f64 {
         let mut total = Compensated::default();
         for lane in 0..LANES {
             total.add(self.sum[lane]);
@@ -241,18 +249,18 @@ impl Compensated {
 
 /// A compensated complex sum.
 #[derive(Clone, Copy, Debug, Default)]
-struct ComplexSum {
+pub(super) struct ComplexSum {
     re: Compensated,
     im: Compensated,
 }
 
 impl ComplexSum {
-    fn add(&mut self, z: Complex64) {
+    pub(super) fn add(&mut self, z: Complex64) {
         self.re.add(z.re);
         self.im.add(z.im);
     }
 
-    fn value(self) -> Complex64 {
+    pub(super) fn value(self) -> Complex64 {
         Complex64::new(self.re.value(), self.im.value())
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::version::Cpu;
 
+pub mod static_ch;
+
 /// Makes the modules of the versions of a journey and their list.
 macro_rules! journey {
     ($(#[$doc:meta])+ $list:ident: $($version:ident,)+) => {

@@ -117,6 +117,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
+    /// Whether the static CH is summed too, which `sigma` has a flag for.
+    #[arg(skip)]
+    pub static_ch: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }

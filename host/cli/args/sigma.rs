@@ -36,7 +36,7 @@ pub struct SigmaArgs {
         value_hint = ValueHint::FilePath,
         conflicts_with_all = [
             "system", "input", "seed", "energies", "nw", "device", "simd", "device_memory",
-            "host_memory", "slab", "checkpoint", "json", "no_verify"
+            "host_memory", "slab", "checkpoint", "json", "no_verify", "static_ch"
         ]
     )]
     pub from: Option<PathBuf>,
@@ -67,6 +67,10 @@ pub struct SigmaArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
+    /// Sum the static CH of the same bands too: what BerkeleyGW's static remainder takes with exact_static_ch 1
+    #[arg(long)]
+    pub static_ch: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -86,6 +90,7 @@ impl SigmaArgs {
             slabs: self.slabs.clone(),
             overrides: ShapeArgs::default(),
             verify: self.verify,
+            static_ch: self.static_ch,
             output: self.output.clone(),
         }
     }

@@ -27,6 +27,16 @@ impl<const T: usize, E: Energies> Band<T, E> {
         R::complex(self.aqsm[t]).conj() * R::complex(self.aqsn)
     }
 
+    /// Adds `M` of pair `t` of the tile, in four fused operations.
+    #[inline(always)]
+    pub fn add_matngmatmgp<R: Real>(&self, t: usize, sum: &mut Complex<R>) {
+        let (aqsm, aqsn) = (R::complex(self.aqsm[t]), R::complex(self.aqsn));
+        sum.re = sum.re + aqsm.re * aqsn.re;
+        sum.im = sum.im + aqsm.re * aqsn.im;
+        sum.im = sum.im - aqsm.im * aqsn.re;
+        sum.re = sum.re + aqsm.im * aqsn.im;
+    }
+
     /// `wx(:,n)`, for band number `n`.
     ///
     /// # Safety
@@ -114,10 +124,9 @@ impl Bands for Staged {
         mut step: impl FnMut(u32, &Band<T, E>),
     ) {
         use crate::intrinsics::{barrier, lane, load_shared_pair, store_shared_pair};
-        use crate::staging::{Array, ELEMENT, MAX_TILE, Stage, stages};
+        use crate::staging::{Array, ELEMENT, Stage, stages};
         use crate::table::EnergiesFrom;
 
-        const { assert!(T <= MAX_TILE) };
         if begin >= end {
             return;
         }
@@ -139,7 +148,7 @@ impl Bands for Staged {
             let fetch = |n: u32| {
                 (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
             };
-            let base = stages::<W>();
+            let base = stages::<T, W>();
             let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
                 store_shared_pair(base + buffer + first.slot * ELEMENT, one);
                 store_shared_pair(base + buffer + second.slot * ELEMENT, other);

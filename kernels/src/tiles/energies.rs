@@ -79,3 +79,26 @@ impl Energies for FromConstant {
         unsafe { a.plan.table.energies(n) }
     }
 }
+
+/// No energies are read.
+#[derive(Clone, Copy)]
+pub struct Unread;
+
+impl Energies for Unread {
+    const FROM: EnergiesFrom = EnergiesFrom::Nowhere;
+
+    #[inline(always)]
+    unsafe fn read(_: &Arrays, _: u32) -> Self {
+        Unread
+    }
+
+    #[inline(always)]
+    fn of_pairs(_: impl Fn(usize) -> Complex64) -> Self {
+        Unread
+    }
+
+    #[inline(always)]
+    unsafe fn of<R: Real, const NW: usize>(&self, _: &Arrays, _: u32) -> [R; NW] {
+        [R::zero(); NW]
+    }
+}

@@ -3,9 +3,9 @@
 //!
 //! | what | policies |
 //! |---|---|
-//! | the fraction | [`branches::Branches`], [`partial_fractions::PartialFractions`], [`real_poles::RealPoles`] |
+//! | the fraction | [`branches::Branches`], [`partial_fractions::PartialFractions`], [`real_poles::RealPoles`], or none: [`static_ch::StaticCh`] |
 //! | where bands come from | [`bands::Direct`], [`bands::Staged`] |
-//! | where energies come from | [`energies::WithBand`], [`energies::FromConstant`] |
+//! | where energies come from | [`energies::WithBand`], [`energies::FromConstant`], [`energies::Unread`] |
 //! | the test for the second branch | [`near::Exact`], [`near::UpperWord`] |
 //! | far bands | [`far::LikeEmpty`], [`far::WithoutNearTest`], [`paired_reciprocal::PairedReciprocal`] |
 //!
@@ -20,6 +20,7 @@ pub mod near;
 pub mod paired_reciprocal;
 pub mod partial_fractions;
 pub mod real_poles;
+pub mod static_ch;
 
 use num_complex::Complex;
 
@@ -66,7 +67,9 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     let shape = Shape { tile: T as u32, warps: W as u32 };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
-        if shape.grid_of(a).is_odd(thread.block) {
+        // No block is odd where no pole is.
+        let may_be_odd = !matches!(F::POLES, Poles::Unread);
+        if may_be_odd && shape.grid_of(a).is_odd(thread.block) {
             return match shape.odd_pair(a, thread) {
                 Some((igp, ig)) => odd_pair::<_, NW, W>(a, ig, igp, thread.lane / WARP, term),
                 None => Sums::zero(),

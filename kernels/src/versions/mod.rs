@@ -2,6 +2,8 @@
 
 use crate::kernel::{Entry, Gpu, Kernel};
 
+pub mod static_ch;
+
 /// Makes the modules of the versions and the lists of each journey and of all. The versions of a
 /// journey are files of this folder, or of the one named after `in`.
 macro_rules! journeys {
@@ -79,9 +81,9 @@ journeys! {
         blocks,;
 }
 
-/// The kernel and the version of an entry's symbol, other shapes included.
+/// The kernel and the version of an entry's symbol, other shapes and [`static_ch`] included.
 pub fn find(symbol: &str) -> Option<(&'static Gpu, &'static Kernel, &'static Entry)> {
-    ALL.iter().find_map(|gpu| {
+    ALL.iter().chain([&&static_ch::GPU]).find_map(|gpu| {
         gpu.all_kernels().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;
             Some((*gpu, kernel, entry))

@@ -13,7 +13,7 @@ use super::worker::OnGpu;
 use crate::catalogue::Kernel;
 use crate::devices::{SlabSums, Worker};
 use crate::error::Result;
-use crate::problem::{Id, Problem};
+use crate::problem::{Batches, Id, Problem};
 
 /// A slab of all igp that stays, and memory for the rest.
 #[derive(Default)]
@@ -45,8 +45,8 @@ impl Resident {
         Resident { lent: Some(pairs), held: None }
     }
 
-    /// Sums a problem's slab of all igp, which is the same in every call but for `aqsm_local`, at all of its
-    /// energies. What a stream of the caller's has under way is done before.
+    /// Sums a problem's slab of all igp, which is the same in every call but for `aqsm_local`, at these batches of
+    /// its energies. What a stream of the caller's has under way is done before.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver),
@@ -62,7 +62,7 @@ impl Resident {
     pub unsafe fn sums(
         &mut self,
         gpu: &Gpu,
-        problem: &Problem,
+        (problem, batches): (&Problem, &Batches),
         version: Kernel,
         lent: Option<&Lent>,
         after: Option<ForeignStream>,
@@ -86,7 +86,6 @@ impl Resident {
         let Held { lane, bands, pairs, ring, relay, at } = held;
         let worker = OnGpu::new(gpu, problem.frame(), lane);
         let mut worker = OnGpu { bands, pairs, ring, relay, lent, ..worker };
-        let batches = problem.batches_for(version);
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
             for at in 0..batches.count() {

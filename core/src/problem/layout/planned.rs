@@ -85,7 +85,7 @@ impl Preparation for Planned {
     }
 
     fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
-        Some((batch.id(), kernel.poles))
+        (kernel.poles != Poles::Unread).then(|| (batch.id(), kernel.poles))
     }
 
     fn bytes_of_pairs(&self, slab: Extents) -> u64 {

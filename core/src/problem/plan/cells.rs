@@ -42,7 +42,7 @@ impl Cells {
     ) -> Cells {
         match poles {
             Poles::Real => Cells::Real(intervals(slab, bounds(slab, wx, occ, limits, by))),
-            Poles::Any => Cells::Any(discs(slab, wx, occ, limits)),
+            Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Cells {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         match poles {
             Poles::Real => Sorted::<f64, Part>::bytes_while_made(slab, CELLS),
-            Poles::Any => {
+            Poles::Any | Poles::Unread => {
                 Sorted::<Complex64, Disc>::bytes_while_made(slab, CELLS + pairs / OF_DISC)
             }
         }

@@ -160,6 +160,9 @@ impl BandPlan {
 
     /// The same where the slab's poles may be sorted.
     pub(super) fn odd_of(&self, slab: SlabView, takes: Poles, sorted: Option<&BySize>) -> OddPoles {
+        if takes == Poles::Unread {
+            return OddPoles::none(slab);
+        }
         let regular = self.regular(takes);
         let is_regular = |pole: Complex64| regular.holds(pole);
         let found = sorted.and_then(|poles| poles.odd(slab, &regular, is_regular));

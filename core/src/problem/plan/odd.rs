@@ -49,6 +49,13 @@ impl OddPoles {
         OddPoles { mask: masks.concat(), pairs: pairs.concat(), begins }
     }
 
+    /// None, of kernels that read no pole.
+    pub(super) fn none(slab: SlabView) -> OddPoles {
+        let words = Plan::words(slab.ncouls() as u32) as usize;
+        let (mask, begins) = (vec![0; words * slab.len()], vec![0; slab.len() + 1]);
+        OddPoles { mask, pairs: Vec::new(), begins }
+    }
+
     /// These and others of the same slab, ascending pairs that contribute and are none of these.
     pub(super) fn with(&self, others: &[u32], ncouls: usize) -> OddPoles {
         let words = Plan::words(ncouls as u32) as usize;

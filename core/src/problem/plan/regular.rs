@@ -62,6 +62,7 @@ impl Regular {
             Poles::Real => on_axis && pole.re > 0.0,
             // Behind the imaginary axis w + ω̃ may vanish.
             Poles::Any => pole.re >= 0.0,
+            Poles::Unread => true,
         };
         self.possible
             && suits
