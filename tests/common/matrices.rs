@@ -101,6 +101,19 @@ impl Given {
         Given { bands, nbands, ncouls, all }
     }
 
+    /// Of two bands, a problem's own: `aqsn`, and `aqsm` in the rows that columns have.
+    pub fn own(problem: &Problem) -> Given {
+        let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
+        let mut all = problem.aqsn().to_vec();
+        for column in problem.slab().aqsm_local().columns() {
+            let mut whole = vec![Complex64::ZERO; ncouls];
+            let rows = problem.header().rows().zip(column);
+            rows.for_each(|(row, element)| row.into_iter().for_each(|row| whole[row] = *element));
+            all.extend(whole);
+        }
+        Given { bands: 2, nbands, ncouls, all }
+    }
+
     /// With each odd n as the one before it, times a sign.
     pub fn in_pairs(mut self, sign: f64) -> Given {
         let ncouls = self.ncouls;

@@ -28,7 +28,26 @@ pub fn alone() -> MutexGuard<'static, ()> {
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub const FIXTURES: [&str; 4] = ["plain", "edge", "poles", "three-energies"];
+/// Files of `data/fixtures` that hold sums. Those of an independent program come first.
+pub const FIXTURES: [&str; 12] = [
+    "plain",
+    "edge",
+    "poles",
+    "three-energies",
+    "real/silicon-q0",
+    "real/silicon-offdiag",
+    "real/silicon-spin",
+    "real/gaas-q0",
+    "real/gaas-skipped",
+    "real/gaas-imaginary",
+    "real/gaas-complex",
+    "real/gaas-grid",
+];
+
+/// Those of BerkeleyGW's own calls and sums.
+pub fn real() -> impl Iterator<Item = &'static str> {
+    FIXTURES.into_iter().filter(|name| name.starts_with("real/"))
+}
 
 /// Files of `data/fixtures/hard` that every version must sum.
 pub const HARD: [&str; 17] = [

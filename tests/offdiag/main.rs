@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod golden;
+mod real;
 
 use std::sync::LazyLock;
 
