@@ -2,7 +2,6 @@
 
 use num_complex::Complex64;
 
-use super::Calculator;
 use crate::catalogue::Kernel;
 use crate::problem::Sums;
 

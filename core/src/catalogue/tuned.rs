@@ -33,6 +33,8 @@ pub struct Tuned {
 enum PolesInFile {
     Any,
     Real,
+    #[serde(skip)]
+    Unread,
 }
 
 /// Shapes measured by `gpp tune`.
