@@ -1,7 +1,7 @@
 ! Arrays on a GPU from Fortran: the mini-app's sums with device addresses. OpenACC gives them in
 ! `!$acc host_data use_device(...)`; here the driver does, so that any compiler builds it.
 !
-!   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/device.f90 -lgpp -lcuda
+!   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/device.f90 -lgpp_c -lcuda
 program device
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc, c_ptr, c_size_t
   use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_matrix, gpp_matrix_at, gpp_message, gpp_ok, &

@@ -1,6 +1,6 @@
 ! As sigma.f90, on the ranks of MPI: each has a share of the columns igp, and the caller adds the sums.
 !
-!   mpif90 capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/ranks.f90 -lgpp
+!   mpif90 capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/ranks.f90 -lgpp_c
 program ranks
   use mpi
   use gpp, only: gpp_calculator, gpp_close, gpp_message, gpp_ok, gpp_open, gpp_sums

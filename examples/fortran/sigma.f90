@@ -1,6 +1,6 @@
 ! The mini-app's loop, and the call that takes its place; then what a wrong argument gives.
 !
-!   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/sigma.f90 -lgpp
+!   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/sigma.f90 -lgpp_c
 program sigma
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
