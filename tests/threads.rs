@@ -55,8 +55,8 @@ fn all(calculator: &mut Calculator, problem: &Problem) -> (Vec<Found>, FoundMatr
 fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() {
     // Whoever started this may say how many.
     if std::env::var_os("OMP_NUM_THREADS").is_some() {
-        let again = Command::new(std::env::current_exe().unwrap()).env_remove("OMP_NUM_THREADS");
-        assert!(again.status().unwrap().success());
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        assert!(again.env_remove("OMP_NUM_THREADS").status().unwrap().success());
         return;
     }
     let problem = synthesised("tiny-complex", Grid::Count(2));

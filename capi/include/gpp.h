@@ -448,7 +448,8 @@ gpp_status gpp_matrix(struct gpp_handle *handle,
  thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays and evaluate
  `gpp_bound`. Waits for whoever calculates with the handle. After a failure the number stays what it was.
  */
-gpp_status gpp_set_threads(struct gpp_handle *handle, int32_t threads);
+gpp_status gpp_set_threads(struct gpp_handle *handle,
+                           int32_t threads);
 
 /*
  How many threads of the processor a calculation has at most; 0 for what is no handle.

@@ -58,7 +58,8 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
 pub fn of_processor(host: &Host, effort: &Effort) -> Result<Ceilings> {
     memory::require("measuring the memory's bandwidth", 8 * effort.memory as u64)?;
     let level = host.level();
-    let found = gpp_cpu::ceilings::measure(&*host.pool(Threads::All)?, level, effort);
+    let pool = host.pool(Threads::All)?;
+    let found = gpp_cpu::ceilings::measure(&pool, level, effort);
     let by_level = found.fp64.iter().map(|(level, rate)| (level.to_string(), *rate)).collect();
     Ok(Ceilings {
         schema: SCHEMA,
