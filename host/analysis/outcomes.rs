@@ -3,7 +3,7 @@
 use crate::record::run::Measurement;
 use crate::record::state::State;
 use crate::reference::Source;
-use crate::reference::verify::{Outcome, RelativeTo};
+use crate::reference::verify::{Outcome, RelativeTo, Undecided, Verification};
 
 /// An outcome in words.
 pub fn words(outcome: Outcome) -> &'static str {
@@ -44,16 +44,53 @@ pub fn failure(result: &Measurement) -> Option<String> {
                 format!("{name} = {value:e}, the reference has {expected:e}")
             });
             Some(format!(
-                "{version}: incorrect: {} (tolerance {:.1e} of {})",
+                "{version}: incorrect: {} (tolerance {:.1e} of {}{})",
                 worst.unwrap_or_default(),
                 verification.tolerance,
                 match verification.relative_to {
                     RelativeTo::Sum => "it",
                     RelativeTo::Terms => "the sum of all terms' sizes",
-                }
+                },
+                verification.undecided.map_or(String::new(), |of| format!("; {}", undecided(of)))
             ))
         }
     }
+}
+
+/// How much rounding decides, in words.
+pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
+    let share = match 100.0 * of_terms {
+        percent if percent >= 0.1 => format!("{percent:.1} %"),
+        _ => format!("{of_terms:.1e}"),
+    };
+    let by = of_sum.map_or(String::new(), |of_sum| format!(" by {of_sum:.1e} of themselves"));
+    format!("rounding decides {share} of Σ|terms|: sums may differ{by}")
+}
+
+/// What a comparison that passed leaves open: nothing, or words to put after the outcome.
+pub fn reservations(of: &Verification) -> String {
+    if of.outcome != Outcome::Passed {
+        return String::new();
+    }
+    let undecided = of.undecided.map(|of| format!(", but {}", undecided(of)));
+    let real_parts = of.real_parts.then_some(REAL_PARTS);
+    undecided.unwrap_or_default() + real_parts.unwrap_or_default()
+}
+
+const REAL_PARTS: &str = "; real parts compared: the stored sums have no imaginary parts";
+
+/// The [reservations] of some results, each with its versions.
+pub fn all_reservations(results: &[Measurement]) -> Vec<(String, Vec<&str>)> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for result in results {
+        let said = reservations(&result.verification);
+        match all.iter_mut().find(|(known, _)| *known == said) {
+            Some((_, versions)) => versions.push(&result.version),
+            None if said.is_empty() => (),
+            None => all.push((said, vec![&result.version])),
+        }
+    }
+    all
 }
 
 /// The reference mini-app's own criterion, where a file's sums are judged: it is absolute, 1e-12.

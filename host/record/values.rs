@@ -106,7 +106,10 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (ANY, &["asx", "ach", "max_rel_error", "v3_error", "matrices", "map", "static_ch"]),
+    (
+        ANY,
+        &["asx", "ach", "max_rel_error", "v3_error", "undecided", "matrices", "map", "static_ch"],
+    ),
 ];
 
 /// A number that its field cannot have.

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use num_complex::Complex64;
 
 use crate::error::Result;
+use crate::kernels::plan::Poles;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
 use crate::process::progress::Progress;
@@ -52,13 +53,15 @@ pub struct Reference {
     /// The energies (0-based) that it has sums of, in their order; all, where that is not said.
     pub energies: Option<Vec<usize>>,
     scale: OnceLock<Scale>,
+    real_parts: OnceLock<bool>,
     progress: Progress,
 }
 
 impl Reference {
     /// Sums from elsewhere.
     pub fn new(sums: Sums, source: Source, progress: Progress) -> Reference {
-        Reference { sums, source, energies: None, scale: OnceLock::new(), progress }
+        let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
+        Reference { sums, source, energies: None, scale, real_parts, progress }
     }
 
     /// Sums from elsewhere of a problem's terms at some energies, in their order.
@@ -81,20 +84,49 @@ impl Reference {
         self.scale.get()
     }
 
-    /// [`Reference::scale`], evaluated now for sums of a file or a device: a built-in system's golden ones do not
-    /// cancel. Of many terms it is that of every few igp, less than all.
+    /// Whether it has real parts alone, as [`Reference::look_closer`] found.
+    pub fn real_parts(&self) -> bool {
+        self.real_parts.get().is_some_and(|&real_parts| real_parts)
+    }
+
+    /// Finds out what a comparison needs where sums are off without it: whether a file keeps real parts alone, and,
+    /// for sums of a file or a device, the [scale](Reference::scale): a built-in system's golden ones do not cancel.
+    /// Of many terms it is that of every few igp, less than all.
     ///
     /// # Errors
     /// Those of [`evaluate`].
-    pub fn evaluated_scale(&self, slabs: Slabs) -> Result<Option<&Scale>> {
+    pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
+        if self.source == Source::File && self.real_parts.get().is_none() {
+            let real_parts = keeps_real_parts(slabs, &self.sums)?;
+            self.real_parts.get_or_init(|| real_parts);
+        }
         if matches!(self.source, Source::File | Source::Device) && self.scale().is_none() {
             let all = Terms::from(slabs);
             let terms = self.energies.iter().fold(all, |terms, some| terms.at(some));
             let scale = evaluate(terms.at_most(MAX_SCALE_TERMS), self.progress)?.scale;
             self.scale.get_or_init(|| scale);
         }
-        Ok(self.scale())
+        Ok(())
     }
+}
+
+/// Whether these sums of a file are real parts alone, as BerkeleyGW's real flavour keeps them: they, eps and the
+/// matrix elements are real, and poles off the real axis give imaginary parts all the same.
+fn keeps_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
+    let are_real = |numbers: &[Complex64]| numbers.iter().all(|z| z.im == 0.0);
+    let frame = slabs.frame();
+    let sums_are_real = [sums, frame.start()].iter().all(|s| are_real(&s.asx) && are_real(&s.ach));
+    if !sums_are_real || !are_real(frame.aqsn()) || frame.poles() == Poles::Real {
+        return Ok(false);
+    }
+    for igp in slabs.ranges() {
+        let part = slabs.part(igp)?;
+        let slab = part.view();
+        if !are_real(slab.eps()) || !slab.aqsm_local().columns().all(are_real) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The energies (0-based) at which a problem is compared with another version's sums, where it has many: the

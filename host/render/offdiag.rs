@@ -13,6 +13,7 @@ use super::sigma::Picture;
 use super::table::{fit, or_dash, outcome, table};
 use super::units::{Unit, time};
 use super::{charts, heat, results};
+use crate::analysis::outcomes::undecided;
 use crate::analysis::sigma::UNIT;
 use crate::error::Result;
 use crate::experiments::offdiag::qsgw;
@@ -63,6 +64,10 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
         all => {
             writeln!(to, "bands l, m {from} to {last}, version by version:")?;
             writeln!(to, "{}", by_version(all, width))?;
+            let verdicts = all.iter().filter_map(|of| of.verification.as_ref());
+            for of in verdicts.filter_map(|verdict| verdict.undecided).take(1) {
+                writeln!(to, "{}", undecided(of))?;
+            }
         }
     }
     writeln!(to, "{}", energies(&record.matrices, width))?;
@@ -113,11 +118,13 @@ fn verification(of: &OfVersion) -> String {
         Some(Source::Golden) => "golden ones",
         _ => "the definition",
     };
+    let undecided = verdict.undecided.map(|of| format!("; {}", undecided(of)));
     format!(
-        "{}{} of {:.1e}, relative to Σ|terms|; {count} elements at {energies} {at}, by {by}",
+        "{}{} of {:.1e}, relative to Σ|terms|{}; {count} elements at {energies} {at}, by {by}",
         outcome(of.outcome()),
         error.unwrap_or_default(),
-        verdict.tolerance
+        verdict.tolerance,
+        undecided.unwrap_or_default()
     )
 }
 

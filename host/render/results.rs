@@ -8,18 +8,22 @@ use super::columns::BEFORE;
 use super::table::{fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal};
 use super::units::{Unit, time};
 use super::work;
-use crate::analysis::outcomes::{clock_lost, mini_app, outliers, reference};
+use crate::analysis::outcomes::{
+    all_reservations, clock_lost, mini_app, outliers, reference, reservations,
+};
 use crate::analysis::speed_ups::{by_story, over_baseline};
 use crate::record::parting::Place;
 use crate::record::provenance::Regime;
 use crate::record::run::{Measurement, Run};
 use crate::record::system::SystemInfo;
+use crate::reference::verify::Outcome;
 
 /// A finished version in a line, with a warning of times that stand apart.
 pub fn line(result: &Measurement) -> String {
     let (time, outcome) = (time(result.times.median), outcome(result.outcome()));
     let warning = outliers(result).map_or(String::new(), |warning| format!("; {warning}"));
-    format!("{:<18} {time:>12}  {outcome}{warning}", named(result))
+    let but = reservations(&result.verification);
+    format!("{:<18} {time:>12}  {outcome}{but}{warning}", named(result))
 }
 
 /// The problem in a line.
@@ -184,6 +188,9 @@ pub fn run(to: &mut dyn Write, run: &Run) -> io::Result<()> {
         format!(", at {} of {} energies", energies.len(), run.system.nw())
     });
     writeln!(to, "reference: {}{compared}", reference(last.verification.reference))?;
+    for (said, versions) in all_reservations(&run.results) {
+        writeln!(to, "{}: {}{said}", versions.join(", "), outcome(Outcome::Passed))?;
+    }
     writeln!(to, "{}", rated_by(&last.flops_source))?;
     for said in mini_app(&run.results) {
         // Whatever passed differs by rounding only; where that is more than the criterion, so is its bound.

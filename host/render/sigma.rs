@@ -8,7 +8,7 @@ use comfy_table::Cell;
 use super::chart::sigma as chart;
 use super::table::{fit, outcome, table};
 use super::{charts, results};
-use crate::analysis::outcomes::reference;
+use crate::analysis::outcomes::{reference, reservations};
 use crate::analysis::sigma::{Row, Sigma, UNIT};
 use crate::error::{Error, Result};
 use crate::process::output::replace;
@@ -33,10 +33,11 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
     writeln!(
         to,
-        "{}: {}{}; reference: {}",
+        "{}: {}{}{}; reference: {}",
         result.version,
         outcome(verification.outcome),
         error.unwrap_or_default(),
+        reservations(verification),
         reference(verification.reference)
     )?;
     let what = match (&result.work, result.times.samples.len()) {

@@ -108,8 +108,11 @@ impl Energy {
         let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
         let either = if branch { far + near } else { 0.0 };
         let vanishing = if !first & is_close(delwr, TOL_ZERO) { near } else { 0.0 };
-        let counts = first | second | branch;
-        let cut = if counts & is_close(size2, cutoff2) { far + near } else { 0.0 };
+        let cut = if (first | second) & is_close(size2, cutoff2) {
+            if first { far } else { near }
+        } else {
+            0.0
+        };
         Term {
             ssx: select((first | second) & kept, times(quotient, eps), zero),
             sch: select(first, sch, zero),

@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 
 pub use definition::{Element, evaluate};
 
-use super::{SAMPLED_TERMS, Source, verify::Outcome};
+use super::verify::{Outcome, Undecided};
+use super::{SAMPLED_TERMS, Source};
 use crate::process::progress::Progress;
 
 /// igp of a partial sum of the second product on a processor.
@@ -87,8 +88,11 @@ pub struct Verdict {
     pub energies: Vec<usize>,
     /// Largest error, relative to Σ|terms|; null where it is not a number.
     pub max_rel_error: Option<f64>,
-    /// Largest error that passes.
+    /// Largest error that passes, beside what rounding decides.
     pub tolerance: f64,
+    /// What rounding decides, where that is more than the tolerance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
 }
 
 /// Largest error of an element, relative to Σ|terms|.
@@ -120,15 +124,20 @@ pub fn compare(
         task.at.planes(l, m, iw).flat_map(move |plane| {
             [0, 1].map(|part| {
                 let found = [&sums.sx, &sums.ch][part][sums.at(l, m, plane)];
-                // What cannot be decided counts for nothing.
-                let rest = (found - element.value[part]).norm() - element.undecided[part];
-                if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+                let difference = (found - element.value[part]).norm();
+                [0.0, element.undecided[part]].map(|decided| {
+                    let rest = difference - decided;
+                    if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+                })
             })
         })
     });
     let larger = |worst: f64, error| if error <= worst || worst.is_nan() { worst } else { error };
-    let worst = errors.fold(0.0, larger);
-    let passed = worst <= tolerance && sums.nw() == task.planes();
+    // All of it, and what is beyond the terms that rounding decides.
+    let [worst, beyond] = errors
+        .fold([0.0; 2], |[worst, beyond], [all, rest]| [larger(worst, all), larger(beyond, rest)]);
+    let passed = beyond <= tolerance && sums.nw() == task.planes();
+    let sizes = |of: &Element| [0, 1].map(|at| (of.undecided[at], of.magnitude[at], of.value[at]));
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         reference: Some(reference),
@@ -137,5 +146,6 @@ pub fn compare(
         energies: sample.energies.clone(),
         max_rel_error: Some(worst).filter(|worst| worst.is_finite()),
         tolerance,
+        undecided: Undecided::of(expected.iter().flat_map(sizes), tolerance),
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::sheet::Sheet;
-use crate::analysis::outcomes::{clock_lost, reference, words};
+use crate::analysis::outcomes::{all_reservations, clock_lost, reference, words};
 use crate::record::run::{Measurement, Run};
 use crate::record::state::{Span, State};
 use crate::render::results;
@@ -42,6 +42,9 @@ pub(super) fn measured(run: &Run) -> Markup {
             @if let Some(source) = compared { ", against " (reference(*source)) }
             @if run.passed() { "; all passed" }
             "."
+            @for (said, versions) in all_reservations(&run.results) {
+                " " (versions.join(", ")) ": passed" (said) "."
+            }
             @if run.results.iter().any(|result| result.state.is_some()) {
                 " Clock, power and temperature: median (lowest–highest) of what was seen during "
                 "these runs. "
