@@ -283,7 +283,7 @@ impl Calculator {
 }
 
 /// `igp` that are whole groups of any version.
-const GROUPS: usize = 64;
+const GROUPS: usize = 256;
 
 /// Parts of a problem whose caller is told about them, on one device.
 const PARTS: usize = 16;

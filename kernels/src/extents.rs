@@ -4,6 +4,7 @@ use crate::cells::BANDS;
 use crate::grid;
 use crate::kernel::{Kernel, Loops};
 use crate::layout::{Layout, Planned};
+use crate::lists;
 use crate::plan::Plan;
 use crate::sums::VALUES;
 use crate::tiling::Grid;
@@ -53,8 +54,8 @@ pub struct Sizes {
 
 impl Layout {
     /// All of them.
-    pub const ALL: [Layout; 4] =
-        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
+    pub const ALL: [Layout; 5] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Cells];
 
     /// Of so many bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
@@ -67,7 +68,7 @@ impl Layout {
         match self {
             Layout::Original => original,
             Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
-            Layout::Planned => Sizes {
+            Layout::Planned | Layout::Listed => Sizes {
                 aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original
@@ -137,6 +138,7 @@ impl Kernel {
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
+        let listed = if self.layout == Layout::Listed { lists::words(igp, ig) } else { 0 };
         let elements = |[first, second]: [u64; 2]| first * second;
         [
             ("elements of wtilde", ig * igp),
@@ -145,6 +147,7 @@ impl Kernel {
             ("elements of aqsm_local", elements(sizes.aqsm_local)),
             ("elements of wx", elements(sizes.wx)),
             ("words of the mask of odd poles", words),
+            ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]

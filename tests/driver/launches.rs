@@ -72,7 +72,7 @@ unsafe extern "C" fn launch(
             Layout::Original | Layout::Swapped => {
                 Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
             }
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
                 grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);

@@ -4,7 +4,7 @@
 //! | what | policies |
 //! |---|---|
 //! | the fraction | [`branches::Branches`], [`partial_fractions::PartialFractions`], [`real_poles::RealPoles`], or none: [`static_ch::StaticCh`] |
-//! | where bands come from | [`bands::Direct`], [`bands::Staged`] |
+//! | where bands come from | [`bands::Direct`], [`bands::Staged`], [`gathered::Gathered`] |
 //! | where energies come from | [`energies::WithBand`], [`energies::FromConstant`], [`energies::Unread`] |
 //! | the test for the second branch | [`near::Exact`], [`near::UpperWord`] |
 //! | far bands | [`far::LikeEmpty`], [`far::WithoutNearTest`], [`paired_reciprocal::PairedReciprocal`] |
@@ -16,6 +16,7 @@ pub mod bands;
 pub mod branches;
 pub mod energies;
 pub mod far;
+pub mod gathered;
 pub mod near;
 pub mod paired_reciprocal;
 pub mod partial_fractions;
@@ -33,7 +34,8 @@ use crate::plan::Poles;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::{Place, Shape};
+use crate::tiling::Shape;
+use bands::Bands;
 
 /// How the terms of regular poles are written, and what else a body of tiles is composed of.
 pub trait Fraction {
@@ -43,6 +45,9 @@ pub trait Fraction {
     /// Where it reads energies.
     const ENERGIES: EnergiesFrom;
 
+    /// Where it reads bands.
+    type Bands: Bands;
+
     /// One thread's sums over a tile of `T` `igp`, in blocks of `W` warps, all bands.
     ///
     /// # Safety
@@ -50,7 +55,7 @@ pub trait Fraction {
     /// with the places of one block, `NW = nw`.
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: Place,
+        place: <Self::Bands as Bands>::Tile<T>,
     ) -> Sums<R, NW>;
 }
 
@@ -64,7 +69,7 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     thread: Thread,
     term: impl TermFn<R>,
 ) -> Sums<R, NW> {
-    let shape = Shape { tile: T as u32, warps: W as u32 };
+    let shape = Shape { sharing: F::Bands::SHARING, ..Shape::of(T as u32, W as u32) };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
         // No block is odd where no pole is.
@@ -75,7 +80,10 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
                 None => Sums::zero(),
             };
         }
-        F::sums::<R, NW, T, W>(a, shape.place(a, thread))
+        match F::Bands::tile::<T>(a, shape, thread) {
+            Some(tile) => F::sums::<R, NW, T, W>(a, tile),
+            None => Sums::zero(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod cells;
 mod cutoff;
 mod discs;
 mod energies;
+mod lists;
 mod odd;
 mod order;
 mod regular;
@@ -28,6 +29,7 @@ use crate::catalogue;
 pub use bounds::Evaluator;
 pub use by_size::{BySize, SortedOnce};
 pub use cells::Cells;
+pub use lists::words as listed;
 pub use odd::OddPoles;
 pub use order::BandOrder;
 
