@@ -5,7 +5,7 @@
 //! block stages the window of `igp` that these stand in, and each lane reads its own
 //! ([`crate::tiles::gathered`]). The arithmetic is v13's.
 //!
-//! Lines of the nest: 4, 6, 7.
+//! Lines of the nest: 2, 5.
 
 use super::v3::term;
 use super::{v12, v13};

@@ -157,7 +157,8 @@ mod tests {
             assert!(most <= SHAPE.sharing.min(ngpown.div_ceil(16) as u32));
             let odd: std::collections::HashSet<u32> = odd.pairs().iter().copied().collect();
             let all =
-                (0..ngpown * ncouls).filter(|&at| is_listed(at) && !odd.contains(&(at as u32)));
+                (0..ngpown * ncouls)
+                .filter(|&at| slab.wtilde()[at] != Complex64::ZERO && !odd.contains(&(at as u32)));
             assert_eq!(pairs, all.collect::<Vec<_>>());
         }
     }
