@@ -150,7 +150,8 @@ impl Kernel {
     /// # Panics
     /// Where the shape is not for the fraction's bands.
     pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
-        assert!(shape.sharing == F::Bands::SHARING);
+        let (sharing, lists) = F::Bands::SHARING;
+        assert!(shape.sharing == sharing && shape.lists == lists);
         Kernel {
             poles: F::POLES,
             loops: Loops::Tiled(shape),

@@ -6,8 +6,8 @@
 //! lanes of a block have stands in a *window* of neighbouring `igp`, so that the block stages no more than these.
 //! An `ig` whose next `igp` is past the window waits for the next block.
 //!
-//! The words of the lists begin with the number of the first block for each 32 `ig` of each group, and the number of
-//! all; then come the *records*, one a block: the first `igp` of its window, and for each lane one byte for each
+//! Each 32 `ig` of a group have two lists, that of pairs with the [static pole](STATIC) after that of all others. The
+//! words of the lists begin with the number of the first block of each, and the number of all; then come the *records*, one a block: the first `igp` of its window, and for each lane one byte for each
 //! `igp`, its place in the window. A block takes 16 `igp` of each `ig` from a window that begins with the first of
 //! all, so that a group needs no more blocks than tiles would.
 
@@ -17,7 +17,10 @@ use crate::intrinsics::WARP;
 use crate::tiling::{Shape, Tile};
 
 /// The shape of blocks that sum lists.
-pub const SHAPE: Shape = Shape { tile: 2, warps: 8, sharing: 16 };
+pub const SHAPE: Shape = Shape { tile: 2, warps: 8, sharing: 16, lists: 2 };
+
+/// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
+pub const STATIC: f64 = 1e12;
 
 /// `igp` of a window.
 pub const WINDOW: u32 = 96;
@@ -38,7 +41,8 @@ pub const fn byte(at: u32, lane: u32) -> u32 {
 
 /// Words of the lists of a slab at most.
 pub const fn words(ngpown: u64, ncouls: u64) -> u64 {
-    let lists = ngpown.div_ceil(SHAPE.igp() as u64) * ncouls.div_ceil(WARP as u64);
+    let blocks = ngpown.div_ceil(SHAPE.igp() as u64) * ncouls.div_ceil(WARP as u64);
+    let lists = blocks * SHAPE.lists as u64;
     lists * (1 + SHAPE.sharing as u64 * RECORD as u64) + 1
 }
 
@@ -51,6 +55,7 @@ pub struct Listed<const T: usize> {
     pub first: u32,
     /// Of each pair, place in the window, or [`NONE`].
     places: [u8; T],
+    is_static: bool,
 }
 
 impl<const T: usize> Listed<T> {
@@ -62,20 +67,21 @@ impl<const T: usize> Listed<T> {
     pub unsafe fn of(a: &Arrays, thread: Thread) -> Option<Listed<T>> {
         const { assert!(T as u32 == SHAPE.tile) };
         let (group, number) = SHAPE.grid_of(a).place(thread.block);
-        let (ig_block, number) = (number / SHAPE.sharing, number % SHAPE.sharing);
-        let ig_blocks = a.ncouls.div_ceil(WARP);
-        let list = group * ig_blocks + ig_block;
+        let (of_group, number) = (number / SHAPE.sharing, number % SHAPE.sharing);
+        let lists = a.ncouls.div_ceil(WARP) * SHAPE.lists;
+        let list = group * lists + of_group;
         // SAFETY: the launch contract: a number for each list and that of all, and as many records.
         unsafe {
             let record = *a.plan.lists().add(list as usize) + number;
             if record >= *a.plan.lists().add(list as usize + 1) {
                 return None;
             }
-            let records = a.ngpown.div_ceil(SHAPE.igp()) * ig_blocks + 1;
+            let records = a.ngpown.div_ceil(SHAPE.igp()) * lists + 1;
             let record = a.plan.lists().add((records + record * RECORD) as usize);
             let places = record.add(1).cast::<[u8; T]>().add(thread.lane as usize);
-            let ig = ig_block * WARP + thread.lane % WARP;
-            Some(Listed { ig, first: *record, places: *places })
+            let ig = of_group / SHAPE.lists * WARP + thread.lane % WARP;
+            let is_static = of_group % SHAPE.lists == 1;
+            Some(Listed { ig, first: *record, places: *places, is_static })
         }
     }
 
@@ -90,5 +96,10 @@ impl<const T: usize> Tile for Listed<T> {
     #[inline(always)]
     unsafe fn pair(self, _: &Arrays, t: usize) -> Option<(u32, u32)> {
         (self.places[t] & NONE == 0).then(|| (self.ig, self.first + self.place(t)))
+    }
+
+    #[inline(always)]
+    fn is_static(self) -> bool {
+        self.is_static
     }
 }

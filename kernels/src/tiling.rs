@@ -103,12 +103,14 @@ pub struct Shape {
     pub warps: u32,
     /// Blocks that share the `igp` of a group for 32 `ig`, by [lists](crate::lists); or one, which has them all.
     pub sharing: u32,
+    /// Lists for each 32 `ig` of a group, one where there are none.
+    pub lists: u32,
 }
 
 impl Shape {
     /// Of blocks that have the `igp` of a group to themselves.
     pub const fn of(tile: u32, warps: u32) -> Shape {
-        Shape { tile, warps, sharing: 1 }
+        Shape { tile, warps, sharing: 1, lists: 1 }
     }
 
     /// Threads of a block.
@@ -144,7 +146,7 @@ impl Shape {
         Grid {
             threads: self.threads(),
             groups: ngpown.div_ceil(self.igp()),
-            ig_blocks: ncouls.div_ceil(WARP) * self.sharing,
+            ig_blocks: ncouls.div_ceil(WARP) * self.lists * self.sharing,
             odd_blocks,
             // Odd pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
             take_turns: self.tile > 1,
@@ -195,6 +197,12 @@ pub trait Tile: Copy {
     /// # Safety
     /// The [launch contract](crate::contract).
     unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)>;
+
+    /// Whether all of them have the [static pole](crate::lists::STATIC), alike for all threads of a block.
+    #[inline(always)]
+    fn is_static(self) -> bool {
+        false
+    }
 
     /// The pole of pair `t`, or one that harms nothing.
     ///

@@ -54,8 +54,8 @@ pub trait Bands {
     /// The order of the arrays and what is known of their pairs.
     const LAYOUT: Layout;
 
-    /// Blocks that share the `igp` of a group: [`Shape::sharing`].
-    const SHARING: u32;
+    /// Blocks that share the `igp` of a group, and its lists: [`Shape::sharing`], [`Shape::lists`].
+    const SHARING: (u32, u32);
 
     /// The pairs of a thread.
     type Tile<const T: usize>: Tile;
@@ -88,7 +88,7 @@ pub trait Bands {
 macro_rules! placed {
     () => {
         const LAYOUT: Layout = Layout::Planned;
-        const SHARING: u32 = 1;
+        const SHARING: (u32, u32) = (1, 1);
         type Tile<const T: usize> = Place;
 
         #[inline(always)]

@@ -16,7 +16,7 @@ pub struct Gathered;
 macro_rules! listed {
     () => {
         const LAYOUT: Layout = Layout::Listed;
-        const SHARING: u32 = lists::SHAPE.sharing;
+        const SHARING: (u32, u32) = (lists::SHAPE.sharing, lists::SHAPE.lists);
         type Tile<const T: usize> = Listed<T>;
 
         #[inline(always)]

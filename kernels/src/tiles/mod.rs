@@ -9,7 +9,7 @@
 //! | the test for the second branch | [`near::Exact`], [`near::UpperWord`] |
 //! | far bands | [`far::LikeEmpty`], [`far::WithoutNearTest`], [`paired_reciprocal::PairedReciprocal`] |
 //!
-//! A pair's constants stay in registers and its sums are scaled once, after the loops. A change that
+//! Pairs of lists may be [static](static_poles). A pair's constants stay in registers and its sums are scaled once, after the loops. A change that
 //! an older version must not have is another policy.
 
 pub mod bands;
@@ -22,6 +22,7 @@ pub mod paired_reciprocal;
 pub mod partial_fractions;
 pub mod real_poles;
 pub mod static_ch;
+pub mod static_poles;
 
 use num_complex::Complex;
 
@@ -69,7 +70,8 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     thread: Thread,
     term: impl TermFn<R>,
 ) -> Sums<R, NW> {
-    let shape = Shape { sharing: F::Bands::SHARING, ..Shape::of(T as u32, W as u32) };
+    let (sharing, lists) = F::Bands::SHARING;
+    let shape = Shape { sharing, lists, ..Shape::of(T as u32, W as u32) };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
         // No block is odd where no pole is.
@@ -81,6 +83,7 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
             };
         }
         match F::Bands::tile::<T>(a, shape, thread) {
+            Some(tile) if tile.is_static() => static_poles::sums::<F::Bands, R, NW, T, W>(a, tile),
             Some(tile) => F::sums::<R, NW, T, W>(a, tile),
             None => Sums::zero(),
         }

@@ -1,9 +1,10 @@
-//! v14: pairs without terms are not gone through.
+//! v14: pairs without terms are not gone through, and static ones are summed without quotients.
 //!
 //! Where a mode is invalid BerkeleyGW leaves its pole or its weight zero, and the pair has no terms. v13's tiles go
 //! through such pairs with a harmless pole. Here each lane has a [list](crate::lists) of the `igp` that it sums; the
 //! block stages the window of `igp` that these stand in, and each lane reads its own
-//! ([`crate::tiles::gathered`]). The arithmetic is v13's.
+//! ([`crate::tiles::gathered`]). The arithmetic is v13's, but for pairs with the one pole of other invalid modes
+//! ([`crate::tiles::static_poles`]), which have lists of their own.
 //!
 //! Lines of the nest: 2, 5.
 
@@ -23,7 +24,7 @@ use crate::tiles::real_poles::RealPoles;
 /// What v14 is.
 pub static VERSION: Version = Version {
     id: "v14",
-    change: "lists of the pairs whose terms are not zero",
+    change: "lists of the pairs that have terms, static ones apart",
     source: "docs/past-the-paper.md",
 };
 

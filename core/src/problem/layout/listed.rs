@@ -68,7 +68,7 @@ impl Preparation for Listed {
         kernel: &Kernel,
     ) -> Arc<dyn Pairs> {
         let odd = frame.odd(slab, batch, kernel.poles);
-        Arc::new(ListedPairs { words: listed(&odd, slab.ncouls()), odd })
+        Arc::new(ListedPairs { words: listed(slab, &odd, batch.plan().has_static()), odd })
     }
 
     fn pairs_at(&self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {

@@ -1,25 +1,43 @@
 //! The lists of a slab's pairs: see [`gpp_kernels::lists`].
 
 use gpp_kernels::intrinsics::WARP;
-use gpp_kernels::lists::{BYTES, NONE, SHAPE, WINDOW, byte};
+use gpp_kernels::lists::{BYTES, NONE, SHAPE, STATIC, WINDOW, byte};
 use gpp_kernels::plan::Plan;
+use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::OddPoles;
+use crate::problem::SlabView;
 
 /// Lanes of a block.
 const LANES: usize = WARP as usize;
 
-/// Words of the lists of a slab of so many G: all pairs that contribute and are not odd.
-pub fn words(odd: &OddPoles, ncouls: usize) -> Vec<u32> {
+/// Words of the lists of a slab: all pairs that contribute and are not odd, those with the static pole among themselves
+/// where these are `apart`.
+pub fn words(slab: SlabView, odd: &OddPoles, apart: bool) -> Vec<u32> {
+    let ncouls = slab.ncouls();
     let of_igp = Plan::words(ncouls as u32) as usize;
-    let groups = odd.mask().par_chunks(of_igp * SHAPE.igp() as usize);
-    let records = groups.enumerate().flat_map_iter(|(group, mask)| {
+    let is_static = |pole: &Complex64| apart && *pole == Complex64::new(STATIC, 0.0);
+    let statics = slab.wtilde().par_chunks(ncouls).flat_map_iter(|poles| {
+        poles.chunks(LANES).map(|poles| {
+            let lanes = poles.iter().enumerate();
+            lanes.fold(0, |word, (lane, pole)| word | u32::from(is_static(pole)) << lane)
+        })
+    });
+    let statics: Vec<u32> = statics.collect();
+    let of_group = of_igp * SHAPE.igp() as usize;
+    let groups = odd.mask().par_chunks(of_group).zip(statics.par_chunks(of_group));
+    let records = groups.enumerate().flat_map_iter(|(group, (odd, statics))| {
         let first = group as u32 * SHAPE.igp();
         let within = move |block: usize| u32::MAX >> (LANES - (ncouls - LANES * block).min(LANES));
-        (0..of_igp).map(move |block| {
-            let words = mask[block..].iter().step_by(of_igp);
-            of_block(words.map(|word| !word & within(block)), first)
+        (0..of_igp).flat_map(move |block| {
+            let of_block = |wanted: u32| {
+                let words = odd[block..].iter().zip(&statics[block..]).step_by(of_igp);
+                let lanes = words.map(|(odd, statics)| !odd & (statics ^ !wanted) & within(block));
+                of_block(lanes, first)
+            };
+            // All others, then the static ones.
+            [0, u32::MAX].map(of_block)
         })
     });
     let records: Vec<(u32, Vec<u32>)> = records.collect();
@@ -84,22 +102,23 @@ fn deal(now: impl Iterator<Item = u8>, lane: usize, turns: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use gpp_kernels::lists;
     use gpp_kernels::lists::RECORD;
-    use num_complex::Complex64;
 
     use super::*;
     use crate::problem::synthesis::synthesise;
     use crate::problem::{Matrices, Origin, Problem, systems};
     use crate::progress::Progress;
 
-    /// Pairs of lists, from their words, with the most blocks of 32 ig.
-    fn listed(words: &[u32], ngpown: usize, ncouls: usize) -> (Vec<usize>, u32) {
-        let blocks = ncouls.div_ceil(LANES);
+    /// Pairs of lists, from their words, static ones last, with the most blocks of a list.
+    fn listed(words: &[u32], ngpown: usize, ncouls: usize) -> ([Vec<usize>; 2], u32) {
+        let blocks = ncouls.div_ceil(LANES) * 2;
         let count = ngpown.div_ceil(SHAPE.igp() as usize) * blocks;
         let (begins, records) = words.split_at(count + 1);
         assert_eq!(records.len(), (begins[count] * RECORD) as usize);
-        let mut pairs = Vec::new();
+        let mut pairs = [Vec::new(), Vec::new()];
         for (list, of) in begins.windows(2).enumerate() {
             for record in
                 records.chunks_exact(RECORD as usize).take(of[1] as usize).skip(of[0] as usize)
@@ -113,14 +132,15 @@ mod tests {
                         assert!(igp < ngpown && u32::from(place & !NONE) < WINDOW);
                         if place & NONE == 0 {
                             assert_eq!(igp / SHAPE.igp() as usize, list / blocks);
-                            pairs.push(igp * ncouls + list % blocks * LANES + lane as usize);
+                            let ig = list % blocks / 2 * LANES + lane as usize;
+                            pairs[list % 2].push(igp * ncouls + ig);
                         }
                     }
                 }
             }
         }
         let most = begins.windows(2).map(|of| of[1] - of[0]).max().unwrap();
-        pairs.sort_unstable();
+        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable());
         (pairs, most)
     }
 
@@ -140,7 +160,11 @@ mod tests {
         for counts in kinds {
             let is_listed = |at: usize| counts(at / ncouls, at % ncouls);
             let poles = made.wtilde().iter().enumerate();
-            let poles = poles.map(|(at, &pole)| if is_listed(at) { pole } else { Complex64::ZERO });
+            let poles = poles.map(|(at, &pole)| match (is_listed(at), at % 3) {
+                (false, _) => Complex64::ZERO,
+                (true, 0) => STATIC.into(),
+                (true, _) => pole,
+            });
             let matrices = Matrices {
                 wtilde: poles.collect(),
                 eps: vec![Complex64::ONE; made.eps().len()],
@@ -151,15 +175,23 @@ mod tests {
                 Problem::new("lists", Origin::Made, made.header().clone(), matrices).unwrap();
             let (slab, batch) = (problem.slab(), problem.batches(3).first());
             let odd = problem.odd(slab, &batch, gpp_kernels::plan::Poles::Any);
-            let words = words(&odd, ncouls);
-            assert!(words.len() as u64 <= lists::words(ngpown as u64, ncouls as u64));
-            let (pairs, most) = listed(&words, ngpown, ncouls);
-            assert!(most <= SHAPE.sharing.min(ngpown.div_ceil(16) as u32));
-            let odd: std::collections::HashSet<u32> = odd.pairs().iter().copied().collect();
-            let all =
-                (0..ngpown * ncouls)
-                .filter(|&at| slab.wtilde()[at] != Complex64::ZERO && !odd.contains(&(at as u32)));
-            assert_eq!(pairs, all.collect::<Vec<_>>());
+            assert!(batch.plan().has_static());
+            let odd_pairs: HashSet<u32> = odd.pairs().iter().copied().collect();
+            let poles = slab.wtilde();
+            let is_summed =
+                |at: usize| poles[at] != Complex64::ZERO && !odd_pairs.contains(&(at as u32));
+            for apart in [false, true] {
+                let words = words(slab, &odd, apart);
+                assert!(words.len() as u64 <= lists::words(ngpown as u64, ncouls as u64));
+                let (pairs, most) = listed(&words, ngpown, ncouls);
+                assert!(most <= SHAPE.sharing.min(ngpown.div_ceil(16) as u32));
+                for (list, pairs) in pairs.iter().enumerate() {
+                    let is_static = |at: usize| apart && poles[at] == STATIC.into();
+                    let is_here = |at: &usize| is_summed(*at) && is_static(*at) == (list == 1);
+                    let expected: Vec<usize> = (0..poles.len()).filter(is_here).collect();
+                    assert_eq!(*pairs, expected, "{apart}, list {list}");
+                }
+            }
         }
     }
 }
