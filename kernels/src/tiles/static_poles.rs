@@ -36,7 +36,7 @@ pub unsafe fn sums<B: Bands, R: Real, const NW: usize, const T: usize, const W: 
         B::each::<T, W, FromConstant>(a, place, 0, plan.plain, |n, band| {
             let w: [R; NW] = band.wx(a, n);
             each::<T>(|t| {
-                let m = band.matngmatmgp(t);
+                let m: Complex<R> = band.matngmatmgp(t);
                 plain[t] = plain[t] + m;
                 add(from_mut(&mut moments[t]), m, [w[0]]);
             });
@@ -44,7 +44,7 @@ pub unsafe fn sums<B: Bands, R: Real, const NW: usize, const T: usize, const W: 
         B::each::<T, W, FromConstant>(a, place, plan.plain, plan.occupied, |n, band| {
             let (w, occ): ([R; NW], R) = (band.wx(a, n), a.occ(n));
             each::<T>(|t| {
-                let m = band.matngmatmgp(t);
+                let m: Complex<R> = band.matngmatmgp(t);
                 others[t] = others[t] + m;
                 add(from_mut(&mut occupied[t]), m, [occ]);
                 add(from_mut(&mut moments[t]), m, [w[0]]);
@@ -53,7 +53,7 @@ pub unsafe fn sums<B: Bands, R: Real, const NW: usize, const T: usize, const W: 
         B::each::<T, W, FromConstant>(a, place, plan.occupied, a.nbands, |n, band| {
             let w: [R; NW] = band.wx(a, n);
             each::<T>(|t| {
-                let m = band.matngmatmgp(t);
+                let m: Complex<R> = band.matngmatmgp(t);
                 others[t] = others[t] + m;
                 add(from_mut(&mut moments[t]), m, [w[0]]);
             });
