@@ -35,7 +35,7 @@ use crate::plan::Poles;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::Shape;
+use crate::tiling::{Shape, Tile};
 use bands::Bands;
 
 /// How the terms of regular poles are written, and what else a body of tiles is composed of.
