@@ -8,7 +8,7 @@ use std::fs;
 use common::arrays::{Own, formula, screening, synthesised};
 use common::static_ch::{bits, compare, found};
 use common::{FIXTURES, HARD, KINDS, Kind, Make, QUIET, fixture, hard_path, make, repository};
-use gpp::catalogue::{self, BackEnd, Kernel};
+use gpp::catalogue::{self, BackEnd};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::kernels::plan::Poles;
@@ -78,7 +78,8 @@ fn kernels_and_the_reference_find_the_sum() {
         };
         let StaticCh { sum, magnitude } = reference(problem, QUIET).unwrap();
         near("the reference", sum);
-        assert!(magnitude >= 0.99 * size && magnitude <= 2.01 * size + 1e-290, "{name}");
+        let is_alike = (0.99 * size..=2.01 * size).contains(&magnitude);
+        assert!(is_alike || size < 1e-200, "{name}: {magnitude}, {size}");
         let judged = |found| verify_static_ch(problem, found, Some(StaticCh { sum, magnitude }));
         for back_end in KERNELS {
             let kernel = catalogue::static_ch(back_end);

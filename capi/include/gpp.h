@@ -314,8 +314,9 @@ gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
 
 /*
- The memory that a call takes at most beside the caller's arrays, in bytes: on the host, and on each GPU for
- the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
+ The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
+ on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
+ allocated.
 
  # Safety
  Pointers that are not null point to what their types say; `host` and `device` may be written.
@@ -373,16 +374,19 @@ const char *gpp_message(const struct gpp_handle *handle);
  the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
  as they were.
 
- A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach` and what is
- small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
- bytes, those to `int32_t` of 4, matrices on a GPU of 16. `asx` and `ach` share no byte with each other or
+ Where `static_ch` is not null, it is given the static CH of the same bands, the sum of `-vcoul * eps *
+ conj(aqsm) * aqsn / 2` over bands, G' and G: what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+
+ A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`, `static_ch`
+ and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at
+ multiples of 8 bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with
  anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
  rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
  anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
 
  # Safety
  Pointers that are not null point to as many elements as the extents say, which no thread changes during
- the call, nor a stream but that of `gpp_set_stream` before; no thread reads `asx` and `ach` meanwhile.
+ the call, nor a stream but that of `gpp_set_stream` before; no thread reads what is written meanwhile.
  */
 gpp_status gpp_sums(struct gpp_handle *handle,
                     const struct gpp_screening *screening,
@@ -391,7 +395,8 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     const double *omega,
                     const struct gpp_formula *formula,
                     struct gpp_complex *asx,
-                    struct gpp_complex *ach);
+                    struct gpp_complex *ach,
+                    struct gpp_complex *static_ch);
 
 /*
  Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute

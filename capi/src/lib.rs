@@ -138,7 +138,8 @@ pub unsafe extern "C" fn gpp_set_progress(
 }
 
 /// The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
-/// on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is allocated.
+/// on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
+/// allocated.
 ///
 /// # Safety
 /// Pointers that are not null point to what their types say; `host` and `device` may be written.
@@ -232,10 +233,10 @@ pub extern "C" fn gpp_message(handle: *const Handle) -> *const c_char {
 /// Where `static_ch` is not null, it is given the static CH of the same bands, the sum of `-vcoul * eps *
 /// conj(aqsm) * aqsn / 2` over bands, G' and G: what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
 ///
-/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`,
-/// `static_ch` and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at multiples of 8
-/// bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with anything else
-/// that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
+/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`, `static_ch`
+/// and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at
+/// multiples of 8 bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with
+/// anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
 /// rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
 /// anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
 ///

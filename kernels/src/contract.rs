@@ -34,4 +34,5 @@
 //!    numbers; the second stage has one block of [`crate::reduction::THREADS`] threads for each value of
 //!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.
 //! 9. **Kernels.** The kernel is one of [`crate::versions::ALL`], that of [`crate::versions::static_ch`], or
-//!    one of these with another cap on its registers. Its layout, loops and threads are those that its entries were written for.
+//!    one of these with another cap on its registers. Its layout, loops and threads are those that its
+//!    entries were written for.

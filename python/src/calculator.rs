@@ -254,7 +254,8 @@ impl Calculator {
         Ok(Placed { placed, extents, calculator, _held: held })
     }
 
-    /// Bytes that a call takes at most beside the caller's arrays, with the static CH: a pair, on the host and on each GPU.
+    /// Bytes that a call takes at most beside the caller's arrays, with the static CH: a pair, on the host and on
+    /// each GPU.
     #[pyo3(signature = (ncouls, ngpown, nbands, nw, on_device = false))]
     fn workspace(
         &self,

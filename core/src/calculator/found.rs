@@ -10,7 +10,8 @@ use crate::problem::Sums;
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
     pub sums: Sums,
-    /// The static CH of the same bands, where [`set_static_ch`](super::Calculator::set_static_ch) asks for it; to be summed over ranks.
+    /// The static CH of the same bands, where [`set_static_ch`](super::Calculator::set_static_ch) asks for it; to be
+    /// summed over ranks.
     pub static_ch: Option<Complex64>,
     /// The version that calculated them.
     pub version: &'static str,
