@@ -66,7 +66,7 @@ struct Usage {
 
 /// Symbols of the versions, with the spills that they may have.
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let all = ALL.iter().chain([&&static_ch::GPU]);
+    let all = ALL.iter().copied().chain([&static_ch::GPU]);
     let kernels = all.flat_map(|version| version.all_kernels());
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
