@@ -12,7 +12,7 @@ use common::arrays::{Own, formula, screening, synthesised};
 use common::matrices::Given;
 use gpp::catalogue::{self, BackEnd};
 use gpp::problem::{Grid, Problem};
-use gpp_core::{Aqsm, Bands, Calculator, Found, FoundMatrix, MatrixBands};
+use gpp_core::{Aqsm, Bands, Calculator, Found, FoundMatrix, MatrixBands, Sizes};
 use gpp_cpu::topology::mask;
 
 /// The threads of this process: names, and the processors that they may use.
@@ -33,6 +33,16 @@ fn all(calculator: &mut Calculator, problem: &Problem) -> (Vec<Found>, FoundMatr
     let (own, given, formula) = (Own::of(problem), screening(problem), formula(problem));
     let bands =
         Bands { aqsn: problem.aqsn(), aqsm: Aqsm::Whole(&own.aqsmtemp), e: &own.e, occ: &own.occ };
+    let h = problem.header();
+    let sizes = Sizes {
+        ncouls: h.ncouls,
+        ngpown: h.ngpown,
+        nbands: h.nbands,
+        nw: own.omega.len(),
+        screening_lent: false,
+        bands_lent: false,
+    };
+    calculator.workspace(sizes).unwrap();
     let emulated = ["v0", "v13"].into_iter();
     let versions = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
     let mut found: Vec<Found> = Vec::new();

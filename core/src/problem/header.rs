@@ -6,7 +6,6 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
 use super::memory::Extents;
-use super::unmasked::Unmasked;
 use crate::error::DataError;
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
@@ -67,6 +66,15 @@ pub struct Header {
     pub vcoul: Vec<f64>,
     /// Bound on `|ssx| / |eps|` where `wx < 0`.
     pub sexcut: f64,
+}
+
+/// The columns of a problem that are summed: those that are not masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmasked {
+    /// Columns in all.
+    pub given: usize,
+    /// The number (0-based) of each of those that are summed.
+    pub columns: Vec<usize>,
 }
 
 /// Most energies of a problem.

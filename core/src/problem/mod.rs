@@ -42,7 +42,7 @@ pub use bands::Bands;
 pub use batch::{Batch, Batches};
 pub use frame::Frame;
 pub use grid::Grid;
-pub use header::Header;
+pub use header::{Header, Unmasked};
 pub use id::Id;
 pub use matrix::Matrix;
 pub use memory::Extents;
@@ -54,7 +54,6 @@ pub use slabs::Slabs;
 pub use source::{Given, Source};
 pub use sums::Sums;
 pub use systems::System;
-pub use unmasked::Unmasked;
 
 /// Where a problem comes from.
 #[derive(Clone, Debug)]

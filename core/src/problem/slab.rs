@@ -51,7 +51,6 @@ impl Slab {
         let column = |k: usize| bands.header().column(igp.start + k) + 1;
         let pair = |at: usize| (at % ncouls + 1, column(at / ncouls));
         let element = |at: usize| (column(at % n), at / n + 1);
-
         WTILDE.check(extents, wtilde.len())?;
         EPS.check(extents, eps.len())?;
         AQSM_LOCAL.check(extents, aqsm_local.len())?;

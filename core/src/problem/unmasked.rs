@@ -6,15 +6,6 @@ use super::matrix::Matrix;
 use super::memory::{Array, Extents};
 use crate::error::DataError;
 
-/// The columns of a problem that are summed: those that are not masked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unmasked {
-    /// Columns in all.
-    pub given: usize,
-    /// The number (0-based) of each of those that are summed.
-    pub columns: Vec<usize>,
-}
-
 impl Header {
     /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
     /// interaction. Where all are, the first one stays. The header has been validated.

@@ -120,10 +120,7 @@ mod tests {
                 Problem::new("zeros", Origin::Made, made.header().clone(), matrices).unwrap();
             let (slab, batch) = (problem.slab(), problem.batches(3).first());
             for takes in [gpp_kernels::plan::Poles::Real, gpp_kernels::plan::Poles::Any] {
-                let found = [problem.odd(slab, &batch, takes), {
-                    let by_size = super::super::BySize::of(slab);
-                    batch.plan().odd_of(slab, takes, by_size.as_ref())
-                }];
+                let found = [problem.odd(slab, &batch, takes)];
                 for odd in found {
                     assert!(odd.pairs().iter().all(|&pair| !is_zero(pair as usize)));
                     let words = Plan::words(slab.ncouls() as u32) as usize;
