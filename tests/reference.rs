@@ -119,7 +119,9 @@ fn fixtures() {
         let found = problem.start().plus(&serial::evaluate((&problem).into(), QUIET).unwrap().sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
-            assert!(error <= 2e-15, "{name}: {what} is {found}, not {expected}: {error:e}");
+            // BerkeleyGW adds its terms in double precision.
+            let allowed = if name.starts_with("real/") { 1e-14 } else { 2e-15 };
+            assert!(error <= allowed, "{name}: {what} is {found}, not {expected}: {error:e}");
         }
     }
 }

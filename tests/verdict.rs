@@ -67,14 +67,17 @@ fn rounding_decides_static_poles_at_a_cutoff_of_one() {
     let mut engine = Engine::whole(&host, &problem).unwrap();
     for version in ["v0", "v1", "v9", "v13", "cpu:threads", "cpu:paired", "sigma:cells"] {
         let sums = engine.run(catalogue::find(version).unwrap().kernel).unwrap().sums;
-        for stored in [&cut, &kept] {
-            let found = by_file(&problem, &sums, stored);
+        let found = [&cut, &kept].map(|stored| by_file(&problem, &sums, stored));
+        // A version may happen to decide all terms as one of them does.
+        let off_by = |of: &Verification| of.max_rel_error.unwrap() > 1e-12;
+        assert!(found.iter().any(off_by), "{version}: {found:?}");
+        for found in found {
             assert_eq!(found.outcome, Outcome::Passed, "{version}: {found:?}");
-            let undecided = found.undecided.unwrap();
+            assert!(!off_by(&found) || found.undecided.is_some(), "{version}: {found:?}");
+            let Some(undecided) = found.undecided else { continue };
             let of_sum = undecided.of_sum.unwrap();
             assert!(of_sum >= off && of_sum < 10.0 * off, "{of_sum}, {off}");
             assert!(undecided.of_terms > 1e-3 && undecided.of_terms < 0.1, "{undecided:?}");
-            assert!(found.max_rel_error.unwrap() > found.tolerance, "{version}: {found:?}");
             assert!(reservations(&found).starts_with(", but rounding decides "));
         }
         // Beyond these terms sums are as exact as any.
@@ -163,9 +166,11 @@ fn real_parts_of_the_real_flavour_are_compared_alone() {
     );
 }
 
+type Change = fn(&mut Matrices);
+
 #[test]
 fn imaginary_parts_count_in_all_other_files() {
-    let changes: [(&str, fn(&mut Matrices)); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("eps", |of| of.eps[3].im = 1e-3),
         ("aqsn", |of| of.aqsn[3].im = 1e-3),
         ("aqsm", |of| of.aqsm_local[3].im = 1e-3),
