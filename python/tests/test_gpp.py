@@ -1,3 +1,4 @@
+# Long because each call of the module has its test here.
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
 import ctypes

@@ -1,7 +1,7 @@
 //! Columns that are masked, because their G′ has no row or no Coulomb interaction: all their terms are zero, so a
 //! problem leaves them out.
 
-use super::header::Header;
+use super::header::{Header, Unmasked};
 use super::matrix::Matrix;
 use super::memory::{Array, Extents};
 use crate::error::DataError;

@@ -12,6 +12,7 @@
 //! Pairs of lists may be [static](static_poles). A pair's constants stay in registers and its sums are scaled once, after the loops. A change that
 //! an older version must not have is another policy.
 
+mod adding;
 pub mod bands;
 pub mod branches;
 pub mod energies;
@@ -24,8 +25,6 @@ pub mod real_poles;
 pub mod static_ch;
 pub mod static_poles;
 
-use num_complex::Complex;
-
 use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
 use crate::grid::{Thread, each};
@@ -36,6 +35,7 @@ use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
 use crate::tiling::{Shape, Tile};
+use adding::add;
 use bands::Bands;
 
 /// How the terms of regular poles are written, and what else a body of tiles is composed of.
@@ -120,23 +120,4 @@ unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
         }
     }
     sums
-}
-
-/// Adds `m` times a real factor to each of `N` sums.
-///
-/// An FP64 instruction with three operands of its own takes three cycles to read them and only two
-/// to issue. The order is such that each shares one with the instruction before, which the hardware
-/// then need not read again: the factor, then a part of `m`, in turn.
-#[inline(always)]
-fn add<R: Real, const N: usize>(sums: &mut [Complex<R>; N], m: Complex<R>, factors: [R; N]) {
-    each::<N>(|at| {
-        let (sum, factor) = (&mut sums[at], factors[at]);
-        if at % 2 == 0 {
-            sum.re = sum.re + m.re * factor;
-            sum.im = sum.im + m.im * factor;
-        } else {
-            sum.im = sum.im + m.im * factor;
-            sum.re = sum.re + m.re * factor;
-        }
-    });
 }

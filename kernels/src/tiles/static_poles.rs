@@ -8,7 +8,7 @@ use core::array::from_mut;
 
 use num_complex::Complex;
 
-use super::add;
+use super::adding::add;
 use super::bands::Bands;
 use super::energies::FromConstant;
 use crate::arrays::Arrays;
