@@ -4,18 +4,15 @@ mod common;
 
 use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, make};
 use gpp::catalogue;
-use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::exit_code;
-use gpp::experiments::counting;
 use gpp::experiments::measure::same_bits;
+use gpp::kernels::grid;
 use gpp::kernels::plan::Poles;
-use gpp::kernels::{grid, lists};
 use gpp::problem::{Problem, synthesis, systems};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
-use num_complex::Complex64;
 
 /// All versions on the host: every output within the tolerance, the same bits twice.
 fn check(problem: &Problem) {
@@ -171,38 +168,4 @@ fn too_little_host_memory_says_how_much() {
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
     gpp::process::memory::require("nothing", 1).unwrap();
-}
-
-/// v14's groups are larger than the problems above. A pair without terms is summed nowhere, and one with the static
-/// pole takes less.
-#[test]
-fn static_pairs_and_pairs_without_terms() {
-    let [v13, v14] = ["v13", "v14"].map(|id| catalogue::find(id).unwrap().kernel);
-    let host = Host::new();
-    for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::First, 2), (Kind::Mixed, 3)] {
-        let made = Make { nbands: 9, ngpown: 530, ncouls: 70, nw, kind, seed: 21 };
-        let apart = |wtilde: &mut [Complex64], _: &mut [f64], _: &mut [f64]| {
-            for (at, pole) in wtilde.iter_mut().enumerate() {
-                match at * 7 % 11 {
-                    0..=3 => *pole = lists::STATIC.into(),
-                    4 | 5 => *pole = Complex64::ZERO,
-                    _ => {}
-                }
-            }
-        };
-        let problem = changed(make(made), apart).unwrap();
-        assert!(problem.batches_for(v14).first().plan().has_static());
-        let reference = reference::of(&problem, QUIET).unwrap().unwrap();
-        let whole = Engine::whole(&host, &problem).unwrap().run(v14).unwrap().sums;
-        let verification =
-            verify(&problem, &problem.start().plus(&whole), Some(&reference)).unwrap();
-        assert_eq!(verification.outcome, Outcome::Passed, "{kind:?} {nw}: {verification:?}");
-        for igp in [256, 512] {
-            let workers = (0..2).map(|_| host.worker(problem.frame()).unwrap()).collect();
-            let parted = Engine::new(&problem, igp, workers).unwrap().run(v14).unwrap().sums;
-            assert!(same_bits(&whole, &parted), "{kind:?} {nw}: slabs of {igp}");
-        }
-        let [less, all] = [v14, v13].map(|of| counting::count(of, &problem).unwrap().flops());
-        assert!(less < 0.9 * all, "{kind:?} {nw}: {less} of {all}");
-    }
 }

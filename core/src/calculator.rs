@@ -203,35 +203,33 @@ impl Calculator {
 
     /// In one slab for each device, or in smaller ones until they find room.
     fn in_slabs(&self, problem: &Problem, version: Kernel, told: Option<&Told>) -> Result<Found> {
-        let (mut igp, groups) = self.slab_of(problem, version);
+        let mut igp = self.slab_of(problem, version);
         loop {
             match self.run(problem, igp, version, told) {
-                Err(Error::Memory { place: "device", .. }) if igp > groups => {
-                    igp = (igp - 1) / 2 / groups * groups;
-                    igp = igp.max(groups);
+                Err(Error::Memory { place: "device", .. }) if igp > GROUPS => {
+                    igp = (igp - 1) / 2 / GROUPS * GROUPS;
+                    igp = igp.max(GROUPS);
                 }
                 Err(Error::Device { error, .. })
-                    if igp > groups && matches!(*error, Error::Memory { place: "device", .. }) =>
+                    if igp > GROUPS && matches!(*error, Error::Memory { place: "device", .. }) =>
                 {
-                    igp = ((igp - 1) / 2 / groups * groups).max(groups);
+                    igp = ((igp - 1) / 2 / GROUPS * GROUPS).max(GROUPS);
                 }
                 found => return found,
             }
         }
     }
 
-    /// The igp that a slab has where there is room, and those that are whole groups.
-    fn slab_of(&self, problem: &Problem, version: Kernel) -> (usize, usize) {
+    /// The igp that a slab has where there is room.
+    fn slab_of(&self, problem: &Problem, version: Kernel) -> usize {
         let ngpown = problem.header().ngpown;
         let batch = problem.batches_for(version).first();
-        let group = batch.plan().igp_of_group(version);
-        let parts = if self.told.is_some() && group.is_some() { PARTS } else { 1 };
-        let groups = group.map_or(GROUPS, |group| group.next_multiple_of(GROUPS));
-        let igp = match self.opened.count() * parts {
+        let has_groups = batch.plan().igp_of_group(version).is_some();
+        let parts = if self.told.is_some() && has_groups { PARTS } else { 1 };
+        match self.opened.count() * parts {
             1 => ngpown,
-            parts => ngpown.div_ceil(parts).next_multiple_of(groups).min(ngpown),
-        };
-        (igp, groups)
+            parts => ngpown.div_ceil(parts).next_multiple_of(GROUPS).min(ngpown),
+        }
     }
 
     fn run(
@@ -284,7 +282,7 @@ impl Calculator {
     }
 }
 
-/// `igp` that are whole groups of any version that has no larger ones.
+/// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
 
 /// Parts of a problem whose caller is told about them, on one device.

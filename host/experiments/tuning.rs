@@ -76,8 +76,7 @@ pub fn tune(
         bar.inc(1);
         tuning.tried = Some(at + 1);
         // Some kernels need more registers than a large block leaves.
-        if let Some(Shape { tile, warps, .. }) =
-            shape(kernel).filter(|_| known.warps_per_sm != Some(0))
+        if let Some(Shape { tile, warps }) = shape(kernel).filter(|_| known.warps_per_sm != Some(0))
         {
             let reference = reference.as_ref();
             let measured = measure(

@@ -129,9 +129,9 @@ macro_rules! shapes {
             $crate::kernel::Kernel {
                 flops_per_term: $kernel.flops_per_term,
                 ..$crate::kernel::Kernel::tiled::<$fraction>(
-                    $crate::tiling::Shape::of($tile, $warps),
+                    $crate::tiling::Shape { tile: $tile, warps: $warps },
                     $crate::entries::entries!(
-                        tiled $fraction, $crate::tiling::Shape::of($tile, $warps), $term:
+                        tiled $fraction, $crate::tiling::Shape { tile: $tile, warps: $warps }, $term:
                         $one = 1,
                         $two = 2,
                         $three = 3,

@@ -4,7 +4,6 @@ use crate::cells::BANDS;
 use crate::grid;
 use crate::kernel::{Kernel, Loops};
 use crate::layout::{Layout, Planned};
-use crate::lists;
 use crate::plan::Plan;
 use crate::sums::VALUES;
 use crate::tiling::Grid;
@@ -54,8 +53,8 @@ pub struct Sizes {
 
 impl Layout {
     /// All of them.
-    pub const ALL: [Layout; 5] =
-        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Cells];
+    pub const ALL: [Layout; 4] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
 
     /// Of so many bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
@@ -68,7 +67,7 @@ impl Layout {
         match self {
             Layout::Original => original,
             Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
-            Layout::Planned | Layout::Listed => Sizes {
+            Layout::Planned => Sizes {
                 aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original
@@ -138,7 +137,6 @@ impl Kernel {
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
-        let listed = if self.layout == Layout::Listed { lists::words(igp, ig) } else { 0 };
         let elements = |[first, second]: [u64; 2]| first * second;
         [
             ("elements of wtilde", ig * igp),
@@ -147,7 +145,6 @@ impl Kernel {
             ("elements of aqsm_local", elements(sizes.aqsm_local)),
             ("elements of wx", elements(sizes.wx)),
             ("words of the mask of odd poles", words),
-            ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]

@@ -8,7 +8,6 @@ use crate::plan::Poles;
 pub use crate::spills::Spills;
 use crate::table::{EnergiesFrom, Table};
 use crate::tiles::Fraction;
-use crate::tiles::bands::Bands;
 use crate::tiling::Shape;
 
 /// A version: an idea.
@@ -146,18 +145,13 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel of tiles, all energies together, without a cap on registers or counts.
-    ///
-    /// # Panics
-    /// Where the shape is not for the fraction's bands.
     pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
-        let (sharing, lists) = F::Bands::SHARING;
-        assert!(shape.sharing == sharing && shape.lists == lists);
         Kernel {
             poles: F::POLES,
             loops: Loops::Tiled(shape),
             energies: Energies::Together,
             energies_from: F::ENERGIES,
-            layout: F::Bands::LAYOUT,
+            layout: Layout::Planned,
             threads: shape.threads(),
             max_registers: None,
             flops_per_term: None,

@@ -6,8 +6,6 @@
 
 use crate::intrinsics::WARP;
 use crate::layout::Planned;
-#[cfg(target_arch = "nvptx64")]
-use crate::lists;
 use crate::tiling::Place;
 
 /// The stage of blocks of `W` warps with tiles of `T`.
@@ -144,12 +142,10 @@ core::arch::global_asm!(
     ".shared .align 16 .b8 gpp_stage_8[{eight}];",
     ".shared .align 16 .b8 gpp_stage_16[{sixteen}];",
     ".shared .align 16 .b8 gpp_stage_wide[{wide}];",
-    ".shared .align 16 .b8 gpp_windows[{windows}];",
     four = const 2 * Stage::<MAX_TILE, 4>::LENGTH * ELEMENT,
     eight = const 2 * Stage::<MAX_TILE, 8>::LENGTH * ELEMENT,
     sixteen = const 2 * Stage::<1, 16>::LENGTH * ELEMENT,
     wide = const 2 * Stage::<WIDE, 4>::LENGTH * ELEMENT,
-    windows = const lists::SHAPE.warps * (WARP + lists::WINDOW) * ELEMENT,
 );
 
 /// Shared-memory address of the two stages of blocks of `W` warps with tiles of `T`.
@@ -173,19 +169,6 @@ pub fn stages<const T: usize, const W: usize>() -> u32 {
             _ => asm!("mov.u32 {}, gpp_stage_16;", out(reg32) base,
                       options(pure, nomem, nostack, preserves_flags)),
         }
-    }
-    base
-}
-
-/// Shared-memory address of the two buffers of [`crate::tiles::gathered`].
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-pub fn windows() -> u32 {
-    let base: u32;
-    // SAFETY: takes an address.
-    unsafe {
-        core::arch::asm!("mov.u32 {}, gpp_windows;", out(reg32) base,
-            options(pure, nomem, nostack, preserves_flags));
     }
     base
 }

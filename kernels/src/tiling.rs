@@ -27,7 +27,7 @@ pub struct Grid {
     pub threads: u32,
     /// Groups of `igp`.
     pub groups: u32,
-    /// Blocks of each group that sum tiles or lists, as many for each 32 `ig`; or all blocks of the only group.
+    /// Blocks of each group that sum tiles, one for each 32 `ig`; or all blocks of the only group.
     pub ig_blocks: u32,
     /// Blocks of each group that sum odd pairs.
     pub odd_blocks: u32,
@@ -101,31 +101,17 @@ pub struct Shape {
     pub tile: u32,
     /// Warps of a block; each has its own `igp`.
     pub warps: u32,
-    /// Blocks that share the `igp` of a group for 32 `ig`, by [lists](crate::lists); or one, which has them all.
-    pub sharing: u32,
-    /// Lists for each 32 `ig` of a group, one where there are none.
-    pub lists: u32,
 }
 
 impl Shape {
-    /// Of blocks that have the `igp` of a group to themselves.
-    pub const fn of(tile: u32, warps: u32) -> Shape {
-        Shape { tile, warps, sharing: 1, lists: 1 }
-    }
-
     /// Threads of a block.
     pub const fn threads(self) -> u32 {
         self.warps * WARP
     }
 
-    /// `igp` that a block sums.
-    pub const fn igp_of_block(self) -> u32 {
-        self.warps * self.tile
-    }
-
-    /// `igp` of a group.
+    /// `igp` of a block: of a group.
     pub const fn igp(self) -> u32 {
-        self.igp_of_block() * self.sharing
+        self.warps * self.tile
     }
 
     /// Blocks that each group needs for its odd pairs, one a lane, as many as that with most of them;
@@ -146,7 +132,7 @@ impl Shape {
         Grid {
             threads: self.threads(),
             groups: ngpown.div_ceil(self.igp()),
-            ig_blocks: ncouls.div_ceil(WARP) * self.lists * self.sharing,
+            ig_blocks: ncouls.div_ceil(WARP),
             odd_blocks,
             // Odd pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
             take_turns: self.tile > 1,
@@ -190,18 +176,27 @@ impl Shape {
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
 pub const HARMLESS: f64 = 1e31;
 
-/// The pairs of a thread.
-pub trait Tile: Copy {
-    /// `ig` and `igp` of pair `t`, where there is one and it is regular.
+/// Where a thread's tile begins. Pairs past the edge or with an odd pole are summed as a harmless pole of
+/// weight zero.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The thread's `ig`.
+    pub ig: u32,
+    /// Its first `igp`.
+    pub igp: u32,
+}
+
+impl Place {
+    /// `ig` and `igp` of pair `t` of the tile, where it is in range and regular.
     ///
     /// # Safety
     /// The [launch contract](crate::contract).
-    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)>;
-
-    /// Whether all of them have the [static pole](crate::lists::STATIC), alike for all threads of a block.
     #[inline(always)]
-    fn is_static(self) -> bool {
-        false
+    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
+        let (ig, igp) = (self.ig, self.igp + t as u32);
+        // SAFETY: the launch contract; in range, as checked first.
+        let ours = ig < a.ncouls && igp < a.ngpown && unsafe { !a.plan.is_odd(ig, igp, a.ncouls) };
+        ours.then_some((ig, igp))
     }
 
     /// The pole of pair `t`, or one that harms nothing.
@@ -209,7 +204,7 @@ pub trait Tile: Copy {
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
@@ -223,32 +218,12 @@ pub trait Tile: Copy {
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
             Some((ig, igp)) => unsafe { a.eps::<R>(ig, igp) * a.vcoul_loc::<R>(igp) },
             None => Complex::new(R::zero(), R::zero()),
         }
-    }
-}
-
-/// Where a thread's tile begins. Pairs past the edge or with an odd pole are summed as a harmless pole of
-/// weight zero.
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// The thread's `ig`.
-    pub ig: u32,
-    /// Its first `igp`.
-    pub igp: u32,
-}
-
-impl Tile for Place {
-    #[inline(always)]
-    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
-        let (ig, igp) = (self.ig, self.igp + t as u32);
-        // SAFETY: the launch contract; in range, as checked first.
-        let ours = ig < a.ncouls && igp < a.ngpown && unsafe { !a.plan.is_odd(ig, igp, a.ncouls) };
-        ours.then_some((ig, igp))
     }
 }

@@ -72,7 +72,7 @@ unsafe extern "C" fn launch(
             Layout::Original | Layout::Swapped => {
                 Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
             }
-            Layout::Planned | Layout::Listed => {
+            Layout::Planned => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
                 grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
@@ -92,11 +92,6 @@ fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::Result<Vec<S
         false => Engine::new(problem, igp, vec![device.worker(problem.frame())?])?,
     };
     let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Kernel::Gpu(gpu));
-    // Some have groups that are larger than such slabs.
-    let group = |kernel| problem.batches_for(kernel).first().plan().igp_of_group(kernel);
-    let is_whole = igp == problem.header().ngpown;
-    let runs =
-        runs.filter(|kernel| is_whole || group(*kernel).is_none_or(|all| igp.is_multiple_of(all)));
     runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()
 }
 

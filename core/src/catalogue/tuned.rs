@@ -108,10 +108,12 @@ fn shaped_gpu(
     };
     let tuned = TUNED.iter().find(is_for);
     let (picked, registers) = tuned.map_or((own, max_registers), |tuned| {
-        (Shape::of(tuned.tile, tuned.warps), tuned.max_registers)
+        (Shape { tile: tuned.tile, warps: tuned.warps }, tuned.max_registers)
     });
-    let picked =
-        Shape::of(overrides.tile.unwrap_or(picked.tile), overrides.warps.unwrap_or(picked.warps));
+    let picked = Shape {
+        tile: overrides.tile.unwrap_or(picked.tile),
+        warps: overrides.warps.unwrap_or(picked.warps),
+    };
     let registers = overrides.registers.or(registers);
     if (picked, registers) == (own, max_registers) {
         return Ok(version);

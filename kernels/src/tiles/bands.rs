@@ -4,21 +4,20 @@ use num_complex::{Complex, Complex64};
 
 use super::energies::Energies;
 use crate::arrays::Arrays;
-use crate::grid::Thread;
 use crate::intrinsics::load;
-use crate::layout::{Layout, Planned};
+use crate::layout::Planned;
 use crate::real::Real;
-use crate::tiling::{Place, Shape, Tile};
+use crate::tiling::Place;
 
 /// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile, and its energies.
 #[derive(Clone, Copy)]
 pub struct Band<const T: usize, E> {
     /// Matrix element of G.
-    pub(super) aqsn: Complex64,
+    aqsn: Complex64,
     /// Matrix elements of G′.
-    pub(super) aqsm: [Complex64; T],
+    aqsm: [Complex64; T],
     /// What memory holds of the energies.
-    pub(super) energies: E,
+    energies: E,
 }
 
 impl<const T: usize, E: Energies> Band<T, E> {
@@ -49,27 +48,8 @@ impl<const T: usize, E: Energies> Band<T, E> {
     }
 }
 
-/// Which pairs a thread has, and how the bands of a class are gone through.
+/// How the bands of a class are gone through.
 pub trait Bands {
-    /// The order of the arrays and what is known of their pairs.
-    const LAYOUT: Layout;
-
-    /// Blocks that share the `igp` of a group, and its lists: [`Shape::sharing`], [`Shape::lists`].
-    const SHARING: (u32, u32);
-
-    /// The pairs of a thread.
-    type Tile<const T: usize>: Tile;
-
-    /// Those of a thread in a block that sums no odd pairs, or none in all threads of the block alike.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract).
-    unsafe fn tile<const T: usize>(
-        a: &Arrays,
-        shape: Shape,
-        thread: Thread,
-    ) -> Option<Self::Tile<T>>;
-
     /// Calls `step` with the number and the elements of each band of `begin..end`.
     ///
     /// # Safety
@@ -77,33 +57,17 @@ pub trait Bands {
     /// `W` warps alike, with the places of one block.
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
-        place: Self::Tile<T>,
+        place: Place,
         begin: u32,
         end: u32,
         step: impl FnMut(u32, &Band<T, E>),
     );
 }
 
-/// The tile that has its place in the grid.
-macro_rules! placed {
-    () => {
-        const LAYOUT: Layout = Layout::Planned;
-        const SHARING: (u32, u32) = (1, 1);
-        type Tile<const T: usize> = Place;
-
-        #[inline(always)]
-        unsafe fn tile<const T: usize>(a: &Arrays, shape: Shape, thread: Thread) -> Option<Place> {
-            Some(shape.place(a, thread))
-        }
-    };
-}
-
 /// Each thread reads its own from global memory.
 pub struct Direct;
 
 impl Bands for Direct {
-    placed!();
-
     #[inline(always)]
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
@@ -136,8 +100,6 @@ pub struct Staged;
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Bands for Staged {
-    placed!();
-
     /// The threads of a block run in turn here: each reads its own.
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
@@ -153,17 +115,15 @@ impl Bands for Staged {
 
 #[cfg(target_arch = "nvptx64")]
 impl Bands for Staged {
-    placed!();
-
     #[inline(always)]
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
         place: Place,
         begin: u32,
         end: u32,
-        step: impl FnMut(u32, &Band<T, E>),
+        mut step: impl FnMut(u32, &Band<T, E>),
     ) {
-        use crate::intrinsics::{lane, load_shared_pair, store_shared_pair};
+        use crate::intrinsics::{barrier, lane, load_shared_pair, store_shared_pair};
         use crate::staging::{Array, ELEMENT, Stage, stages};
         use crate::table::EnergiesFrom;
 
@@ -173,7 +133,8 @@ impl Bands for Staged {
         let bands = Stage::<T, W>::BANDS;
         let band_bytes = Stage::<T, W>::BAND * ELEMENT;
         // SAFETY: the launch contract; global elements are clamped to the arrays' extents, shared ones are
-        // within the buffers by their slot.
+        // within the buffers by their slot; a buffer is written only after the barrier that all its
+        // readers have passed.
         unsafe {
             let thread = lane();
             let with_energies = matches!(E::FROM, EnergiesFrom::Arrays);
@@ -201,48 +162,6 @@ impl Bands for Staged {
                 }
             };
 
-            let buffers = Buffers { base, bands, band_bytes };
-            buffers.each(begin, end, fetch, put, read, step);
-        }
-    }
-}
-
-/// Two buffers in shared memory: the next bands are on their way from global memory to one while those of the other
-/// are summed.
-#[cfg(target_arch = "nvptx64")]
-pub(super) struct Buffers {
-    /// Shared-memory address of the first; the second is behind it.
-    pub base: u32,
-    /// Bands of each.
-    pub bands: u32,
-    /// Bytes of a band.
-    pub band_bytes: u32,
-}
-
-#[cfg(target_arch = "nvptx64")]
-impl Buffers {
-    /// Calls `step` for each band of `begin..end`, of which there are some. `fetch` has what a thread brings of the
-    /// bands from one on, past the last band something; `put` stores it in the buffer so many bytes behind the first;
-    /// `read` reads the band at an address.
-    ///
-    /// # Safety
-    /// Called by all threads of a block alike; `put` and `read` stay in the buffer and the band that they are told.
-    #[inline(always)]
-    pub(super) unsafe fn each<const T: usize, E: Energies, F>(
-        self,
-        begin: u32,
-        end: u32,
-        fetch: impl Fn(u32) -> F,
-        put: impl Fn(u32, F),
-        read: impl Fn(u32) -> Band<T, E>,
-        mut step: impl FnMut(u32, &Band<T, E>),
-    ) {
-        use crate::intrinsics::barrier;
-
-        let Buffers { base, bands, band_bytes } = self;
-        // SAFETY: this function's own contract; a buffer is written only after the barrier that all its readers have
-        // passed.
-        unsafe {
             let buffer_bytes = bands * band_bytes;
             let mut buffer = 0;
             put(buffer, fetch(begin));

@@ -4,26 +4,25 @@
 //! | what | policies |
 //! |---|---|
 //! | the fraction | [`branches::Branches`], [`partial_fractions::PartialFractions`], [`real_poles::RealPoles`], or none: [`static_ch::StaticCh`] |
-//! | where bands come from | [`bands::Direct`], [`bands::Staged`], [`gathered::Gathered`] |
+//! | where bands come from | [`bands::Direct`], [`bands::Staged`] |
 //! | where energies come from | [`energies::WithBand`], [`energies::FromConstant`], [`energies::Unread`] |
 //! | the test for the second branch | [`near::Exact`], [`near::UpperWord`] |
 //! | far bands | [`far::LikeEmpty`], [`far::WithoutNearTest`], [`paired_reciprocal::PairedReciprocal`] |
 //!
-//! Pairs of lists may be [static](static_poles). A pair's constants stay in registers and its sums are scaled once, after the loops. A change that
+//! A pair's constants stay in registers and its sums are scaled once, after the loops. A change that
 //! an older version must not have is another policy.
 
-mod adding;
 pub mod bands;
 pub mod branches;
 pub mod energies;
 pub mod far;
-pub mod gathered;
 pub mod near;
 pub mod paired_reciprocal;
 pub mod partial_fractions;
 pub mod real_poles;
 pub mod static_ch;
-pub mod static_poles;
+
+use num_complex::Complex;
 
 use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
@@ -34,9 +33,7 @@ use crate::plan::Poles;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::{Shape, Tile};
-use adding::add;
-use bands::Bands;
+use crate::tiling::{Place, Shape};
 
 /// How the terms of regular poles are written, and what else a body of tiles is composed of.
 pub trait Fraction {
@@ -46,9 +43,6 @@ pub trait Fraction {
     /// Where it reads energies.
     const ENERGIES: EnergiesFrom;
 
-    /// Where it reads bands.
-    type Bands: Bands;
-
     /// One thread's sums over a tile of `T` `igp`, in blocks of `W` warps, all bands.
     ///
     /// # Safety
@@ -56,7 +50,7 @@ pub trait Fraction {
     /// with the places of one block, `NW = nw`.
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: <Self::Bands as Bands>::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW>;
 }
 
@@ -70,8 +64,7 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
     thread: Thread,
     term: impl TermFn<R>,
 ) -> Sums<R, NW> {
-    let (sharing, lists) = F::Bands::SHARING;
-    let shape = Shape { sharing, lists, ..Shape::of(T as u32, W as u32) };
+    let shape = Shape { tile: T as u32, warps: W as u32 };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
         // No block is odd where no pole is.
@@ -82,11 +75,7 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
                 None => Sums::zero(),
             };
         }
-        match F::Bands::tile::<T>(a, shape, thread) {
-            Some(tile) if tile.is_static() => static_poles::sums::<F::Bands, R, NW, T, W>(a, tile),
-            Some(tile) => F::sums::<R, NW, T, W>(a, tile),
-            None => Sums::zero(),
-        }
+        F::sums::<R, NW, T, W>(a, shape.place(a, thread))
     }
 }
 
@@ -120,4 +109,23 @@ unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
         }
     }
     sums
+}
+
+/// Adds `m` times a real factor to each of `N` sums.
+///
+/// An FP64 instruction with three operands of its own takes three cycles to read them and only two
+/// to issue. The order is such that each shares one with the instruction before, which the hardware
+/// then need not read again: the factor, then a part of `m`, in turn.
+#[inline(always)]
+fn add<R: Real, const N: usize>(sums: &mut [Complex<R>; N], m: Complex<R>, factors: [R; N]) {
+    each::<N>(|at| {
+        let (sum, factor) = (&mut sums[at], factors[at]);
+        if at % 2 == 0 {
+            sum.re = sum.re + m.re * factor;
+            sum.im = sum.im + m.im * factor;
+        } else {
+            sum.im = sum.im + m.im * factor;
+            sum.re = sum.re + m.re * factor;
+        }
+    });
 }

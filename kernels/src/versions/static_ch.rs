@@ -22,7 +22,7 @@ pub static VERSION: Version = Version {
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
 
 /// As many `igp` in a block as v13 has.
-const SHAPE: Shape = Shape::of(WIDE as u32, 4);
+const SHAPE: Shape = Shape { tile: WIDE as u32, warps: 4 };
 
 /// Its kernel. No pair is odd, so that `term` is never taken.
 pub const KERNEL: Kernel = Kernel {

@@ -30,7 +30,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, sh
 pub type Fraction = PartialFractions<Staged, WithBand, UpperWord, LikeEmpty>;
 
 /// The shape of its tiles.
-pub const SHAPE: Shape = Shape::of(1, 8);
+pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
 /// For any poles.
 pub const ANY: Kernel = Kernel {

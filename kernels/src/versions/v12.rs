@@ -30,7 +30,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: No
 
 type Real = RealPoles<Staged, WithBand, UpperWord, LikeEmpty>;
 
-const SHAPE: Shape = Shape::of(2, 8);
+const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
 /// For purely real poles.
 pub const REAL: Kernel = Kernel {

@@ -40,7 +40,7 @@ type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
 /// What the body for any poles is composed of.
 type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
 
-const SHAPE: Shape = Shape::of(2, 8);
+const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
 /// For purely real poles.
 pub const REAL: Kernel = Kernel {

@@ -29,7 +29,7 @@ pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, sh
 type Fraction = Branches<Direct, WithBand, Exact>;
 
 /// One `igp` a thread, eight warps a block.
-const SHAPE: Shape = Shape::of(1, 8);
+const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
 /// For any poles.
 pub const ANY: Kernel = Kernel {
