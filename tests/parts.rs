@@ -82,8 +82,7 @@ fn poles_without_weight_are_of_no_kind() {
 
 #[test]
 fn layouts_hold_what_memory_says() {
-    for problem in assorted() {
-        assert_eq!(problem.batches(3).count(), 1, "three energies at most");
+    for problem in assorted().into_iter().filter(|problem| problem.nw() <= 3) {
         let batch = &problem.batches(3).first();
         let plan = batch.plan();
         let whole = problem.extents();

@@ -250,7 +250,7 @@ fn nothing_is_held_twice() {
     drop(problem);
     let (input, taken) = peak(|| Input::open(&path, QUIET).unwrap());
     assert!(taken < room, "{taken}");
-    let (_, taken) = peak(|| input.poles(0..system.ngpown).unwrap());
+    let (_, taken) = peak(|| input.poles(0..Source::extents(&input).ngpown).unwrap());
     assert!(taken < room, "{taken}");
     let (problem, taken) = peak(|| input.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");

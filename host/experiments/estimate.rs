@@ -213,7 +213,7 @@ mod tests {
     fn long_work_is_said_with_what_is_faster() {
         let problem = demo(1000, 214);
         let text = said(&problem, &["v0", "v8"], true).unwrap();
-        assert!(text.starts_with("note: this takes about 9"), "{text}");
+        assert!(text.starts_with("note: this takes about 7"), "{text}");
         for part in ["minutes on 2 threads", "2 emulated versions", "--version best takes"] {
             assert!(text.contains(part), "{part}: {text}");
         }

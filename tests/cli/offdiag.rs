@@ -54,7 +54,7 @@ fn matrices_are_printed_written_and_drawn() {
     assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 18));
     assert_eq!((record.bands, own.time_s.samples.len()), ([3, 6], 2));
     // 21 bands and 11 occupied ones, at two energies; both products.
-    assert_eq!(record.flops, (32 * 2 * 8 * 9 * 4 * (67 + 4)) as f64);
+    assert_eq!(record.flops, (32 * 2 * 8 * 8 * 4 * (67 + 4)) as f64);
     let [(shape, sx), (_, ch)] = ["S.sx.npy", "S.ch.npy"].map(|name| array(&path(name)));
     assert_eq!(shape, [2, 4, 4]);
     let rows = csv::Reader::from_path(&csv).unwrap().into_deserialize();

@@ -32,7 +32,7 @@ fn times_that_are_none_are_refused() {
         gpp().args(FAST).arg(format!("--settle={seconds}")).assert().code(2).stderr(contains(why));
     }
     gpp()
-        .args(["--version", "v9", "--system", "tiny", "--slab", "8", "--settle", "1"])
+        .args(["--version", "v9", "--system", "demo", "--slab", "8", "--settle", "1"])
         .args(["--device", "cpu"])
         .assert()
         .code(2)

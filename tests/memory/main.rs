@@ -74,7 +74,7 @@ impl Ranks for OneOfFour {
 /// Few bands, so that slabs are nearly all there is: 33 MB of them.
 fn system() -> System {
     let demo = systems::find("demo").unwrap();
-    System { nbands: 4, nvband: 2, ngpown: 516, ncouls: 2000, ..demo.clone() }
+    System { nbands: 4, nvband: 2, ngpown: 516, ncouls: 2000, masked: 0.0, ..demo.clone() }
 }
 
 fn version(id: &str) -> Kernel {

@@ -108,7 +108,7 @@ mod tests {
         for off_axis in [0.0, 0.1] {
             let poles = made.wtilde().iter().enumerate().map(|(at, pole)| match is_zero(at) {
                 true => Complex64::ZERO,
-                false => pole + Complex64::new(0.0, off_axis),
+                false => pole + Complex64::new(1.0, off_axis),
             });
             let matrices = Matrices {
                 wtilde: poles.collect(),

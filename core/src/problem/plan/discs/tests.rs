@@ -33,7 +33,8 @@ fn every_pair_is_in_the_disc_of_one_part() {
         let problem = synthesise(system, 1, Progress::NONE).unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
         let sorted = discs(slab, problem.wx(), problem.occ(), limits);
-        let contributing = slab.eps().iter().filter(|eps| **eps != Complex64::ZERO).count();
+        let pairs = slab.wtilde().iter().zip(slab.eps());
+        let contributing = pairs.filter(|(pole, eps)| range::contributes(**pole, **eps)).count();
         assert_eq!(sorted.poles().len(), contributing);
         let mut seen = vec![false; contributing];
         let (mut told, mut discs) = (0, 0);
