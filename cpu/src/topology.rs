@@ -73,7 +73,7 @@ mod tests {
             (0..masks.len()).map(of).map(|room| [room.cores, room.all]).collect()
         };
         let all: Vec<usize> = (0..16).collect();
-        assert_eq!(rooms(host, &[all.clone()]), [[8, 16]]);
+        assert_eq!(rooms(host, std::slice::from_ref(&all)), [[8, 16]]);
         assert_eq!(rooms(host, &vec![all.clone(); 2]), [[4, 8], [4, 8]]);
         assert_eq!(rooms(host, &vec![all.clone(); 3]), [[2, 5], [3, 5], [3, 6]]);
         // More processes than processors.
