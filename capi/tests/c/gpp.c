@@ -220,7 +220,7 @@ static void errors(gpp_handle *handle) {
     WRONG_NUMBER(occ[0], 1.5, "occ(1) is 1.5");
     WRONG_NUMBER(vcoul[1], none, "vcoul(2) is NaN");
     WRONG_NUMBER(wtilde[LD + 2].re, none, "wtilde_array(ig,igp) is NaN");
-    WRONG_NUMBER(eps[2 * LD].im, none, "I_eps_array(ig,igp) is");
+    WRONG_NUMBER(eps[LD].im, none, "I_eps_array(ig,igp) is");
     WRONG_NUMBER(aqsn[3 * LD + 1].re, none, "aqsntemp(ig,n) is NaN");
     WRONG_NUMBER(aqsm[1].re, none, "aqsm_local(igp,n) is NaN");
     WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(2) = 8");
