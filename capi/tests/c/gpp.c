@@ -266,12 +266,12 @@ static void counts(gpp_handle *handle) {
     const char *asked = getenv("OMP_NUM_THREADS");
     int32_t by_default = gpp_threads(handle);
     CHECK(by_default >= 1 && (!asked || by_default == atoi(asked)));
-    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[0], ach[0]) == GPP_STATUS_OK);
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[0], ach[0], NULL) == GPP_STATUS_OK);
     gpp_handle *other = NULL;
     CHECK(gpp_open("cpu", &other) == GPP_STATUS_OK && gpp_set_threads(other, 7) == GPP_STATUS_OK);
     for (int32_t threads = 1; threads <= 3; threads++) {
         CHECK(gpp_set_threads(handle, threads) == GPP_STATUS_OK && gpp_threads(handle) == threads);
-        CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[1], ach[1]) == GPP_STATUS_OK);
+        CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx[1], ach[1], NULL) == GPP_STATUS_OK);
         CHECK(memcmp(asx[0], asx[1], sizeof *asx) == 0 && memcmp(ach[0], ach[1], sizeof *ach) == 0);
     }
     CHECK(gpp_threads(other) == 7 && right(other, &s, &b) && gpp_close(other) == GPP_STATUS_OK);

@@ -72,7 +72,7 @@ fn other_energies_look_at_few_poles() {
             wtilde[0].im = 0.0;
         }
         // At an energy, which is an edge case.
-        wtilde[1].re = energies[90];
+        wtilde[1] = Complex64::from(energies[90]);
         let problem = problem(&wtilde, &energies, [0.5, 4.0]);
         let (all, found) = both(&problem, problem.poles());
         assert!(!all.pairs().is_empty());
