@@ -35,6 +35,7 @@ mod place;
 mod placed;
 mod threads;
 mod told;
+mod words;
 mod workspace;
 
 use std::sync::Arc;
@@ -44,16 +45,17 @@ use crate::devices::DeviceInfo;
 use crate::devices::gpu::driver::ForeignStream;
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
+use crate::problem::{Header, Problem};
 use crate::reference::{self, Bound};
 use crate::system::memory;
-use arrays::made;
 pub use arrays::{Aqsm, Bands, Formula, Screening};
+use arrays::{made, screening_header};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
 use opened::Opened;
 pub use placed::Placed;
 use told::Told;
+use words::Words;
 pub use workspace::{Sizes, Workspace};
 
 /// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
@@ -65,6 +67,7 @@ pub struct Calculator {
     told: Option<Told>,
     stream: ForeignStream,
     static_ch: bool,
+    index_base: usize,
 }
 
 impl Calculator {
@@ -76,7 +79,8 @@ impl Calculator {
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
         let stream = ForeignStream::default();
-        Ok(Calculator { opened, version: None, told: None, stream, static_ch: false })
+        let (version, told) = (None, None);
+        Ok(Calculator { opened, version, told, stream, static_ch: false, index_base: 0 })
     }
 
     /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again. After
@@ -130,6 +134,12 @@ impl Calculator {
         Calculator { static_ch: is_wanted, ..self }
     }
 
+    /// The index that the caller's language has for a first element, 0 or 1: indices in errors count from it. It is 0
+    /// until this is called.
+    pub fn set_index_base(&mut self, base: usize) {
+        self.index_base = base;
+    }
+
     /// The stream of the caller's that arrays on a GPU are made in: a calculation that reads them begins when
     /// all that the stream has under way is done. Without it, that is the default stream.
     pub fn set_stream(&mut self, stream: ForeignStream) {
@@ -151,9 +161,9 @@ impl Calculator {
     ///
     /// # Errors
     /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
-    /// or out of [range](crate::problem::range). Messages name arrays as the mini-app does: `wfnkq_ekq` is [`Bands::e`],
-    /// `nstart` and `energies` are of `omega`. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The
-    /// calculator stays usable.
+    /// or out of [range](crate::problem::range); the message names the array and the place, see
+    /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
+    /// usable.
     pub fn sums(
         &self,
         screening: &Screening,
@@ -163,7 +173,10 @@ impl Calculator {
     ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
         let made = || unsafe { made(screening, bands, omega, formula) };
-        self.summed(&self.opened.computed(made)?)
+        let problem = self.opened.computed(made);
+        let whole = || matches!(bands.aqsm, Aqsm::Whole(_)).then(|| screening_header(screening));
+        let problem = problem.map_err(|error| self.words(whole().as_ref()).say(error))?;
+        self.summed(&problem)
     }
 
     /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
@@ -186,6 +199,11 @@ impl Calculator {
             let problem = unsafe { made(screening, bands, omega, formula) }?;
             reference::bound(&problem, columns)
         })
+    }
+
+    /// The words of who calls; `whole` is the screening's header, where `aqsm` has a row for each G.
+    fn words<'a>(&self, whole: Option<&'a Header>) -> Words<'a> {
+        Words { base: self.index_base, whole }
     }
 
     /// The sums of a problem on the host.

@@ -65,21 +65,21 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     hole[7].re = f64::NAN;
     let none = Vec::new();
     for (screening, of, omega, named) in [
-        (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde_array(ig,igp)"),
-        (Screening { eps: &right.eps[1..], ..right }, bands, &own.omega, "I_eps_array(ig,igp)"),
+        (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde(ig,igp) is NaN"),
+        (Screening { eps: &right.eps[1..], ..right }, bands, &own.omega, "eps(ig,igp) needs"),
         (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega, "inv_igp_index"),
-        (Screening { vcoul: &[], ..right }, bands, &own.omega, "ncouls"),
-        (right, Bands { aqsn: &bands.aqsn[..5], ..bands }, &own.omega, "aqsntemp(ig,n)"),
+        (Screening { vcoul: &[], ..right }, bands, &own.omega, "the length of vcoul"),
+        (right, Bands { aqsn: &bands.aqsn[..5], ..bands }, &own.omega, "aqsn(ig,n) needs"),
         (
             right,
             Bands { aqsm: Aqsm::Whole(&own.aqsmtemp[2..]), ..bands },
             &own.omega,
-            "aqsmtemp(ig,n)",
+            "aqsm(ig,n) needs",
         ),
         (right, Bands { occ: &own.occ[1..], ..bands }, &own.omega, "occ"),
-        (right, Bands { e: &[], ..bands }, &own.omega, "sig_ntband"),
-        (right, bands, &none, "nstart"),
-        (right, bands, &[f64::INFINITY], "energies"),
+        (right, Bands { e: &[], ..bands }, &own.omega, "the length of e"),
+        (right, bands, &none, "1 to 100000 energies"),
+        (right, bands, &[f64::INFINITY], "omega(0) is inf"),
     ] {
         let error = sums(&screening, &of, omega).unwrap_err().to_string();
         assert!(error.contains(named), "{named}: {error}");
@@ -93,6 +93,48 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     assert!(unknown.contains("unknown version"), "{unknown}");
     let found = calculator.sums(&right, &bands, &own.omega, formula(&problem)).unwrap();
     assert_eq!(found.version, "v3");
+}
+
+/// Indices count from 0, or from 1 after [`Calculator::set_index_base`]; a row of `aqsm` is that of the array given.
+#[test]
+fn places_are_those_of_the_arrays_given() {
+    let problem = synthesised("tiny", Grid::Count(2));
+    let own = Own::of(&problem);
+    let right = screening(&problem);
+    let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
+    let row = right.indinv[right.inv_igp_index[2] as usize - 1] as usize - 1;
+    let with_hole = |array: &[Complex64], at: usize| {
+        let mut array = array.to_vec();
+        array[at].re = f64::NAN;
+        array
+    };
+    let whole = with_hole(&own.aqsmtemp, 4 * ncouls + row);
+    let local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
+    let aqsn = with_hole(problem.aqsn(), 3 * ncouls + 5);
+    let wtilde = with_hole(right.wtilde, 2 * ncouls + 6);
+    let bands = Bands { aqsn: problem.aqsn(), aqsm: Aqsm::Whole(&whole), e: &own.e, occ: &own.occ };
+    let rest = Aqsm::Local(problem.aqsm_local());
+    for base in [0, 1] {
+        let mut calculator = Calculator::open("cpu").unwrap();
+        calculator.set_index_base(base);
+        for (screening, bands, name, at) in [
+            (right, bands, "aqsm(ig,n)", [row, 4]),
+            (right, Bands { aqsm: Aqsm::Local(&local), ..bands }, "aqsm(igp,n)", [2, 4]),
+            (right, Bands { aqsn: &aqsn, aqsm: rest, ..bands }, "aqsn(ig,n)", [5, 3]),
+            (Screening { wtilde: &wtilde, ..right }, bands, "wtilde(ig,igp)", [6, 2]),
+        ] {
+            let at = at.map(|at| at + base);
+            let said = format!("{name} is NaN+");
+            let place = format!("at ({},{})", at[0], at[1]);
+            let by_sums = calculator.sums(&screening, &bands, &own.omega, formula(&problem));
+            let by_place = calculator.place(&screening).and_then(|mut placed| {
+                calculator.sums_at(&mut placed, &bands, &own.omega, formula(&problem))
+            });
+            for error in [by_sums, by_place].map(|found| found.unwrap_err().to_string()) {
+                assert!(error.contains(&said) && error.contains(&place), "{place}: {error}");
+            }
+        }
+    }
 }
 
 /// What is placed once gives the bits of arrays that are given each time, for other bands and energies too.

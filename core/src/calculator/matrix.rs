@@ -70,13 +70,13 @@ impl Calculator {
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
         let [ncouls, _] = placed.extents();
-        let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()])?;
+        let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base)?;
         require_own(bands, elements.bands(), omega)?;
         let own = bands.at_bands.then(|| once_each(omega));
         let each = own.as_ref().map_or(omega, |(each, _)| each);
         let small = [bands.e, bands.occ];
         // SAFETY: it goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(small, None, each, formula) }?;
+        let problem = unsafe { self.problem(placed, small, None, each, formula) }?;
         let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
         let task = Task { at, ..Task::new(&problem, &elements) };
         let told = self.told.as_ref().map(Told::anew);

@@ -34,10 +34,11 @@ impl Calculator {
     }
 
     fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
-        let header = screening_of(given)?;
+        let say = |error| self.words(None).say(error);
+        let header = screening_of(given).map_err(say)?;
         let [wtilde, eps] = matrices;
         let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
-        let pairs = self.opened.computed(pairs)?;
+        let pairs = self.opened.computed(pairs).map_err(say)?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -52,8 +53,9 @@ impl Calculator {
     /// has under way.
     pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
         let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
-        let header =
-            screening_of(&Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv })?;
+        let say = |error| self.words(None).say(error);
+        let small = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
+        let header = screening_of(&small).map_err(say)?;
         let shape = extents(&header);
         self.require_lent("wtilde", wtilde, shape)?;
         self.require_lent("eps", eps, shape)?;
@@ -61,7 +63,7 @@ impl Calculator {
         let [on_host, eps_on_host] =
             unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
         let pairs = || CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong);
-        let pairs = self.opened.computed(pairs)?;
+        let pairs = self.opened.computed(pairs).map_err(say)?;
         let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
         let resident = match is_dense && pairs.are_as_given() {
             // SAFETY: the caller's word.

@@ -116,7 +116,7 @@ impl Calculator {
     ) -> Result<Found> {
         self.require_own(placed)?;
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
+        let problem = unsafe { self.problem(placed, given.small(), given.host(), omega, formula) }?;
         let version = self.version_for(&problem);
         let are_in_place = placed.pairs.are_of(problem.slab());
         if are_in_place && placed.resident.is_some() {
@@ -156,10 +156,29 @@ impl Calculator {
                 let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
                 let small = [bands.e, bands.occ];
                 // SAFETY: as above.
-                let problem = unsafe { placed.problem(small, Some(&bands), omega, formula) }?;
+                let problem = unsafe { self.problem(placed, small, Some(&bands), omega, formula) }?;
                 self.summed(&problem)
             }
         }
+    }
+
+    /// See [`Placed::problem`]; errors are in the caller's words.
+    ///
+    /// # Safety
+    /// As of that.
+    pub(super) unsafe fn problem(
+        &self,
+        placed: &mut Placed,
+        small: [&[f64]; 2],
+        given: Option<&Bands>,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<Problem> {
+        // SAFETY: the caller's word.
+        let problem = unsafe { placed.problem(small, given, omega, formula) };
+        let is_whole = given.is_some_and(|bands| matches!(bands.aqsm, Aqsm::Whole(_)));
+        let whole = is_whole.then_some(&placed.header);
+        problem.map_err(|error| self.words(whole).say(error))
     }
 
     /// # Safety
@@ -241,7 +260,7 @@ impl Placed<'_> {
     ///
     /// # Safety
     /// It refers to the arrays given and to those placed, and has to be dropped before they are.
-    pub(super) unsafe fn problem(
+    unsafe fn problem(
         &mut self,
         [e, occ]: [&[f64]; 2],
         given: Option<&Bands>,

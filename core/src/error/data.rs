@@ -4,8 +4,8 @@ use std::fmt;
 
 use num_complex::Complex64;
 
-/// Data that no kernel can take: its name, its place, what was needed and what was found. Indices are 1-based
-/// and those of the whole problem.
+/// Data that no kernel can take: its name, its place, what was needed and what was found. Indices are
+/// 1-based and those of the whole problem; a [`Calculator`](crate::Calculator) says the caller's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataError {
     /// An extent that is not positive.
@@ -88,7 +88,7 @@ pub enum DataError {
     },
 
     /// First and last energy that are none.
-    #[error("needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}")]
+    #[error("there must be 1 to 100000 energies, found nstart = {nstart} and nend = {nend}")]
     Energies {
         /// First energy.
         nstart: usize,
@@ -245,7 +245,7 @@ pub struct EnergyAt {
 impl fmt::Display for EnergyAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EnergyAt { iw, n, wx } = self;
-        write!(f, "wx({iw},{n}) is {wx:e} eV (the energy less wfnkq_ekq)")
+        write!(f, "wx(iw,n) = ω(iw) − e(n) is {wx:e} eV at ({iw},{n})")
     }
 }
 
@@ -263,6 +263,6 @@ pub struct PoleAt {
 impl fmt::Display for PoleAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PoleAt { ig, igp, wtilde } = self;
-        write!(f, "wtilde_array({ig},{igp}) is {wtilde:e} eV")
+        write!(f, "the pole is {wtilde:e} eV at (ig,igp) = ({ig},{igp})")
     }
 }

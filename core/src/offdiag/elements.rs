@@ -47,6 +47,8 @@ pub struct Borrowed<'a> {
     a: &'a [Complex64],
     nbands: usize,
     bands: usize,
+    /// The index of a first element in messages.
+    index_base: usize,
     /// The number that was found wrong first.
     wrong: OnceLock<String>,
 }
@@ -56,7 +58,11 @@ impl<'a> Borrowed<'a> {
     ///
     /// # Errors
     /// [`Error::Data`] where these are not the elements of 1 to [`MOST_BANDS`] bands l.
-    pub fn new(a: &'a [Complex64], [ncouls, nbands]: [usize; 2]) -> Result<Borrowed<'a>> {
+    pub fn new(
+        a: &'a [Complex64],
+        [ncouls, nbands]: [usize; 2],
+        index_base: usize,
+    ) -> Result<Borrowed<'a>> {
         let (bands, rest) = (a.len() / (ncouls * nbands), a.len() % (ncouls * nbands));
         if rest != 0 || !(1..=MOST_BANDS).contains(&bands) {
             return Err(wrong(format!(
@@ -64,7 +70,7 @@ impl<'a> Borrowed<'a> {
                 a.len()
             )));
         }
-        Ok(Borrowed { a, nbands, bands, wrong: OnceLock::new() })
+        Ok(Borrowed { a, nbands, bands, index_base, wrong: OnceLock::new() })
     }
 
     /// Whether a number was read that is not finite or too large.
@@ -91,7 +97,8 @@ impl Elements for Borrowed<'_> {
         column.copy_from_slice(&self.a[begin..begin + column.len()]);
         let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
         if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
-            let (at, found) = (format!("({},{},{})", ig + 1, n + 1, l + 1), column[ig]);
+            let [ig_at, n_at, l_at] = [ig, n, l].map(|at| at + self.index_base);
+            let (at, found) = (format!("({ig_at},{n_at},{l_at})"), column[ig]);
             let needs = format!("its parts must be at most {LARGEST_FACTOR:e}");
             self.wrong.get_or_init(|| format!("is {found:e} at {at}; {needs}"));
         }

@@ -42,6 +42,12 @@ impl Header {
         })
     }
 
+    /// Row (0-based) of the G′ of a column (0-based) among all columns, where it is not masked.
+    pub(crate) fn row_of_given(&self, column: usize) -> Option<usize> {
+        let igp = (0..self.ngpown).find(|&igp| self.column(igp) == column)?;
+        self.rows_of(igp..igp + 1).next()?
+    }
+
     /// The number (0-based) of an igp (0-based) among all columns, masked ones included.
     pub fn column(&self, igp: usize) -> usize {
         self.unmasked.as_ref().map_or(igp, |unmasked| unmasked.columns[igp])
