@@ -61,8 +61,8 @@ typedef struct gpp_handle gpp_handle;
 
 /*
  Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
- other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called from any thread,
- by one at a time, while the call is under way, and must not call functions of this handle.
+ other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread that made
+ the call, while that is under way, and must not call functions of this handle.
  */
 typedef int32_t (*gpp_progress)(double part, void *context);
 
@@ -285,8 +285,7 @@ gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 
 /*
- Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
- depend on it take a problem in parts then. Arrays that stay in place are one part.
+ Has `progress` told how far calculations of this handle are; null takes that back.
 
  # Safety
  `progress` may be called with `context` as long as it is set.

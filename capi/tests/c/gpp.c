@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { NCOULS = 5, NGPOWN = 3, NG = 7, NBANDS = 4, NW = 3, LD = 8 };
 
@@ -450,6 +452,33 @@ static void matrices(gpp_handle *handle, int on_cpu) {
     for (int i = 0; i < SIZE; i++) CHECK(sx[i].re == 7 && ch[i].im == 7);
 }
 
+// A copy that the system has no room for is an error, and the handle goes on.
+static void no_room(gpp_handle *handle) {
+    enum { ROWS = 8191, COLUMNS = 4096 };
+    gpp_screening s = screening();
+    gpp_complex *large = (gpp_complex *)calloc((size_t)(ROWS + 1) * COLUMNS, sizeof *large);
+    int32_t *indices = (int32_t *)calloc(COLUMNS, sizeof *indices);
+    double *numbers = (double *)calloc(ROWS, sizeof *numbers);
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(large && indices && numbers && file && fscanf(file, "%ld", &pages) == 1 && fclose(file) == 0);
+    struct rlimit before, less;
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    less = before;
+    less.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (256 << 20);
+    s.ncouls = ROWS, s.ngpown = COLUMNS, s.ng = COLUMNS, s.wtilde = s.eps = large, s.ld_wtilde = s.ld_eps = ROWS + 1;
+    s.vcoul = numbers, s.inv_igp_index = s.indinv = indices;
+    CHECK(setrlimit(RLIMIT_AS, &less) == 0);
+    gpp_status status = gpp_place(handle, &s);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(status == GPP_STATUS_MEMORY);
+    CHECK(strcmp(gpp_message(), "not enough host memory to copy wtilde: 536805376 bytes needed") == 0);
+    free(large), free(indices), free(numbers);
+    s = screening();
+    gpp_bands b = bands();
+    CHECK(right(handle, &s, &b));
+}
+
 static void *turns(void *handle) {
     gpp_screening s = screening();
     gpp_bands b = bands();
@@ -461,7 +490,7 @@ static void *turns(void *handle) {
     return NULL;
 }
 
-// The device is "cpu" where none is named.
+// The device is "cpu" if none is named. A second argument has memory limited, which valgrind does not stand.
 int main(int count, char **arguments) {
     const char *device = count > 1 ? arguments[1] : "cpu";
     int on_cpu = strcmp(device, "cpu") == 0;
@@ -503,6 +532,7 @@ int main(int count, char **arguments) {
     matrices(handle, on_cpu);
     handles(handle);
     counts(handle);
+    if (count > 2) no_room(handle);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, turns, handle) == 0);
     for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);

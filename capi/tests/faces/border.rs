@@ -8,8 +8,8 @@ use std::ptr;
 use std::thread;
 
 use gpp_c::{
-    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, gpp_close, gpp_matrix,
-    gpp_message, gpp_open_version, gpp_place, gpp_release, gpp_set_version, gpp_sums, VERSION,
+    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, VERSION, gpp_close,
+    gpp_matrix, gpp_message, gpp_open_version, gpp_place, gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -367,7 +367,10 @@ pub fn wrong_arguments() -> Outcome {
         move || {
             let mut handle = ptr::null_mut();
             // SAFETY: a string with its end, and a place for a handle.
-            assert_eq!(unsafe { gpp_open_version(c"cpu".as_ptr(), VERSION, 0, &mut handle) }, Status::Ok);
+            assert_eq!(
+                unsafe { gpp_open_version(c"cpu".as_ptr(), VERSION, 0, &mut handle) },
+                Status::Ok
+            );
             // SAFETY: a string with its end.
             assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
             calls(handle, &mut Draw(ChaCha8Rng::seed_from_u64(seed)));

@@ -78,7 +78,8 @@ pub fn on_gpu() -> Outcome {
 pub fn no_gpu() -> bool {
     let mut handle = ptr::null_mut();
     // SAFETY: a string with its end, and a place for a handle.
-    let none = unsafe { gpp_open_version(c"gpu".as_ptr(), VERSION, 0, &mut handle) } == Status::NoDevice;
+    let none =
+        unsafe { gpp_open_version(c"gpu".as_ptr(), VERSION, 0, &mut handle) } == Status::NoDevice;
     gpp_close(handle);
     if none {
         eprintln!("SKIPPED on this machine: no GPU");
@@ -90,7 +91,7 @@ fn on(device: &str) -> Outcome {
     for is_static in [true, false] {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(built(&folder, is_static)?);
-        command.arg(device);
+        command.args([device, "limited"]);
         if !is_static {
             // The program reads the number too.
             command.env("LD_LIBRARY_PATH", folder.path()).env("OMP_NUM_THREADS", "3,2");
