@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::{ptr, slice};
 
-use gpp_core::lent::{DeviceMatrix, is_on_device};
+use gpp_core::Calculator;
+use gpp_core::catalogue::BackEnd;
+use gpp_core::lent::{DeviceMatrix, Pod, is_on_device};
 use num_complex::Complex64;
 
-use crate::status::{Failure, Status};
-use crate::types::Complex;
-
-type Result<T> = std::result::Result<T, Failure>;
+use crate::Result;
+use crate::types::{Complex, Failure, Status};
 
 /// An extent.
 pub fn extent(name: &str, found: i64, most: usize) -> Result<usize> {
@@ -84,17 +84,20 @@ impl Matrix<'_> {
     }
 }
 
-/// Arguments that were looked at, with their addresses.
-#[derive(Default)]
-pub struct Seen {
-    spans: Vec<(&'static str, Span)>,
+/// Arguments of a call that were looked at, with their addresses.
+pub struct Seen<'c> {
+    /// What the call calculates with.
+    pub calculator: &'c Calculator,
+    /// Whether it may be given arrays of a GPU, which are never to be read here.
     on_gpu: bool,
+    spans: Vec<(&'static str, Span)>,
 }
 
-impl Seen {
-    /// None yet, of a handle of a GPU, whose arrays may be taken for the host's, or of another.
-    pub fn of(on_gpu: bool) -> Seen {
-        Seen { on_gpu, ..Seen::default() }
+impl Seen<'_> {
+    /// None yet.
+    pub fn by(calculator: &Calculator) -> Seen<'_> {
+        let on_gpu = calculator.device().back_end() == BackEnd::Gpu;
+        Seen { calculator, on_gpu, spans: Vec::new() }
     }
 
     /// Fails for an address of a GPU.
@@ -124,24 +127,24 @@ impl Seen {
         Ok(unsafe { slice::from_raw_parts(at, len) })
     }
 
-    /// The same, or an array of the GPU's, which `fetch` brings here.
+    /// The same, or an array of the GPU's, which is brought here.
     ///
     /// # Safety
     /// As of [`Seen::array`].
-    pub unsafe fn small<'a, T: Clone>(
+    pub unsafe fn small<'a, T: Pod>(
         &mut self,
         name: &'static str,
         at: *const T,
         len: usize,
-        fetch: impl FnOnce(&'static str, u64, usize) -> Result<Vec<T>>,
     ) -> Result<Cow<'a, [T]>> {
-        let all = addresses(name, at, len)?;
-        if self.on_gpu && is_on_device(at.addr() as u64) {
-            return fetch(name, at.addr() as u64, len).map(Cow::Owned);
+        addresses(name, at, len)?;
+        let address = at.addr() as u64;
+        if self.on_gpu && is_on_device(address) {
+            // SAFETY: found on the GPU; the rest is the caller's word.
+            return Ok(unsafe { self.calculator.fetch_vector(name, address, len) }?.into());
         }
-        self.spans.push((name, Span::of(all)));
-        // SAFETY: as above.
-        Ok(unsafe { slice::from_raw_parts(at, len) }.into())
+        // SAFETY: the caller's word.
+        unsafe { self.array(name, at, len) }.map(Into::into)
     }
 
     /// One value, as an array of one.
@@ -168,8 +171,10 @@ impl Seen {
         let ld = match usize::try_from(ld) {
             Ok(found) if found >= rows => found,
             _ => {
-                let needs = format!("ld_{name} must be at least {rows}, the rows, found {ld}");
-                return Err(Failure::argument(needs));
+                let needs = "elements from one column to the next";
+                return Err(Failure::argument(format!(
+                    "{name} must have at least {rows} {needs} (ld_{name}), found {ld}"
+                )));
             }
         };
         let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
@@ -196,14 +201,14 @@ impl Seen {
     }
 
     /// An array to be written, which shares no byte with any other argument.
-    pub fn written<T>(&mut self, name: &'static str, at: *mut T, len: usize) -> Result<Out<T>> {
+    pub fn written(&mut self, name: &'static str, at: *mut Complex, len: usize) -> Result<Out> {
         let own = addresses(name, at, len)?;
         self.of_host(name, at)?;
         if let Some((other, _)) = self.spans.iter().find(|(_, span)| span.meets(&own)) {
             return Err(Failure::argument(format!("{name} overlaps {other}")));
         }
         self.spans.push((name, Span::of(own)));
-        Ok(Out { at, len })
+        Ok(Out { at: at.cast(), len })
     }
 }
 
@@ -220,43 +225,32 @@ fn with_room<T>(name: &str, len: usize) -> Result<Vec<T>> {
     }
 }
 
-/// What is written where the header has a `T`.
-///
-/// # Safety
-/// Both are as large, of the same numbers in the same order.
-pub unsafe trait Numbers<T>: Copy {}
-
-// SAFETY: two `f64`, the real part first.
-unsafe impl Numbers<Complex> for Complex64 {}
-// SAFETY: the same type.
-unsafe impl Numbers<f64> for f64 {}
-
 /// An array to be written.
-pub struct Out<T> {
-    at: *mut T,
+pub struct Out {
+    at: *mut Complex64,
     len: usize,
 }
 
-impl<T> Out<T> {
+impl Out {
     /// Writes all of it.
     ///
     /// # Safety
     /// What it was made of points to so many elements, which nobody else has during the call.
     ///
     /// # Panics
-    /// Where there are more or fewer numbers.
-    pub unsafe fn write<N: Numbers<T>>(&self, numbers: &[N]) {
+    /// If there are more or fewer numbers.
+    pub unsafe fn write(&self, numbers: &[Complex64]) {
         assert_eq!(numbers.len(), self.len);
         // SAFETY: aligned and not null; apart from all that was read, and from what the library owns, since
-        // it is the caller's, who gives his word. Both types are the same numbers.
-        unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), self.at.cast(), self.len) };
+        // it is the caller's, who gives his word.
+        unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), self.at, self.len) };
     }
 }
 
-/// Fails at the first number that is infinite or none; 1-based.
-pub fn finite(name: &str, numbers: &[f64]) -> Result<()> {
+/// Fails at the first number that is infinite or none, whose index counts from `first`.
+pub fn finite(name: &str, numbers: &[f64], first: usize) -> Result<()> {
     match numbers.iter().position(|number| !number.is_finite()) {
-        Some(at) => Err(Failure::argument(format!("{name}({}) is {}", at + 1, numbers[at]))),
+        Some(at) => Err(Failure::argument(format!("{name}({}) is {}", at + first, numbers[at]))),
         None => Ok(()),
     }
 }

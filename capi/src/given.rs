@@ -3,40 +3,27 @@
 use std::borrow::Cow;
 
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::{Aqsm, Calculator, Found, lent};
+use gpp_core::problem::memory;
+use gpp_core::{Aqsm, Calculator, Found, Placed, lent};
+use num_complex::Complex64;
 
-use crate::border::{Matrix, Seen, extent, flag};
+use crate::Result;
+use crate::border::{Matrix, Seen, extent, finite, flag};
 use crate::open::Kept;
-use crate::small::{Small, fetch};
-use crate::status::Failure;
-use crate::types::{Bands, Formula, Screening, Sizes};
-
-type Result<T> = std::result::Result<T, Failure>;
+use crate::types::{Bands, Failure, Formula, Screening};
 
 /// An extent that indices of 32 bits count.
 pub fn indexed(name: &str, found: i64) -> Result<usize> {
     extent(name, found, i32::MAX as usize)
 }
 
-/// Sizes, looked at.
-pub fn sizes(sizes: &Sizes) -> Result<gpp_core::Sizes> {
-    Ok(gpp_core::Sizes {
-        ncouls: indexed("ncouls", sizes.ncouls)?,
-        ngpown: indexed("ngpown", sizes.ngpown)?,
-        nbands: indexed("nbands", sizes.nbands)?,
-        nw: extent("nw", sizes.nw, MOST_ENERGIES)?,
-        screening_lent: flag("screening_on_device", sizes.screening_on_device)?,
-        bands_lent: flag("bands_on_device", sizes.bands_on_device)?,
-    })
+/// Energies of the sums.
+pub fn energies(found: i64) -> Result<usize> {
+    extent("nw", found, MOST_ENERGIES)
 }
 
-/// The failure of who gives none and has none placed.
-pub fn no_screening() -> Failure {
-    Failure::argument("screening is null, and none is placed".into())
-}
-
-/// A screening that was looked at.
-pub struct Seeing<'a> {
+/// The arrays of a screening.
+pub struct Arrays<'a> {
     wtilde: Matrix<'a>,
     eps: Matrix<'a>,
     vcoul: Cow<'a, [f64]>,
@@ -44,106 +31,66 @@ pub struct Seeing<'a> {
     indinv: Cow<'a, [i32]>,
 }
 
-/// Looks at a screening.
-///
-/// # Safety
-/// As of `gpp_sums`.
-pub unsafe fn screening<'a>(
-    calculator: &Calculator,
-    seen: &mut Seen,
-    screening: *const Screening,
-) -> Result<Seeing<'a>> {
-    // SAFETY: of all in the block, the caller's word.
-    unsafe {
-        let s: &Screening = seen.one("screening", screening)?;
-        let (ncouls, ngpown) = (indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?);
-        let ng = indexed("ng", s.ng)?;
-        let on_device = flag("screening.on_device", s.on_device)?;
-        let (shape, integers) = ([ncouls, ngpown], fetch::<i32>(calculator));
-        Ok(Seeing {
-            vcoul: seen.small("vcoul", s.vcoul, ncouls, fetch(calculator))?,
-            inv_igp_index: seen.small("inv_igp_index", s.inv_igp_index, ngpown, &integers)?,
-            indinv: seen.small("indinv", s.indinv, ng, &integers)?,
-            wtilde: seen.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
-            eps: seen.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
-        })
-    }
-}
-
-/// Looks at the screening of a call, where it is not the one that is placed; and its G and G′.
-///
-/// # Safety
-/// As of `gpp_sums`.
-pub unsafe fn once<'a>(
-    calculator: &Calculator,
-    seen: &mut Seen,
-    given: *const Screening,
-    placed: Option<&Kept>,
-) -> Result<(Option<Seeing<'a>>, [usize; 2])> {
-    if given.is_null() {
-        return Ok((None, placed.ok_or_else(no_screening)?.extents()));
-    }
-    // SAFETY: the caller's word.
-    let once = unsafe { screening(calculator, seen, given) }?;
-    let extents = once.extents();
-    Ok((Some(once), extents))
-}
-
-/// Looks at a screening and places it.
-///
-/// # Safety
-/// As of `gpp_place`.
-pub unsafe fn placed(
-    calculator: &Calculator,
-    seen: &mut Seen,
-    given: *const Screening,
-) -> Result<Kept> {
-    // SAFETY: the caller's word.
-    unsafe { screening(calculator, seen, given)?.placed(calculator) }
-}
-
-impl Seeing<'_> {
-    /// G and G′.
-    pub fn extents(&self) -> [usize; 2] {
-        [self.vcoul.len(), self.inv_igp_index.len()]
+impl<'a> Arrays<'a> {
+    /// Looks at them.
+    ///
+    /// # Safety
+    /// As of `gpp_sums`.
+    pub unsafe fn seen(seen: &mut Seen, screening: *const Screening) -> Result<Arrays<'a>> {
+        // SAFETY: of all in the block, the caller's word.
+        unsafe {
+            let s: &Screening = seen.one("screening", screening)?;
+            let shape @ [ncouls, ngpown] =
+                [indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?];
+            let ng = indexed("ng", s.ng)?;
+            let on_device = flag("screening.on_device", s.on_device)?;
+            Ok(Arrays {
+                vcoul: seen.small("vcoul", s.vcoul, ncouls)?,
+                inv_igp_index: seen.small("inv_igp_index", s.inv_igp_index, ngpown)?,
+                indinv: seen.small("indinv", s.indinv, ng)?,
+                wtilde: seen.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
+                eps: seen.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
+            })
+        }
     }
 
-    /// Its arrays, where all are the host's.
-    pub fn on_host(&self) -> Option<gpp_core::Screening<'_>> {
-        let Seeing { wtilde, eps, vcoul, inv_igp_index, indinv } = self;
+    /// All of them, if they are the host's.
+    fn on_host(&self) -> Option<gpp_core::Screening<'_>> {
+        let Arrays { wtilde, eps, vcoul, inv_igp_index, indinv } = self;
         let (Matrix::Host(wtilde), Matrix::Host(eps)) = (wtilde, eps) else { return None };
         Some(gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv })
     }
 
-    /// Places it.
+    /// Places them.
     ///
     /// # Safety
-    /// Arrays stay as they are until what is returned is dropped.
+    /// They stay as they are until what is returned is dropped.
     pub unsafe fn placed(self, calculator: &Calculator) -> Result<Kept> {
-        let Seeing { vcoul, inv_igp_index, indinv, .. } = &self;
-        match (&self.wtilde, &self.eps) {
+        let Arrays { vcoul, inv_igp_index, indinv, .. } = &self;
+        let placed = match (&self.wtilde, &self.eps) {
             (&Matrix::Device(wtilde), &Matrix::Device(eps)) => {
                 let lent = lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
                 // SAFETY: the caller's word.
-                Ok(Kept::of(unsafe { calculator.place_lent(&lent) }?, Vec::new()))
+                unsafe { calculator.place_lent(&lent) }
             }
             (Matrix::Host(wtilde), Matrix::Host(eps)) => {
                 // SAFETY: arrays outlast what is placed by this function's contract. Copies are kept with it
                 // and dropped after it. What is small is read now.
-                let placed = unsafe {
-                    calculator.place(&gpp_core::Screening {
+                let screening = unsafe {
+                    gpp_core::Screening {
                         wtilde: unbound(wtilde),
                         eps: unbound(eps),
                         vcoul: unbound(vcoul),
                         inv_igp_index: unbound(inv_igp_index),
                         indinv: unbound(indinv),
-                    })
-                }?;
-                let copies = [self.wtilde, self.eps].into_iter().filter_map(Matrix::copy);
-                Ok(Kept::of(placed, copies.collect()))
+                    }
+                };
+                calculator.place(&screening)
             }
-            _ => Err(Failure::argument("wtilde and eps are in different memories".into())),
-        }
+            _ => unreachable!("both are where screening.on_device says"),
+        }?;
+        let copies = [self.wtilde, self.eps].into_iter().filter_map(Matrix::copy);
+        Ok(Kept { placed, _copies: copies.collect() })
     }
 }
 
@@ -156,12 +103,114 @@ unsafe fn unbound<T>(array: &[T]) -> &'static [T] {
     unsafe { std::slice::from_raw_parts(array.as_ptr(), array.len()) }
 }
 
-/// The bands of a call.
+/// The screening of a call: the one that it gives, or else the one that is placed.
+pub enum Of<'a, 'w> {
+    Once(Arrays<'a>),
+    Placed(&'w mut Placed<'static>),
+}
+
+impl<'a, 'w> Of<'a, 'w> {
+    /// Looks at it.
+    ///
+    /// # Safety
+    /// As of `gpp_sums`.
+    pub unsafe fn seen(
+        seen: &mut Seen,
+        given: *const Screening,
+        placed: &'w mut Option<Kept>,
+    ) -> Result<Of<'a, 'w>> {
+        match placed {
+            // SAFETY: the caller's word.
+            _ if !given.is_null() => unsafe { Arrays::seen(seen, given) }.map(Of::Once),
+            Some(kept) => Ok(Of::Placed(&mut kept.placed)),
+            None => Err(Failure::argument("screening is null, and none is placed".into())),
+        }
+    }
+
+    /// G and G′.
+    pub fn extents(&self) -> [usize; 2] {
+        match self {
+            Of::Once(arrays) => [arrays.vcoul.len(), arrays.inv_igp_index.len()],
+            Of::Placed(placed) => placed.extents(),
+        }
+    }
+
+    /// The one that is placed, or placed here in `once`.
+    ///
+    /// # Safety
+    /// Arrays that are given stay as they are until `once` is dropped.
+    pub unsafe fn in_place(
+        self,
+        calculator: &Calculator,
+        once: &'w mut Option<Kept>,
+    ) -> Result<&'w mut Placed<'static>> {
+        match self {
+            // SAFETY: the caller's word.
+            Of::Once(arrays) => Ok(&mut once.insert(unsafe { arrays.placed(calculator) }?).placed),
+            Of::Placed(placed) => Ok(placed),
+        }
+    }
+}
+
+/// Bands n by energies and occupations, energies of the sums, and limits.
+pub struct Small<'a> {
+    pub e: Cow<'a, [f64]>,
+    pub occ: Cow<'a, [f64]>,
+    pub omega: Cow<'a, [f64]>,
+    pub formula: gpp_core::Formula,
+}
+
+impl<'a> Small<'a> {
+    /// Looks at them.
+    ///
+    /// # Safety
+    /// As of `gpp_sums`.
+    pub unsafe fn seen(
+        seen: &mut Seen,
+        (nbands, e, occ): (usize, *const f64, *const f64),
+        (nw, omega): (i64, *const f64),
+        formula: *const Formula,
+    ) -> Result<Small<'a>> {
+        // SAFETY: of all in the block, the caller's word.
+        unsafe {
+            let formula = match formula.is_null() {
+                true => gpp_core::Formula::default(),
+                false => {
+                    let &Formula { gamma, sexcut } = seen.one("formula", formula)?;
+                    gpp_core::Formula { gamma, sexcut }
+                }
+            };
+            Ok(Small {
+                e: seen.small("e", e, nbands)?,
+                occ: seen.small("occ", occ, nbands)?,
+                omega: seen.small("omega", omega, energies(nw)?)?,
+                formula,
+            })
+        }
+    }
+
+    /// Fails if there is no room for what is copied of the arrays, so many rows for each band among it. Fails at an
+    /// energy that is none; indices are counted from `first`.
+    pub fn check(&self, rows: usize, first: usize) -> Result<()> {
+        let of_bands = rows * size_of::<Complex64>() + size_of_val(&self.omega[..]) + 32;
+        let needed = of_bands.saturating_mul(self.e.len());
+        if needed > ALWAYS_THERE {
+            memory::require("the rows of aqsm and the energies", needed as u64)?;
+        }
+        finite("e", &self.e, first)?;
+        finite("omega", &self.omega, first)
+    }
+}
+
+/// Bytes that the system is not asked about.
+const ALWAYS_THERE: usize = 1 << 24;
+
+/// The bands of sums.
 pub struct Given<'a> {
     aqsn: Matrix<'a>,
     aqsm: Matrix<'a>,
     aqsm_local: bool,
-    small: Small<'a>,
+    pub small: Small<'a>,
 }
 
 impl<'a> Given<'a> {
@@ -170,12 +219,12 @@ impl<'a> Given<'a> {
     /// # Safety
     /// As of `gpp_sums`.
     pub unsafe fn seen(
-        calculator: &Calculator,
         seen: &mut Seen,
         [ncouls, ngpown]: [usize; 2],
         bands: *const Bands,
         energies: (i64, *const f64),
         formula: *const Formula,
+        first_index: usize,
     ) -> Result<Given<'a>> {
         // SAFETY: of all in the block, the caller's word.
         let given = unsafe {
@@ -185,71 +234,52 @@ impl<'a> Given<'a> {
                 (flag("aqsm_local", b.aqsm_local)?, flag("bands.on_device", b.on_device)?);
             let rows = if aqsm_local { ngpown } else { ncouls };
             Given {
-                small: Small::seen(calculator, seen, (nbands, b.e, b.occ), energies, formula)?,
+                small: Small::seen(seen, (nbands, b.e, b.occ), energies, formula)?,
                 aqsn: seen.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
                 aqsm: seen.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
                 aqsm_local,
             }
         };
-        // Rows of a matrix on the GPU are copied only where it is fetched, which asks for memory itself.
+        // Rows of a matrix on the GPU are copied only if it is fetched, which asks for memory itself.
         let are_copied = !given.aqsm_local && matches!(given.aqsm, Matrix::Host(_));
-        given.small.check(if are_copied { ngpown } else { 0 })?;
+        given.small.check(if are_copied { ngpown } else { 0 }, first_index)?;
         Ok(given)
     }
 
-    /// Energies of the sums.
-    pub fn nw(&self) -> usize {
-        self.small.omega.len()
-    }
-
-    /// Sums of a screening that is given, or else of the one that is placed.
+    /// Their sums.
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn sums(
-        &self,
-        calculator: &Calculator,
-        once: Option<Seeing>,
-        placed: Option<&mut Kept>,
-    ) -> Result<Found> {
-        let Small { e, occ, omega, formula } = &self.small;
-        let on_host = self.on_host();
-        let mut own = None;
-        if let Some((screening, bands)) = once.as_ref().and_then(Seeing::on_host).zip(on_host) {
-            return Ok(calculator.sums(&screening, &bands, omega, *formula)?);
-        }
-        let placed = match once {
-            // SAFETY: the caller's word; it is gone when this returns.
-            Some(once) => own.insert(unsafe { once.placed(calculator) }?),
-            None => placed.ok_or_else(no_screening)?,
-        };
-        match (&on_host, &self.aqsn, &self.aqsm) {
-            (Some(bands), ..) => Ok(calculator.sums_at(placed.get(), bands, omega, *formula)?),
-            (None, &Matrix::Device(aqsn), &Matrix::Device(aqsm)) => {
-                let aqsm = match self.aqsm_local {
+    pub unsafe fn sums(&self, calculator: &Calculator, of: Of) -> Result<Found> {
+        let Given { aqsn, aqsm, aqsm_local, small: Small { e, occ, omega, formula } } = self;
+        let mut once = None;
+        let found = match (aqsn, aqsm) {
+            (Matrix::Host(aqsn), Matrix::Host(aqsm)) => {
+                let aqsm = if *aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
+                let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
+                if let Of::Once(arrays) = &of
+                    && let Some(screening) = arrays.on_host()
+                {
+                    return Ok(calculator.sums(&screening, &bands, omega, *formula)?);
+                }
+                // SAFETY: the caller's word; it is gone when this returns.
+                let placed = unsafe { of.in_place(calculator, &mut once) }?;
+                calculator.sums_at(placed, &bands, omega, *formula)
+            }
+            (&Matrix::Device(aqsn), &Matrix::Device(aqsm)) => {
+                let aqsm = match aqsm_local {
                     true => lent::Aqsm::Local(aqsm),
                     false => lent::Aqsm::Whole(aqsm),
                 };
                 let bands = lent::Bands { aqsn, aqsm, e, occ };
-                // SAFETY: the caller's word.
-                Ok(unsafe { calculator.sums_at_lent(placed.get(), &bands, omega, *formula) }?)
+                // SAFETY: the caller's word; it is gone when this returns.
+                unsafe {
+                    let placed = of.in_place(calculator, &mut once)?;
+                    calculator.sums_at_lent(placed, &bands, omega, *formula)
+                }
             }
-            _ => unreachable!("both are where bands are"),
-        }
-    }
-
-    /// Energies of the sums, and the limits.
-    pub fn energies(&self) -> (&[f64], gpp_core::Formula) {
-        (&self.small.omega, self.small.formula)
-    }
-
-    /// The bands, where their matrices are the host's.
-    pub fn on_host(&self) -> Option<gpp_core::Bands<'_>> {
-        let Small { e, occ, .. } = &self.small;
-        let (Matrix::Host(aqsn), Matrix::Host(aqsm)) = (&self.aqsn, &self.aqsm) else {
-            return None;
+            _ => unreachable!("both are where bands.on_device says"),
         };
-        let aqsm = if self.aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
-        Some(gpp_core::Bands { aqsn, aqsm, e, occ })
+        Ok(found?)
     }
 }

@@ -1,3 +1,5 @@
+//! Long because every function of the header is here, with what the header says of it.
+//!
 //! The face of `gpp` for C, and through `capi/fortran/gpp.f90` for Fortran: a handle, arrays in the memory of the
 //! host or of a GPU, a status and a message.
 //!
@@ -8,32 +10,36 @@
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
 mod border;
-mod bound;
 mod given;
-mod matrix;
+mod hypot;
 mod open;
-mod small;
-mod status;
-mod threads;
-mod told;
 mod types;
 
 use std::ffi::{CStr, c_char, c_void};
 
 use gpp_core::Calculator;
 use gpp_core::lent::ForeignStream;
+use gpp_core::offdiag::MOST_BANDS;
 
-use border::{Seen, addresses};
-pub use bound::gpp_bound;
-use given::Given;
-pub use matrix::{MatrixBands, gpp_matrix};
-use open::{Work, call};
-use status::Failure;
-pub use status::Status;
-pub use threads::{gpp_set_threads, gpp_threads};
-pub use types::{Bands, Complex, Formula, Handle, Progress, Screening, Sizes};
+use border::{Matrix, Seen, addresses, extent, flag};
+use given::{Arrays, Given, Of, Small, energies, indexed};
+use open::{Work, ask, calculate, call, keep, kept};
+use types::Failure;
+pub use types::{Bands, Complex, Formula, Handle, MatrixBands, Progress, Screening, Status};
 
 type Result<T> = std::result::Result<T, Failure>;
+
+/// The library's version as a number, `GPP_VERSION` of the header: 10000 * major + 100 * minor + patch.
+pub const VERSION: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
+    + 100 * number(env!("CARGO_PKG_VERSION_MINOR"))
+    + number(env!("CARGO_PKG_VERSION_PATCH"));
+
+const fn number(digits: &str) -> i32 {
+    match i32::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("a part of a version is a number"),
+    }
+}
 
 /// The library's version, as in "0.1.0": a string that is always there.
 #[unsafe(no_mangle)]
@@ -47,22 +53,39 @@ pub extern "C" fn gpp_version() -> *const c_char {
 }
 
 /// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
-/// processor where there is none. Writes a handle to `handle`, null after a failure. The caller gives it
+/// processor if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
 /// back to `gpp_close`.
+///
+/// Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
+/// program was compiled with: structures differ between minor versions, so one of another is refused. `first_index`
+/// is what messages count indices from, 0 or 1.
 ///
 /// # Safety
 /// `device` is null or a string with its end; `handle` is null or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gpp_open(device: *const c_char, handle: *mut *mut Handle) -> Status {
+pub unsafe extern "C" fn gpp_open_version(
+    device: *const c_char,
+    version: i32,
+    first_index: i32,
+    handle: *mut *mut Handle,
+) -> Status {
     call(|| {
         addresses("handle", handle, 1)?;
         // SAFETY: not null and aligned; the caller's word is that it may be written.
         unsafe { handle.write(std::ptr::null_mut()) };
+        if version / 100 != VERSION / 100 {
+            let [header, own] = [version, VERSION].map(|all| [all / 10_000, all / 100 % 100]);
+            return Err(Failure::argument(format!(
+                "the program was compiled for version {}.{} of gpp, and this is the library of version {}.{}",
+                header[0], header[1], own[0], own[1]
+            )));
+        }
+        let first_index = flag("first_index", first_index)?.into();
         // SAFETY: the caller's word.
         let device = unsafe { text("device", device) }?;
         let calculator = Calculator::open(device)?;
         // SAFETY: as above.
-        unsafe { handle.write(open::add(calculator)) };
+        unsafe { handle.write(open::add(calculator, first_index)) };
         Ok(())
     })
 }
@@ -73,8 +96,7 @@ pub unsafe extern "C" fn gpp_open(device: *const c_char, handle: *mut *mut Handl
 pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
         if !handle.is_null() {
-            let open = open::remove(handle)?;
-            drop(open::locked(&open.work).take());
+            open::close(handle)?;
         }
         Ok(())
     })
@@ -88,7 +110,7 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
 /// `id` is null or a string with its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char) -> Status {
-    open::calculate(handle, |work, _| {
+    calculate(handle, |work| {
         // SAFETY: the caller's word.
         let id = unsafe { text("id", id) }?;
         Ok(work.calculator.set_version(id)?)
@@ -103,15 +125,14 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
 /// `stream` is such a stream or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void) -> Status {
-    open::calculate(handle, |work, _| {
+    calculate(handle, |work| {
         // SAFETY: the caller's word.
         work.calculator.set_stream(unsafe { ForeignStream::new(stream) });
         Ok(())
     })
 }
 
-/// Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
-/// depend on it take a problem in parts then. Arrays that stay in place are one part.
+/// Has `progress` told how far calculations of this handle are; null takes that back.
 ///
 /// # Safety
 /// `progress` may be called with `context` as long as it is set.
@@ -121,7 +142,7 @@ pub unsafe extern "C" fn gpp_set_progress(
     progress: Progress,
     context: *mut c_void,
 ) -> Status {
-    open::calculate(handle, |work, _| {
+    calculate(handle, |work| {
         let Some(progress) = progress else {
             work.calculator.clear_told();
             return Ok(());
@@ -141,22 +162,35 @@ pub unsafe extern "C" fn gpp_set_progress(
 /// on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
 /// allocated.
 ///
+/// `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
+/// are, else 0.
+///
 /// # Safety
-/// Pointers that are not null point to what their types say; `host` and `device` may be written.
+/// `host` and `device` are null or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_workspace(
     handle: *mut Handle,
-    sizes: *const Sizes,
+    ncouls: i64,
+    ngpown: i64,
+    nbands: i64,
+    nw: i64,
+    screening_on_device: i32,
+    bands_on_device: i32,
     host: *mut u64,
     device: *mut u64,
 ) -> Status {
-    open::calculate(handle, |work, _| {
+    calculate(handle, |work| {
         addresses("host", host, 1)?;
         addresses("device", device, 1)?;
-        // SAFETY: the caller's word.
-        let sizes = unsafe { Seen::default().one("sizes", sizes) }?;
         let calculator = work.calculator.clone().with_static_ch(true);
-        let found = calculator.workspace(given::sizes(sizes)?)?;
+        let found = calculator.workspace(gpp_core::Sizes {
+            ncouls: indexed("ncouls", ncouls)?,
+            ngpown: indexed("ngpown", ngpown)?,
+            nbands: indexed("nbands", nbands)?,
+            nw: energies(nw)?,
+            screening_lent: flag("screening_on_device", screening_on_device)?,
+            bands_lent: flag("bands_on_device", bands_on_device)?,
+        })?;
         // SAFETY: not null and aligned; the caller's word.
         unsafe {
             host.write(found.host);
@@ -175,10 +209,12 @@ pub unsafe extern "C" fn gpp_workspace(
 /// As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screening) -> Status {
-    open::calculate(handle, |work, _| {
-        let mut seen = Seen::of(work.on_gpu());
+    calculate(handle, |work| {
+        let calculator = &work.calculator;
         // SAFETY: the caller's word.
-        work.placed = Some(unsafe { given::placed(&work.calculator, &mut seen, screening) }?);
+        work.placed = Some(unsafe {
+            Arrays::seen(&mut Seen::by(calculator), screening)?.placed(calculator)
+        }?);
         Ok(())
     })
 }
@@ -186,43 +222,72 @@ pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screen
 /// Lets go of what `gpp_place` has placed; nothing where that is nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
-    open::calculate(handle, |work, _| {
+    calculate(handle, |work| {
         work.placed = None;
         Ok(())
     })
+}
+
+/// Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
+/// as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
+/// it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
+/// thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
+    calculate(handle, |work| {
+        let number = u16::try_from(threads).map_err(|_| {
+            Failure::argument(format!("threads must be from 0 to {}, found {threads}", u16::MAX))
+        })?;
+        Ok(work.calculator.set_threads(number.into())?)
+    })
+}
+
+/// How many threads of the processor a calculation has at most; 0 for what is no handle. Like all that a handle
+/// answers, it waits for whoever calculates with it.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_threads(handle: *const Handle) -> i32 {
+    ask(handle, |work| i32::try_from(work.calculator.threads()).unwrap_or(i32::MAX))
 }
 
 /// What the device is called: a string that is valid until this thread calls the function again; empty for
 /// what is no handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_device_name(handle: *const Handle) -> *const c_char {
-    let open = open::find(handle);
-    told::returned(told::Of::DeviceName, open.as_ref().map_or("", |open| &open.name))
+    keep(open::Of::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()));
+    kept(open::Of::DeviceName)
 }
 
 /// The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
-/// function again; empty where none ran, and for what is no handle.
+/// function again; empty if none ran, and for what is no handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
-    let version = open::find(handle).map_or("", |open| open.told().version);
-    told::returned(told::Of::LastVersion, version)
+    keep(open::Of::LastVersion, ask(handle, |work| work.version));
+    kept(open::Of::LastVersion)
 }
 
-/// Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads where the device had no room
-/// for the whole problem. 0 where none ran, and for what is no handle.
+/// Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads if the device had no room
+/// for the whole problem. 0 if none ran, and for what is no handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
-    open::find(handle).map_or(0.0, |open| open.told().seconds)
+    ask(handle, |work| work.seconds)
 }
 
-/// Why the last call of this handle that failed did so, on whatever thread. For null, and for what is no
-/// handle, it is the last call of this thread that failed, `gpp_open` for instance. A string that is valid
-/// until this thread calls the function again; empty where nothing failed.
+/// Why the last call of this thread that failed did so: a string that is valid until another one fails; empty if
+/// none did.
 #[unsafe(no_mangle)]
-pub extern "C" fn gpp_message(handle: *const Handle) -> *const c_char {
-    let message =
-        open::find(handle).map_or_else(|_| told::kept(), |open| open.told().message.clone());
-    told::returned(told::Of::Message, &message)
+pub extern "C" fn gpp_message() -> *const c_char {
+    kept(open::Of::Message)
+}
+
+/// Fails with `GPP_STATUS_BAD_ARGUMENT` and this message: how a module in another language refuses an argument before
+/// it calls.
+///
+/// # Safety
+/// `message` is null or a string with its end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
+    // SAFETY: the caller's word.
+    call(|| Err(Failure::argument(unsafe { text("message", message) }?.into())))
 }
 
 /// Sums screened exchange and Coulomb hole over bands, G' and G at `nw` energies `omega` in eV, from 1 to
@@ -255,24 +320,25 @@ pub unsafe extern "C" fn gpp_sums(
     ach: *mut Complex,
     static_ch: *mut Complex,
 ) -> Status {
-    open::calculate(handle, |work, open| {
-        let mut seen = Seen::of(work.on_gpu());
-        let Work { calculator, placed } = work;
+    calculate(handle, |work| {
+        let Work { calculator, placed, first_index, .. } = work;
         let calculator = &calculator.clone().with_static_ch(!static_ch.is_null());
+        let mut seen = Seen::by(calculator);
         // SAFETY: the caller's word.
         let (found, [asx, ach], static_ch) = unsafe {
-            let (once, extents) = given::once(calculator, &mut seen, screening, placed.as_ref())?;
-            let given = Given::seen(calculator, &mut seen, extents, bands, (nw, omega), formula)?;
-            let out =
-                [seen.written("asx", asx, given.nw())?, seen.written("ach", ach, given.nw())?];
+            let of = Of::seen(&mut seen, screening, placed)?;
+            let energies = (nw, omega);
+            let given =
+                Given::seen(&mut seen, of.extents(), bands, energies, formula, *first_index)?;
+            let nw = given.small.omega.len();
+            let out = [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?];
             let static_ch = match static_ch.is_null() {
                 true => None,
                 false => Some(seen.written("static_ch", static_ch, 1)?),
             };
-            (given.sums(calculator, once, placed.as_mut())?, out, static_ch)
+            (given.sums(calculator, of)?, out, static_ch)
         };
-        let mut told = open.told();
-        (told.version, told.seconds) = (found.version, found.seconds);
+        (work.version, work.seconds) = (found.version, found.seconds);
         // SAFETY: the caller's word.
         unsafe {
             asx.write(&found.sums.asx);
@@ -280,6 +346,70 @@ pub unsafe extern "C" fn gpp_sums(
             if let Some((to, found)) = static_ch.zip(found.static_ch) {
                 to.write(&[found]);
             }
+        }
+        Ok(())
+    })
+}
+
+/// Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
+/// energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
+/// m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
+/// with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
+/// summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
+///
+/// With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
+/// `Sigma_lm(omega_m)`.
+///
+/// Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
+/// fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
+/// processor. A GPU keeps nothing for the next call but what `gpp_place` has placed.
+///
+/// # Safety
+/// As of `gpp_sums`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_matrix(
+    handle: *mut Handle,
+    screening: *const Screening,
+    bands: *const MatrixBands,
+    nw: i64,
+    omega: *const f64,
+    formula: *const Formula,
+    sx: *mut Complex,
+    ch: *mut Complex,
+) -> Status {
+    calculate(handle, |work| {
+        let Work { calculator, placed, first_index, .. } = work;
+        let mut seen = Seen::by(calculator);
+        // SAFETY: the caller's word.
+        let (found, [sx, ch]) = unsafe {
+            let of = Of::seen(&mut seen, screening, placed)?;
+            let [ncouls, _] = of.extents();
+            let b: &MatrixBands = seen.one("bands", bands)?;
+            let (bands, nbands) =
+                (extent("bands", b.bands, MOST_BANDS)?, indexed("nbands", b.nbands)?);
+            let small = Small::seen(&mut seen, (nbands, b.e, b.occ), (nw, omega), formula)?;
+            small.check(0, *first_index)?;
+            let (shape, on_device) =
+                ([ncouls, nbands * bands], flag("bands.on_device", b.on_device)?);
+            let a = seen.matrix("a", b.a, shape, b.ld_a, on_device)?;
+            let at_bands = flag("bands.at_bands", b.at_bands)?;
+            let len = bands * bands * if at_bands { 2 } else { small.omega.len() };
+            let out = [seen.written("sx", sx, len)?, seen.written("ch", ch, len)?];
+            let a = match a {
+                Matrix::Host(a) => a,
+                Matrix::Device(a) => calculator.fetch_matrix("a", a, shape)?.into(),
+            };
+            let mut once = None;
+            let placed = of.in_place(calculator, &mut once)?;
+            let Small { e, occ, omega, formula } = &small;
+            let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
+            (calculator.matrix_at(placed, &bands, omega, *formula)?, out)
+        };
+        (work.version, work.seconds) = (found.version, found.seconds);
+        // SAFETY: the caller's word.
+        unsafe {
+            sx.write(&found.sums.sx);
+            ch.write(&found.sums.ch);
         }
         Ok(())
     })

@@ -2,27 +2,18 @@
 //! or never given out, is told from all others. Numbers are not used twice.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::{CString, c_char};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gpp_core::catalogue::BackEnd;
 use gpp_core::{Calculator, Placed};
 use num_complex::Complex64;
 
-use crate::status::{Failure, Status};
-use crate::told;
-use crate::types::Handle;
-
-/// An open device.
-pub struct Open {
-    /// What it is called.
-    pub name: String,
-    /// None once it is closed. Who calculates holds it, so that threads take turns.
-    pub work: Mutex<Option<Work>>,
-    told: Mutex<Told>,
-}
+use crate::Result;
+use crate::types::{Failure, Handle, Status};
 
 /// What a handle calculates with.
 pub struct Work {
@@ -30,63 +21,26 @@ pub struct Work {
     pub placed: Option<Kept>,
     /// The device.
     pub calculator: Calculator,
-}
-
-impl Work {
-    /// Whether its device is a GPU.
-    pub fn on_gpu(&self) -> bool {
-        self.calculator.device().back_end() == BackEnd::Gpu
-    }
+    /// What indices of the caller's begin with, for messages: 0 in C, 1 in Fortran.
+    pub first_index: usize,
+    /// The version that ran last; empty if none did.
+    pub version: &'static str,
+    /// Seconds that its kernels took.
+    pub seconds: f64,
 }
 
 /// A screening in place, and copies that it refers to, which go after it.
 pub struct Kept {
-    placed: Placed<'static>,
-    extents: [usize; 2],
-    _copies: Vec<Vec<Complex64>>,
+    pub placed: Placed<'static>,
+    pub _copies: Vec<Vec<Complex64>>,
 }
 
-impl Kept {
-    /// What refers to these copies or to arrays of the caller's.
-    pub fn of(placed: Placed<'static>, copies: Vec<Vec<Complex64>>) -> Kept {
-        let extents = placed.extents();
-        Kept { placed, extents, _copies: copies }
-    }
-
-    /// G and G′.
-    pub fn extents(&self) -> [usize; 2] {
-        self.extents
-    }
-
-    /// The screening.
-    pub fn get(&mut self) -> &mut Placed<'static> {
-        &mut self.placed
-    }
-}
-
-/// What a handle answers while another thread calculates.
-#[derive(Clone, Default)]
-pub struct Told {
-    /// The last failure; empty where there was none.
-    pub message: String,
-    /// The version that ran last; empty where none did.
-    pub version: &'static str,
-    /// Seconds that its kernels took.
-    pub seconds: f64,
-    /// Threads of the processor.
-    pub threads: usize,
-}
-
-impl Open {
-    /// What it answers.
-    pub fn told(&self) -> MutexGuard<'_, Told> {
-        locked(&self.told)
-    }
-}
+/// None once it is closed. Who calculates holds it, so that threads take turns.
+type Open = Arc<Mutex<Option<Work>>>;
 
 struct All {
     given: usize,
-    open: BTreeMap<usize, Arc<Open>>,
+    open: BTreeMap<usize, Open>,
 }
 
 static ALL: Mutex<All> = Mutex::new(All { given: 0, open: BTreeMap::new() });
@@ -96,78 +50,69 @@ static ALL: Mutex<All> = Mutex::new(All { given: 0, open: BTreeMap::new() });
 const SPREAD: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 
 /// All changes are whole, whatever a thread that panicked did before or after.
-pub fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Gives out a handle.
-pub fn add(calculator: Calculator) -> *mut Handle {
-    let name = calculator.device().name.clone();
-    let told = Told { threads: calculator.threads(), ..Told::default() };
-    let work = Mutex::new(Some(Work { placed: None, calculator }));
-    let open = Open { name, work, told: told.into() };
+pub fn add(calculator: Calculator, first_index: usize) -> *mut Handle {
+    let work = Work { placed: None, calculator, first_index, version: "", seconds: 0.0 };
     let mut all = locked(&ALL);
     all.given += 1;
     let number = all.given.wrapping_mul(SPREAD);
-    all.open.insert(number, Arc::new(open));
+    all.open.insert(number, Arc::new(Mutex::new(Some(work))));
     ptr::without_provenance_mut(number)
 }
 
-/// What a handle is of.
-pub fn find(handle: *const Handle) -> Result<Arc<Open>, Failure> {
-    locked(&ALL).open.get(&handle.addr()).cloned().ok_or_else(|| unknown(handle))
+/// Takes a handle back, once whoever calculates with it has finished.
+pub fn close(handle: *const Handle) -> Result<()> {
+    let open = locked(&ALL).open.remove(&handle.addr()).ok_or_else(|| unknown(handle))?;
+    drop(locked(&open).take());
+    Ok(())
 }
 
-/// Takes a handle back.
-pub fn remove(handle: *const Handle) -> Result<Arc<Open>, Failure> {
-    locked(&ALL).open.remove(&handle.addr()).ok_or_else(|| unknown(handle))
-}
-
-pub fn unknown(handle: *const Handle) -> Failure {
+fn unknown(handle: *const Handle) -> Failure {
     let what = if handle.is_null() { "is null" } else { "is none that is open" };
     Failure::argument(format!("handle {what}"))
 }
 
-/// Runs the body of a call: its failure, or panic, becomes a status, and a message of this thread.
-pub fn call(body: impl FnOnce() -> Result<(), Failure>) -> Status {
-    match caught(body) {
-        Ok(()) => Status::Ok,
-        Err(failure) => {
-            told::keep(&failure.message);
-            failure.status
-        }
-    }
-}
-
-/// Runs the body of a call of a handle, which keeps the message too.
-fn call_of(handle: *const Handle, body: impl FnOnce(&Open) -> Result<(), Failure>) -> Status {
-    call(|| {
-        let open = find(handle)?;
-        caught(|| body(&open))
-            .inspect_err(|failure| open.told().message.clone_from(&failure.message))
-    })
-}
-
-/// Runs the body of a call with what a handle calculates with, after whoever has it.
-pub fn calculate(
-    handle: *const Handle,
-    body: impl FnOnce(&mut Work, &Open) -> Result<(), Failure>,
-) -> Status {
-    call_of(handle, |open| match locked(&open.work).as_mut() {
-        Some(work) => body(work, open),
-        None => Err(unknown(handle)),
-    })
-}
-
-fn caught(body: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    // What a body leaves half done it owns; the calculator and what is told stay whole.
+/// Runs the body of a call: its failure, or panic, becomes a status, and the message of this thread.
+pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
+    // What a body leaves half done it owns; the calculator stays whole.
     let ended = panic::catch_unwind(AssertUnwindSafe(body));
-    ended.unwrap_or_else(|panicked| {
+    let ended = ended.unwrap_or_else(|panicked| {
         let message = format!("a fault of gpp: {}", text(&*panicked));
         // Nothing may be thrown from here on, by what was thrown either.
         std::mem::forget(panicked);
         Err(Failure { status: Status::Internal, message })
+    });
+    ended.map_or_else(
+        |failure| {
+            keep(Of::Message, &failure.message);
+            failure.status
+        },
+        |()| Status::Ok,
+    )
+}
+
+/// Runs the body of a call with what a handle calculates with, after whoever has it.
+pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<()>) -> Status {
+    call(|| {
+        let open = locked(&ALL).open.get(&handle.addr()).cloned();
+        let open = open.ok_or_else(|| unknown(handle))?;
+        let mut work = locked(&open);
+        body(work.as_mut().ok_or_else(|| unknown(handle))?)
     })
+}
+
+/// What a handle answers; the default of what is no handle.
+pub fn ask<T: Default>(handle: *const Handle, of: impl FnOnce(&Work) -> T) -> T {
+    let mut answer = T::default();
+    calculate(handle, |work| {
+        answer = of(work);
+        Ok(())
+    });
+    answer
 }
 
 fn text(panicked: &(dyn Any + Send)) -> &str {
@@ -175,16 +120,43 @@ fn text(panicked: &(dyn Any + Send)) -> &str {
     panicked.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no more is known")
 }
 
+/// The strings that each thread keeps for its caller.
+#[derive(Clone, Copy)]
+pub enum Of {
+    DeviceName,
+    LastVersion,
+    Message,
+}
+
+thread_local! {
+    static STRINGS: RefCell<[CString; 3]> = RefCell::default();
+}
+
+/// Keeps a string of this thread's.
+pub fn keep(of: Of, text: &str) {
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    // A thread that is about to end has nobody left to tell.
+    _ = STRINGS.try_with(|strings| strings.borrow_mut()[of as usize] = text);
+}
+
+/// The string that this thread keeps, valid until it keeps another one; `""` on a thread that is about to end.
+pub fn kept(of: Of) -> *const c_char {
+    STRINGS.try_with(|strings| strings.borrow()[of as usize].as_ptr()).unwrap_or(c"".as_ptr())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
+
     use super::*;
 
     #[test]
     fn a_panic_becomes_a_status_and_a_message() {
+        // SAFETY: a string, which this thread's next failure ends.
+        let message = || unsafe { CStr::from_ptr(kept(Of::Message)) }.to_str().unwrap();
         assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
-        assert_eq!(told::kept(), "a fault of gpp: it fell over 7");
-        assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
+        assert_eq!(message(), "a fault of gpp: it fell over 7");
         assert_eq!(call(|| Ok(())), Status::Ok);
-        assert_eq!(told::kept(), "a fault of gpp: it fell over 7");
+        assert_eq!(message(), "a fault of gpp: it fell over 7");
     }
 }

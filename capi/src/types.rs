@@ -1,6 +1,64 @@
-//! What the functions are given, as C has it.
+//! What the functions are given and return, as C has it.
 
 use std::ffi::c_void;
+
+use gpp_core::Error;
+
+/// How a call ended. What went wrong is in `gpp_message`. A handle stays usable after each of them.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All went well.
+    Ok = 0,
+    /// An argument that cannot be taken; the message names it.
+    BadArgument = 1,
+    /// The device asked for is not there.
+    NoDevice = 2,
+    /// The device or its driver refused an operation.
+    DeviceFailed = 3,
+    /// Too little memory on the host or on the device.
+    Memory = 4,
+    /// The function of `gpp_set_progress` stopped it.
+    Stopped = 5,
+    /// A fault of the library.
+    Internal = 6,
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub struct Failure {
+    pub status: Status,
+    pub message: String,
+}
+
+impl Failure {
+    /// An argument that cannot be taken.
+    pub fn argument(message: String) -> Failure {
+        Failure { status: Status::BadArgument, message }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { status: status(&error), message: error.to_string() }
+    }
+}
+
+fn status(error: &Error) -> Status {
+    match error {
+        Error::UnknownName { .. } | Error::File(_) | Error::Problem { .. } | Error::Data { .. } => {
+            Status::BadArgument
+        }
+        Error::NoGpu { .. } => Status::NoDevice,
+        Error::Driver { .. } => Status::DeviceFailed,
+        Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
+        Error::Stopped { .. } => Status::Stopped,
+        Error::Device { error, .. } => status(error),
+        Error::Compiler { .. } | Error::Checkpoint(_) | Error::Write { .. } | Error::Caller(_) => {
+            Status::Internal
+        }
+    }
+}
 
 /// A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
 /// `std::complex<double>` and Fortran's `complex(c_double_complex)` lie in memory like this: cast a pointer
@@ -75,27 +133,33 @@ pub struct Bands {
     pub on_device: i32,
 }
 
-/// What the memory of a call depends on.
+/// The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// G vectors.
-    pub ncouls: i64,
-    /// G' vectors.
-    pub ngpown: i64,
-    /// Bands.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixBands {
+    /// Bands l and m, from 1 to 8192.
+    pub bands: i64,
+    /// Bands n.
     pub nbands: i64,
-    /// Energies.
-    pub nw: i64,
-    /// 1 where `wtilde` and `eps` are on the GPU, else 0.
-    pub screening_on_device: i32,
-    /// 1 where matrix elements are, else 0.
-    pub bands_on_device: i32,
+    /// Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is where l is the
+    /// state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
+    pub a: *const Complex,
+    /// Elements from one column of `a` to the next; at least `ncouls`. Where it is more, a call copies.
+    pub ld_a: i64,
+    /// Energy of each band n in eV, `(nbands)`.
+    pub e: *const f64,
+    /// Occupation of each band n, from 0 to 1, `(nbands)`.
+    pub occ: *const f64,
+    /// 1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+    pub on_device: i32,
+    /// 1 where `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
+    /// as QSGW and GWPT take them.
+    pub at_bands: i32,
 }
 
 /// Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
-/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called from any thread,
-/// by one at a time, while the call is under way, and must not call functions of this handle.
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread that made
+/// the call, while that is under way, and must not call functions of this handle.
 pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
 
 /// Limits of the formula; BerkeleyGW's are 0.5 and 4.

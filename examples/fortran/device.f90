@@ -41,9 +41,9 @@ program device
   end interface
 
   complex(dp), allocatable :: wtilde_array(:, :), I_eps_array(:, :), aqsntemp(:, :), aqsmtemp(:, :)
-  ! Contiguous: of another pointer the compiler would make a copy, and read the GPU's memory for it.
-  complex(dp), pointer, contiguous :: wtilde_gpu(:, :), eps_gpu(:, :), aqsn_gpu(:, :), aqsm_gpu(:, :)
-  complex(dp), pointer, contiguous :: columns_gpu(:, :), a_gpu(:, :, :)
+  complex(dp), pointer :: wtilde_gpu(:, :), eps_gpu(:, :), aqsn_gpu(:, :), aqsm_gpu(:, :)
+  complex(dp), pointer, contiguous :: columns_gpu(:, :)
+  complex(dp), pointer :: a_gpu(:, :, :)
   complex(dp) :: sx(2, 2, nw), ch(2, 2, nw)
   real(dp), allocatable :: vcoul(:), e(:), occ(:), omega(:)
   integer, allocatable :: inv_igp_index(:), indinv(:)
@@ -98,7 +98,7 @@ program device
   end do
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul, inv_igp_index, indinv, aqsntemp, aqsmtemp, &
     e, occ, omega, asx, ach, status, on_device=.true.)
-  if (status /= gpp_bad_argument .or. index(gpp_message(calculator), 'wtilde') == 0) error stop 'not refused'
+  if (status /= gpp_bad_argument .or. index(gpp_message(), 'wtilde') == 0) error stop 'not refused'
   call gpp_close(calculator, status)
   if (status /= gpp_ok) error stop 'gpp_close'
   print '(a)', 'device.f90: all as expected'
@@ -125,7 +125,7 @@ contains
   subroutine compare(what)
     character(len=*), intent(in) :: what
     if (status /= gpp_ok) then
-      print '(3a)', what, ': ', gpp_message(calculator)
+      print '(3a)', what, ': ', gpp_message()
       error stop 'a call failed'
     end if
     if (any(asx /= asx_host) .or. any(ach /= ach_host)) error stop 'other bits than those of the host''s arrays'

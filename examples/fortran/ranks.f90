@@ -31,7 +31,7 @@ program ranks
     vcoul, inv_igp_index(first:last), indinv, aqsntemp, aqsmtemp, e, occ, omega, asx, ach, status, gamma, &
     sexcut)
   if (status /= gpp_ok) then
-    print '(a)', gpp_message(calculator)
+    print '(a)', gpp_message()
     call MPI_Abort(MPI_COMM_WORLD, 1, error)
   end if
   call gpp_close(calculator)

@@ -8,8 +8,8 @@ use std::ptr;
 use std::thread;
 
 use gpp_c::{
-    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, gpp_close, gpp_matrix,
-    gpp_message, gpp_open, gpp_place, gpp_release, gpp_set_version, gpp_sums,
+    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, VERSION, gpp_close,
+    gpp_matrix, gpp_message, gpp_open_version, gpp_place, gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -270,9 +270,9 @@ fn vary(a: &mut Arguments, draw: &mut Draw) {
     }
 }
 
-fn message(handle: *const Handle) -> String {
-    // SAFETY: a string, which this thread's next call of the function ends.
-    unsafe { CStr::from_ptr(gpp_message(handle)) }.to_str().expect("messages are UTF-8").into()
+fn message() -> String {
+    // SAFETY: a string, which this thread's next failure ends.
+    unsafe { CStr::from_ptr(gpp_message()) }.to_str().expect("messages are UTF-8").into()
 }
 
 /// # Panics
@@ -326,14 +326,14 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         let elements = if is_matrix { a.matrix.bands.wrapping_mul(a.matrix.bands) } else { 1 };
         let all = a.nw.wrapping_mul(elements);
         if spoiled == 0 && !(1..=3).contains(&rarely) {
-            assert_eq!(status, Status::Ok, "call {call}: {}", message(handle));
+            assert_eq!(status, Status::Ok, "call {call}: {}", message());
             let written = memory.asx.iter().chain(&memory.ach).filter(|&&sum| sum != UNTOUCHED);
             assert_eq!(written.count() as i64, 2 * all, "call {call}");
             let is_unasked = is_matrix || a.static_ch.is_null();
             assert_eq!(memory.static_ch[0] == UNTOUCHED, is_unasked, "call {call}");
         } else {
-            assert_eq!(status, Status::BadArgument, "call {call}: {}", message(ptr::null()));
-            assert!(!message(ptr::null()).is_empty(), "call {call}");
+            assert_eq!(status, Status::BadArgument, "call {call}: {}", message());
+            assert!(!message().is_empty(), "call {call}");
             assert!(
                 [memory.asx, memory.ach, memory.static_ch]
                     .concat()
@@ -354,9 +354,9 @@ fn names(draw: &mut Draw) {
         name.push(0);
         let mut handle = ptr::null_mut();
         // SAFETY: a string with its end, and a place for a handle.
-        let status = unsafe { gpp_open(name.as_ptr().cast(), &mut handle) };
+        let status = unsafe { gpp_open_version(name.as_ptr().cast(), VERSION, 0, &mut handle) };
         assert_eq!(status == Status::Ok, !handle.is_null());
-        assert!(status != Status::Internal, "{}", message(ptr::null()));
+        assert!(status != Status::Internal, "{}", message());
         gpp_close(handle);
     }
 }
@@ -367,7 +367,10 @@ pub fn wrong_arguments() -> Outcome {
         move || {
             let mut handle = ptr::null_mut();
             // SAFETY: a string with its end, and a place for a handle.
-            assert_eq!(unsafe { gpp_open(c"cpu".as_ptr(), &mut handle) }, Status::Ok);
+            assert_eq!(
+                unsafe { gpp_open_version(c"cpu".as_ptr(), VERSION, 0, &mut handle) },
+                Status::Ok
+            );
             // SAFETY: a string with its end.
             assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
             calls(handle, &mut Draw(ChaCha8Rng::seed_from_u64(seed)));

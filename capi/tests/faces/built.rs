@@ -92,6 +92,7 @@ pub fn installed() -> Outcome {
     let files = [
         ("Cargo.toml", head.to_string() + &manifest[begin..end]),
         ("src/lib.rs", function.into()),
+        ("build.rs", fs::read_to_string(package().join("build.rs"))?),
         ("include/gpp.h", fs::read_to_string(package().join("include/gpp.h"))?),
         ("fortran/gpp.f90", fs::read_to_string(package().join("fortran/gpp.f90"))?),
     ];
@@ -114,5 +115,9 @@ pub fn installed() -> Outcome {
     ] {
         assert!(folder.path().join("usr").join(file).exists(), "no {file}");
     }
+    let shared = folder.path().join("usr/lib/libgpp.so");
+    let dynamic = run(Command::new("readelf").arg("--dynamic").arg(shared))?;
+    let dynamic = String::from_utf8(dynamic.stdout)?;
+    assert!(dynamic.contains("soname: [libgpp.so"), "{dynamic}");
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Programs in C, and what the shared library shows to them.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr;
 
-use gpp_c::{Status, gpp_close, gpp_open};
+use gpp_c::{Status, VERSION, gpp_close, gpp_open_version};
 use tempfile::TempDir;
 
 use crate::Outcome;
@@ -18,7 +19,7 @@ pub fn symbols() -> Outcome {
     let defined = String::from_utf8(defined.stdout)?;
     let names: Vec<&str> =
         defined.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    let header = std::fs::read_to_string(package().join("include/gpp.h"))?;
+    let header = fs::read_to_string(package().join("include/gpp.h"))?;
     for name in &names {
         assert!(name.starts_with("gpp_"), "{name} is shown");
         assert!(header.contains(&format!("{name}(")), "{name} is not in the header");
@@ -28,21 +29,38 @@ pub fn symbols() -> Outcome {
     let needed = String::from_utf8(needed.stdout)?;
     let driver = needed.lines().find(|line| line.contains(" cu"));
     assert_eq!(driver, None);
+    // RHEL 9 has version 2.34 of the C library.
+    let versions: Vec<&str> =
+        needed.lines().filter_map(|line| line.split_once("@GLIBC_2.")).map(|(_, of)| of).collect();
+    assert!(!versions.is_empty(), "{needed}");
+    for version in versions {
+        let minor: u32 = version.split('.').next().unwrap_or(version).parse()?;
+        assert!(minor <= 34, "needs GLIBC_2.{version}: {needed}");
+    }
     Ok(())
 }
 
-/// The program of `tests/c`, against the static library or the shared one.
+/// The program of `tests/c`, against the static library or the shared one, which is in the folder then; but not when
+/// the program is linked.
 fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Failed> {
     let program = folder.path().join("program");
-    let library = library(if is_static { "libgpp_c.a" } else { "libgpp_c.so" })?;
+    let mut linked = library(if is_static { "libgpp_c.a" } else { "libgpp_c.so" })?;
+    let (at_link, at_run) = (folder.path().join("linked.so"), folder.path().join("libgpp_c.so"));
+    if !is_static {
+        fs::copy(linked, &at_link)?;
+        linked = at_link.clone();
+    }
     let mut arguments: Vec<_> =
         ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"].map(Into::into).into();
     arguments.push(package().join("include").into_os_string());
     let version = concat!("-DGPP_EXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
     arguments.extend([version.into(), package().join("tests/c/gpp.c").into_os_string()]);
-    arguments.extend(["-o".into(), program.clone().into_os_string(), library.into_os_string()]);
+    arguments.extend(["-o".into(), program.clone().into_os_string(), linked.into_os_string()]);
     arguments.extend(LIBRARIES.map(Into::into));
     compile("cc", folder.path(), arguments)?;
+    if !is_static {
+        fs::rename(at_link, at_run)?;
+    }
     Ok(program)
 }
 
@@ -60,7 +78,8 @@ pub fn on_gpu() -> Outcome {
 pub fn no_gpu() -> bool {
     let mut handle = ptr::null_mut();
     // SAFETY: a string with its end, and a place for a handle.
-    let none = unsafe { gpp_open(c"gpu".as_ptr(), &mut handle) } == Status::NoDevice;
+    let none =
+        unsafe { gpp_open_version(c"gpu".as_ptr(), VERSION, 0, &mut handle) } == Status::NoDevice;
     gpp_close(handle);
     if none {
         eprintln!("SKIPPED on this machine: no GPU");
@@ -72,13 +91,10 @@ fn on(device: &str) -> Outcome {
     for is_static in [true, false] {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(built(&folder, is_static)?);
-        command.arg(device);
-        if let Some(at) = library("libgpp_c.so")?.parent() {
-            command.env("LD_LIBRARY_PATH", at);
-        }
+        command.args([device, "limited"]);
         if !is_static {
-            // The program reads it too.
-            command.env("OMP_NUM_THREADS", "3,2");
+            // The program reads the number too.
+            command.env("LD_LIBRARY_PATH", folder.path()).env("OMP_NUM_THREADS", "3,2");
         }
         let output = run(&mut command)?;
         assert_eq!(String::from_utf8(output.stdout)?, "gpp.c: all as expected\n");

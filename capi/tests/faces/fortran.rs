@@ -1,5 +1,6 @@
 //! Programs in Fortran: the examples, compiled with all warnings against the static library.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,15 +24,21 @@ const SETTINGS: [(&str, &str); 7] = [
     ("OMPI_MCA_btl", "self,vader"),
 ];
 
+/// Debian's name of flang.
+pub const FLANG: &str = "flang-new-19";
+
 fn built(compiler: &str, example: &str, folder: &Path) -> Result<PathBuf, Failed> {
     let root = root().canonicalize()?;
     let program = folder.join("program");
-    let flags = ["-std=f2018", "-O1", "-Wall", "-Werror", "-fcheck=all", "-ffpe-summary=none"];
+    let flags: &[&str] = match compiler {
+        FLANG => &["-std=f2018", "-O2", "-Werror"],
+        _ => &["-std=f2018", "-O1", "-Wall", "-Werror", "-fcheck=all", "-ffpe-summary=none"],
+    };
     let sources =
         MODULES.into_iter().chain([example]).map(|source| root.join(source).into_os_string());
     let rest =
         [library("libgpp_c.a")?.into_os_string(), "-o".into(), program.clone().into_os_string()];
-    let all = flags.map(Into::into).into_iter().chain(sources).chain(rest);
+    let all = flags.iter().map(Into::into).chain(sources).chain(rest);
     compile(compiler, folder, all.chain(LIBRARIES.map(Into::into)))?;
     Ok(program)
 }
@@ -53,6 +60,36 @@ fn on(device: &str) -> Outcome {
     let printed = String::from_utf8(output.stdout)?;
     assert!(printed.contains(": as expected"), "{printed}");
     assert_eq!(String::from_utf8(output.stderr)?, "");
+    Ok(())
+}
+
+/// All kinds of arrays, by gfortran.
+pub fn arrays_by_gfortran() -> Outcome {
+    arrays("gfortran")
+}
+
+/// The same by flang.
+pub fn arrays_by_flang() -> Outcome {
+    arrays(FLANG)
+}
+
+fn arrays(compiler: &str) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let program = built(compiler, "capi/tests/fortran/arrays.f90", folder.path())?;
+    let printed = String::from_utf8(run(&mut Command::new(program))?.stdout)?;
+    assert_eq!(printed.trim(), "arrays.f90: all as expected");
+    // What has no address after the call cannot be placed.
+    for (wtilde, is_taken) in [("held", true), ("loose", false), ("2*held", false)] {
+        let source = format!(
+            "use gpp\ncomplex(8), allocatable, target :: held(:, :)\n\
+             complex(8), allocatable :: loose(:, :)\nreal(8) :: vcoul(2)\n\
+             integer :: indices(2), status\ntype(gpp_calculator) :: calculator\n\
+             call gpp_place(calculator, {wtilde}, held, vcoul, indices, indices, status)\nend\n"
+        );
+        fs::write(folder.path().join("placed.f90"), source)?;
+        let placed = compile(compiler, folder.path(), ["-c", "placed.f90"]);
+        assert_eq!(placed.is_ok(), is_taken, "{wtilde}: {placed:?}");
+    }
     Ok(())
 }
 

@@ -6,12 +6,19 @@ use std::fs;
 use crate::Outcome;
 use crate::built::{compile, has, package};
 
+/// Opens a device for a program that is compiled with this header.
+const OPEN: &str =
+    "#define gpp_open(device, handle) gpp_open_version(device, GPP_VERSION, 0, handle)";
+
 /// As committed: what cbindgen makes of the sources.
 pub fn generated() -> Outcome {
     let config = cbindgen::Config::from_file(package().join("cbindgen.toml"))?;
     // The library's other files are named there.
-    let builder =
-        cbindgen::Builder::new().with_config(config).with_src(package().join("src/lib.rs"));
+    let version = gpp_c::VERSION;
+    let builder = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(package().join("src/lib.rs"))
+        .with_after_include(format!("\n#define GPP_VERSION {version}\n{OPEN}"));
     let mut text = Vec::new();
     builder.generate()?.write(&mut text);
     let text = String::from_utf8(text)?;

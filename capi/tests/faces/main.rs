@@ -30,6 +30,7 @@ fn main() {
     let no_elf = !cfg!(target_os = "linux");
     let no_valgrind = missing(&["cc", "valgrind"], "GPP_REQUIRE_VALGRIND");
     let no_fortran = missing(&["gfortran"], "GPP_REQUIRE_GFORTRAN");
+    let no_flang = missing(&[fortran::FLANG], "GPP_REQUIRE_FLANG");
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
     let no_gpu = no_elf || c::no_gpu();
     let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
@@ -50,6 +51,10 @@ fn main() {
             .with_ignored_flag(no_fortran || no_elf),
         Trial::test("a program in Fortran on the GPU", fortran::on_gpu)
             .with_ignored_flag(no_gpu || no_fortran),
+        Trial::test("arrays in Fortran, by gfortran", fortran::arrays_by_gfortran)
+            .with_ignored_flag(no_fortran || no_elf),
+        Trial::test("arrays in Fortran, by flang", fortran::arrays_by_flang)
+            .with_ignored_flag(no_flang || no_elf),
         Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi || no_elf),
         Trial::test("cargo cinstall", built::installed).with_ignored_flag(no_cargo_c),
     ];
