@@ -39,15 +39,13 @@ mod workspace;
 
 use std::sync::Arc;
 
-use crate::catalogue::{self, Kernel, choice};
+use crate::catalogue::{self, Kernel};
 use crate::devices::DeviceInfo;
 use crate::devices::gpu::driver::ForeignStream;
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
-use crate::reference::{self, Bound};
-use crate::system::memory;
-use arrays::made;
+use crate::problem::{Outline, Problem};
+use arrays::{NOTHING, is_empty, made};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
@@ -146,7 +144,7 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
+    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows of `aqsmtemp`, and
     /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
     ///
     /// # Errors
@@ -161,42 +159,22 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
+        if is_empty(screening, bands, omega)? {
+            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
+        }
         // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
         let made = || unsafe { made(screening, bands, omega, formula) };
+        if self.opened.is_host() {
+            // The CPU's threads are woken once.
+            return self.opened.computed(|| self.summed(&made()?));
+        }
         self.summed(&self.opened.computed(made)?)
-    }
-
-    /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
-    /// fewer, evenly spaced ones an estimate of it. It counts every rounding as if all had one sign, so errors
-    /// are far smaller as a rule: what the sums have lost at worst, not at a time. Terms are evaluated by the
-    /// definition on the processor, `ncouls · nbands · nw` of them a column.
-    ///
-    /// # Errors
-    /// As [`Calculator::sums`].
-    pub fn bound(
-        &self,
-        screening: &Screening,
-        bands: &Bands,
-        omega: &[f64],
-        formula: Formula,
-        columns: usize,
-    ) -> Result<Bound> {
-        self.opened.computed(|| {
-            // SAFETY: as in `sums`.
-            let problem = unsafe { made(screening, bands, omega, formula) }?;
-            reference::bound(&problem, columns)
-        })
     }
 
     /// The sums of a problem on the host.
     fn summed(&self, problem: &Problem) -> Result<Found> {
-        let version = self.version_for(problem);
-        let kernels = self.kernels(version);
-        let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-        memory::require(
-            "what versions lay out of the arrays",
-            beside.bands.saturating_add(beside.slab),
-        )?;
+        self.require_laid(problem.outline())?;
+        let version = self.version_for(problem.outline());
         let told = self.told.as_ref().map(Told::anew);
         self.opened.called(|| self.in_slabs(problem, version, told.as_ref()))
     }
@@ -268,17 +246,9 @@ impl Calculator {
         [version].into_iter().chain(self.static_ch.then(|| self.of_static_ch())).collect()
     }
 
-    fn version_for(&self, problem: &Problem) -> Kernel {
-        self.version.unwrap_or_else(|| {
-            let task = problem.frame().task();
-            let task = choice::Task {
-                nbands: task.nbands,
-                pairs: task.pairs,
-                nw: task.nw,
-                poles: task.poles,
-            };
-            choice::best_for(self.opened.first().back_end(), &task).kernel
-        })
+    fn version_for(&self, problem: Outline) -> Kernel {
+        let best = || catalogue::best_for(self.opened.first().back_end(), &problem.task()).kernel;
+        self.version.unwrap_or_else(best)
     }
 }
 

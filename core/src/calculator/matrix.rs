@@ -8,6 +8,7 @@ use super::{Calculator, Formula, Placed, Screening};
 use crate::error::{Error, Result};
 use crate::offdiag::elements::Borrowed;
 use crate::offdiag::gpus::on_gpus;
+use crate::problem::memory::require;
 use crate::offdiag::{At, Elements, Sums, Task, on_processor, once_each};
 
 /// The bands l and m of a matrix, and the bands n that are summed over.
@@ -40,8 +41,8 @@ pub struct FoundMatrix {
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, by the fastest version: [`Calculator::set_version`]
-    /// names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
+    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest version:
+    /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
     /// As [`Calculator::sums`]. [`Error::Data`] names `a`, where it is not of whole bands, or has a number that is not
@@ -69,9 +70,15 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
-        let [ncouls, _] = placed.extents();
+        let [ncouls, ngpown] = placed.extents();
         let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()])?;
         require_own(bands, elements.bands(), omega)?;
+        if ngpown == 0 {
+            let (count, planes) = (elements.bands(), if bands.at_bands { 2 } else { omega.len() });
+            let bytes = 2 * count * count * planes * size_of::<Complex64>();
+            require("the matrices", bytes as u64)?;
+            return Ok(FoundMatrix { sums: Sums::zero(count, planes), version: "cpu", seconds: 0.0 });
+        }
         let own = bands.at_bands.then(|| once_each(omega));
         let each = own.as_ref().map_or(omega, |(each, _)| each);
         let small = [bands.e, bands.occ];

@@ -72,9 +72,12 @@ impl Calculator {
     }
 }
 
-/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
+/// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
 fn screening_of(screening: &Screening) -> Result<Header> {
     let given = screening_header(screening);
+    if [given.ncouls, given.ngpown].contains(&0) {
+        return Ok(given);
+    }
     header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
     let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(given.ngpown).collect();

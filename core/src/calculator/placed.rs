@@ -6,9 +6,10 @@ use std::sync::Arc;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, aqsm_local, header, require_energies, wrong};
+use super::arrays::{NAME, NOTHING, aqsm_local, header, wrong};
 use super::last::Last;
 use super::opened::Opened;
+use super::workspace::require_small;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::Visit;
@@ -17,7 +18,7 @@ use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::{self, Batches, CheckedPairs, Header, Matrix, Problem, Sums};
+use crate::problem::{self, Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
@@ -70,7 +71,9 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         // SAFETY: nothing is lent.
-        unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) }
+        let mut sums = || unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) };
+        // The CPU's threads are woken once.
+        if self.opened.is_host() { self.opened.computed(sums) } else { sums() }
     }
 
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
@@ -115,9 +118,12 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
+        if given.small()[0].is_empty() || extents(&placed.header).contains(&0) {
+            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
+        }
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
         let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
-        let version = self.version_for(&problem);
+        let version = self.version_for(problem.outline());
         let are_in_place = placed.pairs.are_of(problem.slab());
         if are_in_place && placed.resident.is_some() {
             let lent = placed.lent(&given);
@@ -177,10 +183,7 @@ impl Calculator {
             preparation(layout).replaces()
         });
         if sorts || lent.is_none() {
-            let kernels = self.kernels(version);
-            let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-            let needed = beside.bands.saturating_add(beside.slab);
-            crate::system::memory::require("what versions lay out of the arrays", needed)?;
+            self.require_laid(problem.outline())?;
         }
         if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
             return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
@@ -254,9 +257,13 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
+        require_small(Extents {
+            nbands: e.len(),
+            nw: omega.len(),
+            ..self.header.extents()
+        })?;
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
-        require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
         // SAFETY: as above.

@@ -72,18 +72,16 @@ struct State {
     ended: bool,
 }
 
-/// Parts whose matrices are in memory at most, or come there, of so many workers: those that are under way, and one more.
-pub fn ahead(workers: usize) -> usize {
-    (UNDER_WAY + 1) * workers
-}
+/// Parts that may be dealt to a GPU before the first of them is taken: those that are under way, and one more.
+pub const AHEAD: usize = UNDER_WAY + 1;
 
 impl<'a> Deal<'a> {
-    /// Of these parts, ascending, to so many workers. It tells `done` how much is summed, and deals no more once
-    /// `stop` says so.
+    /// Of these parts, ascending, to workers, each of which has so many dealt to it before the first of them is taken.
+    /// It tells `done` how much is summed, and deals no more once `stop` says so.
     pub fn new(
         parts: Vec<usize>,
         homes: Homes,
-        workers: usize,
+        ahead: &[usize],
         done: Done<'a>,
         stop: Stop<'a>,
     ) -> Deal<'a> {
@@ -92,10 +90,10 @@ impl<'a> Deal<'a> {
             dealt: vec![false; parts.len()],
             parts,
             homes,
-            ahead: ahead(workers),
+            ahead: ahead.iter().sum(),
             given: BTreeMap::new(),
-            under_way: vec![0.0; workers],
-            at_work: workers,
+            under_way: vec![0.0; ahead.len()],
+            at_work: ahead.len(),
             ended: false,
         };
         Deal { state: Mutex::new(state), changed: Condvar::new(), done, stop }
@@ -201,7 +199,7 @@ mod tests {
     use crate::stop::never;
 
     fn deal(parts: usize, homes: Homes, workers: usize) -> Deal<'static> {
-        Deal::new((0..parts).collect(), homes, workers, &|_| (), &never)
+        Deal::new((0..parts).collect(), homes, &vec![AHEAD; workers], &|_| (), &never)
     }
 
     #[test]
@@ -257,7 +255,7 @@ mod tests {
     #[test]
     fn nothing_is_dealt_after_a_stop() {
         let deal =
-            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1, false), 1, &|_| (), &|| {
+            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1, false), &[1], &|_| (), &|| {
                 Some(2)
             });
         assert_eq!(deal.next(0, true), Next::Nothing);
