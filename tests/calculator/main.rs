@@ -182,17 +182,17 @@ fn who_is_told_may_stop() {
     let expected = sums(&calculator).unwrap().sums;
     let parts = Arc::new(Mutex::new(Vec::new()));
     let seen = parts.clone();
-    calculator.set_told(move |part| {
+    calculator.set_progress(move |part| {
         seen.lock().unwrap().push(part);
         None
     });
     assert_eq!(sums(&calculator).unwrap().sums, expected);
     let parts = parts.lock().unwrap().clone();
     assert!(parts.is_sorted() && parts.last() == Some(&1.0) && parts.len() > 2, "{parts:?}");
-    calculator.set_told(|part| (part > 0.3).then_some(7));
+    calculator.set_progress(|part| (part > 0.3).then_some(7));
     let error = sums(&calculator).unwrap_err();
     assert!(matches!(error, gpp::Error::Stopped { code: 7, .. }), "{error}");
-    calculator.clear_told();
+    calculator.clear_progress();
     assert_eq!(sums(&calculator).unwrap().sums, expected);
 }
 

@@ -17,7 +17,7 @@ pub use crate::devices::gpu::lent::DeviceMatrix;
 pub use bytemuck::Pod;
 
 use super::Calculator;
-use crate::devices::gpu::driver::{Visit, fetched, require_on};
+use crate::devices::gpu::driver::{fetched, require_on};
 use crate::error::{Error, Result};
 use num_complex::Complex64;
 
@@ -174,10 +174,11 @@ impl Calculator {
             return Ok(Vec::new());
         }
         let (gpu, _) = self.opened.gpu().expect("the array is on a GPU");
-        let _visit = Visit::begin();
-        let stream = gpu.stream("arrays of a caller's")?;
-        stream.wait_for_foreign(self.stream)?;
-        // SAFETY: the caller's word.
-        unsafe { fetched(name, at, ld, shape, &stream) }
+        self.opened.here(|| {
+            let stream = gpu.stream("arrays of a caller's")?;
+            stream.wait_for_foreign(self.stream)?;
+            // SAFETY: the caller's word.
+            unsafe { fetched(name, at, ld, shape, &stream) }
+        })
     }
 }

@@ -34,10 +34,12 @@ impl Calculator {
     }
 
     fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
-        let header = screening_of(given)?;
         let [wtilde, eps] = matrices;
-        let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
-        let pairs = self.opened.computed(pairs)?;
+        let (header, pairs) = self.opened.computed(|| {
+            let header = screening_of(given)?;
+            let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
+            Ok((header, pairs))
+        })?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -52,8 +54,8 @@ impl Calculator {
     /// has under way.
     pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
         let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
-        let header =
-            screening_of(&Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv })?;
+        let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
+        let header = self.opened.here(|| screening_of(&given))?;
         let shape = extents(&header);
         self.require_lent("wtilde", wtilde, shape)?;
         self.require_lent("eps", eps, shape)?;

@@ -12,7 +12,7 @@ use super::opened::Opened;
 use super::workspace::require_small;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
-use crate::devices::gpu::driver::Visit;
+use crate::devices::Watch;
 use crate::devices::gpu::lent::{Lent, Rows};
 use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
@@ -71,9 +71,7 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         // SAFETY: nothing is lent.
-        let mut sums = || unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) };
-        // The CPU's threads are woken once.
-        if self.opened.is_host() { self.opened.computed(sums) } else { sums() }
+        unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) }
     }
 
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
@@ -108,6 +106,8 @@ impl Calculator {
         Err(Error::Data { origin: "the screening".into(), what })
     }
 
+    /// On the caller's thread, which is the fastest, if arrays are in place and it has nothing to tell.
+    ///
     /// # Safety
     /// As [`Calculator::sums_at_lent`], where matrix elements are lent.
     unsafe fn sums_of(
@@ -121,6 +121,24 @@ impl Calculator {
         if given.small()[0].is_empty() || extents(&placed.header).contains(&0) {
             return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
         }
+        let (tell, is_resident) = (self.progress.as_ref(), placed.resident.is_some());
+        // SAFETY: the caller's word.
+        let sums = |watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
+        match tell {
+            None if is_resident => self.opened.here(|| sums(Watch::none())),
+            _ => self.opened.called(tell, sums),
+        }
+    }
+
+    /// # Safety
+    /// As of [`Calculator::sums_of`].
+    unsafe fn sums_watched(
+        &self,
+        placed: &mut Placed,
+        given: GivenBands,
+        (omega, formula): (&[f64], Formula),
+        watch: Watch,
+    ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
         let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
         let version = self.version_for(problem.outline());
@@ -129,7 +147,7 @@ impl Calculator {
             let lent = placed.lent(&given);
             let resident = placed.resident.as_mut().expect("seen above");
             // SAFETY: the caller's word.
-            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref()) };
+            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref(), watch) };
             match (found, &given) {
                 // The host has all of it: it goes there in slabs.
                 (Err(Error::Memory { place: "device", .. }), GivenBands::Host(_)) => {
@@ -143,7 +161,7 @@ impl Calculator {
             }
         }
         match given {
-            GivenBands::Host(_) => self.summed(&problem),
+            GivenBands::Host(_) => self.summed(&problem, watch),
             GivenBands::Lent(bands) => {
                 drop(problem);
                 let shape = |rows| [rows, bands.e.len()];
@@ -163,7 +181,7 @@ impl Calculator {
                 let small = [bands.e, bands.occ];
                 // SAFETY: as above.
                 let problem = unsafe { placed.problem(small, Some(&bands), omega, formula) }?;
-                self.summed(&problem)
+                self.summed(&problem, watch)
             }
         }
     }
@@ -176,6 +194,7 @@ impl Calculator {
         problem: &Problem,
         version: Kernel,
         lent: Option<&Lent>,
+        watch: Watch,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = version.gpu().is_some_and(|gpu| {
@@ -185,14 +204,12 @@ impl Calculator {
         if sorts || lent.is_none() {
             self.require_laid(problem.outline())?;
         }
-        if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
-            return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
-        }
-        let _visit = Visit::begin();
         let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
             let stream = Some(self.stream);
             // SAFETY: the caller's word.
-            let slab = unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream) }?;
+            let slab = unsafe {
+                resident.sums(gpu, (problem, batches), kernel, lent, stream, watch)
+            }?;
             Ok((total::of([&slab], batches.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;

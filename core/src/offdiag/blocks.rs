@@ -67,6 +67,9 @@ impl Run<'_> {
         let (ncouls, vcoul) = (self.task.problem.header().ncouls, self.task.problem.vcoul_loc());
         let mut columns = vec![Complex64::ZERO; bands * ncouls];
         columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
+            if self.task.stop.is_asked() {
+                return;
+            }
             self.task.elements.column(l, n, column);
         });
         let parts = |z: Complex64| [z.re, z.im, z.re + z.im];
@@ -145,7 +148,7 @@ impl Run<'_> {
         sums[..kinds].fill(vec![0.0; 3 * bands * igp.len()]);
         let some = igp.start * ncouls..igp.end * ncouls;
         let (wtilde, eps) = (&problem.wtilde()[some.clone()], &problem.eps()[some]);
-        for ig in ranges(0..ncouls, IG) {
+        for ig in ranges(0..ncouls, IG).take_while(|_| !self.task.stop.is_asked()) {
             let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
             let [sch, ssx] = scratch.p.each_mut().map(|p| planes_mut(p));
             let ssx = (kinds == KINDS).then_some(ssx);
@@ -185,7 +188,7 @@ impl Run<'_> {
         igp: &Range<usize>,
         m: &Range<usize>,
     ) {
-        if u.is_empty() {
+        if u.is_empty() || self.task.stop.is_asked() {
             return;
         }
         let (bands, ngpown) = (self.task.bands(), self.rows.len());

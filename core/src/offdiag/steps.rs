@@ -69,6 +69,9 @@ impl Worker for OnGpu<'_> {
         let (mut left, mut begun) = (VecDeque::new(), VecDeque::new());
         let mut lane = 0;
         loop {
+            if self.task.stop.is_asked() {
+                left.clear();
+            }
             if left.is_empty() {
                 match deal.next(worker, begun.is_empty()) {
                     Next::Part(part) => left.extend(self.steps(part)),

@@ -15,7 +15,7 @@ use num_complex::Complex64;
 use super::Host;
 use crate::catalogue;
 use crate::devices::beside::Beside;
-use crate::devices::{Done, SlabSums, Upload};
+use crate::devices::{SlabSums, Upload, Watch};
 use crate::error::Result;
 use crate::problem::layout::preparation;
 use crate::problem::memory::AQSM_LOCAL;
@@ -98,7 +98,7 @@ impl OfBands {
         slab: SlabView<'_>,
         made: &mut OfSlab,
         cpu: &Cpu,
-        done: Done,
+        watch: Watch,
     ) -> Result<SlabSums> {
         let (plan, needs) = (batch.plan(), cpu.needs);
         let poles = cpu.poles(plan.poles());
@@ -116,10 +116,11 @@ impl OfBands {
             relaid: relaid.map(|(_, relaid)| relaid),
             slab: vectors::slab(slab, aqsm),
             plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
-            sorted: sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab)),
+            sorted: sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
+            stop: watch.stop,
         };
         let begin = Instant::now();
-        let values = cpu.sum(&task, host.level(), &pool, done);
+        let values = cpu.sum(&task, host.level(), &pool, watch.done);
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
