@@ -13,10 +13,12 @@ use crate::Result;
 use crate::types::{Complex, Failure, Status};
 
 /// An extent.
-pub fn extent(name: &str, found: i64, most: usize) -> Result<usize> {
+pub fn extent(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize> {
     match usize::try_from(found) {
-        Ok(extent) if (1..=most).contains(&extent) => Ok(extent),
-        _ => Err(Failure::argument(format!("{name} must be from 1 to {most}, found {found}"))),
+        Ok(extent) if (least..=most).contains(&extent) => Ok(extent),
+        _ => {
+            Err(Failure::argument(format!("{name} must be from {least} to {most}, found {found}")))
+        }
     }
 }
 
@@ -28,8 +30,11 @@ pub fn flag(name: &str, found: i32) -> Result<bool> {
     }
 }
 
-/// The addresses of `len` elements: in place, and all within the address space.
+/// The addresses of `len` elements: in place, and all within the address space. No elements may be anywhere.
 pub fn addresses<T>(name: &str, at: *const T, len: usize) -> Result<Range<usize>> {
+    if len == 0 {
+        return Ok(0..0);
+    }
     let wrong = |what: &str| Err(Failure::argument(format!("{name} {what}")));
     if at.is_null() {
         return wrong("is null");
@@ -124,7 +129,7 @@ impl Seen<'_> {
         self.of_host(name, at)?;
         self.spans.push((name, Span::of(all)));
         // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
-        Ok(unsafe { slice::from_raw_parts(at, len) })
+        Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(at, len) } })
     }
 
     /// The same, or an array of the GPU's, which is brought here.
@@ -177,8 +182,11 @@ impl Seen<'_> {
                 )));
             }
         };
-        let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
         let at = at.cast::<Complex64>();
+        if rows == 0 || columns == 0 {
+            return Ok(Matrix::Host(Cow::Borrowed(&[])));
+        }
+        let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
         let all = addresses(name, at, len.unwrap_or(usize::MAX))?;
         if on_device {
             let matrix = DeviceMatrix { at: at.addr() as u64, ld };
@@ -244,14 +252,6 @@ impl Out {
         // SAFETY: aligned and not null; apart from all that was read, and from what the library owns, since
         // it is the caller's, who gives his word.
         unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), self.at, self.len) };
-    }
-}
-
-/// Fails at the first number that is infinite or none, whose index counts from `first`.
-pub fn finite(name: &str, numbers: &[f64], first: usize) -> Result<()> {
-    match numbers.iter().position(|number| !number.is_finite()) {
-        Some(at) => Err(Failure::argument(format!("{name}({}) is {}", at + first, numbers[at]))),
-        None => Ok(()),
     }
 }
 

@@ -3,23 +3,22 @@
 use std::borrow::Cow;
 
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::problem::memory;
 use gpp_core::{Aqsm, Calculator, Found, Placed, lent};
 use num_complex::Complex64;
 
 use crate::Result;
-use crate::border::{Matrix, Seen, extent, finite, flag};
+use crate::border::{Matrix, Seen, extent, flag};
 use crate::open::Kept;
 use crate::types::{Bands, Failure, Formula, Screening};
 
 /// An extent that indices of 32 bits count.
 pub fn indexed(name: &str, found: i64) -> Result<usize> {
-    extent(name, found, i32::MAX as usize)
+    extent(name, found, [0, i32::MAX as usize])
 }
 
 /// Energies of the sums.
 pub fn energies(found: i64) -> Result<usize> {
-    extent("nw", found, MOST_ENERGIES)
+    extent("nw", found, [1, MOST_ENERGIES])
 }
 
 /// The arrays of a screening.
@@ -188,22 +187,7 @@ impl<'a> Small<'a> {
             })
         }
     }
-
-    /// Fails if there is no room for what is copied of the arrays, so many rows for each band among it. Fails at an
-    /// energy that is none; indices are counted from `first`.
-    pub fn check(&self, rows: usize, first: usize) -> Result<()> {
-        let of_bands = rows * size_of::<Complex64>() + size_of_val(&self.omega[..]) + 32;
-        let needed = of_bands.saturating_mul(self.e.len());
-        if needed > ALWAYS_THERE {
-            memory::require("the rows of aqsm and the energies", needed as u64)?;
-        }
-        finite("e", &self.e, first)?;
-        finite("omega", &self.omega, first)
-    }
 }
-
-/// Bytes that the system is not asked about.
-const ALWAYS_THERE: usize = 1 << 24;
 
 /// The bands of sums.
 pub struct Given<'a> {
@@ -224,26 +208,21 @@ impl<'a> Given<'a> {
         bands: *const Bands,
         energies: (i64, *const f64),
         formula: *const Formula,
-        first_index: usize,
     ) -> Result<Given<'a>> {
         // SAFETY: of all in the block, the caller's word.
-        let given = unsafe {
+        unsafe {
             let b: &Bands = seen.one("bands", bands)?;
             let nbands = indexed("nbands", b.nbands)?;
             let (aqsm_local, on_device) =
                 (flag("aqsm_local", b.aqsm_local)?, flag("bands.on_device", b.on_device)?);
             let rows = if aqsm_local { ngpown } else { ncouls };
-            Given {
+            Ok(Given {
                 small: Small::seen(seen, (nbands, b.e, b.occ), energies, formula)?,
                 aqsn: seen.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
                 aqsm: seen.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
                 aqsm_local,
-            }
-        };
-        // Rows of a matrix on the GPU are copied only if it is fetched, which asks for memory itself.
-        let are_copied = !given.aqsm_local && matches!(given.aqsm, Matrix::Host(_));
-        given.small.check(if are_copied { ngpown } else { 0 }, first_index)?;
-        Ok(given)
+            })
+        }
     }
 
     /// Their sums.

@@ -83,9 +83,10 @@ pub unsafe extern "C" fn gpp_open_version(
         let first_index = flag("first_index", first_index)?.into();
         // SAFETY: the caller's word.
         let device = unsafe { text("device", device) }?;
-        let calculator = Calculator::open(device)?;
+        let mut calculator = Calculator::open(device)?;
+        calculator.set_index_base(first_index);
         // SAFETY: as above.
-        unsafe { handle.write(open::add(calculator, first_index)) };
+        unsafe { handle.write(open::add(calculator)) };
         Ok(())
     })
 }
@@ -132,7 +133,10 @@ pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void
     })
 }
 
-/// Has `progress` told how far calculations of this handle are; null takes that back.
+/// Has `progress` called with the part of a call of this handle that is done, from 0 to 1: about every 10 ms, by the
+/// thread that has made the call, and at the end. A number other than 0 that it returns ends the call with
+/// GPP_STATUS_STOPPED: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Null takes
+/// it back.
 ///
 /// # Safety
 /// `progress` may be called with `context` as long as it is set.
@@ -144,11 +148,11 @@ pub unsafe extern "C" fn gpp_set_progress(
 ) -> Status {
     calculate(handle, |work| {
         let Some(progress) = progress else {
-            work.calculator.clear_told();
+            work.calculator.clear_progress();
             return Ok(());
         };
         let context = context.expose_provenance();
-        work.calculator.set_told(move |part| {
+        work.calculator.set_progress(move |part| {
             let context = std::ptr::with_exposed_provenance_mut(context);
             // SAFETY: the caller's word.
             let said = unsafe { progress(part, context) };
@@ -321,15 +325,14 @@ pub unsafe extern "C" fn gpp_sums(
     static_ch: *mut Complex,
 ) -> Status {
     calculate(handle, |work| {
-        let Work { calculator, placed, first_index, .. } = work;
+        let Work { calculator, placed, .. } = work;
         let calculator = &calculator.clone().with_static_ch(!static_ch.is_null());
         let mut seen = Seen::by(calculator);
         // SAFETY: the caller's word.
         let (found, [asx, ach], static_ch) = unsafe {
             let of = Of::seen(&mut seen, screening, placed)?;
             let energies = (nw, omega);
-            let given =
-                Given::seen(&mut seen, of.extents(), bands, energies, formula, *first_index)?;
+            let given = Given::seen(&mut seen, of.extents(), bands, energies, formula)?;
             let nw = given.small.omega.len();
             let out = [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?];
             let static_ch = match static_ch.is_null() {
@@ -378,7 +381,7 @@ pub unsafe extern "C" fn gpp_matrix(
     ch: *mut Complex,
 ) -> Status {
     calculate(handle, |work| {
-        let Work { calculator, placed, first_index, .. } = work;
+        let Work { calculator, placed, .. } = work;
         let mut seen = Seen::by(calculator);
         // SAFETY: the caller's word.
         let (found, [sx, ch]) = unsafe {
@@ -386,9 +389,8 @@ pub unsafe extern "C" fn gpp_matrix(
             let [ncouls, _] = of.extents();
             let b: &MatrixBands = seen.one("bands", bands)?;
             let (bands, nbands) =
-                (extent("bands", b.bands, MOST_BANDS)?, indexed("nbands", b.nbands)?);
+                (extent("bands", b.bands, [1, MOST_BANDS])?, indexed("nbands", b.nbands)?);
             let small = Small::seen(&mut seen, (nbands, b.e, b.occ), (nw, omega), formula)?;
-            small.check(0, *first_index)?;
             let (shape, on_device) =
                 ([ncouls, nbands * bands], flag("bands.on_device", b.on_device)?);
             let a = seen.matrix("a", b.a, shape, b.ld_a, on_device)?;

@@ -21,8 +21,6 @@ pub struct Work {
     pub placed: Option<Kept>,
     /// The device.
     pub calculator: Calculator,
-    /// What indices of the caller's begin with, for messages: 0 in C, 1 in Fortran.
-    pub first_index: usize,
     /// The version that ran last; empty if none did.
     pub version: &'static str,
     /// Seconds that its kernels took.
@@ -55,8 +53,8 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Gives out a handle.
-pub fn add(calculator: Calculator, first_index: usize) -> *mut Handle {
-    let work = Work { placed: None, calculator, first_index, version: "", seconds: 0.0 };
+pub fn add(calculator: Calculator) -> *mut Handle {
+    let work = Work { placed: None, calculator, version: "", seconds: 0.0 };
     let mut all = locked(&ALL);
     all.given += 1;
     let number = all.given.wrapping_mul(SPREAD);

@@ -50,7 +50,7 @@ fn status(error: &Error) -> Status {
             Status::BadArgument
         }
         Error::NoGpu { .. } => Status::NoDevice,
-        Error::Driver { .. } => Status::DeviceFailed,
+        Error::Driver { .. } | Error::Forked { .. } => Status::DeviceFailed,
         Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
         Error::Device { error, .. } => status(error),
@@ -79,7 +79,7 @@ pub struct Handle {
 
 /// The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
 /// memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, where `on_device` says so, and
-/// what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 1 to
+/// what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 0 to
 /// 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

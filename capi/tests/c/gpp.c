@@ -183,8 +183,8 @@ static void errors(gpp_handle *handle) {
     gpp_screening s = screening();
     gpp_bands b = bands();
     for (int iw = 0; iw < NW; iw++) asx[iw] = ach[iw] = untouched;
-    WRONG_IN(s, ncouls, 0, "ncouls must be from 1 to 2147483647");
-    WRONG_IN(s, ngpown, -3, "ngpown must be from 1 to 2147483647, found -3");
+    WRONG_IN(s, ncouls, -1, "ncouls must be from 0 to 2147483647");
+    WRONG_IN(s, ngpown, -3, "ngpown must be from 0 to 2147483647, found -3");
     WRONG_IN(s, ngpown, INT64_MAX, "ngpown must be");
     WRONG_IN(s, ld_wtilde, INT64_MAX, "more than memory can hold");
     WRONG_IN(s, ld_eps, NCOULS - 1, "eps must have at least 5 elements from one column to the next (ld_eps), found 4");
@@ -192,7 +192,7 @@ static void errors(gpp_handle *handle) {
     WRONG_IN(s, eps, (gpp_complex *)((char *)eps + 4), "eps is not at a multiple of 8 bytes");
     WRONG_IN(s, vcoul, NULL, "vcoul is null");
     WRONG_IN(s, indinv, (int32_t *)((char *)indinv + 1), "indinv is not at a multiple of 4 bytes");
-    WRONG_IN(b, nbands, INT64_MIN, "nbands must be from 1 to 2147483647");
+    WRONG_IN(b, nbands, INT64_MIN, "nbands must be from 0 to 2147483647");
     WRONG_IN(b, aqsm_local, 2, "aqsm_local must be 0 or 1");
     WRONG_IN(b, e, NULL, "e is null");
     WRONG_IN(b, aqsn, NULL, "aqsn is null");
@@ -218,13 +218,13 @@ static void errors(gpp_handle *handle) {
     } while (0)
     WRONG_NUMBER(e[1], none, "e(1) is NaN");
     WRONG_NUMBER(omega[2], INFINITY, "omega(2) is inf");
-    WRONG_NUMBER(occ[0], 1.5, "occ(1) is 1.5");
-    WRONG_NUMBER(vcoul[1], none, "vcoul(2) is NaN");
-    WRONG_NUMBER(wtilde[LD + 2].re, none, "wtilde_array(ig,igp) is NaN");
-    WRONG_NUMBER(eps[LD].im, none, "I_eps_array(ig,igp) is");
-    WRONG_NUMBER(aqsn[3 * LD + 1].re, none, "aqsntemp(ig,n) is NaN");
-    WRONG_NUMBER(aqsm[1].re, none, "aqsm_local(igp,n) is NaN");
-    WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(2) = 8");
+    WRONG_NUMBER(occ[0], 1.5, "occ(0) is 1.5");
+    WRONG_NUMBER(vcoul[1], none, "vcoul(1) is NaN");
+    WRONG_NUMBER(wtilde[LD + 2].re, none, "wtilde(ig,igp) is NaN");
+    WRONG_NUMBER(eps[LD].im, none, "eps(ig,igp) is");
+    WRONG_NUMBER(aqsn[3 * LD + 1].re, none, "aqsn(ig,n) is NaN");
+    WRONG_NUMBER(aqsm[1].re, none, "aqsm(igp,n) is NaN");
+    WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(1) = 8");
     gpp_formula formula;
     formula.gamma = none, formula.sexcut = 4;
     CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach, NULL) == GPP_STATUS_BAD_ARGUMENT);
@@ -416,7 +416,7 @@ static void matrices(gpp_handle *handle, int on_cpu) {
 
     WRONG_IN_MATRIX(bands, 0, "bands must be from 1 to 8192, found 0");
     WRONG_IN_MATRIX(bands, 8193, "bands must be from 1 to 8192");
-    WRONG_IN_MATRIX(nbands, INT64_MAX, "nbands must be from 1 to 2147483647");
+    WRONG_IN_MATRIX(nbands, INT64_MAX, "nbands must be from 0 to 2147483647");
     WRONG_IN_MATRIX(a, NULL, "a is null");
     WRONG_IN_MATRIX(a, (gpp_complex *)((char *)a + 4), "a is not at a multiple of 8 bytes");
     WRONG_IN_MATRIX(ld_a, NCOULS - 1, "a must have at least 5 elements from one column to the next (ld_a)");
@@ -439,7 +439,7 @@ static void matrices(gpp_handle *handle, int on_cpu) {
         kept = tight[at];
         tight[at].im = wrong[i];
         CHECK(gpp_matrix(handle, &s, &b, NW, omega, NULL, sx, ch) == GPP_STATUS_BAD_ARGUMENT);
-        CHECK(strstr(gpp_message(), i == 0 ? "a(ig,n,l): is " : "at (5,4,2)") != NULL);
+        CHECK(strstr(gpp_message(), i == 0 ? "a(ig,n,l): is " : "at (4,3,1)") != NULL);
         tight[at] = kept;
         CHECK(right_matrix(handle, &s, &b));
     }

@@ -34,11 +34,13 @@ impl Calculator {
     }
 
     fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
-        let say = |error| self.words(None).say(error);
-        let header = screening_of(given).map_err(say)?;
         let [wtilde, eps] = matrices;
-        let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
-        let pairs = self.opened.computed(pairs).map_err(say)?;
+        let placed = self.opened.computed(|| {
+            let header = screening_of(given)?;
+            let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
+            Ok((header, pairs))
+        });
+        let (header, pairs) = placed.map_err(|error| self.words(None).say(error))?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -53,9 +55,9 @@ impl Calculator {
     /// has under way.
     pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
         let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
+        let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
         let say = |error| self.words(None).say(error);
-        let small = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
-        let header = screening_of(&small).map_err(say)?;
+        let header = self.opened.here(|| screening_of(&given)).map_err(say)?;
         let shape = extents(&header);
         self.require_lent("wtilde", wtilde, shape)?;
         self.require_lent("eps", eps, shape)?;
@@ -74,9 +76,12 @@ impl Calculator {
     }
 }
 
-/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
+/// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
 fn screening_of(screening: &Screening) -> Result<Header> {
     let given = screening_header(screening);
+    if [given.ncouls, given.ngpown].contains(&0) {
+        return Ok(given);
+    }
     header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
     let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(given.ngpown).collect();
