@@ -231,6 +231,11 @@ static void errors(gpp_handle *handle) {
     CHECK(strstr(gpp_message(), "gamma") != NULL);
     // A failure writes nothing.
     for (int iw = 0; iw < NW; iw++) CHECK(asx[iw].re == 7 && ach[iw].im == 7);
+    // The sums of no columns are zero, and their arrays may be nowhere.
+    gpp_screening empty = s;
+    empty.ngpown = 0, empty.wtilde = NULL, empty.eps = NULL, empty.inv_igp_index = NULL;
+    CHECK(gpp_sums(handle, &empty, &b, NW, omega, NULL, asx, ach, NULL) == GPP_STATUS_OK);
+    for (int iw = 0; iw < NW; iw++) CHECK(asx[iw].re == 0 && ach[iw].im == 0);
 }
 
 static void handles(gpp_handle *handle) {
