@@ -206,7 +206,7 @@ module gpp
 
 contains
 
-  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the processor where there
+  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the processor if there
   ! is none.
   subroutine gpp_open(calculator, device, status)
     type(gpp_calculator), intent(inout) :: calculator
@@ -244,7 +244,7 @@ contains
     status = c_set_threads(calculator%handle, threads)
   end subroutine gpp_set_threads
 
-  ! How many threads of the processor a calculation has at most; 0 where the calculator is not open.
+  ! How many threads of the processor a calculation has at most; 0 if the calculator is not open.
   function gpp_threads(calculator) result(threads)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t) :: threads

@@ -111,7 +111,7 @@ typedef struct gpp_complex {
 
 /*
  The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
- memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, where `on_device` says so, and
+ memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, if `on_device` says so, and
  what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 1 to
  2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
  */
@@ -133,7 +133,7 @@ typedef struct gpp_screening {
    */
   const struct gpp_complex *wtilde;
   /*
-   Elements from one column of `wtilde` to the next; at least `ncouls`. Where it is more, a call copies.
+   Elements from one column of `wtilde` to the next; at least `ncouls`. If it is more, a call copies.
    */
   int64_t ld_wtilde;
   /*
@@ -141,7 +141,7 @@ typedef struct gpp_screening {
    */
   const struct gpp_complex *eps;
   /*
-   Elements from one column of `eps` to the next; at least `ncouls`. Where it is more, a call copies.
+   Elements from one column of `eps` to the next; at least `ncouls`. If it is more, a call copies.
    */
   int64_t ld_eps;
   /*
@@ -157,7 +157,7 @@ typedef struct gpp_screening {
    */
   const int32_t *indinv;
   /*
-   1 where `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
+   1 if `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
    */
   int32_t on_device;
 } gpp_screening;
@@ -175,12 +175,12 @@ typedef struct gpp_bands {
    */
   const struct gpp_complex *aqsn;
   /*
-   Elements from one column of `aqsn` to the next; at least `ncouls`. Where it is more, a call copies.
+   Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
    */
   int64_t ld_aqsn;
   /*
    Matrix elements of G', no unit: `aqsmtemp(ig, n)`, `ncouls` rows, of which those of G' are taken; or
-   `(igp, n)`, `ngpown` rows, where `aqsm_local` is 1.
+   `(igp, n)`, `ngpown` rows, if `aqsm_local` is 1.
    */
   const struct gpp_complex *aqsm;
   /*
@@ -188,7 +188,7 @@ typedef struct gpp_bands {
    */
   int64_t ld_aqsm;
   /*
-   0 where `aqsm` has a row for each G, 1 where it has one for each G'.
+   0 if `aqsm` has a row for each G, 1 if it has one for each G'.
    */
   int32_t aqsm_local;
   /*
@@ -200,7 +200,7 @@ typedef struct gpp_bands {
    */
   const double *occ;
   /*
-   1 where `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
+   1 if `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
    */
   int32_t on_device;
 } gpp_bands;
@@ -232,12 +232,12 @@ typedef struct gpp_matrix_bands {
    */
   int64_t nbands;
   /*
-   Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is where l is the
+   Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is if l is the
    state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
    */
   const struct gpp_complex *a;
   /*
-   Elements from one column of `a` to the next; at least `ncouls`. Where it is more, a call copies.
+   Elements from one column of `a` to the next; at least `ncouls`. If it is more, a call copies.
    */
   int64_t ld_a;
   /*
@@ -249,11 +249,11 @@ typedef struct gpp_matrix_bands {
    */
   const double *occ;
   /*
-   1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+   1 if `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
    */
   int32_t on_device;
   /*
-   1 where `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
+   1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
    as QSGW and GWPT take them.
    */
   int32_t at_bands;
@@ -330,7 +330,7 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
 
 /*
  Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
- `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+ `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, if there is room. `wtilde`
  and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
  the host here, once, and stay there too. After a failure what was placed before is still there.
 
@@ -341,7 +341,7 @@ gpp_status gpp_place(struct gpp_handle *handle,
                      const struct gpp_screening *screening);
 
 /*
- Lets go of what `gpp_place` has placed; nothing where that is nothing.
+ Lets go of what `gpp_place` has placed; nothing if that is nothing.
  */
 gpp_status gpp_release(struct gpp_handle *handle);
 

@@ -80,7 +80,7 @@ pub enum Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// The copy, where it is one.
+    /// The copy, if it is one.
     pub fn copy(self) -> Option<Vec<Complex64>> {
         match self {
             Matrix::Host(Cow::Owned(copy)) => Some(copy),
@@ -161,7 +161,7 @@ impl Seen<'_> {
         unsafe { self.array(name, at, 1) }.map(|one| &one[0])
     }
 
-    /// A matrix: in place where columns follow each other or where it is on the GPU, else a copy of its columns.
+    /// A matrix: in place if columns follow each other or if it is on the GPU, else a copy of its columns.
     ///
     /// # Safety
     /// As of [`Seen::array`], for the rows of each column; what lies between them may be anybody's.

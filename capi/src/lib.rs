@@ -205,7 +205,7 @@ pub unsafe extern "C" fn gpp_workspace(
 }
 
 /// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
-/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, where there is room. `wtilde`
+/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, if there is room. `wtilde`
 /// and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
 /// the host here, once, and stay there too. After a failure what was placed before is still there.
 ///
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screen
     })
 }
 
-/// Lets go of what `gpp_place` has placed; nothing where that is nothing.
+/// Lets go of what `gpp_place` has placed; nothing if that is nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
     calculate(handle, |work| {

@@ -78,7 +78,7 @@ pub struct Handle {
 }
 
 /// The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
-/// memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, where `on_device` says so, and
+/// memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, if `on_device` says so, and
 /// what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 0 to
 /// 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
 #[repr(C)]
@@ -92,11 +92,11 @@ pub struct Screening {
     pub ng: i64,
     /// Plasmon-pole modes in eV, `wtilde_array(ig, igp)`.
     pub wtilde: *const Complex,
-    /// Elements from one column of `wtilde` to the next; at least `ncouls`. Where it is more, a call copies.
+    /// Elements from one column of `wtilde` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_wtilde: i64,
     /// Identity less the inverse dielectric matrix, `I_eps_array(ig, igp)`, no unit.
     pub eps: *const Complex,
-    /// Elements from one column of `eps` to the next; at least `ncouls`. Where it is more, a call copies.
+    /// Elements from one column of `eps` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_eps: i64,
     /// Coulomb interaction of each G, `(ncouls)`; the sums have its unit.
     pub vcoul: *const f64,
@@ -104,7 +104,7 @@ pub struct Screening {
     pub inv_igp_index: *const i32,
     /// Row of each G vector, `(ng)`: from 1 to `ncouls`; others have none, and add nothing.
     pub indinv: *const i32,
-    /// 1 where `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
+    /// 1 if `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
     pub on_device: i32,
 }
 
@@ -116,20 +116,20 @@ pub struct Bands {
     pub nbands: i64,
     /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
     pub aqsn: *const Complex,
-    /// Elements from one column of `aqsn` to the next; at least `ncouls`. Where it is more, a call copies.
+    /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
     /// Matrix elements of G', no unit: `aqsmtemp(ig, n)`, `ncouls` rows, of which those of G' are taken; or
-    /// `(igp, n)`, `ngpown` rows, where `aqsm_local` is 1.
+    /// `(igp, n)`, `ngpown` rows, if `aqsm_local` is 1.
     pub aqsm: *const Complex,
     /// Elements from one column of `aqsm` to the next; at least its rows.
     pub ld_aqsm: i64,
-    /// 0 where `aqsm` has a row for each G, 1 where it has one for each G'.
+    /// 0 if `aqsm` has a row for each G, 1 if it has one for each G'.
     pub aqsm_local: i32,
     /// Energy of each band in eV, `(nbands)`.
     pub e: *const f64,
     /// Occupation of each band, from 0 to 1, `(nbands)`.
     pub occ: *const f64,
-    /// 1 where `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
+    /// 1 if `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
     pub on_device: i32,
 }
 
@@ -141,18 +141,18 @@ pub struct MatrixBands {
     pub bands: i64,
     /// Bands n.
     pub nbands: i64,
-    /// Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is where l is the
+    /// Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is if l is the
     /// state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
     pub a: *const Complex,
-    /// Elements from one column of `a` to the next; at least `ncouls`. Where it is more, a call copies.
+    /// Elements from one column of `a` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_a: i64,
     /// Energy of each band n in eV, `(nbands)`.
     pub e: *const f64,
     /// Occupation of each band n, from 0 to 1, `(nbands)`.
     pub occ: *const f64,
-    /// 1 where `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+    /// 1 if `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
     pub on_device: i32,
-    /// 1 where `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
+    /// 1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
     /// as QSGW and GWPT take them.
     pub at_bands: i32,
 }

@@ -366,11 +366,10 @@ pub fn wrong_arguments() -> Outcome {
     let of_seed = |seed| {
         move || {
             let mut handle = ptr::null_mut();
+            let device = c"cpu".as_ptr();
             // SAFETY: a string with its end, and a place for a handle.
-            assert_eq!(
-                unsafe { gpp_open_version(c"cpu".as_ptr(), VERSION, 0, &mut handle) },
-                Status::Ok
-            );
+            let status = unsafe { gpp_open_version(device, VERSION, 0, &mut handle) };
+            assert_eq!(status, Status::Ok);
             // SAFETY: a string with its end.
             assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
             calls(handle, &mut Draw(ChaCha8Rng::seed_from_u64(seed)));
