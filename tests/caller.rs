@@ -151,7 +151,7 @@ fn the_caller_is_told_on_his_thread_in_his_state() {
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
     let [begins, ends] = [0.0, 1.0].map(|end| seen.iter().filter(|seen| seen.2 == end).count());
-    assert!(begins > 0 && ends == 2 * versions().count() + 1, "{begins} {ends}");
+    assert!(begins > 0 && ends > 2 * versions().count(), "{begins} {ends}");
 }
 
 /// Names and blocked signals of the threads of this process.
