@@ -145,8 +145,9 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows of `aqsmtemp`, and
-    /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
+    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows
+    /// of `aqsmtemp`, and arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an
+    /// energy.
     ///
     /// # Errors
     /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite

@@ -121,7 +121,7 @@ pub(super) unsafe fn made(
     omega: &[f64],
     formula: Formula,
 ) -> Result<Problem> {
-    require_small(extents(screening, bands, omega))?;
+    require_small(extents(screening, bands, omega), screening.indinv.len())?;
     let header = header(screening_header(screening), bands.e, omega, formula);
     header.validate().map_err(wrong)?;
     let header = header.without_masked();

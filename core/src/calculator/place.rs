@@ -4,10 +4,11 @@ use num_complex::Complex64;
 
 use super::arrays::{header, screening_header, wrong};
 use super::placed::{Placed, extents};
+use super::workspace::require_small;
 use super::{Calculator, Formula, Screening, lent};
 use crate::devices::gpu::resident::Resident;
 use crate::error::Result;
-use crate::problem::{CheckedPairs, Header, Matrix};
+use crate::problem::{CheckedPairs, Extents, Header, Matrix};
 
 impl Calculator {
     /// Places a screening for calls of [`Calculator::sums_at`].
@@ -76,6 +77,8 @@ impl Calculator {
 
 /// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
 fn screening_of(screening: &Screening) -> Result<Header> {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    require_small(Extents { nbands: 1, ngpown, ncouls, nw: 1 }, screening.indinv.len())?;
     let given = screening_header(screening);
     if [given.ncouls, given.ngpown].contains(&0) {
         return Ok(given);

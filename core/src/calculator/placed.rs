@@ -274,11 +274,9 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
-        require_small(Extents {
-            nbands: e.len(),
-            nw: omega.len(),
-            ..self.header.extents()
-        })?;
+        let extents = self.header.extents();
+        let extents = Extents { nbands: e.len(), nw: omega.len(), ..extents };
+        require_small(extents, self.header.gvec_ng)?;
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
         // SAFETY: this function's own contract.
