@@ -94,8 +94,8 @@ pub struct Sizes {
 }
 
 /// Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
-/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called from any thread,
-/// by one at a time, while the call is under way, and must not call functions of this handle.
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread
+/// that has made the call, while it is under way, and must not call functions of this handle.
 pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
 
 /// Limits of the formula; BerkeleyGW's are 0.5 and 4.

@@ -40,8 +40,8 @@ mod workspace;
 use std::sync::Arc;
 
 use crate::catalogue::{self, Kernel};
-use crate::devices::{DeviceInfo, Watch};
 use crate::devices::gpu::driver::ForeignStream;
+use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
 use crate::problem::{Outline, Problem};
@@ -192,19 +192,19 @@ impl Calculator {
 
     fn run(&self, problem: &Problem, igp: usize, version: Kernel, watch: Watch) -> Result<Found> {
         let is_whole = igp == problem.header().ngpown && self.opened.count() == 1;
-        let engine = if is_whole {
+        let mut engine = if is_whole {
             Engine::whole(self.opened.first(), problem)?
         } else {
             let workers = self.opened.all().map(|device| device.worker(problem.frame()));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
-        let mut engine = engine.stopping_at_once(watch.stop);
-        let calculation = engine.run_telling(version, watch.done)?;
+        let calculation = engine.run_telling(version, watch)?;
         let found = Found::of(calculation.sums, version, calculation.seconds);
         if !self.static_ch {
             return Ok(found);
         }
-        let Calculation { sums, seconds, .. } = engine.static_ch(self.of_static_ch(), &|_| ())?;
+        let unheard = Watch { done: &|_| (), ..watch };
+        let Calculation { sums, seconds, .. } = engine.static_ch(self.of_static_ch(), unheard)?;
         Ok(found.with_static_ch(&sums, seconds))
     }
 

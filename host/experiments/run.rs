@@ -11,8 +11,8 @@ use super::setting::Setting;
 use super::static_ch::static_ch;
 use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
-use crate::devices::Device;
 use crate::devices::launch::entry;
+use crate::devices::{Device, Watch};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::problem::Frame;
@@ -168,7 +168,7 @@ pub fn run(
         for version in &versions {
             (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
         }
-        of_static_ch.map_or(Ok(()), |kernel| engine.static_ch(kernel, &|_| ()).map(drop))?;
+        of_static_ch.map_or(Ok(()), |kernel| engine.static_ch(kernel, Watch::none()).map(drop))?;
         return Ok(run);
     }
     let mut estimate = Estimate::on(device, problem);
@@ -250,11 +250,11 @@ fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Refe
     let done = |part: f64| bar.set(part * parts as f64);
     let found = match chosen {
         Some(energies) => {
-            let sums = engine.run_at(&energies, judge, &done)?.sums;
+            let sums = engine.run_at(&energies, judge, Watch::of(&done))?.sums;
             Reference::at(&energies, problem, &sums, Source::Device, progress)
         }
         None => {
-            let sums = problem.start().plus(&engine.run_telling(judge, &done)?.sums);
+            let sums = problem.start().plus(&engine.run_telling(judge, Watch::of(&done))?.sums);
             Reference::new(sums, Source::Device, progress)
         }
     };

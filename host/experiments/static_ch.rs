@@ -1,6 +1,7 @@
 //! The static CH beside the sums of a run.
 
 use crate::catalogue::Kernel;
+use crate::devices::Watch;
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::process::progress::Progress;
@@ -19,7 +20,7 @@ pub fn static_ch(
     compares: bool,
     progress: Progress,
 ) -> Result<StaticCh> {
-    let Calculation { sums, seconds, .. } = engine.static_ch(kernel, &|_| ())?;
+    let Calculation { sums, seconds, .. } = engine.static_ch(kernel, Watch::none())?;
     let problem = engine.problem();
     let products = problem.terms() / problem.nw() as u64;
     let is_compared = compares && products <= MAX_SERIAL_TERMS;

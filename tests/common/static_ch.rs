@@ -1,8 +1,8 @@
 //! The static CH by a kernel on a device.
 
 use gpp::catalogue::{self, BackEnd, Kernel};
-use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
+use gpp::devices::{Device, Watch};
 use gpp::engine::Engine;
 use gpp::problem::Problem;
 use gpp::reference;
@@ -21,8 +21,8 @@ pub fn found(
 ) -> gpp::Result<Complex64> {
     let workers = (0..workers).map(|_| device.worker(problem)).collect::<gpp::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
-    let first = engine.static_ch(kernel, &|_| ())?.sums.ach[0];
-    let again = engine.static_ch(kernel, &|_| ())?.sums.ach[0];
+    let first = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
+    let again = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
     assert_eq!(bits(first), bits(again), "{}: two runs differ", problem.name());
     Ok(first)
 }

@@ -9,11 +9,11 @@ use gpp_cpu::pool::{Pool, Team, Threads, start_rayon};
 use gpp_cpu::topology::Room;
 
 use super::progress::{Progress, Tell};
-use crate::devices::{Device, Watch, spawned};
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
+use crate::devices::{Device, Watch, spawned};
 use crate::error::{Error, Result};
 
 /// At least one device, and the threads of the processor.
@@ -56,7 +56,7 @@ impl Opened {
         let host = || vec![One::Host(Host::with_team(Level::best(), team.clone()).into())];
         let gpus = |indices: &[usize]| -> Result<Vec<One>> {
             let open = |&index: &usize| Ok(One::Gpu(Gpu::open(index)?.into(), index));
-            let opened = apart(|| indices.iter().map(open).collect(), || ())?.0?;
+            let opened = apart(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
             // They make what is laid out for GPUs.
             start_rayon(None).map_err(threads)?;
             Ok(opened)
@@ -69,8 +69,7 @@ impl Opened {
             },
             Choice::Gpus(indices) => gpus(indices)?,
             Choice::AllGpus => {
-                let (count, ()) = apart(Gpu::count, || ())?;
-                let count = count?;
+                let count = apart(Gpu::count, || ())?.0?;
                 gpus(&(0..count).collect::<Vec<_>>())?
             }
         };
@@ -84,6 +83,7 @@ impl Opened {
 
     /// Does what the processor computes, on its threads.
     pub fn computed<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        self.require_process()?;
         self.pool()?.install(work)
     }
 
@@ -94,23 +94,21 @@ impl Opened {
         tell: Option<&Tell>,
         work: impl FnOnce(Watch) -> Result<R> + Send,
     ) -> Result<R> {
-        let pool = if self.is_host() { Some(self.pool()?) } else { None };
         self.require_process()?;
+        let Some(tell) = tell else {
+            let work = || work(Watch::none());
+            return if self.is_host() { self.computed(work) } else { apart(work, || ())?.0 };
+        };
         let progress = &Progress::default();
+        let watch = Watch { done: &|part| progress.done(part), stop: &progress.stop };
+        progress.tell(tell);
+        watch.check()?;
         let (ended, end) = mpsc::channel();
         // What it owns goes in a panic, and nobody waits for it.
-        let work = move || {
-            let watch = Watch { done: &|part| progress.done(part), stop: &progress.stop };
-            _ = ended.send(work(watch));
-        };
-        let wait = || match tell {
-            Some(tell) => progress.wait(tell, &end),
-            None => end.recv().ok(),
-        };
-        let result = match pool {
-            Some(pool) => pool.beside(work, wait),
-            None => apart(work, wait)?.1,
-        };
+        let work = move || _ = ended.send(work(watch));
+        let wait = || progress.wait(tell, &end);
+        let result =
+            if self.is_host() { self.pool()?.beside(work, wait) } else { apart(work, wait)?.1 };
         result.expect("a panic goes on here")
     }
 
@@ -122,12 +120,11 @@ impl Opened {
     }
 
     fn pool(&self) -> Result<Arc<Pool>> {
-        self.require_process()?;
         self.team.pool(Threads::All).map_err(threads)
     }
 
     /// Fails in a process that was forked from that which has opened this: it has none of its threads.
-    fn require_process(&self) -> Result<()> {
+    pub fn require_process(&self) -> Result<()> {
         let (opened, here) = (self.process, process::id());
         if opened == here { Ok(()) } else { Err(Error::Forked { opened, here }) }
     }

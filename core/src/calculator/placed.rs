@@ -123,7 +123,8 @@ impl Calculator {
         }
         let (tell, is_resident) = (self.progress.as_ref(), placed.resident.is_some());
         // SAFETY: the caller's word.
-        let sums = |watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
+        let sums =
+            |watch: Watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
         match tell {
             None if is_resident => self.opened.here(|| sums(Watch::none())),
             _ => self.opened.called(tell, sums),
@@ -207,9 +208,8 @@ impl Calculator {
         let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
             let stream = Some(self.stream);
             // SAFETY: the caller's word.
-            let slab = unsafe {
-                resident.sums(gpu, (problem, batches), kernel, lent, stream, watch)
-            }?;
+            let slab =
+                unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream, watch) }?;
             Ok((total::of([&slab], batches.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use gpp_cpu::stop::Stop;
 
+use crate::error::Result;
+
 /// A caller's function.
 pub type Tell = Arc<dyn Fn(f64) -> Option<i32> + Send + Sync>;
 
@@ -27,18 +29,22 @@ impl Progress {
         self.part.fetch_max(part.to_bits(), Ordering::Relaxed);
     }
 
-    /// Waits for a result; none comes of a thread that panicked.
-    pub fn wait<R>(&self, tell: &Tell, result: &Receiver<R>) -> Option<R> {
+    /// Calls the caller's function, unless it has had it stop.
+    pub fn tell(&self, tell: &Tell) {
+        if !self.stop.is_asked()
+            && let Some(code) = tell(f64::from_bits(self.part.load(Ordering::Relaxed)))
+        {
+            self.stop.ask(code);
+        }
+    }
+
+    /// Waits for a result, and tells how far it is; none comes of a thread that panicked.
+    pub fn wait<R>(&self, tell: &Tell, result: &Receiver<Result<R>>) -> Option<Result<R>> {
         loop {
-            if !self.stop.is_asked()
-                && let Some(code) = tell(f64::from_bits(self.part.load(Ordering::Relaxed)))
-            {
-                self.stop.ask(code);
-            }
             match result.recv_timeout(EVERY) {
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.tell(tell),
                 Ok(result) => {
-                    if !self.stop.is_asked() {
+                    if result.is_ok() {
                         tell(1.0);
                     }
                     return Some(result);

@@ -14,7 +14,7 @@ impl Calculator {
     /// what is laid out for GPUs is made by rayon's own threads.
     ///
     /// # Errors
-    /// [`Error::Data`] for another number.
+    /// [`Error::Data`] for another number; [`Error::Forked`].
     pub fn set_threads(&mut self, threads: usize) -> Result<()> {
         if threads > MOST {
             let what = format!(
@@ -22,6 +22,7 @@ impl Calculator {
             );
             return Err(Error::Data { origin: "threads".into(), what });
         }
+        self.opened.require_process()?;
         self.opened.team().set(threads);
         Ok(())
     }

@@ -208,7 +208,12 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Nobody.
     pub fn none() -> Watch<'static> {
-        Watch { done: &|_| (), stop: &NEVER }
+        Watch::of(&|_| ())
+    }
+
+    /// Who does not stop it.
+    pub fn of(done: Done<'a>) -> Watch<'a> {
+        Watch { done, stop: &NEVER }
     }
 
     /// Fails once it is to stop.
@@ -216,7 +221,7 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn check(&self) -> Result<()> {
-        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "slabs" };
+        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "parts" };
         self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))
     }
 }

@@ -35,7 +35,7 @@ use std::time::Instant;
 use gpp_cpu::stop::{NEVER, Stop};
 
 use crate::catalogue::Kernel;
-use crate::devices::{Device, Done, SlabSums, Worker, spawned};
+use crate::devices::{Device, SlabSums, Watch, Worker, spawned};
 use crate::error::{Error, Result};
 use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
@@ -63,7 +63,6 @@ pub struct Engine<'a> {
     /// Bytes of the host's memory for what workers compute from slabs and need again.
     kept: u64,
     stop: &'a Stop,
-    at_once: &'a Stop,
 }
 
 /// One calculation.
@@ -129,7 +128,6 @@ impl<'a> Engine<'a> {
             checkpoint,
             kept: 0,
             stop: &NEVER,
-            at_once: &NEVER,
         })
     }
 
@@ -165,12 +163,6 @@ impl<'a> Engine<'a> {
         Engine { stop, ..self }
     }
 
-    /// Has `stop` looked at within slabs, whose sums are lost then.
-    #[must_use]
-    pub fn stopping_at_once(self, stop: &'a Stop) -> Self {
-        Engine { at_once: stop, ..self }
-    }
-
     /// The problem.
     pub fn problem(&self) -> &'a Frame {
         self.slabs.frame()
@@ -193,16 +185,16 @@ impl<'a> Engine<'a> {
     /// [`Error::Data`] where slabs do not hold whole groups of the kernel, or where its batches have
     /// groups of several sizes; the errors of the workers.
     pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
-        self.run_telling(kernel, &|_| ())
+        self.run_telling(kernel, Watch::none())
     }
 
-    /// One calculation that tells `done` its progress, where the device knows it. With several processes
-    /// rank 0 has the sums of all, the others have their own.
+    /// One calculation that somebody watches. It stops within a slab too, whose sums are lost then. With several
+    /// processes rank 0 has the sums of all, the others have their own.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
-    pub fn run_telling(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
-        self.run_batches(kernel, &self.problem().batches_for(kernel), done)
+    pub fn run_telling(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
+        self.run_batches(kernel, &self.problem().batches_for(kernel), watch)
     }
 
     /// One calculation at some energies (0-based) only: it returns their sums.
@@ -213,12 +205,12 @@ impl<'a> Engine<'a> {
         &mut self,
         energies: &[usize],
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<Calculation> {
-        self.run_batches(kernel, &self.problem().batches_at(energies), done)
+        self.run_batches(kernel, &self.problem().batches_at(energies), watch)
     }
 
-    fn run_batches(&mut self, kernel: Kernel, of: &Batches, done: Done) -> Result<Calculation> {
+    fn run_batches(&mut self, kernel: Kernel, of: &Batches, watch: Watch) -> Result<Calculation> {
         groups::require_whole(self.slabs, kernel, of)?;
         let mut numbers = share_of(self.slabs.count(), self.ranks);
         numbers.retain(|at| !self.skipped.contains(at));
@@ -227,7 +219,7 @@ impl<'a> Engine<'a> {
         let cut = cut.filter(|_| again);
         self.ranks.barrier();
         let begin = Instant::now();
-        let own = self.sum((kernel, of), (&numbers, cut), done, begin)?;
+        let own = self.sum((kernel, of), (&numbers, cut), watch, begin)?;
         let all = reports::gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
@@ -259,7 +251,7 @@ impl<'a> Engine<'a> {
         &mut self,
         (kernel, batches): (Kernel, &Batches),
         (numbers, cut): (&[usize], Option<Cut>),
-        done: Done,
+        watch: Watch,
         begin: Instant,
     ) -> Result<Report> {
         let Engine { slabs, workers, deal, checkpoint, .. } = self;
@@ -271,13 +263,12 @@ impl<'a> Engine<'a> {
             cut,
             kernel,
             batches,
-            done,
+            watch,
             checkpoint: checkpoint.as_ref(),
             begin,
             all,
             summed: AtomicUsize::new(0),
             stop: self.stop,
-            at_once: self.at_once,
         };
         let of_workers: Vec<(Numbered, Share)> = match &mut workers[..] {
             [only] => vec![run.share(0, only.as_mut())?],

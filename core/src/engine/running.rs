@@ -13,7 +13,7 @@ use super::pieces::{Cut, Piece, Pieces};
 use super::under_way::UnderWay;
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
-use crate::devices::{Done, SlabSums, Watch, Worker};
+use crate::devices::{SlabSums, Watch, Worker};
 use crate::error::{Error, Result};
 use crate::problem::{Batch, Batches, Given, Slabs};
 
@@ -26,7 +26,7 @@ pub struct Running<'a, 'r> {
     pub kernel: Kernel,
     /// The energies in the batches of the kernel.
     pub batches: &'r Batches<'r>,
-    pub done: Done<'r>,
+    pub watch: Watch<'r>,
     pub checkpoint: Option<&'r Mutex<Checkpoint>>,
     pub begin: Instant,
     /// `igp` of all slabs.
@@ -35,8 +35,6 @@ pub struct Running<'a, 'r> {
     pub summed: AtomicUsize,
     /// Looked at between slabs.
     pub stop: &'a Stop,
-    /// Looked at within them too.
-    pub at_once: &'a Stop,
 }
 
 /// Where one worker panics, leaves the others no slabs to take.
@@ -70,9 +68,9 @@ impl Running<'_, '_> {
     /// [`Error::Device`].
     pub fn named_share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let done = self.share(who, worker);
-        done.map_err(|error| Error::Device {
-            device: worker.device().into(),
-            error: Box::new(error),
+        done.map_err(|error| match error {
+            Error::Stopped { .. } => error,
+            error => Error::Device { device: worker.device().into(), error: Box::new(error) },
         })
     }
 
@@ -112,7 +110,7 @@ impl Running<'_, '_> {
             }
             let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;
             if self.slabs.count() > 1 {
-                (self.done)(summed as f64 / self.all as f64);
+                (self.watch.done)(summed as f64 / self.all as f64);
             }
         }
     }
@@ -157,14 +155,14 @@ impl Running<'_, '_> {
         let length = slab.piece.igp.len() as f64;
         let of_batch = |part: f64| {
             let before = self.summed.load(Ordering::Relaxed) as f64;
-            (self.done)((before + (finished + part) / all * length) / self.all as f64);
+            (self.watch.done)((before + (finished + part) / all * length) / self.all as f64);
         };
         if finished > 0.0 && self.batches.count() > 1 {
             of_batch(0.0);
         }
         let (Some(next), Some(part)) = (slab.left.pop(), &slab.part) else { return Ok(false) };
         slab.at_batch = next;
-        let watch = Watch { done: &of_batch, stop: self.at_once };
+        let watch = Watch { done: &of_batch, stop: self.watch.stop };
         worker.begin(part.view(), &made.get(next), self.kernel, watch)?;
         if slab.is_on_last() {
             slab.part = None;

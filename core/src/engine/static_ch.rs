@@ -4,7 +4,7 @@ use std::mem;
 
 use super::{Calculation, Engine};
 use crate::catalogue::Kernel;
-use crate::devices::Done;
+use crate::devices::Watch;
 use crate::error::Result;
 
 impl Engine<'_> {
@@ -14,10 +14,10 @@ impl Engine<'_> {
     ///
     /// # Errors
     /// Those of [`Engine::run`].
-    pub fn static_ch(&mut self, kernel: Kernel, done: Done) -> Result<Calculation> {
+    pub fn static_ch(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
         let (skipped, finished) = (mem::take(&mut self.skipped), mem::take(&mut self.finished));
         let checkpoint = self.checkpoint.take();
-        let found = self.run_at(&[0], kernel, done);
+        let found = self.run_at(&[0], kernel, watch);
         (self.skipped, self.finished, self.checkpoint) = (skipped, finished, checkpoint);
         found
     }

@@ -7,7 +7,7 @@ use super::regimes;
 use super::same_bits;
 use super::seen::Seen;
 use crate::catalogue::Kernel;
-use crate::devices::{Device, Done};
+use crate::devices::{Device, Done, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::Sums;
@@ -54,10 +54,9 @@ impl Runs<'_, '_> {
     /// One run: its seconds, and when these were, the loading of a kernel before them left out. Its part is
     /// told after so many runs that are done.
     fn run(&mut self, before: usize) -> Result<(f64, Range<Instant>)> {
-        let done = self.telling.done;
+        let done = |part| (self.telling.done)(before as f64 + part);
         let begin = Instant::now();
-        let calculation =
-            self.engine.run_telling(self.version, &|part| done(before as f64 + part))?;
+        let calculation = self.engine.run_telling(self.version, Watch::of(&done))?;
         let end = Instant::now();
         let seconds = calculation.seconds;
         self.first_s.get_or_insert(seconds);
