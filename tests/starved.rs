@@ -67,7 +67,7 @@ fn caller() -> Command {
 
 fn gpp() -> Command {
     let mut gpp = Command::new(env!("CARGO_BIN_EXE_gpp"));
-    gpp.args(["-s", "tiny", "-v", "cpu:paired", "-d", "cpu", "-q", "-t", "3"]);
+    gpp.args(["-s", "tiny", "-v", "cpu:paired", "-d", "cpu", "-q", "--threads", "3"]);
     gpp
 }
 
