@@ -45,7 +45,6 @@ use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
 use crate::problem::{Outline, Problem};
-use arrays::{NOTHING, is_empty, made};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
@@ -161,14 +160,10 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        if is_empty(screening, bands, omega)? {
-            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
-        }
-        self.opened.called(self.progress.as_ref(), |watch| {
-            // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
-            let problem = unsafe { made(screening, bands, omega, formula) }?;
-            self.summed(&problem, watch)
-        })
+        let mut placed = self.place(screening)?;
+        // A GPU keeps nothing of it, and takes it in slabs.
+        placed.resident = None;
+        self.sums_at(&mut placed, bands, omega, formula)
     }
 
     /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
