@@ -234,7 +234,7 @@ fn errors_are_within_their_bound() {
         let problem = family(kind, seed);
         let Evaluation { sums: exact, scale } =
             reference::precise::evaluate((&problem).into()).unwrap();
-        let lost = f64::EPSILON * reference::roundings(problem.header());
+        let lost = f64::EPSILON * gpp_core::reference::roundings(problem.header());
         let bound = |part: usize| -> Vec<f64> {
             let both = scale.magnitudes.iter().zip(&scale.undecided);
             both.map(|(size, undecided)| lost * size[part] + undecided[part]).collect()

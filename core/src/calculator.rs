@@ -47,7 +47,6 @@ use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
 use crate::problem::{Header, Outline, Problem};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
-use arrays::{NOTHING, is_empty, made, screening_header};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
 use opened::Opened;
@@ -155,8 +154,9 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows of `aqsmtemp`, and
-    /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
+    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows
+    /// of `aqsmtemp`, and arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an
+    /// energy.
     ///
     /// # Errors
     /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
@@ -170,16 +170,10 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        let whole = || matches!(bands.aqsm, Aqsm::Whole(_)).then(|| screening_header(screening));
-        let say = |error| self.words(whole().as_ref()).say(error);
-        if is_empty(screening, bands, omega).map_err(say)? {
-            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
-        }
-        self.opened.called(self.progress.as_ref(), |watch| {
-            // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
-            let problem = unsafe { made(screening, bands, omega, formula) }.map_err(say)?;
-            self.summed(&problem, watch)
-        })
+        let mut placed = self.place(screening)?;
+        // A GPU keeps nothing of it, and takes it in slabs.
+        placed.resident = None;
+        self.sums_at(&mut placed, bands, omega, formula)
     }
 
     /// The words of who calls; `whole` is the screening's header, where `aqsm` has a row for each G.

@@ -2,7 +2,6 @@
 
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
-use gpp::stop::never;
 use gpp_core::offdiag::{OnProcessor, Task, on_processor};
 use gpp_core::{Aqsm, Bands, Calculator, Sizes};
 
@@ -46,7 +45,7 @@ fn a_matrix_takes_what_is_said() {
         let given = Given::of(&problem, bands, 1);
         let task = Task::new(&problem, &given);
         let said = OnProcessor::new(&host, task).unwrap().needs();
-        let sum = || on_processor(&host, &task, &|_| (), &never).unwrap();
+        let sum = || on_processor(&host, &task, &|_| ()).unwrap();
         sum();
         let (_, taken) = peak(sum);
         assert!(taken < said + (1 << 20), "{name}: took {taken}, {said} were said");

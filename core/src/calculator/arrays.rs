@@ -2,10 +2,9 @@
 
 use num_complex::Complex64;
 
-use super::workspace::require_small;
 use crate::error::{DataError, Error, Result};
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, AQSN, EPS, Extents, OCC, WTILDE, zeros};
-use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Unmasked};
+use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, zeros};
+use crate::problem::{self, Header, Matrix, Unmasked};
 
 /// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
 /// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
@@ -109,68 +108,6 @@ pub(super) fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formu
         sexcut: formula.sexcut,
         ..screening
     }
-}
-
-/// The problem of these arrays.
-///
-/// # Safety
-/// It refers to them, and has to be dropped before they are.
-pub(super) unsafe fn made(
-    screening: &Screening,
-    bands: &Bands,
-    omega: &[f64],
-    formula: Formula,
-) -> Result<Problem> {
-    require_small(extents(screening, bands, omega))?;
-    let header = header(screening_header(screening), bands.e, omega, formula);
-    header.validate().map_err(wrong)?;
-    let header = header.without_masked();
-    let ngpown = header.ngpown;
-    // SAFETY: this function's own contract.
-    let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-    // SAFETY: as above.
-    let aqsm_local = unsafe { aqsm_local(bands.aqsm, &header) }?;
-    let parts = || -> std::result::Result<_, DataError> {
-        let wtilde = header.unmasked_columns(&WTILDE, kept(screening.wtilde))?;
-        let eps = header.unmasked_columns(&EPS, kept(screening.eps))?;
-        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?;
-        let of_bands = of_bands.with_occupations(bands.occ.to_vec())?;
-        let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
-        Ok((of_bands, slab))
-    };
-    let (of_bands, slab) = parts().map_err(wrong)?;
-    Problem::of(NAME, Origin::Made, of_bands.into(), slab)
-}
-
-/// The dimensions of the problem of these arrays.
-pub(super) fn extents(screening: &Screening, bands: &Bands, omega: &[f64]) -> Extents {
-    Extents {
-        nbands: bands.e.len(),
-        ngpown: screening.inv_igp_index.len(),
-        ncouls: screening.vcoul.len(),
-        nw: omega.len(),
-    }
-}
-
-/// Whether a sum has no terms, as that of a rank without columns or bands. Then its arrays are as empty as they have to
-/// be.
-///
-/// # Errors
-/// [`Error::Problem`] for an array that is not.
-pub(super) fn is_empty(screening: &Screening, bands: &Bands, omega: &[f64]) -> Result<bool> {
-    let extents @ Extents { nbands, ngpown, ncouls, .. } = extents(screening, bands, omega);
-    if ![nbands, ngpown, ncouls].contains(&0) {
-        return Ok(false);
-    }
-    for (array, found) in [
-        (&WTILDE, screening.wtilde.len()),
-        (&EPS, screening.eps.len()),
-        (&AQSN, bands.aqsn.len()),
-        (&OCC, bands.occ.len()),
-    ] {
-        array.check(extents, found).map_err(wrong)?;
-    }
-    Ok(true)
 }
 
 /// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, where none is left out.

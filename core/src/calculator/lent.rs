@@ -124,21 +124,6 @@ impl Calculator {
         unsafe { self.fetch(name, matrix, shape) }
     }
 
-    /// Brings a matrix to the host.
-    ///
-    /// # Safety
-    /// It is there, as [`Calculator::require_lent`] found it, and nobody writes it but what the stream has under
-    /// way.
-    pub(super) unsafe fn fetch(
-        &self,
-        name: &'static str,
-        DeviceMatrix { at, ld }: DeviceMatrix,
-        shape: [usize; 2],
-    ) -> Result<Vec<Complex64>> {
-        // SAFETY: the caller's word.
-        unsafe { self.fetch_any(name, at, ld, shape) }
-    }
-
     /// Brings a vector of numbers that is on the GPU to the host, after what the stream has under way.
     ///
     /// # Errors
@@ -158,16 +143,15 @@ impl Calculator {
         };
         require_on(index, name, at, (len * size_of::<T>()) as u64)?;
         // SAFETY: the caller's word.
-        unsafe { self.fetch_any(name, at, len, [len, 1]) }
+        unsafe { self.fetch(name, DeviceMatrix { at, ld: len }, [len, 1]) }
     }
 
     /// # Safety
     /// As of [`fetched`].
-    unsafe fn fetch_any<T: Pod>(
+    unsafe fn fetch<T: Pod>(
         &self,
         name: &'static str,
-        at: u64,
-        ld: usize,
+        DeviceMatrix { at, ld }: DeviceMatrix,
         shape: [usize; 2],
     ) -> Result<Vec<T>> {
         if shape.contains(&0) {

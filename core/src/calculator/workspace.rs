@@ -6,7 +6,8 @@ use gpp_kernels::plan::Poles;
 use super::Calculator;
 use super::arrays::NAME;
 use crate::devices::beside::Beside;
-use crate::error::Result;
+use crate::error::{DataError, Result};
+use crate::problem::header::MOST_ENERGIES;
 use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_sums, require};
 use crate::problem::plan::BySize;
 use crate::problem::{Extents, Outline, wrong};
@@ -46,7 +47,9 @@ impl Calculator {
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
         let Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };
-        extents.check().map_err(|what| wrong(NAME, what))?;
+        let energies = DataError::Energies { nstart: 1, nend: nw };
+        let is_right = (1..=MOST_ENERGIES).contains(&nw).then_some(()).ok_or(energies);
+        is_right.and_then(|()| extents.check()).map_err(|what| wrong(NAME, what))?;
         if [ncouls, ngpown, nbands].contains(&0) {
             return Ok(Workspace { host: 0, device: 0 });
         }
@@ -82,9 +85,9 @@ impl Calculator {
 }
 
 /// Fails if the host has no room for what calls have of such a problem beside the caller's matrices: small arrays, and
-/// what its energies are in the problem and in its batches.
-pub(super) fn require_small(extents: Extents) -> Result<()> {
-    require(NAME, small(extents))
+/// what its energies are in the problem and in its batches; `ng` is the length of `indinv`.
+pub(super) fn require_small(extents: Extents, ng: usize) -> Result<()> {
+    require(NAME, small(extents) + 8 * ng as u64)
 }
 
 /// Bytes of it.

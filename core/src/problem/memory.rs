@@ -6,7 +6,6 @@ use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
 
-use super::header::MOST_ENERGIES;
 use crate::catalogue;
 use crate::error::DataError;
 pub(crate) use crate::system::memory::refused;
@@ -160,14 +159,11 @@ impl Array {
 }
 
 impl Extents {
-    /// Fails for dimensions that no problem has.
+    /// Fails if 32 bits do not number the elements of all arrays.
     ///
     /// # Errors
-    /// [`DataError::Energies`], [`DataError::Elements`].
+    /// [`DataError::Elements`].
     pub(crate) fn check(self) -> std::result::Result<(), DataError> {
-        if !(1..=MOST_ENERGIES).contains(&self.nw) {
-            return Err(DataError::Energies { nstart: 1, nend: self.nw });
-        }
         let elements = |array: &Array| array.elements(self, Layout::Original);
         let wrong = ARRAYS.into_iter().find(|array| elements(array) > MOST_ELEMENTS);
         wrong.map_or(Ok(()), |array| {
