@@ -38,7 +38,6 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=GPP_KERNEL_RUSTC");
-    println!("cargo::rustc-check-cfg=cfg(no_kernels)");
     if let Ok(version) = compiler::own().version() {
         println!("cargo::rustc-env=GPP_RUSTC={version}");
     }
@@ -54,7 +53,6 @@ fn main() {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
             println!("cargo::warning={why}");
             println!("cargo::rustc-env=GPP_NO_KERNELS={why}");
-            println!("cargo::rustc-cfg=no_kernels");
             // A path that never exists: look again at every build.
             println!("cargo::rerun-if-changed={}", out.join("no-compiler").display());
             String::new()

@@ -23,7 +23,6 @@ fn a_crate_elsewhere_builds_and_runs() {
     let dependencies = block(&docs, "[dependencies]");
     let package = "[package]\nname = \"elsewhere\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
     write("Cargo.toml", &format!("{package}{dependencies}"));
-    write(".cargo/config.toml", block(&docs, "[env]"));
     write("src/main.rs", block(&docs, "use gpp_core"));
     fs::copy(root.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
 
@@ -34,13 +33,29 @@ fn a_crate_elsewhere_builds_and_runs() {
         .current_dir(dir.path())
         .args(["run", "--release", "--offline", "--quiet", "--target-dir"])
         .arg(target)
-        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
+}
+
+/// Neither needs a CUDA toolkit, nor variables, nor the repository as its folder.
+#[test]
+fn cargo_runs_in_any_folder() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/Cargo.toml");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anywhere");
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .current_dir("/")
+        .args(["check", "--offline", "--quiet", "--package", "cust", "--manifest-path"])
+        .arg(manifest)
+        .arg("--target-dir")
+        .arg(target)
+        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The README's lines in Rust are of an example, and the examples run.

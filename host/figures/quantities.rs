@@ -8,7 +8,7 @@ use super::{energies, scales};
 use crate::analysis::comparison::{rated, ratios};
 use crate::analysis::outcomes::clock_lost;
 use crate::analysis::scale::least;
-use crate::catalogue::published;
+use crate::analysis::published;
 use crate::error::FigureError;
 use crate::record::clock::Sustained;
 use crate::record::comparison::{Comparison, Heat, Racer};

@@ -31,6 +31,7 @@ pub struct Sizes {
 
 /// Bytes that a call takes at most beside the caller's arrays, where no number has to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Workspace {
     /// On the host.
     pub host: u64,

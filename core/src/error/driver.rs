@@ -2,6 +2,7 @@
 
 /// The reason for [`Error::Driver`](super::Error::Driver).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriverError {
     /// The driver returned a code.
     #[error("{0}")]
@@ -36,6 +37,7 @@ pub enum DriverError {
 
 /// A code of the driver, with its name and meaning where the driver knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Code {
     /// `CUresult`.
     pub code: i32,

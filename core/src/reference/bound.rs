@@ -36,6 +36,7 @@ fn chain(header: &Header) -> f64 {
 
 /// How far the sums of any version may be from exact ones, by the absolute value.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Bound {
     /// Of `asx` at each energy, in the sums' unit.
     pub asx: Vec<f64>,

@@ -38,8 +38,10 @@ impl Free {
 pub fn free() -> Option<Free> {
     use sysinfo::{MemoryRefreshKind, RefreshKind, System};
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let of_machine = System::new_with_specifics(kind).ok().map(|system| system.available_memory());
-    let of_machine = of_machine.map(|bytes| Free { bytes, limit: None });
+    let system = System::new_with_specifics(kind).ok();
+    // A machine without memory is one whose /proc/meminfo cannot be read.
+    let system = system.filter(|system| system.total_memory() > 0);
+    let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = cgroup::tightest().map(|limit| Free {
         bytes: limit.free,
         limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),
@@ -66,7 +68,7 @@ pub fn require(what: &str, needed: u64) -> Result<()> {
 pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     allocation::try_zeroed_vec(length).map_err(|()| {
         let needed = length.saturating_mul(size_of::<T>()) as u64;
-        let (free, limit) = free().map_or((0, None), |free| (free.bytes, free.limit));
+        let (free, limit) = free().map_or((u64::MAX, None), |free| (free.bytes, free.limit));
         Error::Memory { place: "host", what: what.into(), needed, free, limit }
     })
 }
