@@ -171,8 +171,14 @@ impl Compiler {
 
 /// Whether a variable says how the program is built. Others say where Cargo finds crates, and by what network.
 pub fn is_of_this_build(name: &str) -> bool {
-    let of_machine =
-        ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_", "RUSTUP_HOME"];
+    let of_machine = [
+        "CARGO_HOME",
+        "CARGO_HTTP_",
+        "CARGO_NET_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+        "RUSTUP_HOME",
+    ];
     match name {
         "TARGET" | "HOST" | "OUT_DIR" => true,
         _ if of_machine.iter().any(|begin| name.starts_with(begin)) => false,

@@ -222,7 +222,8 @@ fn compilers_that_cannot_build_say_why_one_by_one() {
 
 #[test]
 fn the_build_of_the_kernels_keeps_the_machines_settings() {
-    let named = |names: &[&str]| names.iter().map(|name| compiler::is_of_this_build(name)).collect();
+    let named =
+        |names: &[&str]| names.iter().map(|name| compiler::is_of_this_build(name)).collect();
     let own: Vec<bool> = named(&["CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC", "TARGET"]);
     assert_eq!(own, [true; 4]);
     let others: Vec<bool> =

@@ -27,7 +27,8 @@ fn size() -> Option<usize> {
 fn launched() -> Option<(&'static str, usize)> {
     let (name, rank) = RANKS.into_iter().find_map(|name| Some((name, number(name)?)))?;
     // Slurm numbers what runs alone too, as a script or a shell of somebody's.
-    let is_alone = size().is_none_or(|size| size < 2) || std::env::var_os("SLURM_PTY_PORT").is_some();
+    let is_alone =
+        size().is_none_or(|size| size < 2) || std::env::var_os("SLURM_PTY_PORT").is_some();
     (name != "SLURM_PROCID" || !is_alone).then_some((name, rank))
 }
 
@@ -45,8 +46,11 @@ pub fn join() -> Result<Box<dyn Ranks>> {
     let Some((name, rank)) = launched() else { return Ok(Box::new(Alone)) };
     let size = size();
     #[cfg(feature = "mpi")]
-    let (ranks, is_alone, why) =
-        (world::join()?, size > Some(1), "the MPI that this program was built with has another launcher");
+    let (ranks, is_alone, why) = (
+        world::join()?,
+        size > Some(1),
+        "the MPI that this program was built with has another launcher",
+    );
     #[cfg(not(feature = "mpi"))]
     let (ranks, is_alone, why) = (
         Box::new(Alone),

@@ -141,7 +141,9 @@ fn an_allocation_that_fails_is_told_in_a_sentence() {
 fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|m| m >> (signal - 1) & 1 != 0)
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|m| m >> (signal - 1) & 1 != 0)
 }
 
 #[cfg(unix)]

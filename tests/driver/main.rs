@@ -168,7 +168,8 @@ fn unknown_code() -> Outcome {
     let info = ["info", "--device", "gpu"];
     let with = |code| run(&library, gpp(), &info, &[("FAKE_INIT", code)]);
     with("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
-    with("34")?.expect(3, ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
+    with("34")?
+        .expect(3, ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
     with("12345")?.expect(3, ": code 12345")
 }
 

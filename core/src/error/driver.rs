@@ -37,7 +37,6 @@ pub enum DriverError {
 
 /// A code of the driver, with its name and meaning where the driver knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Code {
     /// `CUresult`.
     pub code: i32,

@@ -4,6 +4,10 @@ mod arguments;
 mod bands;
 pub mod ceilings;
 mod code;
+#[cfg(feature = "gpu")]
+pub mod driver;
+#[cfg(not(feature = "gpu"))]
+#[path = "absent.rs"]
 pub mod driver;
 mod first_launch;
 mod lane;

@@ -23,7 +23,8 @@ pub fn devices() -> Result<usize> {
         return Err(Error::NoGpu { why });
     }
     let visible = std::env::var("CUDA_VISIBLE_DEVICES");
-    let visible = visible.map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
+    let visible =
+        visible.map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
     if cust::init(CudaFlags::empty()).is_err() {
         let why = format!("the driver found no device: {}{visible}", library::last_failure());
         return Err(Error::NoGpu { why });
