@@ -59,7 +59,7 @@ fn cargo(arguments: &[&str]) -> String {
 #[test]
 fn cargo_runs_in_any_folder() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anywhere");
-    cargo(&["check", "-q", "-p", "cust", "--target-dir", target.to_str().unwrap()]);
+    cargo(&["check", "-q", "-p", "cust_raw", "--target-dir", target.to_str().unwrap()]);
 }
 
 #[test]

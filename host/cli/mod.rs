@@ -49,9 +49,9 @@ pub fn main() -> ExitCode {
         // Help, and what is wrong with the arguments, need no other rank.
         Err(_) if cli.is_err() => Box::new(Alone),
         Err(error) => {
-            // Launchers end the others when rank 0 has said it.
+            // Most launchers end the others soon after rank 0 has said it.
             if ranks::launched_as() != Some(0) {
-                std::thread::sleep(HEAD_START);
+                std::thread::sleep(4 * HEAD_START);
             }
             return failed(&error.into(), &Alone);
         }

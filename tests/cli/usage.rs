@@ -202,14 +202,16 @@ fn one_of_several_ranks_is_refused_without_mpi() {
             gpp().args(arguments).env(rank, this).env(size, all).assert()
         };
         let what = "error: the launcher of MPI: 2 ranks, and this program was built without MPI";
-        for this in ["0", "1"] {
-            let unset = format!("unset {rank}, which is {this} here\n");
-            ranks(this, "2", &run).code(2).stderr(contains(what).and(contains(unset)));
-            ranks(this, "2", &["--help"]).success().stdout(contains("Examples:"));
-            ranks(this, "2", &["--version"]).success().stdout(contains("gpp 0."));
-            ranks(this, "2", &["--nope"]).code(2).stderr(contains("--nope"));
-        }
+        let unset = format!("unset {rank}, which is 0 here\n");
+        ranks("0", "2", &run).code(2).stderr(contains(what).and(contains(unset)));
         ranks("0", "1", &run).success();
+        ranks("1", "2", &["--help"]).success().stdout(contains("Examples:"));
+        ranks("1", "2", &["--version"]).success().stdout(contains("gpp 0."));
+        ranks("1", "2", &["--nope"]).code(2).stderr(contains("--nope"));
+        // Where nobody ends it when rank 0 has said it.
+        if rank.starts_with("SLURM") {
+            ranks("1", "2", &run).code(2).stderr(contains(what));
+        }
     }
     // A script of Slurm's has a number without a step, a shell one that is nobody's rank.
     gpp().args(run).env("SLURM_PROCID", "0").assert().success();
