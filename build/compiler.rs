@@ -122,11 +122,7 @@ impl Compiler {
 
         let mut cargo = Command::new(&self.cargo);
         for (name, _) in env::vars_os() {
-            let text = name.to_string_lossy();
-            let inherited = text.starts_with("CARGO") && text != "CARGO_HOME"
-                || text.starts_with("RUST") && text != "RUSTUP_HOME"
-                || ["TARGET", "HOST", "OUT_DIR"].contains(&text.as_ref());
-            if inherited {
+            if is_of_this_build(&name.to_string_lossy()) {
                 cargo.env_remove(&name);
             }
         }
@@ -170,6 +166,23 @@ impl Compiler {
 
     fn print(&self, what: &str) -> Result<String, String> {
         run(Command::new(&self.rustc).args(["--print", what]))
+    }
+}
+
+/// Whether a variable says how the program is built. Others say where Cargo finds crates, and by what network.
+pub fn is_of_this_build(name: &str) -> bool {
+    let of_machine = [
+        "CARGO_HOME",
+        "CARGO_HTTP_",
+        "CARGO_NET_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+        "RUSTUP_HOME",
+    ];
+    match name {
+        "TARGET" | "HOST" | "OUT_DIR" => true,
+        _ if of_machine.iter().any(|begin| name.starts_with(begin)) => false,
+        _ => name.starts_with("CARGO") || name.starts_with("RUST"),
     }
 }
 

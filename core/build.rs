@@ -38,23 +38,24 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=GPP_KERNEL_RUSTC");
-    println!("cargo::rustc-check-cfg=cfg(no_kernels)");
     if let Ok(version) = compiler::own().version() {
         println!("cargo::rustc-env=GPP_RUSTC={version}");
     }
 
     // In the folder of the profile, so that builds with other features find them built.
     let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let text = match compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels) {
-        Ok(compiler::Built { version, ptx }) => {
+    let built = env::var_os("CARGO_FEATURE_GPU")
+        .map(|_| compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels));
+    let text = match built {
+        None => String::new(),
+        Some(Ok(compiler::Built { version, ptx })) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             ptx::finished(&ptx)
         }
-        Err(tried) => {
+        Some(Err(tried)) => {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
             println!("cargo::warning={why}");
             println!("cargo::rustc-env=GPP_NO_KERNELS={why}");
-            println!("cargo::rustc-cfg=no_kernels");
             // A path that never exists: look again at every build.
             println!("cargo::rerun-if-changed={}", out.join("no-compiler").display());
             String::new()

@@ -221,6 +221,17 @@ fn compilers_that_cannot_build_say_why_one_by_one() {
 }
 
 #[test]
+fn the_build_of_the_kernels_keeps_the_machines_settings() {
+    let named =
+        |names: &[&str]| names.iter().map(|name| compiler::is_of_this_build(name)).collect();
+    let own: Vec<bool> = named(&["CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC", "TARGET"]);
+    assert_eq!(own, [true; 4]);
+    let others: Vec<bool> =
+        named(&["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_HTTP_PROXY", "RUSTUP_HOME", "HOSTNAME"]);
+    assert_eq!(others, [false; 5]);
+}
+
+#[test]
 fn a_commit_is_dirty_where_its_sources_are_changed() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();

@@ -94,16 +94,7 @@ fn measured(
     let problem = make(made);
     let reference = reference::of(&problem, QUIET).unwrap().unwrap();
     let device = Scripted {
-        info: DeviceInfo {
-            id: "gpu:7".into(),
-            name: "Scripted".into(),
-            driver: None,
-            compute_capability: None,
-            multiprocessors: 1,
-            uuid: None,
-            clock_mhz: None,
-            memory_bytes: 0,
-        },
+        info: common::device("gpu:7"),
         right: reference.sums.clone(),
         script: script.iter().copied().collect(),
     };

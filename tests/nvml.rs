@@ -42,7 +42,7 @@ fn nvml_is_loaded_and_asked_when_it_is_there() {
     std::fs::write(&library, "no library\n").unwrap();
     assert_eq!(shown(folder.path(), "GPU-1", ""), "None");
     std::fs::remove_file(&library).unwrap();
-    compiled("tests/data/libnvidia-ml.c", &library).unwrap();
+    compiled("tests/data/libnvidia-ml.c", &library, &[]).unwrap();
     for (uuid, how) in [("GPU-1", "absent"), ("GPU-1", "mute"), ("GPU-2", "")] {
         assert_eq!(shown(folder.path(), uuid, how), "None", "{uuid}, {how}");
     }

@@ -1,5 +1,6 @@
 //! A crate outside of this repository that calls the core, with the lines of docs/library.md.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +24,6 @@ fn a_crate_elsewhere_builds_and_runs() {
     let dependencies = block(&docs, "[dependencies]");
     let package = "[package]\nname = \"elsewhere\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
     write("Cargo.toml", &format!("{package}{dependencies}"));
-    write(".cargo/config.toml", block(&docs, "[env]"));
     write("src/main.rs", block(&docs, "use gpp_core"));
     fs::copy(root.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
 
@@ -34,13 +34,48 @@ fn a_crate_elsewhere_builds_and_runs() {
         .current_dir(dir.path())
         .args(["run", "--release", "--offline", "--quiet", "--target-dir"])
         .arg(target)
-        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
+}
+
+/// Cargo, run far from the repository, where a toolkit is named that is not there.
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .current_dir("/")
+        .args(arguments)
+        .args(["--offline", "--manifest-path"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("core/Cargo.toml"))
+        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn cargo_runs_in_any_folder() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anywhere");
+    cargo(&["check", "-q", "-p", "cust_raw", "--target-dir", target.to_str().unwrap()]);
+}
+
+#[test]
+fn callers_build_what_they_need() {
+    let tree = ["tree", "--edges", "normal", "--prefix", "none"];
+    let [all, without_gpus] = [&[][..], &["--no-default-features"]].map(|features| {
+        let tree = cargo(&[&tree[..], features].concat());
+        let names = tree.lines().filter_map(|line| line.split(' ').next());
+        names.map(str::to_string).collect::<BTreeSet<String>>()
+    });
+    let has = |crates: &BTreeSet<String>, name: &str| crates.contains(name);
+    assert!(has(&all, "cust") && has(&all, "gemm-f64") && has(&without_gpus, "gemm-f64"));
+    for name in ["csv", "statrs", "nvml-wrapper", "gemm", "gemm-c64", "gemm-f32"] {
+        assert!(!has(&all, name), "{name}");
+    }
+    assert!(!has(&without_gpus, "cust") && !has(&without_gpus, "find_cuda_helper"));
 }
 
 /// The README's lines in Rust are of an example, and the examples run.

@@ -54,9 +54,7 @@ fn status(error: &Error) -> Status {
         Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
         Error::Device { error, .. } => status(error),
-        Error::Compiler { .. } | Error::Checkpoint(_) | Error::Write { .. } | Error::Caller(_) => {
-            Status::Internal
-        }
+        _ => Status::Internal,
     }
 }
 

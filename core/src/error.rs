@@ -15,6 +15,7 @@ pub use file::{Fault, FileError};
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A name that nothing has.
     #[error("unknown {what} `{given}`{}known: {known}", meant(nearest))]
@@ -55,7 +56,7 @@ pub enum Error {
     #[error(
         "not enough {place} memory for {what}: {} needed, {} free{}",
         mib(*needed),
-        mib(*free),
+        if *free == u64::MAX { "nobody knows how much".into() } else { mib(*free) },
         limit.as_ref().map_or(String::new(), |limit| format!("; {limit}"))
     )]
     Memory {
@@ -65,7 +66,7 @@ pub enum Error {
         what: String,
         /// Bytes needed.
         needed: u64,
-        /// Bytes free.
+        /// Bytes free; `u64::MAX` if the system does not tell.
         free: u64,
         /// Whose limit leaves no more, where it is not the memory itself.
         limit: Option<String>,

@@ -2,44 +2,57 @@
 //! GPUs and processors. It prints nothing, listens to no signal and ends no process.
 //!
 //! Begin with [`Calculator`]: a caller's arrays in, sums out. A program outside this repository depends on
-//! `gpp-core` by its path. To build cust without a CUDA toolkit it needs the two variables of this
-//! repository's `.cargo/config.toml`.
+//! `gpp-core` by its path. To build cust without a CUDA toolkit its manifest needs the line that
+//! docs/library.md shows.
 //!
-//! A folder uses only those listed before it:
-//!
-//! - [`error`]: all that can go wrong here
-//! - [`progress`]: what a caller is told meanwhile
-//! - [`system`]: files and free memory
-//! - [`ranks`]: the processes that share a run
-//! - [`catalogue`]: versions, journeys, shapes, published figures
-//! - [`problem`]: the input, synthesised or read from the reference mini-app's format
-//! - [`devices`]: where the kernels run
-//! - [`engine`]: slabs → workers → sums
-//! - [`offdiag`]: Σ as a matrix
-//! - [`mod@reference`]: the sums by the definition, and how far others may be from them
-//! - [`calculator`]: a caller's arrays in, sums out
-//!
-//! The kernels themselves are in the crate `gpp_kernels`.
+//! What is named on this page is for callers; structures that a call returns, and errors, may grow. The modules
+//! themselves are for the program `gpp`, and change with it: docs/architecture.md says what is in each.
 
+#[doc(hidden)]
 pub mod calculator;
+#[doc(hidden)]
 pub mod catalogue;
+#[doc(hidden)]
 pub mod devices;
+#[doc(hidden)]
 pub mod engine;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
 pub mod offdiag;
+#[doc(hidden)]
 pub mod problem;
+#[doc(hidden)]
 pub mod progress;
+#[doc(hidden)]
 pub mod ranks;
+#[doc(hidden)]
 pub mod reference;
+#[doc(hidden)]
 pub mod system;
 
+#[doc(inline)]
 pub use calculator::{
     Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
     Workspace, lent,
 };
-pub use error::{Error, Result};
+#[doc(inline)]
+pub use devices::DeviceInfo;
+#[doc(inline)]
+pub use error::{
+    CheckpointError, Code, DataError, Difference, DriverError, EnergyAt, Error, Fault, FileError,
+    PoleAt, Refusal, Result,
+};
+#[doc(hidden)]
 pub use gpp_cpu::stop;
+#[doc(hidden)]
 pub use gpp_kernels as kernels;
+pub use num_complex::Complex64;
+#[doc(inline)]
+pub use offdiag::Sums as MatrixSums;
+#[doc(inline)]
+pub use problem::Sums;
 
 /// The compiler that built this library.
+#[doc(hidden)]
 pub const BUILT_BY: Option<&str> = option_env!("GPP_RUSTC");

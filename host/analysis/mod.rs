@@ -11,6 +11,7 @@ pub mod matrices;
 pub mod noise;
 pub mod outcomes;
 pub mod peaks;
+pub mod published;
 pub mod roofline;
 pub mod scale;
 pub mod sigma;

@@ -3,14 +3,16 @@
 use bytemuck::cast_slice;
 use gpp_cpu::topology::{Room, mask};
 
-use super::args::DeviceArgs;
+use super::args::{AUTO, DeviceArgs};
 use crate::catalogue::{BackEnd, Listed};
 use crate::devices::Device;
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
+use crate::devices::gpu::driver::is_there;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::process::progress::Progress;
+use crate::process::terminal::note;
 use crate::ranks::{Alone, Ranks};
 
 /// Opens the device that is to run these versions. With none named, that is the processor where all versions
@@ -104,8 +106,11 @@ pub fn opened(
         Choice::Cpu => host(),
         Choice::Auto if !versions.is_empty() && versions.iter().all(is_for_processors) => host(),
         Choice::Auto => match of_rank(ranks, most) {
-            Err(Error::NoGpu { .. }) => {
-                if ranks.is_root() {
+            Err(Error::NoGpu { why }) => {
+                if ranks.is_root() && is_there() {
+                    // Somebody who wants no notes wants to know of a driver that fails.
+                    note(format_args!("note: no GPU found: running on the CPU: {why}"));
+                } else if ranks.is_root() {
                     progress.say("note: no GPU found: running on the CPU (`gpp info` says why)");
                 }
                 host()
@@ -136,6 +141,17 @@ fn ids(bytes: &[u8]) -> Vec<usize> {
 fn of_rank(ranks: &dyn Ranks, most: Option<u64>) -> Result<Gpu> {
     let (at, _) = ranks.local();
     Gpu::limited(at % Gpu::count()?, most)
+}
+
+/// Says, with `--quiet` too, which of the versions that somebody named are for GPUs and are emulated, if no device
+/// was named.
+pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
+    let is_for_gpus = |listed: &&Listed| listed.kernel.back_end() == BackEnd::Gpu;
+    let names: Vec<&str> = named.iter().filter(is_for_gpus).map(Listed::id).collect();
+    if on == BackEnd::Cpu && args.device == AUTO && !names.is_empty() {
+        let names = names.join(", ");
+        note(format_args!("note: no GPU for {names}: emulated on the CPU, slowly"));
+    }
 }
 
 /// Fails where the vectors of a level are asked for and no version uses them.

@@ -54,8 +54,15 @@ fn run_all() -> ExitCode {
     }
     let ranks = match ranks::join() {
         Ok(ranks) => ranks,
-        Err(_) if is_said_by_another() => return ExitCode::from(2),
-        Err(error) => return failed(&error.into(), &Alone),
+        // Help, and what is wrong with the arguments, need no other rank.
+        Err(_) if cli.is_err() => Box::new(Alone),
+        Err(error) => {
+            // Most launchers end the others soon after rank 0 has said it.
+            if ranks::launched_as() != Some(0) {
+                std::thread::sleep(4 * HEAD_START);
+            }
+            return failed(&error.into(), &Alone);
+        }
     };
     let ranks = ranks.as_ref();
     if let Some(name) = ranks.name() {
@@ -134,16 +141,6 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     // Launchers end those that are left when the first is gone.
     ranks.barrier();
     ExitCode::from(code)
-}
-
-/// Whether a launcher of MPI started this beside a rank 0, which finds the same wrong before ranks have joined;
-/// if so, when that one has had time to say it.
-fn is_said_by_another() -> bool {
-    let is_other = ranks::launched_as().is_some_and(|rank| rank > 0);
-    if is_other {
-        thread::sleep(HEAD_START);
-    }
-    is_other
 }
 
 /// Prints help, the program's version or what is wrong with the arguments.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM, VerifyArgs};
+use super::device::say_emulated;
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
 use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions, versions_for};
@@ -76,6 +77,9 @@ pub fn measured(
     let back_end = devices[0].back_end();
     let of_any = options(back_end, None)?;
     super::require_vectors(place, &of_any.versions)?;
+    if given.is_some() && ranks.is_root() {
+        say_emulated(place, back_end, &of_any.versions);
+    }
     of_any.require_effect_on(devices[0])?;
     limits.require_effect_on(back_end)?;
 

@@ -128,8 +128,8 @@ impl Drop for Deferred {
     }
 }
 
-/// Starts to listen for SIGINT, SIGTERM, SIGUSR1 and SIGUSR2, of which schedulers send one before they end a
-/// job, and, unless it is ignored as under nohup, SIGHUP. SIGXFSZ is caught so that a write beyond the limit
+/// Starts to listen for SIGHUP, SIGINT, SIGTERM, SIGUSR1 and SIGUSR2, of which schedulers send one before they end
+/// a job, unless the program was started to ignore them, as by nohup. SIGXFSZ is caught so that a write beyond the limit
 /// of a file's size fails like any other. `speaks` is whether it says what happens: not where a launcher of
 /// MPI sends the same signal to many processes, for its own reasons too.
 ///
@@ -142,8 +142,8 @@ pub fn watch(speaks: bool) -> std::io::Result<()> {
 
     // Whoever asks for the third time does not wait for what is removed either.
     let at_once = Arc::new(AtomicBool::new(false));
-    let ends =
-        [SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().chain((!ignores(SIGHUP)).then_some(SIGHUP));
+    let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter();
+    let ends = all.filter(|&signal| !ignores(signal));
     for signal in ends.clone() {
         let code = 128 + signal;
         signal_hook::flag::register_conditional_shutdown(signal, code, at_once.clone())?;
@@ -159,9 +159,12 @@ pub fn watch(speaks: bool) -> std::io::Result<()> {
     })?;
     thread::Builder::new().spawn(move || {
         LISTENS.set(true);
-        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
-            let is_first = ASKED.ask(signal);
+        for signal in signals.forever() {
             let failed = FAILED.load(Ordering::SeqCst);
+            if signal == SIGXFSZ && failed == 0 {
+                continue;
+            }
+            let is_first = ASKED.ask(signal);
             if !is_first && failed == 0 {
                 at_once.store(true, Ordering::SeqCst);
                 end(128 + signal);
@@ -215,7 +218,7 @@ pub fn give_up(code: u8) -> ! {
         exit(code.into());
     }
     #[cfg(unix)]
-    if is_first && signal_hook::low_level::raise(signal_hook::consts::SIGTERM).is_err() {
+    if is_first && signal_hook::low_level::raise(signal_hook::consts::SIGXFSZ).is_err() {
         exit(code.into());
     }
     loop {

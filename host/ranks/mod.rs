@@ -5,48 +5,64 @@ mod world;
 
 pub use gpp_core::ranks::{Alone, Ranks, require_same};
 
-#[cfg(not(feature = "mpi"))]
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What launchers tell a process of the number of ranks: Open MPI's, MPICH's, MVAPICH's, Slurm's.
-#[cfg(not(feature = "mpi"))]
 const SIZES: [&str; 4] =
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// What they tell it of its rank.
-const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"];
+/// What they tell it of its rank; the last one is of Slurm without MPI.
+const RANKS: [&str; 5] =
+    ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
-fn number(names: &[&str]) -> Option<usize> {
-    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
-/// The rank that a launcher of MPI gave this process, if one did: what is the same for all of them is said
-/// by rank 0 only.
+fn size() -> Option<usize> {
+    SIZES.into_iter().find_map(number)
+}
+
+/// The variable by which a launcher told this process its rank, and the rank, if one did.
+fn launched() -> Option<(&'static str, usize)> {
+    let (name, rank) = RANKS.into_iter().find_map(|name| Some((name, number(name)?)))?;
+    // Slurm numbers what runs alone too, as a script or a shell of somebody's.
+    let is_alone =
+        size().is_none_or(|size| size < 2) || std::env::var_os("SLURM_PTY_PORT").is_some();
+    (name != "SLURM_PROCID" || !is_alone).then_some((name, rank))
+}
+
+/// The rank that a launcher gave this process, if one did: what is the same for all of them is said by rank 0
+/// only.
 pub fn launched_as() -> Option<usize> {
-    number(&RANKS)
+    launched().map(|(_, rank)| rank)
 }
 
-/// Joins the processes that MPI's launcher started, or stays alone where none did.
+/// Joins the processes that MPI's launcher started, or stays alone if none did.
 ///
 /// # Errors
-/// [`Error::Data`] where there are others and the program was built without MPI.
+/// [`Error::Data`] if there are others that this process cannot join.
 pub fn join() -> Result<Box<dyn Ranks>> {
-    if launched_as().is_none() {
-        return Ok(Box::new(Alone));
-    }
+    let Some((name, rank)) = launched() else { return Ok(Box::new(Alone)) };
+    let size = size();
     #[cfg(feature = "mpi")]
-    return world::join();
+    let (ranks, is_alone, why) = (
+        world::join()?,
+        size > Some(1),
+        "the MPI that this program was built with has another launcher",
+    );
     #[cfg(not(feature = "mpi"))]
-    match number(&SIZES) {
-        Some(1) => Ok(Box::new(Alone)),
-        size => {
-            let size = size.map_or("several".into(), |size| size.to_string());
-            let what = format!(
-                "{size} ranks, and this program was built without MPI: cargo build --release \
-                 --features mpi"
-            );
-            Err(Error::Data { origin: "the launcher of MPI".into(), what })
-        }
+    let (ranks, is_alone, why) = (
+        Box::new(Alone),
+        size != Some(1),
+        "this program was built without MPI: cargo build --release --features mpi",
+    );
+    if ranks.size() == 1 && is_alone {
+        let size = size.map_or("several".into(), |size| size.to_string());
+        let what = format!(
+            "{size} ranks, and {why}; for runs that share nothing, unset {name}, which is {rank} here"
+        );
+        return Err(Error::Data { origin: "the launcher of MPI".into(), what });
     }
+    Ok(ranks)
 }

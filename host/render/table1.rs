@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::columns::{Columns, columns, is_noise, mark};
 use super::table::{fit, rated_by, table, terminal};
 use super::units::percent;
+use crate::analysis::published::{self, BlogRow, Published, TalkRow};
 use crate::analysis::table1::{Row, Section, against, beside};
-use crate::catalogue::published::{self, BlogRow, Published, TalkRow};
 use crate::record::provenance::Provenance;
 
 /// Layout of the JSON.

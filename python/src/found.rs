@@ -68,7 +68,7 @@ pub struct Matrices {
 impl Matrices {
     /// The arrays of Python's: l is the fastest in memory.
     pub fn of(py: Python<'_>, found: FoundMatrix) -> PyResult<Matrices> {
-        let FoundMatrix { sums, version, seconds } = found;
+        let FoundMatrix { sums, version, seconds, .. } = found;
         let shape = [sums.nw(), sums.bands, sums.bands];
         let array = |all: Vec<Complex64>| -> PyResult<Py<PyArray3<Complex64>>> {
             let by_m = PyArray1::from_vec(py, all).reshape(shape)?;

@@ -27,7 +27,9 @@ fn write_until_interrupted() {
 #[cfg(unix)]
 fn writing(dir: &std::path::Path, variables: &[(&str, &str)]) -> std::process::Child {
     use std::io::BufRead;
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "trap '' WINCH $GPP_TEST_IGNORED; exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
         .args(["--exact", "interrupts::write_until_interrupted", "--nocapture"])
         .env("GPP_TEST_WRITE", dir.join("file"))
         .envs(variables.iter().copied())
@@ -45,7 +47,7 @@ fn writing(dir: &std::path::Path, variables: &[(&str, &str)]) -> std::process::C
 #[test]
 fn an_interrupted_write_leaves_nothing() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
-        if signal == "-HUP" && ignores_hangup() {
+        if ignores(code - 128) {
             continue;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -56,12 +58,24 @@ fn an_interrupted_write_leaves_nothing() {
     }
 }
 
+/// As under nohup, and in the background of a script.
+#[cfg(unix)]
+#[test]
+fn signals_that_are_ignored_stay_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = writing(dir.path(), &[("GPP_TEST_IGNORED", "HUP INT TERM")]);
+    for signal in ["-HUP", "-INT", "-TERM", "-USR1"] {
+        kill(signal, child.id());
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(138));
+}
+
 /// Where the first signal is left to work that goes on.
 #[cfg(unix)]
 #[test]
 fn so_does_one_that_is_interrupted_a_second_time() {
     use std::io::BufRead;
-    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+    for (signal, code) in [("-USR2", 140), ("-TERM", 143)] {
         let dir = tempfile::tempdir().unwrap();
         let mut child = writing(dir.path(), &[("GPP_TEST_DEFERRED", "1")]);
         let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
@@ -91,7 +105,7 @@ fn an_interrupt_while_results_are_written_loses_none() {
         .unwrap();
     let mut table = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(table.any(|line| line.unwrap().starts_with('└')));
-    kill("-INT", child.id());
+    kill("-TERM", child.id());
     let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
     let told = "stopping after what is shown and written; asked again, at once";
     assert!(errors.any(|line| line.unwrap() == told));
@@ -122,12 +136,14 @@ fn an_allocation_that_fails_is_told_in_a_sentence() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-/// Whether this process was started to ignore SIGHUP, as by `nohup`: then so are its children.
+/// Whether this process was started to ignore a signal, as by `nohup`: then so are its children.
 #[cfg(unix)]
-fn ignores_hangup() -> bool {
+fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|m| m & 1 != 0)
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|m| m >> (signal - 1) & 1 != 0)
 }
 
 #[cfg(unix)]
@@ -154,11 +170,11 @@ fn an_interrupted_run_keeps_what_is_done() {
         .unwrap();
     let mut errors = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(errors.any(|line| line.unwrap().starts_with("v0, emulated ")));
-    kill("-INT", child.id());
+    kill("-TERM", child.id());
     let errors: Vec<String> = errors.map(Result::unwrap).collect();
     let mut table = String::new();
     child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
     let main = names::versions(MAIN, BackEnd::Cpu).unwrap();
     let ran = format!("of {} versions ran", main.len());

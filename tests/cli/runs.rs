@@ -255,3 +255,28 @@ fn rows_are_said_as_they_finish() {
         .stderr(contains("v0, emulated ").and(contains("v8, emulated ")))
         .stderr(contains("s  passed"));
 }
+
+/// As in a chroot or a sandbox.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_nobody_knows_is_not_none() {
+    for hidden in ["mount -t tmpfs none /proc", "mount --bind /dev/null /proc/meminfo"] {
+        let under = |script: &str, arguments: &[&str]| {
+            let mut command = std::process::Command::new("unshare");
+            command.args(["--mount", "--map-root-user", "sh", "-c"]);
+            command.arg(format!("{hidden} && {script}")).arg("sh");
+            command.arg(assert_cmd::cargo::cargo_bin("gpp")).args(arguments).output().unwrap()
+        };
+        if !under("true", &[]).status.success() {
+            println!("skipped on this machine: it lets nobody hide files");
+            return;
+        }
+        let run = ["-s", "tiny", "-v", "cpu:paired", "-d", "cpu", "-q"];
+        let output = under("exec \"$@\"", &run);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+        let output = under("exec \"$@\"", &[&run[..], &["--host-memory", "1MiB"]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("--host-memory allows 1.0 MiB"), "{errors}");
+    }
+}

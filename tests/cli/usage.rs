@@ -187,7 +187,7 @@ fn lists_completions_and_a_manual() {
         .stdout(contains("best or all").and(contains("v0-v8")).and(contains("Examples:")));
 }
 
-/// As launchers tell a process that it is one of several: Open MPI's, MPICH's, Slurm's by PMIx.
+/// As launchers tell a process that it is one of several: Open MPI's, MPICH's, Slurm's with and without PMIx.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn one_of_several_ranks_is_refused_without_mpi() {
@@ -196,13 +196,26 @@ fn one_of_several_ranks_is_refused_without_mpi() {
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         ("PMI_RANK", "PMI_SIZE"),
         ("PMIX_RANK", "SLURM_STEP_NUM_TASKS"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     ] {
-        let ranks = |this: &str, all: &str| gpp().args(run).env(rank, this).env(size, all).assert();
+        let ranks = |this: &str, all: &str, arguments: &[&str]| {
+            gpp().args(arguments).env(rank, this).env(size, all).assert()
+        };
         let what = "error: the launcher of MPI: 2 ranks, and this program was built without MPI";
-        ranks("0", "2").code(2).stderr(contains(what));
-        // Rank 0 says it for all.
-        ranks("1", "2").code(2).stderr("");
-        ranks("0", "1").success();
+        let unset = format!("unset {rank}, which is 0 here\n");
+        ranks("0", "2", &run).code(2).stderr(contains(what).and(contains(unset)));
+        ranks("0", "1", &run).success();
+        ranks("1", "2", &["--help"]).success().stdout(contains("Examples:"));
+        ranks("1", "2", &["--version"]).success().stdout(contains("gpp 0."));
+        ranks("1", "2", &["--nope"]).code(2).stderr(contains("--nope"));
+        // Where nobody ends it when rank 0 has said it.
+        if rank.starts_with("SLURM") {
+            ranks("1", "2", &run).code(2).stderr(contains(what));
+        }
     }
+    // A script of Slurm's has a number without a step, a shell one that is nobody's rank.
+    gpp().args(run).env("SLURM_PROCID", "0").assert().success();
+    let shell = [("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4"), ("SLURM_PTY_PORT", "5000")];
+    gpp().args(run).envs(shell).assert().success();
     gpp().args(run).env("PMIX_RANK", "0").assert().code(2).stderr(contains("several ranks"));
 }

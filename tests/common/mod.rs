@@ -12,6 +12,8 @@ pub mod static_ch;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gpp::devices::host::Host;
+use gpp::devices::{Device, DeviceInfo};
 use gpp::error::DataError;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab, Source};
@@ -21,6 +23,13 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub const QUIET: Progress = Progress { shown: false };
+
+/// What is known of a device of this name, whatever it is.
+pub fn device(id: &str) -> DeviceInfo {
+    let mut info = Host::new().info().clone();
+    info.id = id.into();
+    info
+}
 
 /// Tests that measure memory, and those beside them in one binary, take turns.
 pub fn alone() -> MutexGuard<'static, ()> {

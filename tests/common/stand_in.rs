@@ -20,8 +20,14 @@ impl Library {
 
     /// The stand-in of tests/data/libcuda.c.
     pub fn stand_in() -> std::io::Result<Library> {
+        Library::without("no_function")
+    }
+
+    /// The same without one of its functions.
+    pub fn without(function: &str) -> std::io::Result<Library> {
         let folder = tempfile::tempdir()?;
-        compiled("tests/data/libcuda.c", &folder.path().join("libcuda.so.1"))?;
+        let other = format!("-D{function}=no_function");
+        compiled("tests/data/libcuda.c", &folder.path().join("libcuda.so.1"), &[&other])?;
         Ok(Library(folder))
     }
 
@@ -31,12 +37,13 @@ impl Library {
     }
 }
 
-/// Compiles a source in C to a library.
-pub fn compiled(source: &str, to: &PathBuf) -> std::io::Result<()> {
+/// Compiles a source in C to a library, with options of its own.
+pub fn compiled(source: &str, to: &PathBuf, options: &[&str]) -> std::io::Result<()> {
     let output = Command::new("cc")
         .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o"])
         .args([to, &repository(source)])
         .arg("-ldl")
+        .args(options)
         .output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(()) } else { Err(std::io::Error::other(errors.into_owned())) }

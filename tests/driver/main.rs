@@ -64,10 +64,11 @@ fn main() {
     libtest_mimic::run(&arguments, trials.into_iter().chain(on_gpu).collect()).exit();
 }
 
-const OF_THE_PROGRAM: [Test; 6] = [
+const OF_THE_PROGRAM: [Test; 7] = [
     ("nothing links libcuda", nothing_links_libcuda),
     ("the program runs without a driver", without_a_driver),
     ("the program says that the driver has no device", without_a_device),
+    ("the program names what the driver lacks", without_a_function),
     ("the program names codes that cust does not know", unknown_code),
     ("the driver's types on a stand-in", on_stand_in),
     ("every version on a stand-in whose launches are emulated", emulated),
@@ -133,7 +134,7 @@ fn without_a_driver() -> Outcome {
     run(&none, gpp(), &["list"], &[])?.expect(0, "")?;
     run(&none, gpp(), &["info", "--device", "cpu"], &[])?.expect(0, "")?;
     let v8 = ["--version", "v8", "--system", "tiny", "--quiet"];
-    run(&none, gpp(), &v8, &[])?.expect(0, "")?;
+    run(&none, gpp(), &v8, &[])?.expect(0, "note: no GPU for v8: emulated on the CPU")?;
     let why = "no GPU to run on: no NVIDIA driver (libcuda) on this machine: ";
     run(&none, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
     run(&none, gpp(), &[&v8[..], &["--device", "gpu"]].concat(), &[])?.expect(3, why)
@@ -144,7 +145,22 @@ fn without_a_device() -> Outcome {
     let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
                no CUDA-capable device is detected";
     run(&library, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
-    run(&library, gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")
+    run(&library, gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")?;
+    let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
+    let why = "is detected; CUDA_VISIBLE_DEVICES is `7`\n";
+    run(&library, gpp(), &["info", "--device", "gpu"], &hidden)?.expect(3, why)?;
+    let best = ["--version", "best", "--system", "tiny", "--quiet"];
+    run(&library, gpp(), &best, &hidden)?.expect(0, why)
+}
+
+/// As of a driver that is too old.
+fn without_a_function() -> Outcome {
+    let library = Library::without("cuDeviceGetUuid_v2")?;
+    let with = |arguments| run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")]);
+    let why = "the driver has no cuDeviceGetUuid_v2: gpp needs one of CUDA 11.4 or later, it is of CUDA 12.9";
+    with(&["info", "--device", "gpu"])?.expect(3, &format!("error: no GPU to run on: {why}"))?;
+    let best = ["--version", "best", "--system", "tiny", "--quiet"];
+    with(&best)?.expect(0, &format!("note: no GPU found: running on the CPU: {why}"))
 }
 
 fn unknown_code() -> Outcome {
@@ -152,6 +168,8 @@ fn unknown_code() -> Outcome {
     let info = ["info", "--device", "gpu"];
     let with = |code| run(&library, gpp(), &info, &[("FAKE_INIT", code)]);
     with("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
+    with("34")?
+        .expect(3, ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
     with("12345")?.expect(3, ": code 12345")
 }
 

@@ -98,7 +98,7 @@ fn unwritable() {
 fn panics() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("no-threads.so");
-    compiled("tests/data/no-threads.c", &library).unwrap();
+    compiled("tests/data/no-threads.c", &library, &[]).unwrap();
     let preload = format!("LD_PRELOAD={}", library.display());
     let run = ["--version", "v13", "--system", "demo", "--device", "cpu", "--quiet"];
     ended(&mut second_by(&["env", &preload], &run)).expect(101, &["rank 1 of 2 on ", "panicked"]);

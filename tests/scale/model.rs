@@ -6,7 +6,6 @@ use assert_cmd::Command;
 use gpp::analysis::scale::predict::{predictions, team};
 use gpp::analysis::scale::task::{Kind, Task};
 use gpp::analysis::scale::{BOUND, rated};
-use gpp::devices::DeviceInfo;
 use gpp::engine::Share;
 use gpp::problem::systems;
 use gpp::record::provenance::Provenance;
@@ -23,16 +22,7 @@ use crate::common;
 /// Of what nothing was measured.
 fn empty(system: &str, group: usize, ngpown: usize) -> Scale {
     let known = systems::find(system).unwrap();
-    let info = DeviceInfo {
-        id: "gpu:0".into(),
-        name: "Made up".into(),
-        driver: None,
-        compute_capability: None,
-        multiprocessors: 1,
-        uuid: None,
-        clock_mhz: None,
-        memory_bytes: 0,
-    };
+    let info = common::device("gpu:0");
     Scale {
         head: Head::new(&info, Provenance::now(&info)),
         version: "v13".into(),

@@ -7,6 +7,7 @@ use crate::problem::Sums;
 
 /// What came of a calculation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
     pub sums: Sums,

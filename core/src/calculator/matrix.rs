@@ -28,6 +28,7 @@ pub struct MatrixBands<'a> {
 
 /// What came of the calculation of a matrix.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FoundMatrix {
     /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
     /// columns, in the unit of `vcoul`; to be summed over ranks.

@@ -155,9 +155,8 @@ impl Calculator {
         drop(problem);
         let extents @ [ncouls, _] = extents(&placed.header);
         // SAFETY: the caller's word.
-        let fetch = |name, matrix, rows| unsafe {
-            self.fetch_matrix(name, matrix, [rows, bands.e.len()])
-        };
+        let fetch =
+            |name, matrix, rows| unsafe { self.fetch_matrix(name, matrix, [rows, bands.e.len()]) };
         let aqsn = fetch("aqsn", bands.aqsn, ncouls)?;
         let aqsm = fetch("aqsm", bands.aqsm.matrix(), bands.aqsm.rows(extents))?;
         let aqsm = match bands.aqsm {

@@ -32,6 +32,7 @@ pub struct Sizes {
 /// Bytes that a call takes at most beside the caller's arrays, if no number has to be replaced and no column is
 /// masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Workspace {
     /// On the host.
     pub host: u64,

@@ -303,6 +303,7 @@ pub const HOST: &str = "cpu";
 
 /// What is known of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// `cpu`, `gpu:0`, `gpu:1`, …
     pub id: String,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 /// A checkpoint that a run cannot continue, or one that cannot be removed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {refusal}", path.display())]
+#[non_exhaustive]
 pub struct CheckpointError {
     /// The file.
     pub path: PathBuf,
@@ -16,6 +17,7 @@ pub struct CheckpointError {
 
 /// Why a checkpoint is refused.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It cannot be read.
     #[error("cannot read: {0}")]

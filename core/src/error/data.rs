@@ -7,6 +7,7 @@ use num_complex::Complex64;
 /// Data that no kernel can take: its name, its place, what was needed and what was found. Indices are
 /// 1-based and those of the whole problem; a [`Calculator`](crate::Calculator) says the caller's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// An extent that is too small.
     #[error("{name} must be at least {least}, found {found}")]
@@ -244,6 +245,7 @@ pub enum DataError {
 
 /// An energy with its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EnergyAt {
     /// Energy, as in `nstart..=nend`.
     pub iw: usize,
@@ -262,6 +264,7 @@ impl fmt::Display for EnergyAt {
 
 /// A pole with its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PoleAt {
     /// G vector.
     pub ig: usize,

@@ -2,6 +2,7 @@
 
 /// The reason for [`Error::Driver`](super::Error::Driver).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriverError {
     /// The driver returned a code.
     #[error("{0}")]

@@ -8,6 +8,7 @@ use super::DataError;
 /// What is wrong with an input file, and where.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}: {fault}", path.display(), place(*record, name, *offset))]
+#[non_exhaustive]
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
@@ -30,6 +31,7 @@ fn place(record: usize, name: &str, offset: u64) -> String {
 
 /// What is wrong with an input file or one of its records.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Fault {
     /// The file cannot be opened.
     #[error("cannot read: {0}")]

@@ -1,6 +1,7 @@
 //! Real matrix products, and complex ones made of three.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f64::gemm::f64::get_gemm_fn;
 
 /// A matrix in a slice: element (row, column) at `row · strides.0 + column · strides.1`.
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ pub fn multiply(to: &mut [f64], a: View, b: View, adds: bool) {
     let stride = |stride: usize| stride as isize;
     // SAFETY: all elements named by extents and strides are in their slices, as asserted, and `to` is borrowed alone.
     unsafe {
-        gemm::gemm(
+        get_gemm_fn()(
             rows,
             columns,
             k,

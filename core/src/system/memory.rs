@@ -38,8 +38,10 @@ impl Free {
 pub fn free() -> Option<Free> {
     use sysinfo::{MemoryRefreshKind, RefreshKind, System};
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let of_machine = System::new_with_specifics(kind).ok().map(|system| system.available_memory());
-    let of_machine = of_machine.map(|bytes| Free { bytes, limit: None });
+    let system = System::new_with_specifics(kind).ok();
+    // A machine without memory is one whose /proc/meminfo cannot be read.
+    let system = system.filter(|system| system.total_memory() > 0);
+    let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = cgroup::tightest().map(|limit| Free {
         bytes: limit.free,
         limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),

@@ -1,7 +1,7 @@
 //! A step: a version and the one that it is compared with, as records tell of them.
 
 use crate::analysis::bounds::{self, Power};
-use crate::catalogue::published::{self, BESIDE_SYSTEM};
+use crate::analysis::published::{self, BESIDE_SYSTEM};
 use crate::catalogue::{journey_of, order};
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;

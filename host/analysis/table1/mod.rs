@@ -8,7 +8,7 @@ use std::path::Path;
 use super::outcomes::words;
 use super::speed_ups::{self, By, by_story};
 use super::steps::Change;
-use crate::catalogue::published::{self, Published};
+use crate::analysis::published::{self, Published};
 use crate::error::{Error, Result};
 use crate::record;
 use crate::record::profile::Profile;

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::analysis::noise::differs;
 use crate::analysis::outcomes;
+use crate::analysis::published::{PaperRow, Told};
 use crate::analysis::speed_ups::By;
 use crate::catalogue::order;
-use crate::catalogue::published::{PaperRow, Told};
 use crate::record::run::{Measurement, Run};
 use crate::record::state::State;
 use crate::record::times::{Times, Verdict};

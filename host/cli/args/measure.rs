@@ -87,7 +87,7 @@ pub struct OutputArgs {
     #[arg(short, long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
 
-    /// No tables, no progress and no notes
+    /// No tables, no progress and no notes, but of a GPU that is missing or fails
     #[arg(short, long)]
     pub quiet: bool,
 }

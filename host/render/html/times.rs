@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::sheet::{Sheet, named};
+use crate::analysis::published::Published;
 use crate::analysis::table1::{Row, Section, beside};
 use crate::catalogue;
-use crate::catalogue::published::Published;
 use crate::render::columns::{is_noise, mark};
 use crate::render::table::or_dash;
 use crate::render::table1::of_which_system;

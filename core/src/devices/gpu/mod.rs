@@ -4,11 +4,16 @@ mod arguments;
 mod bands;
 pub mod ceilings;
 mod code;
+#[cfg(feature = "gpu")]
+pub mod driver;
+#[cfg(not(feature = "gpu"))]
+#[path = "absent.rs"]
 pub mod driver;
 mod first_launch;
 mod lane;
 pub mod lent;
 pub(crate) mod modules;
+#[cfg(feature = "nvml")]
 pub mod nvml;
 mod pairs;
 mod placed;
@@ -21,12 +26,15 @@ mod worker;
 mod working;
 pub mod yardstick;
 
-use std::sync::{Arc, LazyLock, OnceLock};
+#[cfg(feature = "nvml")]
+use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock};
 
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Kernel};
 
 use super::beside::{Beside, of_layouts};
+#[cfg(feature = "nvml")]
 use super::gauge::Gauge;
 use super::{Device, DeviceInfo, KernelInfo, Worker};
 use crate::catalogue;
@@ -37,7 +45,6 @@ use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 pub use first_launch::first_launch;
 use lane::Lane;
 use modules::{Loaded, Modules};
-use nvml::OfNvml;
 use pairs::PairsCache;
 use ptx::Ptx;
 use ring::Ring;
@@ -83,7 +90,8 @@ pub struct Gpu {
     info: DeviceInfo,
     pub(crate) context: Context,
     /// Looked for when it is first wanted.
-    gauge: OnceLock<Option<Arc<OfNvml>>>,
+    #[cfg(feature = "nvml")]
+    gauge: OnceLock<Option<Arc<nvml::OfNvml>>>,
 }
 
 const _: () = {
@@ -128,7 +136,13 @@ impl Gpu {
             memory_bytes: context.memory()?.1,
         };
         let modules = Modules::new(kernels()?, context.clone());
-        Ok(Gpu { modules, info, context, gauge: OnceLock::new() })
+        Ok(Gpu {
+            modules,
+            info,
+            context,
+            #[cfg(feature = "nvml")]
+            gauge: OnceLock::new(),
+        })
     }
 
     /// The same for one of so many processes that share the device: an equal part of the memory that is free when
@@ -207,8 +221,10 @@ impl Device for Gpu {
         laid + Beside { bands, slab: 0 }
     }
 
+    #[cfg(feature = "nvml")]
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
-        let gauge = self.gauge.get_or_init(|| OfNvml::of(self.info.uuid.as_deref()?).map(Arc::new));
+        let gauge =
+            self.gauge.get_or_init(|| nvml::OfNvml::of(self.info.uuid.as_deref()?).map(Arc::new));
         gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 

@@ -22,14 +22,27 @@ pub fn devices() -> Result<usize> {
         let why = format!("no NVIDIA driver (libcuda) on this machine: {why}");
         return Err(Error::NoGpu { why });
     }
+    let visible = std::env::var("CUDA_VISIBLE_DEVICES");
+    let visible =
+        visible.map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
     if cust::init(CudaFlags::empty()).is_err() {
-        let why = format!("the driver found no device: {}", library::last_failure());
+        let why = format!("the driver found no device: {}{visible}", library::last_failure());
+        return Err(Error::NoGpu { why });
+    }
+    if let Some(name) = library::lacking() {
+        let own = driver_version().map_or(String::new(), |own| format!(", it is of CUDA {own}"));
+        let why = format!("the driver has no {name}: gpp needs one of CUDA 11.4 or later{own}");
         return Err(Error::NoGpu { why });
     }
     match Device::num_devices().of(|| "device count".into())? {
-        0 => Err(Error::NoGpu { why: "the driver found no device".into() }),
+        0 => Err(Error::NoGpu { why: format!("the driver found no device{visible}") }),
         count => Ok(count as usize),
     }
+}
+
+/// Whether a driver's library can be opened here.
+pub fn is_there() -> bool {
+    library::missing().is_none()
 }
 
 /// The version of CUDA that the driver is of, as `12.9`.

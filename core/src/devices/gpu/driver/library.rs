@@ -35,6 +35,12 @@ pub fn missing() -> Option<&'static str> {
     LIBRARY.as_ref().err().map(String::as_str)
 }
 
+/// A function that is called from here and the library does not have, if there is one.
+pub fn lacking() -> Option<&'static str> {
+    // SAFETY: the address is not followed.
+    NAMES.iter().copied().find(|name| unsafe { find::<*const c_void>(name) }.is_err())
+}
+
 /// What the last failure on this thread was.
 pub fn last_failure() -> Code {
     let code = LAST_FAILURE.get();
@@ -49,8 +55,15 @@ pub fn last_failure() -> Code {
                 .then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
     };
-    Code { code, meaning: text("cuGetErrorName").zip(text("cuGetErrorString")) }
+    let stub = || (code == STUB).then(|| ["CUDA_ERROR_STUB_LIBRARY", STUB_TEXT].map(String::from));
+    let meaning = text("cuGetErrorName").zip(text("cuGetErrorString"));
+    Code { code, meaning: meaning.or_else(|| stub().map(Into::into)) }
 }
+
+/// What each function of a toolkit's stub returns, newer than cust's list.
+const STUB: c_int = 34;
+const STUB_TEXT: &str = "libcuda.so.1 is a CUDA toolkit's stub library, made to link with: \
+                         take its folder out of LD_LIBRARY_PATH";
 
 const SUCCESS: c_int = CUresult::CUDA_SUCCESS as c_int;
 const UNKNOWN: c_int = CUresult::CUDA_ERROR_UNKNOWN as c_int;
@@ -78,7 +91,9 @@ fn told(code: c_int) -> c_int {
 }
 
 macro_rules! handed_on {
-    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {$(
+    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        $(
         const _: unsafe extern "C" fn($($kind),*) -> CUresult = cust::sys::$name;
 
         // SAFETY: no other function of the program has a name of the driver's.

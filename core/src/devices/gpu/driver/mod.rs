@@ -14,7 +14,7 @@ mod raw;
 mod registered;
 mod stream;
 
-pub use context::{Context, devices, driver_version};
+pub use context::{Context, devices, driver_version, is_there};
 pub use cust::device::DeviceAttribute;
 pub use cust::function::FunctionAttribute;
 pub use foreign::{ForeignStream, Visit, fetched, is_on_device, require_on};

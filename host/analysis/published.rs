@@ -162,17 +162,17 @@ pub const BESIDE_SYSTEM: &str = "si214";
 
 /// The paper's Table I.
 pub fn paper() -> Vec<PaperRow> {
-    rows(include_str!("../../../data/published/table1.csv"))
+    rows(include_str!("../../data/published/table1.csv"))
 }
 
 /// The talk's table.
 pub fn talk() -> Vec<TalkRow> {
-    rows(include_str!("../../../data/published/talk.csv"))
+    rows(include_str!("../../data/published/talk.csv"))
 }
 
 /// The blog's steps.
 pub fn blog() -> Vec<BlogRow> {
-    rows(include_str!("../../../data/published/blog.csv"))
+    rows(include_str!("../../data/published/blog.csv"))
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
     fn what_is_told_is_of_versions() {
         for (journey, without) in [("talk", vec!["talk:bgw"]), ("blog", vec![])] {
             let told: Vec<String> = told(journey).into_iter().map(|told| told.version).collect();
-            let ids = super::super::journey::journey(journey).unwrap().ids();
+            let ids = crate::catalogue::journey(journey).unwrap().ids();
             let expected: Vec<&str> = ids.into_iter().filter(|id| !without.contains(id)).collect();
             assert_eq!(told, expected);
         }
