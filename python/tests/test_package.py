@@ -1,0 +1,37 @@
+"""What is installed beside the module, types and licences, and what an sdist has."""
+
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+LICENCES = ["LICENSE-MIT", "LICENSE-APACHE"]
+
+
+@pytest.mark.parametrize("what", [["typed.py"], ["-p", "gpp"]])
+def test_types_accept_what_the_documentation_accepts(what):
+    command = [sys.executable, "-m", "mypy", "--strict", "--warn-unused-ignores", "--cache-dir", os.devnull, *what]
+    checked = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_licences_are_installed():
+    files = {path.name: path for path in importlib.metadata.files("gpp")}
+    assert "py.typed" in files
+    for name in LICENCES:
+        assert files[name].read_text() == (ROOT / name).read_text()
+
+
+@pytest.mark.skipif("GPP_SDIST" not in os.environ, reason="scripts/python makes one and names it")
+def test_an_sdist_has_what_its_build_reads():
+    with tarfile.open(os.environ["GPP_SDIST"]) as sdist:
+        there = {name.partition("/")[2] for name in sdist.getnames()}
+    read = [".cargo/config.toml", "Cargo.lock", *LICENCES]
+    read += [str(path.relative_to(ROOT)) for path in (ROOT / "build").rglob("*") if path.is_file()]
+    assert set(read) <= there and len(read) > 10
