@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -32,6 +33,11 @@ def test_licences_are_installed():
 def test_an_sdist_has_what_its_build_reads():
     with tarfile.open(os.environ["GPP_SDIST"]) as sdist:
         there = {name.partition("/")[2] for name in sdist.getnames()}
-    read = [".cargo/config.toml", "Cargo.lock", *LICENCES]
-    read += [str(path.relative_to(ROOT)) for path in (ROOT / "build").rglob("*") if path.is_file()]
-    assert set(read) <= there and len(read) > 10
+    included = {
+        str((source.parent / name).resolve().relative_to(ROOT))
+        for source in (ROOT / "core").rglob("*.rs")
+        for name in re.findall(r'(?:include_str!\(|#\[path = )"(.*?)"', source.read_text())
+    }
+    toolkit = {str(path.relative_to(ROOT)) for path in (ROOT / "build" / "toolkit").rglob("*") if path.is_file()}
+    assert len(included) > 10 and toolkit
+    assert {".cargo/config.toml", "Cargo.lock", *LICENCES} | toolkit | included <= there
