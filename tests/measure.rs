@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::{Kind, Make, QUIET, make};
 use gpp::Error;
 use gpp::catalogue;
-use gpp::devices::{Device, DeviceInfo, Done, KernelInfo, SlabSums, Upload, Worker};
+use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker};
 use gpp::engine::Engine;
 use gpp::error::{Code, DriverError, exit_code};
 use gpp::experiments::measure::measure;
@@ -63,7 +63,7 @@ impl Worker for Script<'_> {
         _: SlabView<'_>,
         _: &Batch,
         version: catalogue::Kernel,
-        _: Done,
+        _: Watch,
     ) -> gpp::Result<()> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =

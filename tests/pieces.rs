@@ -10,7 +10,7 @@ use common::{Kind, Make, at_energies};
 use gpp::Result;
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::host::Host;
-use gpp::devices::{Device, Done, SlabSums, Worker};
+use gpp::devices::{Device, SlabSums, Watch, Worker};
 use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
 use gpp::problem::{Batch, SlabView};
@@ -41,10 +41,10 @@ impl Worker for Ahead<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<()> {
         self.begun.lock().unwrap().push(slab.igp());
-        self.worker.begin(slab, batch, kernel, done)?;
+        self.worker.begin(slab, batch, kernel, watch)?;
         self.summed.push_back(self.worker.finish()?);
         Ok(())
     }

@@ -182,7 +182,7 @@ fn a_call_that_asks_for_it_gets_it() {
         }
         // It stops as sums do.
         let mut told = Calculator::open("cpu").unwrap().with_static_ch(true);
-        told.set_told(|_| Some(7));
+        told.set_progress(|_| Some(7));
         let aqsm = Aqsm::Local(problem.aqsm_local());
         let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
         let error = told.sums(&given, &bands, &own.omega, formula).unwrap_err();

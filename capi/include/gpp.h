@@ -305,8 +305,10 @@ gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 
 /*
- Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
- depend on it take a problem in parts then. Arrays that stay in place are one part.
+ Has `progress` called with the part of a call of this handle that is done, from 0 to 1: about every 10 ms, by the
+ thread that has made the call, and at the end. A number other than 0 that it returns ends the call with
+ GPP_STATUS_STOPPED: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Null takes
+ it back.
 
  # Safety
  `progress` may be called with `context` as long as it is set.

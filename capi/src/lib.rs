@@ -110,8 +110,10 @@ pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void
     })
 }
 
-/// Has `progress` told how far calculations of this handle are; null takes that back. Versions whose sums do not
-/// depend on it take a problem in parts then. Arrays that stay in place are one part.
+/// Has `progress` called with the part of a call of this handle that is done, from 0 to 1: about every 10 ms, by the
+/// thread that has made the call, and at the end. A number other than 0 that it returns ends the call with
+/// GPP_STATUS_STOPPED: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Null takes
+/// it back.
 ///
 /// # Safety
 /// `progress` may be called with `context` as long as it is set.
@@ -123,11 +125,11 @@ pub unsafe extern "C" fn gpp_set_progress(
 ) -> Status {
     open::calculate(handle, |work, _| {
         let Some(progress) = progress else {
-            work.calculator.clear_told();
+            work.calculator.clear_progress();
             return Ok(());
         };
         let context = context.expose_provenance();
-        work.calculator.set_told(move |part| {
+        work.calculator.set_progress(move |part| {
             let context = std::ptr::with_exposed_provenance_mut(context);
             // SAFETY: the caller's word.
             let said = unsafe { progress(part, context) };

@@ -48,7 +48,7 @@ fn status(error: &Error) -> Status {
             Status::BadArgument
         }
         Error::NoGpu { .. } => Status::NoDevice,
-        Error::Driver { .. } => Status::DeviceFailed,
+        Error::Driver { .. } | Error::Forked { .. } => Status::DeviceFailed,
         Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
         Error::Device { error, .. } => status(error),

@@ -33,27 +33,25 @@ mod matrix;
 mod opened;
 mod place;
 mod placed;
+mod progress;
 mod threads;
-mod told;
 mod workspace;
 
 use std::sync::Arc;
 
-use crate::catalogue::{self, Kernel, choice};
-use crate::devices::DeviceInfo;
+use crate::catalogue::{self, Kernel};
+use crate::devices::{DeviceInfo, Watch};
 use crate::devices::gpu::driver::ForeignStream;
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
-use crate::reference::{self, Bound};
-use crate::system::memory;
-use arrays::made;
+use crate::problem::{Outline, Problem};
+use arrays::{NOTHING, is_empty, made};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
 use opened::Opened;
 pub use placed::Placed;
-use told::Told;
+use progress::Tell;
 pub use workspace::{Sizes, Workspace};
 
 /// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
@@ -62,7 +60,7 @@ pub use workspace::{Sizes, Workspace};
 pub struct Calculator {
     opened: Arc<Opened>,
     version: Option<Kernel>,
-    told: Option<Told>,
+    progress: Option<Tell>,
     stream: ForeignStream,
     static_ch: bool,
 }
@@ -76,7 +74,7 @@ impl Calculator {
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
         let stream = ForeignStream::default();
-        Ok(Calculator { opened, version: None, told: None, stream, static_ch: false })
+        Ok(Calculator { opened, version: None, progress: None, stream, static_ch: false })
     }
 
     /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again. After
@@ -105,16 +103,17 @@ impl Calculator {
         Ok(self)
     }
 
-    /// Has `tell` told which part of a calculation is done, from 0 to 1, between its parts and from any thread.
-    /// A number that it returns ends the calculation with [`Error::Stopped`]. Versions whose sums do not depend on
-    /// it take a problem in parts then; others are one part, unless the device has no room for it.
-    pub fn set_told(&mut self, tell: impl Fn(f64) -> Option<i32> + Send + Sync + 'static) {
-        self.told = Some(Told::new(tell));
+    /// Has `tell` called with the part of a calculation that is done, from 0 to 1: about every 10 ms, on the thread that
+    /// has called the calculator, and at the end. A number that it returns ends the calculation with
+    /// [`Error::Stopped`]: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Of
+    /// versions for GPUs on a CPU each block of threads runs to its end.
+    pub fn set_progress(&mut self, tell: impl Fn(f64) -> Option<i32> + Send + Sync + 'static) {
+        self.progress = Some(Arc::new(tell));
     }
 
-    /// Takes [`Calculator::set_told`] back.
-    pub fn clear_told(&mut self) {
-        self.told = None;
+    /// Takes [`Calculator::set_progress`] back.
+    pub fn clear_progress(&mut self) {
+        self.progress = None;
     }
 
     /// Whether sums come with the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`: what
@@ -146,7 +145,7 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
+    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows of `aqsmtemp`, and
     /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
     ///
     /// # Errors
@@ -161,58 +160,28 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
-        let made = || unsafe { made(screening, bands, omega, formula) };
-        self.summed(&self.opened.computed(made)?)
-    }
-
-    /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
-    /// fewer, evenly spaced ones an estimate of it. It counts every rounding as if all had one sign, so errors
-    /// are far smaller as a rule: what the sums have lost at worst, not at a time. Terms are evaluated by the
-    /// definition on the processor, `ncouls · nbands · nw` of them a column.
-    ///
-    /// # Errors
-    /// As [`Calculator::sums`].
-    pub fn bound(
-        &self,
-        screening: &Screening,
-        bands: &Bands,
-        omega: &[f64],
-        formula: Formula,
-        columns: usize,
-    ) -> Result<Bound> {
-        self.opened.computed(|| {
-            // SAFETY: as in `sums`.
+        if is_empty(screening, bands, omega)? {
+            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
+        }
+        self.opened.called(self.progress.as_ref(), |watch| {
+            // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
             let problem = unsafe { made(screening, bands, omega, formula) }?;
-            reference::bound(&problem, columns)
+            self.summed(&problem, watch)
         })
     }
 
-    /// The sums of a problem on the host.
-    fn summed(&self, problem: &Problem) -> Result<Found> {
-        let version = self.version_for(problem);
-        let kernels = self.kernels(version);
-        let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-        memory::require(
-            "what versions lay out of the arrays",
-            beside.bands.saturating_add(beside.slab),
-        )?;
-        let told = self.told.as_ref().map(Told::anew);
-        self.opened.called(|| self.in_slabs(problem, version, told.as_ref()))
-    }
-
-    /// In one slab for each device, or in smaller ones until they find room.
-    fn in_slabs(&self, problem: &Problem, version: Kernel, told: Option<&Told>) -> Result<Found> {
-        let mut igp = self.slab_of(problem, version);
+    /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
+    fn summed(&self, problem: &Problem, watch: Watch) -> Result<Found> {
+        self.require_laid(problem.outline())?;
+        let version = self.version_for(problem.outline());
+        let (ngpown, devices) = (problem.header().ngpown, self.opened.count());
+        let mut igp = match devices {
+            1 => ngpown,
+            devices => ngpown.div_ceil(devices).next_multiple_of(GROUPS).min(ngpown),
+        };
         loop {
-            match self.run(problem, igp, version, told) {
-                Err(Error::Memory { place: "device", .. }) if igp > GROUPS => {
-                    igp = (igp - 1) / 2 / GROUPS * GROUPS;
-                    igp = igp.max(GROUPS);
-                }
-                Err(Error::Device { error, .. })
-                    if igp > GROUPS && matches!(*error, Error::Memory { place: "device", .. }) =>
-                {
+            match self.run(problem, igp, version, watch) {
+                Err(error) if igp > GROUPS && is_of_device(&error) => {
                     igp = ((igp - 1) / 2 / GROUPS * GROUPS).max(GROUPS);
                 }
                 found => return found,
@@ -220,25 +189,7 @@ impl Calculator {
         }
     }
 
-    /// The igp that a slab has where there is room.
-    fn slab_of(&self, problem: &Problem, version: Kernel) -> usize {
-        let ngpown = problem.header().ngpown;
-        let batch = problem.batches_for(version).first();
-        let has_groups = batch.plan().igp_of_group(version).is_some();
-        let parts = if self.told.is_some() && has_groups { PARTS } else { 1 };
-        match self.opened.count() * parts {
-            1 => ngpown,
-            parts => ngpown.div_ceil(parts).next_multiple_of(GROUPS).min(ngpown),
-        }
-    }
-
-    fn run(
-        &self,
-        problem: &Problem,
-        igp: usize,
-        version: Kernel,
-        told: Option<&Told>,
-    ) -> Result<Found> {
+    fn run(&self, problem: &Problem, igp: usize, version: Kernel, watch: Watch) -> Result<Found> {
         let is_whole = igp == problem.header().ngpown && self.opened.count() == 1;
         let engine = if is_whole {
             Engine::whole(self.opened.first(), problem)?
@@ -246,10 +197,8 @@ impl Calculator {
             let workers = self.opened.all().map(|device| device.worker(problem.frame()));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
-        let stop = || told.and_then(Told::asked);
-        let mut engine = engine.stopping(&stop);
-        let tell = |part| told.into_iter().for_each(|told| told.tell(part));
-        let calculation = engine.run_telling(version, &tell)?;
+        let mut engine = engine.stopping_at_once(watch.stop);
+        let calculation = engine.run_telling(version, watch.done)?;
         let found = Found::of(calculation.sums, version, calculation.seconds);
         if !self.static_ch {
             return Ok(found);
@@ -268,25 +217,22 @@ impl Calculator {
         [version].into_iter().chain(self.static_ch.then(|| self.of_static_ch())).collect()
     }
 
-    fn version_for(&self, problem: &Problem) -> Kernel {
-        self.version.unwrap_or_else(|| {
-            let task = problem.frame().task();
-            let task = choice::Task {
-                nbands: task.nbands,
-                pairs: task.pairs,
-                nw: task.nw,
-                poles: task.poles,
-            };
-            choice::best_for(self.opened.first().back_end(), &task).kernel
-        })
+    fn version_for(&self, problem: Outline) -> Kernel {
+        let best = || catalogue::best_for(self.opened.first().back_end(), &problem.task()).kernel;
+        self.version.unwrap_or_else(best)
     }
 }
 
 /// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
 
-/// Parts of a problem whose caller is told about them, on one device.
-const PARTS: usize = 16;
+/// Whether a device has no room.
+fn is_of_device(error: &Error) -> bool {
+    match error {
+        Error::Device { error, .. } => is_of_device(error),
+        error => matches!(error, Error::Memory { place: "device", .. }),
+    }
+}
 
 /// The name of the fastest version.
 const BEST: &str = "best";

@@ -94,6 +94,18 @@ pub enum Error {
         reason: String,
     },
 
+    /// What another process has opened, from which this one was forked.
+    #[error(
+        "the calculator was opened by process {opened}, and its threads are not in process {here}, which was forked \
+         from it; open one here"
+    )]
+    Forked {
+        /// The process that opened it.
+        opened: u32,
+        /// The one that calls it.
+        here: u32,
+    },
+
     /// The yardstick's compiler is missing or failed.
     #[error("yardstick: {what}")]
     Compiler {
@@ -110,7 +122,7 @@ pub enum Error {
         error: Box<Error>,
     },
 
-    /// It was asked to stop, see [`Stop`](crate::stop::Stop), and did so between two slabs or parts.
+    /// It was asked to stop, see [`Stop`](crate::stop::Stop).
     #[error("stopped, for {code}, after {done} of {all} {of}")]
     Stopped {
         /// What for: a number of the caller's.

@@ -8,7 +8,7 @@
 //! A folder uses only those listed before it:
 //!
 //! - [`error`]: all that can go wrong here
-//! - [`progress`], [`stop`]: what a caller is told meanwhile, and may ask for
+//! - [`progress`]: what a caller is told meanwhile
 //! - [`system`]: files and free memory
 //! - [`ranks`]: the processes that share a run
 //! - [`catalogue`]: versions, journeys, shapes, published figures
@@ -31,7 +31,6 @@ pub mod problem;
 pub mod progress;
 pub mod ranks;
 pub mod reference;
-pub mod stop;
 pub mod system;
 
 pub use calculator::{
@@ -39,8 +38,8 @@ pub use calculator::{
     Workspace, lent,
 };
 pub use error::{Error, Result};
+pub use gpp_cpu::stop;
 pub use gpp_kernels as kernels;
-pub use reference::Bound;
 
 /// The compiler that built this library.
 pub const BUILT_BY: Option<&str> = option_env!("GPP_RUSTC");

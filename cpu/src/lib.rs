@@ -6,6 +6,7 @@
 //! - [`level`]: the instruction sets, chosen when the program runs
 //! - [`lanes`]: numbers in vectors, the same operations at every level
 //! - [`topology`], [`pool`], [`work`]: cores, how many threads there are, and how these share the work
+//! - [`caller`], [`stop`]: what threads do not take over from a caller's, and how he stops them
 //! - [`problem`], [`relaid`]: what is read, and in which order
 //! - [`definition`], [`odd`]: terms by the definition
 //! - [`place`], [`planned`], [`fractions`], [`quotients`], [`running`]: terms of regular
@@ -16,6 +17,7 @@
 //! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
 //! instructions that the level switches on.
 
+pub mod caller;
 pub mod ceilings;
 pub mod cells;
 pub mod compensated;
@@ -34,6 +36,7 @@ pub mod problem;
 pub mod quotients;
 pub mod relaid;
 pub mod running;
+pub mod stop;
 pub mod topology;
 pub mod version;
 pub mod versions;

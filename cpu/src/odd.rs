@@ -25,7 +25,7 @@ pub fn add_odd<L: Lanes, const NW: usize>(
     let begin = all.partition_point(|&pair| (pair as usize) < first + ig.start);
     let end = all.partition_point(|&pair| (pair as usize) < first + ig.end);
     let mut at = begin;
-    while at < end {
+    while at < end && !task.stop.is_asked() {
         let pairs = &all[at..end.min(at + WIDTH)];
         add_pairs::<L, NW>(token, task, igp, pairs, totals);
         at += WIDTH;

@@ -73,6 +73,9 @@ fn of_energies<F: Fraction, L: Lanes, const NW: usize>(
     for ig in piece.ig.clone().step_by(WIDTH) {
         let aqsn = relaid.block(ig / WIDTH);
         for (at, igp) in piece.igp.clone().enumerate() {
+            if task.stop.is_asked() {
+                return;
+            }
             let block = Block::of(task, &odd, igp, ig);
             Block::prefetch(task, piece, igp, ig);
             let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];

@@ -1,14 +1,17 @@
 //! Threads that share the work of a version, and how many they are: as many as the caller sets, else as
 //! `OMP_NUM_THREADS` says, else as there is [room](Room) for.
 //!
-//! Threads are bound to no core. They have the mask of the thread that starts them, within which the system
-//! moves them. So processes on one host never hold each other's cores, whoever started them.
+//! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
+//! moves them. So processes on one host never hold each other's cores, whoever started them. Nothing else is that
+//! thread's: see [`crate::caller`].
 
+use std::error::Error as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
+use crate::caller::starting;
 use crate::topology::Room;
 
 /// How many threads a version runs, where nobody sets their number.
@@ -100,8 +103,24 @@ impl Team {
 /// Threads that share the work of a version.
 pub struct Pool(ThreadPool);
 
-/// Bytes of a thread's stack: as many as a program's first thread has.
-const STACK: usize = 8 << 20;
+/// Bytes of a thread's stack: as many as a program's first thread has, if nothing limits it.
+pub const STACK: usize = 8 << 20;
+
+/// Starts rayon's own threads, which whatever runs on no other pool computes on: so many, else as many as
+/// `OMP_NUM_THREADS` says, else as there is room for. If they have been started, they stay.
+///
+/// # Errors
+/// The system gives no threads.
+pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
+    static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
+    let start = || {
+        let named = ThreadPoolBuilder::new().num_threads(threads.or_else(of_environment).unwrap_or(0));
+        let started = starting(|| named.build_global());
+        // Without a source it says that somebody else has started them.
+        started.or_else(|error| error.source().map_or(Ok(()), |why| Err(why.to_string())))
+    };
+    STARTED.get_or_init(start).clone()
+}
 
 impl Pool {
     /// So many threads, one at least.
@@ -110,7 +129,7 @@ impl Pool {
     /// Where the system gives no threads.
     pub fn new(threads: usize) -> Result<Pool, ThreadPoolBuildError> {
         let named = ThreadPoolBuilder::new().thread_name(|at| format!("gpp-cpu-{at}"));
-        named.num_threads(threads.max(1)).stack_size(STACK).build().map(Pool)
+        starting(|| named.num_threads(threads.max(1)).stack_size(STACK).build()).map(Pool)
     }
 
     /// How many.
@@ -121,6 +140,14 @@ impl Pool {
     /// Runs something on them.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.0.install(work)
+    }
+
+    /// Runs something on them while the calling thread does something else, and waits for both.
+    pub fn beside<R>(&self, work: impl FnOnce() + Send, meanwhile: impl FnOnce() -> R) -> R {
+        self.0.in_place_scope(|scope| {
+            scope.spawn(|_| work());
+            meanwhile()
+        })
     }
 }
 

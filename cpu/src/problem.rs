@@ -8,6 +8,7 @@ use num_complex::Complex64;
 
 use crate::cells;
 use crate::relaid::Relaid;
+use crate::stop::Stop;
 
 /// The bands of a problem, in its own order.
 #[derive(Clone, Copy)]
@@ -94,6 +95,8 @@ pub struct Task<'a> {
     pub plan: Option<(Plan<'a>, Odd<'a>)>,
     /// The pairs sorted by their poles, with all that goes with them, for versions that take them so.
     pub sorted: Option<cells::Task<'a>>,
+    /// What is looked at between pieces of work.
+    pub stop: &'a Stop,
 }
 
 impl Task<'_> {

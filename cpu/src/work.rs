@@ -61,6 +61,9 @@ pub fn share(
         .with_max_len(1)
         .map(|piece| {
             let mut sums = vec![0.0; piece.igp.len() * values];
+            if task.stop.is_asked() {
+                return sums;
+            }
             sum(piece, &mut sums);
             let summed = summed.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             done(summed as f64 / all.len() as f64);

@@ -22,11 +22,11 @@ mod table;
 mod tune;
 
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use gpp_cpu::pool::of_environment;
-use rayon::ThreadPoolBuilder;
+use gpp_cpu::pool::{STACK, start_rayon};
 
 use crate::catalogue::names;
 use crate::error::Error;
@@ -38,8 +38,16 @@ use args::{Cli, Command};
 use device::{device, devices, gpu, require_vectors};
 pub use run::exit_code;
 
-/// Runs the command line; the one place that turns errors into exit codes.
+/// Runs the command line, on a thread whose stack no limit of the system's is for.
 pub fn main() -> ExitCode {
+    match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run_all) {
+        Ok(all) => all.join().unwrap_or(ExitCode::from(101)),
+        Err(error) => failed(&Error::Threads { reason: error.to_string() }.into(), &Alone),
+    }
+}
+
+/// The one place that turns errors into exit codes.
+fn run_all() -> ExitCode {
     let (cli, given, threads) = args::parsed();
     if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
@@ -53,23 +61,22 @@ pub fn main() -> ExitCode {
     if let Some(name) = ranks.name() {
         allocation::NAME.get_or_init(|| name);
     }
-    let done = || match cli {
-        Err(error) => Ok(usage(&error, ranks)),
-        Ok(Cli { command: None, run, .. }) => run::run(&run, ranks),
-        Ok(Cli { command: Some(command), .. }) => self::command(&command, ranks),
+    let done = || {
+        let cli = match cli {
+            Err(error) => return Ok(usage(&error, ranks)),
+            Ok(cli) => cli,
+        };
+        // What is made and looked at beside the versions' runs is by these.
+        start_rayon(threads).map_err(|reason| Error::Threads { reason })?;
+        match cli.command {
+            None => run::run(&cli.run, ranks),
+            Some(command) => self::command(&command, ranks),
+        }
     };
     // Processes that do different things would wait for each other.
-    let ready = given.require_same(ranks).and_then(|()| start_threads(threads));
+    let ready = given.require_same(ranks);
     let done = ready.map_err(Into::into).and_then(|()| done());
     done.unwrap_or_else(|error| failed(&error, ranks))
-}
-
-/// Starts so many threads, else as many as the environment asks for, for what is made and looked at beside the
-/// versions' runs. Without a number rayon starts as many as there is room for, when they are needed.
-fn start_threads(threads: Option<usize>) -> Result<(), Error> {
-    let Some(threads) = threads.or_else(of_environment) else { return Ok(()) };
-    let started = ThreadPoolBuilder::new().num_threads(threads).build_global();
-    started.map_err(|error| Error::Threads { reason: error.to_string() })
 }
 
 fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -114,7 +121,7 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     let code = known.map_or(2, crate::error::exit_code);
     let is_stop = matches!(known, Some(Error::Stopped { .. }));
     if !ranks.is_root() && !is_stop {
-        std::thread::sleep(HEAD_START);
+        thread::sleep(HEAD_START);
     }
     match ranks.name() {
         Some(_) if is_stop && !ranks.is_root() => {}
@@ -134,7 +141,7 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
 fn is_said_by_another() -> bool {
     let is_other = ranks::launched_as().is_some_and(|rank| rank > 0);
     if is_other {
-        std::thread::sleep(HEAD_START);
+        thread::sleep(HEAD_START);
     }
     is_other
 }

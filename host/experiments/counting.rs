@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use gpp_cpu::problem::Task;
+use gpp_cpu::stop::NEVER;
 use gpp_cpu::version::{Cpu, Needs};
 use gpp_kernels::counted::{self, Counts};
 use gpp_kernels::kernel::Gpu;
@@ -191,7 +192,8 @@ fn of_cpu(
             relaid: relaid.as_ref(),
             slab: vectors::slab(slab, aqsm.as_deref().unwrap_or_default()),
             plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
-            sorted: of_sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab)),
+            sorted: of_sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, &NEVER)),
+            stop: &NEVER,
         })
     };
     Ok(batches.iter().map(of_batch).fold(Counts::default(), Counts::plus))

@@ -62,7 +62,7 @@ impl<'a> Setting<'a> {
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let mut engine = self.opened(versions)?;
         engine.keep(room::spare(self.slabs, versions, self.crew, self.limits));
-        Ok(engine.stopping(&interrupt::asked))
+        Ok(engine.stopping(&interrupt::ASKED))
     }
 
     fn opened(&self, versions: &[Kernel]) -> Result<Engine<'a>> {

@@ -1,7 +1,7 @@
 //! What happens when someone asks the program to stop: tasks registered for that moment run, and it
 //! exits with 128 and the signal's number, as shells expect. Asked again, it removes what is half-written
 //! and exits at once. While work is [`Deferred`] it is for the work to look whether it was asked
-//! ([`asked`]), and to end by itself.
+//! ([`ASKED`]), and to end by itself.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use gpp_core::stop::Stop;
 use gpp_core::system::output::remove_half_written;
 
 use crate::process::terminal::{self, note};
@@ -105,13 +106,8 @@ pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
     })
 }
 
-/// The signal by which the program was asked to stop; 0 for none.
-static ASKED: AtomicI32 = AtomicI32::new(0);
-
-/// The signal by which the program was asked to stop, which work that is [`Deferred`] looks for.
-pub fn asked() -> Option<i32> {
-    Some(ASKED.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
-}
+/// Asked for the signal by which the program is to stop: what work that is [`Deferred`] looks at.
+pub static ASKED: Stop = Stop::new();
 
 /// As long as this lives, the program goes on when it is asked to stop for the first time.
 #[must_use]
@@ -164,7 +160,7 @@ pub fn watch(speaks: bool) -> std::io::Result<()> {
     thread::Builder::new().spawn(move || {
         LISTENS.set(true);
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
-            let is_first = ASKED.swap(signal, Ordering::SeqCst) == 0;
+            let is_first = ASKED.ask(signal);
             let failed = FAILED.load(Ordering::SeqCst);
             if !is_first && failed == 0 {
                 at_once.store(true, Ordering::SeqCst);

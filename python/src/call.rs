@@ -31,7 +31,7 @@ impl Call {
         calculator.set_stream(unsafe { ForeignStream::new(without_provenance_mut(stream)) });
         let raised = Arc::new(OnceLock::new());
         let raises = raised.clone();
-        calculator.set_told(move |part| {
+        calculator.set_progress(move |part| {
             let asked = |py: Python<'_>| {
                 let called = py.check_signals().and_then(|()| match &progress {
                     Some(progress) => progress.bind(py).call1((part,))?.is_truthy(),

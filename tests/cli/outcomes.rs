@@ -2,7 +2,7 @@
 
 use crate::common::{self, fixture};
 use gpp::catalogue::Kernel;
-use gpp::devices::{Done, SlabSums, Worker};
+use gpp::devices::{SlabSums, Watch, Worker};
 use gpp::engine::Engine;
 use gpp::experiments::measure::measure;
 use gpp::experiments::measure::timed::QUIETLY;
@@ -51,7 +51,7 @@ impl Worker for FakeWorker<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Done) -> gpp::Result<()> {
+    fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Watch) -> gpp::Result<()> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);
         let (seconds, blocks, upload) = (0.1234567, Some(1), Default::default());

@@ -3,7 +3,7 @@
 use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Grid, Problem, Source, systems};
-use gpp_core::{Formula, Screening};
+use gpp_core::{Aqsm, Bands, Formula, MatrixBands, Screening};
 use num_complex::Complex64;
 
 use super::QUIET;
@@ -46,4 +46,57 @@ pub fn formula(problem: &Problem) -> Formula {
 pub fn synthesised(name: &str, grid: Grid) -> Problem {
     let system = systems::find(name).unwrap();
     OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), grid).load().unwrap()
+}
+
+/// Arrays of any size, made without a thread and without a problem. Real poles, some at an energy.
+pub struct Arrays {
+    wtilde: Vec<Complex64>,
+    eps: Vec<Complex64>,
+    vcoul: Vec<f64>,
+    inv_igp_index: Vec<i32>,
+    indinv: Vec<i32>,
+    /// Of all bands l and n.
+    elements: Vec<Complex64>,
+    e: Vec<f64>,
+    occ: Vec<f64>,
+    pub omega: Vec<f64>,
+}
+
+impl Arrays {
+    /// Of `ncouls` G, `ngpown` of which are G′, bands n and l, and energies.
+    pub fn of([ncouls, ngpown]: [usize; 2], [n, l]: [usize; 2], nw: usize) -> Arrays {
+        let between = |at: usize, factor: f64| 0.5 + 0.5 * (factor * at as f64).sin();
+        let number = |at| Complex64::new(between(at, 0.37) - 0.5, between(at, 0.11) - 0.5);
+        let e: Vec<f64> = (0..n).map(|n_at| -10.0 + 20.0 * n_at as f64 / n as f64).collect();
+        let omega: Vec<f64> = (0..nw).map(|iw| -1.0 + 2.0 * iw as f64 / nw as f64).collect();
+        let mut wtilde: Vec<Complex64> =
+            (0..ncouls * ngpown).map(|at| (5.0 + 30.0 * between(at, 0.7)).into()).collect();
+        wtilde[7] = (omega[0] - e[1]).into();
+        wtilde[9] = Complex64::ZERO;
+        Arrays {
+            wtilde,
+            eps: (0..ncouls * ngpown).map(|at| number(at + 1)).collect(),
+            vcoul: vec![1.0; ncouls],
+            inv_igp_index: (1..=ngpown as i32).collect(),
+            indinv: (1..=ncouls as i32).collect(),
+            elements: (0..ncouls * n * l).map(|at| number(at + 2)).collect(),
+            occ: e.iter().map(|&e| f64::from(e < 0.0)).collect(),
+            e,
+            omega,
+        }
+    }
+
+    pub fn screening(&self) -> Screening<'_> {
+        let Arrays { wtilde, eps, vcoul, inv_igp_index, indinv, .. } = self;
+        Screening { wtilde, eps, vcoul, inv_igp_index, indinv }
+    }
+
+    pub fn bands(&self) -> Bands<'_> {
+        let aqsn = &self.elements[..self.vcoul.len() * self.e.len()];
+        Bands { aqsn, aqsm: Aqsm::Whole(aqsn), e: &self.e, occ: &self.occ }
+    }
+
+    pub fn matrix(&self) -> MatrixBands<'_> {
+        MatrixBands { a: &self.elements, e: &self.e, occ: &self.occ, at_bands: false }
+    }
 }

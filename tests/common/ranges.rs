@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpp::catalogue::{BackEnd, Kernel, versions};
-use gpp::devices::Device;
+use gpp::devices::{Device, Watch};
 use gpp::problem::{Problem, Slab};
 
 use super::{Kind, Make, make};
@@ -30,9 +30,9 @@ pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
         for kernel in versions().map(|listed| listed.kernel).filter(of_device) {
             let batch = &first.batches_for(kernel).first();
             let mut own = device.worker(second.frame())?;
-            let own = own.sum(second.slab(), batch, kernel, &|_| ())?.values;
+            let own = own.sum(second.slab(), batch, kernel, Watch::none())?.values;
             let mut of = |problem: &Problem| {
-                Ok::<_, gpp::Error>(both.sum(problem.slab(), batch, kernel, &|_| ())?.values)
+                Ok::<_, gpp::Error>(both.sum(problem.slab(), batch, kernel, Watch::none())?.values)
             };
             let [one, two, again] = [of(&first)?, of(&second)?, of(&first)?];
             assert_eq!(two, own, "{}", kernel.id());

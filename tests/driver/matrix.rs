@@ -60,12 +60,12 @@ pub fn of_a_caller() -> Outcome {
         for placed in &mut placed {
             right(at(&calculator, placed)?)?;
         }
-        calculator.set_told(|_| Some(5));
+        calculator.set_progress(|_| Some(5));
         match at(&calculator, &mut placed[0]) {
             Err(Error::Stopped { code: 5, .. }) => {}
             _ => return Err("it was not stopped".into()),
         }
-        calculator.clear_told();
+        calculator.clear_progress();
         let mut none = elements.all.clone();
         none[ncouls * 99 + 7].re = f64::INFINITY;
         match calculator.matrix(&given, &MatrixBands { a: &none, ..bands }, &own.omega, formula) {

@@ -19,7 +19,7 @@ use gpp_core::offdiag::needs::Needs;
 use gpp_core::offdiag::versions::{ALL, Version, find};
 use gpp_core::offdiag::{Elements, Sums, Task, parts};
 use gpp_core::ranks::Alone;
-use gpp_core::stop::never;
+use gpp_core::stop::NEVER;
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -85,7 +85,7 @@ fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::Result<[Su
             seen.push(total.parts);
             Ok(())
         };
-        let summed = crew.sum(task, Total::zero(task), &mut keep, &|_| (), &never)?;
+        let summed = crew.sum(task, Total::zero(task), &mut keep, &|_| (), &NEVER)?;
         assert_eq!(seen, (1..=parts::count(task)).collect::<Vec<_>>());
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)

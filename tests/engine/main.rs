@@ -8,7 +8,7 @@ mod workers;
 use common::ranges::two_problems;
 use common::{Kind, Make, QUIET, fixture, make};
 use gpp::catalogue::{self, Listed};
-use gpp::devices::Device;
+use gpp::devices::{Device, Watch};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::{Problem, Sums};
@@ -126,5 +126,5 @@ fn a_slab_of_another_problem_is_no_work() {
     let device = Host::new();
     let mut worker = device.worker(&one).unwrap();
     let v3 = catalogue::find("v3").unwrap().kernel;
-    let _ = worker.sum(other.slab(), &other.batches_for(v3).first(), v3, &|_| ());
+    let _ = worker.sum(other.slab(), &other.batches_for(v3).first(), v3, Watch::none());
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::host::Host;
-use gpp::devices::{Device, Done, Locked, SlabSums, Worker};
+use gpp::devices::{Device, Locked, SlabSums, Watch, Worker};
 use gpp::engine::Engine;
 use gpp::problem::{Batch, Matrix, SlabView};
 
@@ -30,13 +30,13 @@ impl Worker for Failing<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> gpp::Result<()> {
         if slab.igp().contains(&self.at) {
             let what = format!("slab with igp {}", self.at);
             return Err(gpp::Error::Data { origin: "worker".into(), what });
         }
-        self.worker.begin(slab, batch, kernel, done)
+        self.worker.begin(slab, batch, kernel, watch)
     }
 
     fn finish(&mut self) -> gpp::Result<SlabSums> {
@@ -95,11 +95,11 @@ impl Worker for Steps<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> gpp::Result<()> {
         assert!(self.under_way.len() < 2, "two slabs are under way at most");
         self.step("begin fails")?;
-        self.under_way.push_back(self.worker.sum(slab, batch, kernel, done)?);
+        self.under_way.push_back(self.worker.sum(slab, batch, kernel, watch)?);
         Ok(())
     }
 
@@ -182,9 +182,9 @@ impl Worker for Locking<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> gpp::Result<()> {
-        self.worker.begin(slab, batch, kernel, done)
+        self.worker.begin(slab, batch, kernel, watch)
     }
 
     fn finish(&mut self) -> gpp::Result<SlabSums> {

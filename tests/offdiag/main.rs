@@ -24,7 +24,7 @@ use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::{At, OnProcessor, Sums, Synthesised, Task, on_processor, versions};
 use gpp_core::problem::synthesis::synthesise;
 use gpp_core::ranks::Alone;
-use gpp_core::stop::never;
+use gpp_core::stop::{NEVER, Stop};
 use num_complex::Complex64;
 
 /// A way to sum the matrices, which all tests below hold against the definition.
@@ -44,7 +44,7 @@ fn ways(is_small: bool) -> Vec<Way> {
             let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
             let crew = &mut Crew::new(workers, &Alone);
             let total = Total::zero(task);
-            Ok(crew.sum(task, total, &mut |_, _| Ok(()), &|_| (), &never)?.sums)
+            Ok(crew.sum(task, total, &mut |_, _| Ok(()), &|_| (), &NEVER)?.sums)
         };
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
@@ -61,7 +61,7 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 const EMULATED: usize = 7;
 
 fn processor(task: &Task) -> Result<Sums> {
-    Ok(on_processor(&Host::new(), task, &|_| (), &never)?.sums)
+    Ok(on_processor(&Host::new(), task, &|_| ())?.sums)
 }
 
 /// What is wrong with any way, of all elements.
@@ -204,7 +204,7 @@ fn bits_depend_on_no_number_of_threads() {
     let task = Task::new(&problem, &elements);
     let with = |threads: usize| {
         let host = Host::new().with_threads(threads);
-        on_processor(&host, &task, &|_| (), &never).unwrap().sums
+        on_processor(&host, &task, &|_| ()).unwrap().sums
     };
     let one = with(1);
     assert_eq!(one, with(2));
@@ -219,7 +219,10 @@ fn a_calculation_stops_when_it_is_asked() {
     let problem = synthesise(system, 3, QUIET).unwrap();
     let elements = Synthesised::new(system, 3, 2);
     let task = Task::new(&problem, &elements);
-    let error = on_processor(&Host::new(), &task, &|_| (), &|| Some(7)).unwrap_err();
+    let stop = Stop::new();
+    stop.ask(7);
+    let task = Task { stop: &stop, ..task };
+    let error = on_processor(&Host::new(), &task, &|_| ()).unwrap_err();
     assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
 }
 
@@ -268,7 +271,7 @@ fn a_calculation_goes_on_from_any_part() {
             Ok(())
         };
         let sums =
-            Crew::new(vec![worker], &Alone).sum(&task, total, &mut keep, &|_| (), &never).unwrap();
+            Crew::new(vec![worker], &Alone).sum(&task, total, &mut keep, &|_| (), &NEVER).unwrap();
         (totals, sums.sums)
     };
     let (totals, whole) = from(Total::zero(&task));

@@ -17,7 +17,7 @@ pub use crate::devices::gpu::lent::DeviceMatrix;
 pub use bytemuck::Pod;
 
 use super::Calculator;
-use crate::devices::gpu::driver::{Visit, fetched, require_on};
+use crate::devices::gpu::driver::{fetched, require_on};
 use crate::error::{Error, Result};
 use num_complex::Complex64;
 
@@ -84,6 +84,9 @@ impl Calculator {
         matrix: DeviceMatrix,
         [rows, columns]: [usize; 2],
     ) -> Result<()> {
+        if rows == 0 || columns == 0 {
+            return Ok(());
+        }
         let wrong = |what: String| Err(Error::Data { origin: name.into(), what });
         let Some((_, index)) = self.opened.gpu() else {
             let found = if self.opened.is_host() { "is the processor" } else { "are several GPUs" };
@@ -167,11 +170,15 @@ impl Calculator {
         ld: usize,
         shape: [usize; 2],
     ) -> Result<Vec<T>> {
+        if shape.contains(&0) {
+            return Ok(Vec::new());
+        }
         let (gpu, _) = self.opened.gpu().expect("the array is on a GPU");
-        let _visit = Visit::begin();
-        let stream = gpu.stream("arrays of a caller's")?;
-        stream.wait_for_foreign(self.stream)?;
-        // SAFETY: the caller's word.
-        unsafe { fetched(name, at, ld, shape, &stream) }
+        self.opened.here(|| {
+            let stream = gpu.stream("arrays of a caller's")?;
+            stream.wait_for_foreign(self.stream)?;
+            // SAFETY: the caller's word.
+            unsafe { fetched(name, at, ld, shape, &stream) }
+        })
     }
 }

@@ -2,13 +2,13 @@
 
 use num_complex::Complex64;
 
-use super::opened::apart;
-use super::told::Told;
 use super::{Calculator, Formula, Placed, Screening};
+use crate::devices::Watch;
 use crate::error::{Error, Result};
 use crate::offdiag::elements::Borrowed;
 use crate::offdiag::gpus::on_gpus;
 use crate::offdiag::{At, Elements, Sums, Task, on_processor, once_each};
+use crate::problem::memory::require;
 
 /// The bands l and m of a matrix, and the bands n that are summed over.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ pub struct FoundMatrix {
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, by the fastest version: [`Calculator::set_version`]
-    /// names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
+    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest version:
+    /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
     /// As [`Calculator::sums`]. [`Error::Data`] names `a`, where it is not of whole bands, or has a number that is not
@@ -69,32 +69,32 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
-        let [ncouls, _] = placed.extents();
-        let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()])?;
-        require_own(bands, elements.bands(), omega)?;
-        let own = bands.at_bands.then(|| once_each(omega));
-        let each = own.as_ref().map_or(omega, |(each, _)| each);
-        let small = [bands.e, bands.occ];
-        // SAFETY: it goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(small, None, each, formula) }?;
-        let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
-        let task = Task { at, ..Task::new(&problem, &elements) };
-        let told = self.told.as_ref().map(Told::anew);
-        let done = |part| {
-            if let Some(told) = &told {
-                told.tell(part);
+        self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
+            let [ncouls, ngpown] = placed.extents();
+            let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], stop)?;
+            require_own(bands, elements.bands(), omega)?;
+            if ngpown == 0 {
+                let planes = if bands.at_bands { 2 } else { omega.len() };
+                let count = 2 * elements.bands() * elements.bands() * planes;
+                require("the matrices", (count * size_of::<Complex64>()) as u64)?;
+                let sums = Sums::zero(elements.bands(), planes);
+                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
             }
-        };
-        let wrong = || elements.is_wrong().then_some(0);
-        let stop = || told.as_ref().and_then(Told::asked).or_else(wrong);
-        // On the processor it shares the work out itself.
-        let found = apart(|| match self.opened.host() {
-            Some(host) => Ok((on_processor(host, &task, &done, &stop)?, "cpu")),
-            None => on_gpus(&self.opened.gpus(), &task, &done, &stop),
-        });
-        elements.check()?;
-        let (summed, version) = found?;
-        Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
+            let own = bands.at_bands.then(|| once_each(omega));
+            let each = own.as_ref().map_or(omega, |(each, _)| each);
+            let small = [bands.e, bands.occ];
+            // SAFETY: it goes at the end of this call, which the borrows outlast.
+            let problem = unsafe { placed.problem(small, None, each, formula) }?;
+            let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
+            let task = Task { at, stop, ..Task::new(&problem, &elements) };
+            let found = match self.opened.host() {
+                Some(host) => on_processor(host, &task, done).map(|summed| (summed, "cpu")),
+                None => on_gpus(&self.opened.gpus(), &task, done),
+            };
+            elements.check()?;
+            let (summed, version) = found?;
+            Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
+        })
     }
 }
 

@@ -1,15 +1,18 @@
 //! The devices of a calculator.
 
-use std::sync::Arc;
-use std::{panic, thread};
+use std::sync::{Arc, mpsc};
+use std::{mem, panic, process, thread};
 
+use gpp_cpu::caller::in_default_environment;
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Team, Threads, of_environment};
+use gpp_cpu::pool::{Pool, Team, Threads, start_rayon};
 use gpp_cpu::topology::Room;
 
-use crate::devices::Device;
+use super::progress::{Progress, Tell};
+use crate::devices::{Device, Watch, spawned};
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
+use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
 
@@ -17,6 +20,8 @@ use crate::error::{Error, Result};
 pub struct Opened {
     devices: Vec<One>,
     team: Arc<Team>,
+    /// The process that has opened them.
+    process: u32,
 }
 
 enum One {
@@ -51,11 +56,9 @@ impl Opened {
         let host = || vec![One::Host(Host::with_team(Level::best(), team.clone()).into())];
         let gpus = |indices: &[usize]| -> Result<Vec<One>> {
             let open = |&index: &usize| Ok(One::Gpu(Gpu::open(index)?.into(), index));
-            let opened = apart(|| indices.iter().map(open).collect())?;
-            if let Some(threads) = of_environment() {
-                // What is laid out for GPUs is made by rayon's own threads. Who has started these keeps them.
-                let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-            }
+            let opened = apart(|| indices.iter().map(open).collect(), || ())?.0?;
+            // They make what is laid out for GPUs.
+            start_rayon(None).map_err(threads)?;
             Ok(opened)
         };
         let devices = match choice {
@@ -66,11 +69,12 @@ impl Opened {
             },
             Choice::Gpus(indices) => gpus(indices)?,
             Choice::AllGpus => {
-                let count = apart(Gpu::count)?;
+                let (count, ()) = apart(Gpu::count, || ())?;
+                let count = count?;
                 gpus(&(0..count).collect::<Vec<_>>())?
             }
         };
-        Ok(Opened { devices, team })
+        Ok(Opened { devices, team, process: process::id() })
     }
 
     /// The processor's threads.
@@ -80,13 +84,52 @@ impl Opened {
 
     /// Does what the processor computes, on its threads.
     pub fn computed<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-        let pool = self.team.pool(Threads::All);
-        pool.map_err(|error| Error::Threads { reason: error.to_string() })?.install(work)
+        self.pool()?.install(work)
     }
 
-    /// Does the work of a call: on the processor's threads, or for GPUs apart from the caller's.
-    pub fn called<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-        if self.is_host() { self.computed(work) } else { apart(work) }
+    /// Does the work of a call: on the processor's threads, or for GPUs on one of its own. The caller's thread tells how
+    /// far it is meanwhile.
+    pub fn called<R: Send>(
+        &self,
+        tell: Option<&Tell>,
+        work: impl FnOnce(Watch) -> Result<R> + Send,
+    ) -> Result<R> {
+        let pool = if self.is_host() { Some(self.pool()?) } else { None };
+        self.require_process()?;
+        let progress = &Progress::default();
+        let (ended, end) = mpsc::channel();
+        // What it owns goes in a panic, and nobody waits for it.
+        let work = move || {
+            let watch = Watch { done: &|part| progress.done(part), stop: &progress.stop };
+            _ = ended.send(work(watch));
+        };
+        let wait = || match tell {
+            Some(tell) => progress.wait(tell, &end),
+            None => end.recv().ok(),
+        };
+        let result = match pool {
+            Some(pool) => pool.beside(work, wait),
+            None => apart(work, wait)?.1,
+        };
+        result.expect("a panic goes on here")
+    }
+
+    /// Does work for a GPU on the caller's thread, whose context and floating-point environment stay his.
+    pub fn here<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.require_process()?;
+        let _visit = Visit::begin();
+        in_default_environment(work)
+    }
+
+    fn pool(&self) -> Result<Arc<Pool>> {
+        self.require_process()?;
+        self.team.pool(Threads::All).map_err(threads)
+    }
+
+    /// Fails in a process that was forked from that which has opened this: it has none of its threads.
+    fn require_process(&self) -> Result<()> {
+        let (opened, here) = (self.process, process::id());
+        if opened == here { Ok(()) } else { Err(Error::Forked { opened, here }) }
     }
 
     /// The first one.
@@ -134,22 +177,30 @@ impl Opened {
 /// What the driver keeps of a thread, its current context above all, is the caller's own.
 impl Drop for Opened {
     fn drop(&mut self) {
-        let devices = std::mem::take(&mut self.devices);
-        // Without a thread they go here.
-        let _ = apart(|| {
-            drop(devices);
-            Ok(())
-        });
+        let devices = mem::take(&mut self.devices);
+        if self.require_process().is_err() {
+            // Whoever holds a lock of theirs is not there to let it go.
+            mem::forget((devices, self.team.clone()));
+        } else if !matches!(devices[..], [One::Host(_)]) {
+            // Without a thread they go here.
+            let _ = apart(|| drop(devices), || ());
+        }
     }
 }
 
-/// Does work on a thread of its own, with as much stack as a program's first one.
-pub fn apart<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+/// Does work on a thread of its own, and something else meanwhile.
+fn apart<R: Send, M>(
+    work: impl FnOnce() -> R + Send,
+    meanwhile: impl FnOnce() -> M,
+) -> Result<(R, M)> {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().name("gpp-call".into()).stack_size(8 << 20);
-        let working = thread
-            .spawn_scoped(scope, work)
-            .map_err(|error| Error::Threads { reason: error.to_string() })?;
-        working.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+        let working = spawned(scope, work)?;
+        let meanwhile = meanwhile();
+        let done = working.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        Ok((done, meanwhile))
     })
+}
+
+fn threads(reason: impl ToString) -> Error {
+    Error::Threads { reason: reason.to_string() }
 }

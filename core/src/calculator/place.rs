@@ -15,12 +15,14 @@ impl Calculator {
     /// # Errors
     /// As [`Calculator::sums`], of what is given here.
     pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
-        let header = screening_of(screening)?;
         // SAFETY: what is placed holds the borrow.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
         let [wtilde, eps] = [screening.wtilde, screening.eps].map(kept);
-        let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
-        let pairs = self.opened.computed(pairs)?;
+        let (header, pairs) = self.opened.computed(|| {
+            let header = screening_of(screening)?;
+            let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
+            Ok((header, pairs))
+        })?;
         let resident = self.opened.gpu().map(|_| Resident::default());
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
@@ -35,8 +37,8 @@ impl Calculator {
     /// has under way.
     pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
         let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
-        let header =
-            screening_of(&Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv })?;
+        let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
+        let header = self.opened.here(|| screening_of(&given))?;
         let shape = extents(&header);
         self.require_lent("wtilde", wtilde, shape)?;
         self.require_lent("eps", eps, shape)?;
@@ -55,9 +57,12 @@ impl Calculator {
     }
 }
 
-/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
+/// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
 fn screening_of(screening: &Screening) -> Result<Header> {
     let given = screening_header(screening);
+    if [given.ncouls, given.ngpown].contains(&0) {
+        return Ok(given);
+    }
     header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
     let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(given.ngpown).collect();

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, aqsm_local, header, require_energies, wrong};
+use super::arrays::{NAME, NOTHING, aqsm_local, header, wrong};
 use super::last::Last;
 use super::opened::Opened;
+use super::workspace::require_small;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
-use crate::devices::gpu::driver::Visit;
+use crate::devices::Watch;
 use crate::devices::gpu::lent::{Lent, Rows};
 use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::{self, Batches, CheckedPairs, Header, Matrix, Problem, Sums};
+use crate::problem::{self, Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
@@ -105,6 +106,8 @@ impl Calculator {
         Err(Error::Data { origin: "the screening".into(), what })
     }
 
+    /// On the caller's thread, which is the fastest, if arrays are in place and it has nothing to tell.
+    ///
     /// # Safety
     /// As [`Calculator::sums_at_lent`], where matrix elements are lent.
     unsafe fn sums_of(
@@ -115,15 +118,36 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
+        if given.small()[0].is_empty() || extents(&placed.header).contains(&0) {
+            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
+        }
+        let (tell, is_resident) = (self.progress.as_ref(), placed.resident.is_some());
+        // SAFETY: the caller's word.
+        let sums = |watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
+        match tell {
+            None if is_resident => self.opened.here(|| sums(Watch::none())),
+            _ => self.opened.called(tell, sums),
+        }
+    }
+
+    /// # Safety
+    /// As of [`Calculator::sums_of`].
+    unsafe fn sums_watched(
+        &self,
+        placed: &mut Placed,
+        given: GivenBands,
+        (omega, formula): (&[f64], Formula),
+        watch: Watch,
+    ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
         let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
-        let version = self.version_for(&problem);
+        let version = self.version_for(problem.outline());
         let are_in_place = placed.pairs.are_of(problem.slab());
         if are_in_place && placed.resident.is_some() {
             let lent = placed.lent(&given);
             let resident = placed.resident.as_mut().expect("seen above");
             // SAFETY: the caller's word.
-            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref()) };
+            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref(), watch) };
             match (found, &given) {
                 // The host has all of it: it goes there in slabs.
                 (Err(Error::Memory { place: "device", .. }), GivenBands::Host(_)) => {
@@ -137,7 +161,7 @@ impl Calculator {
             }
         }
         match given {
-            GivenBands::Host(_) => self.summed(&problem),
+            GivenBands::Host(_) => self.summed(&problem, watch),
             GivenBands::Lent(bands) => {
                 drop(problem);
                 let shape = |rows| [rows, bands.e.len()];
@@ -157,7 +181,7 @@ impl Calculator {
                 let small = [bands.e, bands.occ];
                 // SAFETY: as above.
                 let problem = unsafe { placed.problem(small, Some(&bands), omega, formula) }?;
-                self.summed(&problem)
+                self.summed(&problem, watch)
             }
         }
     }
@@ -170,6 +194,7 @@ impl Calculator {
         problem: &Problem,
         version: Kernel,
         lent: Option<&Lent>,
+        watch: Watch,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = version.gpu().is_some_and(|gpu| {
@@ -177,19 +202,14 @@ impl Calculator {
             preparation(layout).replaces()
         });
         if sorts || lent.is_none() {
-            let kernels = self.kernels(version);
-            let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-            let needed = beside.bands.saturating_add(beside.slab);
-            crate::system::memory::require("what versions lay out of the arrays", needed)?;
+            self.require_laid(problem.outline())?;
         }
-        if let Some(code) = self.told.as_ref().and_then(|told| told.anew().asked()) {
-            return Err(Error::Stopped { code, done: 0, all: 1, of: "slabs" });
-        }
-        let _visit = Visit::begin();
         let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
             let stream = Some(self.stream);
             // SAFETY: the caller's word.
-            let slab = unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream) }?;
+            let slab = unsafe {
+                resident.sums(gpu, (problem, batches), kernel, lent, stream, watch)
+            }?;
             Ok((total::of([&slab], batches.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;
@@ -254,9 +274,13 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
+        require_small(Extents {
+            nbands: e.len(),
+            nw: omega.len(),
+            ..self.header.extents()
+        })?;
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
-        require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
         // SAFETY: as above.

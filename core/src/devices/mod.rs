@@ -9,13 +9,17 @@ pub mod host;
 pub mod launch;
 
 use std::sync::Arc;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use gpp_cpu::caller::starting;
+use gpp_cpu::pool::STACK;
+use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::kernel::{Entry, Kernel};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
-use crate::error::Result;
-use crate::problem::{Batch, Extents, Frame, Matrix, SlabView};
+use crate::error::{Error, Result};
+use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
 use beside::Beside;
 use gauge::Gauge;
 use host::Host;
@@ -50,7 +54,7 @@ pub trait Device: Sync {
 
     /// What the host's memory has to hold beside a problem's arrays while these versions run here, one after the
     /// other, on slabs of these extents.
-    fn beside(&self, _: &Frame, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
+    fn beside(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
         Beside::default()
     }
 
@@ -113,11 +117,11 @@ pub trait Worker: Send {
 
     /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed
     /// first where it is not. After this returns, the device reads only what is [locked](Worker::lock): whoever
-    /// drops the lock waits until that has ended. `done` is told how far the sum is, where the device knows.
+    /// drops the lock waits until that has ended. `watch` is told how far the sum is, where the device knows.
     /// Where this fails the slab is not under way, and those begun before still are.
     ///
     /// # Errors
-    /// As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;
+    /// [`Error::Stopped`](crate::Error::Stopped) if the watch has it stop. As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;
     /// [`Error::Data`](crate::Error::Data) where the kernel is for other devices.
     ///
     /// # Panics
@@ -127,7 +131,7 @@ pub trait Worker: Send {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: catalogue::Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<()>;
 
     /// Has all in place that [`Worker::begin`] would put there, kernels included, so that it does nothing but
@@ -167,9 +171,9 @@ pub trait Worker: Send {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: catalogue::Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<SlabSums> {
-        self.begin(slab, batch, kernel, done)?;
+        self.begin(slab, batch, kernel, watch)?;
         self.finish()
     }
 }
@@ -179,6 +183,43 @@ pub type Locked = Box<dyn Send>;
 
 /// Told of the part of a calculation that is done, from any thread and in any order.
 pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
+
+/// Starts a thread for one of several workers.
+///
+/// # Errors
+/// [`Error::Threads`].
+pub fn spawned<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    let thread = starting(|| Builder::new().stack_size(STACK).spawn_scoped(scope, work));
+    thread.map_err(|error| Error::Threads { reason: error.to_string() })
+}
+
+/// Who watches a calculation.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Told how far it is.
+    pub done: Done<'a>,
+    /// Ends it, within a slab too.
+    pub stop: &'a Stop,
+}
+
+impl<'a> Watch<'a> {
+    /// Nobody.
+    pub fn none() -> Watch<'static> {
+        Watch { done: &|_| (), stop: &NEVER }
+    }
+
+    /// Fails once it is to stop.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn check(&self) -> Result<()> {
+        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "slabs" };
+        self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))
+    }
+}
 
 /// What one calculation on a slab gives.
 #[derive(Clone, Debug, PartialEq)]

@@ -32,12 +32,13 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
 
+use gpp_cpu::stop::{NEVER, Stop};
+
 use crate::catalogue::Kernel;
-use crate::devices::{Device, Done, SlabSums, Worker};
+use crate::devices::{Device, Done, SlabSums, Worker, spawned};
 use crate::error::{Error, Result};
 use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
-use crate::stop::{self, Stop};
 use checkpoint::{Checkpoint, Finished};
 use deal::{Deal, share_of};
 use locked::Locks;
@@ -61,7 +62,8 @@ pub struct Engine<'a> {
     checkpoint: Option<Mutex<Checkpoint>>,
     /// Bytes of the host's memory for what workers compute from slabs and need again.
     kept: u64,
-    stop: Stop<'a>,
+    stop: &'a Stop,
+    at_once: &'a Stop,
 }
 
 /// One calculation.
@@ -126,7 +128,8 @@ impl<'a> Engine<'a> {
             finished,
             checkpoint,
             kept: 0,
-            stop: &stop::never,
+            stop: &NEVER,
+            at_once: &NEVER,
         })
     }
 
@@ -158,8 +161,14 @@ impl<'a> Engine<'a> {
 
     /// Has `stop` looked at between slabs.
     #[must_use]
-    pub fn stopping(self, stop: Stop<'a>) -> Self {
+    pub fn stopping(self, stop: &'a Stop) -> Self {
         Engine { stop, ..self }
+    }
+
+    /// Has `stop` looked at within slabs, whose sums are lost then.
+    #[must_use]
+    pub fn stopping_at_once(self, stop: &'a Stop) -> Self {
+        Engine { at_once: stop, ..self }
     }
 
     /// The problem.
@@ -268,25 +277,26 @@ impl<'a> Engine<'a> {
             all,
             summed: AtomicUsize::new(0),
             stop: self.stop,
+            at_once: self.at_once,
         };
         let of_workers: Vec<(Numbered, Share)> = match &mut workers[..] {
             [only] => vec![run.share(0, only.as_mut())?],
             several => thread::scope(|scope| {
                 let run = &run;
-                let threads: Vec<_> = several
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(at, worker)| scope.spawn(move || run.named_share(at, worker.as_mut())))
-                    .collect();
+                let threads = several.iter_mut().enumerate().map(|(at, worker)| {
+                    spawned(scope, move || run.named_share(at, worker.as_mut()))
+                        .inspect_err(|_| run.deal.end())
+                });
+                let threads: Vec<_> = threads.collect();
                 let joined = threads.into_iter().map(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 });
                 joined.collect::<Result<_>>()
             })?,
         };
         let (numbered, shares): (Vec<Numbered>, Vec<Share>) = of_workers.into_iter().unzip();
         let summed: Numbered = numbered.into_iter().flatten().collect();
-        let stopped = if summed.len() == numbers.len() { None } else { (self.stop)() };
+        let stopped = if summed.len() == numbers.len() { None } else { self.stop.asked() };
         Ok(Report { slabs: summed, shares, stopped })
     }
 }

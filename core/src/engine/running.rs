@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use gpp_cpu::stop::Stop;
+
 use super::checkpoint::Checkpoint;
 use super::deal::Deal;
 use super::pieces::{Cut, Piece, Pieces};
 use super::under_way::UnderWay;
 use super::{Numbered, Share};
 use crate::catalogue::Kernel;
-use crate::devices::{Done, SlabSums, Worker};
+use crate::devices::{Done, SlabSums, Watch, Worker};
 use crate::error::{Error, Result};
 use crate::problem::{Batch, Batches, Given, Slabs};
-use crate::stop::Stop;
 
 /// A run that workers share.
 pub struct Running<'a, 'r> {
@@ -32,7 +33,10 @@ pub struct Running<'a, 'r> {
     pub all: usize,
     /// The sums of finished slabs.
     pub summed: AtomicUsize,
-    pub stop: Stop<'a>,
+    /// Looked at between slabs.
+    pub stop: &'a Stop,
+    /// Looked at within them too.
+    pub at_once: &'a Stop,
 }
 
 /// Where one worker panics, leaves the others no slabs to take.
@@ -83,7 +87,7 @@ impl Running<'_, '_> {
             // The batches of a slab follow each other. Beside its last one the next slab begins, with the same
             // batch: what devices hold of energies is of one batch at a time.
             while worker.has_room() && begun.back().is_none_or(Begun::is_on_last) {
-                if rest.is_empty() && (self.stop)().is_none() {
+                if rest.is_empty() && !self.stop.is_asked() {
                     rest.extend(self.deal.next(who).into_iter().flat_map(|at| self.pieces(at)));
                 }
                 let Some(piece) = rest.pop_front() else { break };
@@ -160,7 +164,8 @@ impl Running<'_, '_> {
         }
         let (Some(next), Some(part)) = (slab.left.pop(), &slab.part) else { return Ok(false) };
         slab.at_batch = next;
-        worker.begin(part.view(), &made.get(next), self.kernel, &of_batch)?;
+        let watch = Watch { done: &of_batch, stop: self.at_once };
+        worker.begin(part.view(), &made.get(next), self.kernel, watch)?;
         if slab.is_on_last() {
             slab.part = None;
         }

@@ -1,7 +1,7 @@
 //! A worker's slabs under way, for which every path out waits.
 
 use crate::catalogue::Kernel;
-use crate::devices::{Done, SlabSums, Worker};
+use crate::devices::{SlabSums, Watch, Worker};
 use crate::error::Result;
 use crate::problem::{Batch, SlabView};
 
@@ -32,9 +32,10 @@ impl<'w> UnderWay<'w> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<()> {
-        self.worker.begin(slab, batch, kernel, done)?;
+        watch.check()?;
+        self.worker.begin(slab, batch, kernel, watch)?;
         self.slabs += 1;
         Ok(())
     }

@@ -4,19 +4,22 @@ use std::ops::AddAssign;
 use std::thread;
 use std::time::Instant;
 
+use gpp_cpu::stop::Stop;
 use num_complex::Complex64;
 
 use super::deal::{self, Deal, Homes};
 use super::{Summed, Sums, Task, parts};
-use crate::devices::Done;
+use crate::devices::{Done, spawned};
 use crate::error::{Error, Result};
-use crate::ranks::{Alone, Ranks};
-use crate::stop::Stop;
+use crate::ranks::Ranks;
 
 /// What sums parts: a processor or a GPU, with a task in place.
 pub trait Worker: Send {
     /// The device, as errors name it.
     fn device(&self) -> &str;
+
+    /// How many parts may be dealt to it before the first of them is taken: their matrices wait in memory.
+    fn ahead(&self) -> usize;
 
     /// Sums the parts that are dealt to the worker of this number, and gives them. Seconds of the products.
     ///
@@ -78,7 +81,7 @@ impl<'a> Crew<'a> {
         mut total: Total,
         keep: Keep,
         done: Done,
-        stop: Stop,
+        stop: &Stop,
     ) -> Result<Summed> {
         let begun = Instant::now();
         let (first, all, ranks) = (total.parts, parts::count(task), self.ranks);
@@ -91,17 +94,18 @@ impl<'a> Crew<'a> {
             };
             homes = deal::shared_out((0..all).map(operations), self.workers.len(), self.stays);
         }
-        let deal = Deal::new(own, homes, self.workers.len(), done, stop);
+        let ahead: Vec<usize> = self.workers.iter().map(|worker| worker.ahead()).collect();
+        let deal = Deal::new(own, homes, &ahead, done, stop);
         let mut rounds = || -> Result<Option<i32>> {
             for round in (first..all).step_by(ranks.size()) {
                 let is_own = round + ranks.rank() < all;
                 let sums = if is_own { deal.take() } else { None };
-                if let (true, None, None) = (is_own, &sums, stop()) {
+                if let (true, None, None) = (is_own, &sums, stop.asked()) {
                     // A worker has failed, and says why.
                     return Ok(None);
                 }
                 let lacks = is_own && sums.is_none();
-                let code = stopped(ranks, if lacks { stop() } else { None });
+                let code = stopped(ranks, if lacks { stop.asked() } else { None });
                 if code.is_some() {
                     if ranks.is_root() {
                         keep(&total, true)?;
@@ -118,13 +122,19 @@ impl<'a> Crew<'a> {
         let (ended, seconds) = thread::scope(|scope| {
             let (deal, several) = (&deal, self.workers.len() > 1);
             let workers = self.workers.iter_mut().enumerate();
-            let threads: Vec<_> = workers
-                .map(|(at, worker)| scope.spawn(move || worked(worker.as_mut(), at, deal, several)))
-                .collect();
+            let threads = workers.map(|(at, worker)| {
+                spawned(scope, move || worked(worker.as_mut(), at, deal, several)).inspect_err(
+                    |_| {
+                        deal.end();
+                        deal.leave();
+                    },
+                )
+            });
+            let threads: Vec<_> = threads.collect();
             let ended = rounds().inspect_err(|_| deal.end());
             deal.end();
             let joined = threads.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             let seconds: Result<Vec<f64>> = joined.collect();
             (ended, seconds)
@@ -138,15 +148,6 @@ impl<'a> Crew<'a> {
         let Total { sums, .. } = total;
         Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64(), resumed: first })
     }
-}
-
-/// A task on one worker.
-///
-/// # Errors
-/// As [`Crew::sum`].
-pub fn alone<'a>(worker: impl Worker + 'a, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
-    let mut crew = Crew::new(vec![Box::new(worker)], &Alone);
-    crew.sum(task, Total::zero(task), &mut |_, _| Ok(()), done, stop)
 }
 
 /// The work of one worker; errors of one of several name its device.

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use gpp_cpu::stop::Stop;
+
 use super::Sums;
 use super::gpu::UNDER_WAY;
 use crate::devices::Done;
-use crate::stop::Stop;
 
 /// Where each part is summed.
 pub type Homes = Vec<Home>;
@@ -51,7 +52,7 @@ pub struct Deal<'a> {
     state: Mutex<State>,
     changed: Condvar,
     done: Done<'a>,
-    stop: Stop<'a>,
+    stop: &'a Stop,
 }
 
 struct State {
@@ -72,30 +73,28 @@ struct State {
     ended: bool,
 }
 
-/// Parts whose matrices are in memory at most, or come there, of so many workers: those that are under way, and one more.
-pub fn ahead(workers: usize) -> usize {
-    (UNDER_WAY + 1) * workers
-}
+/// Parts that may be dealt to a GPU before the first of them is taken: those that are under way, and one more.
+pub const AHEAD: usize = UNDER_WAY + 1;
 
 impl<'a> Deal<'a> {
-    /// Of these parts, ascending, to so many workers. It tells `done` how much is summed, and deals no more once
-    /// `stop` says so.
+    /// Of these parts, ascending, to workers, each of which has so many dealt to it before the first of them is taken.
+    /// It tells `done` how much is summed, and deals no more once `stop` says so.
     pub fn new(
         parts: Vec<usize>,
         homes: Homes,
-        workers: usize,
+        ahead: &[usize],
         done: Done<'a>,
-        stop: Stop<'a>,
+        stop: &'a Stop,
     ) -> Deal<'a> {
         let state = State {
             taken: 0,
             dealt: vec![false; parts.len()],
             parts,
             homes,
-            ahead: ahead(workers),
+            ahead: ahead.iter().sum(),
             given: BTreeMap::new(),
-            under_way: vec![0.0; workers],
-            at_work: workers,
+            under_way: vec![0.0; ahead.len()],
+            at_work: ahead.len(),
             ended: false,
         };
         Deal { state: Mutex::new(state), changed: Condvar::new(), done, stop }
@@ -105,7 +104,7 @@ impl<'a> Deal<'a> {
     pub fn next(&self, worker: usize, waits: bool) -> Next {
         let mut state = self.state();
         loop {
-            if (self.stop)().is_some() {
+            if self.stop.is_asked() {
                 state.ended = true;
             }
             let State { parts, dealt, homes, taken, ahead, ended, .. } = &mut *state;
@@ -198,10 +197,10 @@ impl<'a> Deal<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::never;
+    use gpp_cpu::stop::NEVER;
 
     fn deal(parts: usize, homes: Homes, workers: usize) -> Deal<'static> {
-        Deal::new((0..parts).collect(), homes, workers, &|_| (), &never)
+        Deal::new((0..parts).collect(), homes, &vec![AHEAD; workers], &|_| (), &NEVER)
     }
 
     #[test]
@@ -256,10 +255,10 @@ mod tests {
 
     #[test]
     fn nothing_is_dealt_after_a_stop() {
-        let deal =
-            Deal::new(vec![0, 1], shared_out([1.0; 2].into_iter(), 1, false), 1, &|_| (), &|| {
-                Some(2)
-            });
+        let stop = Stop::new();
+        stop.ask(2);
+        let homes = shared_out([1.0; 2].into_iter(), 1, false);
+        let deal = Deal::new(vec![0, 1], homes, &[1], &|_| (), &stop);
         assert_eq!(deal.next(0, true), Next::Nothing);
         deal.leave();
         assert!(deal.take().is_none());

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use gpp_cpu::stop::Stop;
 use num_complex::Complex64;
 
 use super::MOST_BANDS;
@@ -49,30 +50,31 @@ pub struct Borrowed<'a> {
     bands: usize,
     /// The number that was found wrong first.
     wrong: OnceLock<String>,
+    /// Asked then.
+    stop: &'a Stop,
 }
 
 impl<'a> Borrowed<'a> {
-    /// Of so many G and bands n, one at least of each.
+    /// Of so many G and bands n, one at least of each. A number that is not finite or too large has a calculation stop.
     ///
     /// # Errors
     /// [`Error::Data`] where these are not the elements of 1 to [`MOST_BANDS`] bands l.
-    pub fn new(a: &'a [Complex64], [ncouls, nbands]: [usize; 2]) -> Result<Borrowed<'a>> {
-        let (bands, rest) = (a.len() / (ncouls * nbands), a.len() % (ncouls * nbands));
-        if rest != 0 || !(1..=MOST_BANDS).contains(&bands) {
+    pub fn new(
+        a: &'a [Complex64],
+        [ncouls, nbands]: [usize; 2],
+        stop: &'a Stop,
+    ) -> Result<Borrowed<'a>> {
+        let bands = a.len().checked_div(ncouls * nbands).unwrap_or(0);
+        if bands * ncouls * nbands != a.len() || !(1..=MOST_BANDS).contains(&bands) {
             return Err(wrong(format!(
                 "needs {ncouls} * {nbands} elements for each of 1 to {MOST_BANDS} bands, has {}",
                 a.len()
             )));
         }
-        Ok(Borrowed { a, nbands, bands, wrong: OnceLock::new() })
+        Ok(Borrowed { a, nbands, bands, wrong: OnceLock::new(), stop })
     }
 
-    /// Whether a number was read that is not finite or too large.
-    pub fn is_wrong(&self) -> bool {
-        self.wrong.get().is_some()
-    }
-
-    /// Fails where that is so.
+    /// Fails if such a number was read.
     ///
     /// # Errors
     /// [`Error::Data`], which names the number.
@@ -94,6 +96,7 @@ impl Elements for Borrowed<'_> {
             let (at, found) = (format!("({},{},{})", ig + 1, n + 1, l + 1), column[ig]);
             let needs = format!("its parts must be at most {LARGEST_FACTOR:e}");
             self.wrong.get_or_init(|| format!("is {found:e} at {at}; {needs}"));
+            self.stop.ask(0);
         }
     }
 }

@@ -9,20 +9,14 @@ use crate::devices::gpu::Gpu;
 use crate::error::Result;
 use crate::problem::memory;
 use crate::ranks::Alone;
-use crate::stop::Stop;
 
 /// Sums it on GPUs, one at least, each by its fastest version. All versions have the same bits. The name is that of
 /// the first GPU's.
 ///
 /// # Errors
 /// [`crate::Error::Memory`] before anything is allocated; [`crate::Error::Data`] for a GPU that is too old;
-/// [`crate::Error::Driver`]; [`crate::Error::Stopped`] where `stop` says so, between parts.
-pub fn on_gpus(
-    gpus: &[&Gpu],
-    task: &Task,
-    done: Done,
-    stop: Stop,
-) -> Result<(Summed, &'static str)> {
+/// [`crate::Error::Driver`]; [`crate::Error::Stopped`] if the task's `stop` is asked, between launches.
+pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'static str)> {
     let version = |gpu: &&Gpu| versions::on(gpu, None, task.bands());
     let versions = gpus.iter().map(version).collect::<Result<Vec<_>>>()?;
     let name = task.problem.name();
@@ -38,6 +32,6 @@ pub fn on_gpus(
         workers.push(Box::new(OnGpu::new(gpu, *task, version)?));
     }
     let (mut crew, total) = (Crew::new(workers, &Alone), Total::zero(task));
-    let summed = crew.sum(task, total, &mut |_, _| Ok(()), done, stop)?;
+    let summed = crew.sum(task, total, &mut |_, _| Ok(()), done, task.stop)?;
     Ok((summed, versions[0].id))
 }

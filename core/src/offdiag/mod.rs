@@ -30,6 +30,7 @@ pub mod versions;
 
 use std::ops::{AddAssign, Range};
 
+use gpp_cpu::stop::{NEVER, Stop};
 use num_complex::Complex64;
 
 use crate::problem::Problem;
@@ -50,6 +51,8 @@ pub struct Task<'a> {
     pub elements: &'a dyn Elements,
     /// Which elements at which energies.
     pub at: At<'a>,
+    /// Ends the calculation, within a part too.
+    pub stop: &'a Stop,
 }
 
 /// Which elements at which energies.
@@ -76,7 +79,7 @@ impl At<'_> {
 impl<'a> Task<'a> {
     /// All elements at all energies of a problem.
     pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> Task<'a> {
-        Task { problem, elements, at: At::Energies }
+        Task { problem, elements, at: At::Energies, stop: &NEVER }
     }
 
     /// Matrices that come of it.

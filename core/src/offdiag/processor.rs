@@ -12,16 +12,15 @@ use std::time::Instant;
 use gpp_cpu::pool::{Pool, Threads};
 
 use super::blocks::{COLUMNS, EACH, IGP, KINDS, Operands, Run};
-use super::calculation::{Worker, alone};
+use super::calculation::{Total, Worker};
 use super::deal::{Deal, Next};
 use super::images::together;
-use super::parts::{bands, ranges};
+use super::parts::{self, bands, ranges};
 use super::{Summed, Sums, Task};
 use crate::devices::host::Host;
 use crate::devices::{Device, Done};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::memory;
-use crate::stop::Stop;
 
 /// A task on a processor.
 pub struct OnProcessor<'a> {
@@ -69,7 +68,7 @@ impl<'a> OnProcessor<'a> {
             let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
                 .flat_map(|_| columns.iter().map(|m| vec![0.0; extent(m)]))
                 .collect();
-            for some in ranges(n.clone(), *some_n) {
+            for some in ranges(n.clone(), *some_n).take_while(|_| !task.stop.is_asked()) {
                 let operands: Vec<Operands> =
                     pool.install(|| some.clone().map(|n| run.operands(n)).collect());
                 for iw in ranges(energies.clone(), *some_w) {
@@ -96,6 +95,10 @@ impl Worker for OnProcessor<'_> {
         self.name
     }
 
+    fn ahead(&self) -> usize {
+        1
+    }
+
     fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
         let mut seconds = 0.0;
         while let Next::Part(part) = deal.next(worker, true) {
@@ -110,10 +113,20 @@ impl Worker for OnProcessor<'_> {
 /// Sums it on a processor, with the host's threads and vectors.
 ///
 /// # Errors
-/// [`crate::Error::Memory`] before anything is allocated; [`crate::Error::Threads`]; [`crate::Error::Stopped`] where `stop` says so, between
-/// parts.
-pub fn on_processor(host: &Host, task: &Task, done: Done, stop: Stop) -> Result<Summed> {
+/// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`].
+pub fn on_processor(host: &Host, task: &Task, done: Done) -> Result<Summed> {
     let on_processor = OnProcessor::new(host, *task)?;
     memory::require(task.problem.name(), on_processor.needs())?;
-    alone(on_processor, task, done, stop)
+    let (begun, all) = (Instant::now(), parts::count(task));
+    let (mut sums, mut seconds) = (Total::zero(task).sums, 0.0);
+    for part in 0..all {
+        let of_part = |own| done((part as f64 + own) / all as f64);
+        let (own, time) = on_processor.part(part, &of_part);
+        if let Some(code) = task.stop.asked() {
+            return Err(Error::Stopped { code, done: part, all, of: "parts" });
+        }
+        sums.add(&own);
+        seconds += time;
+    }
+    Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64(), resumed: 0 })
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use gpp_kernels::offdiag::fold;
 
 use super::calculation::Worker;
-use super::deal::{Deal, Next};
+use super::deal::{AHEAD, Deal, Next};
 use super::gpu::{OnGpu, Passing, STREAMS, UNDER_WAY};
 use super::launches::batches;
 use super::{Sums, images, parts};
@@ -53,6 +53,10 @@ impl Worker for OnGpu<'_> {
         self.name()
     }
 
+    fn ahead(&self) -> usize {
+        AHEAD
+    }
+
     fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
         let begin = self.context.event()?;
         for lane in &self.lanes {
@@ -65,6 +69,9 @@ impl Worker for OnGpu<'_> {
         let (mut left, mut begun) = (VecDeque::new(), VecDeque::new());
         let mut lane = 0;
         loop {
+            if self.task.stop.is_asked() {
+                left.clear();
+            }
             if left.is_empty() {
                 match deal.next(worker, begun.is_empty()) {
                     Next::Part(part) => left.extend(self.steps(part)),

@@ -3,6 +3,7 @@
 use gpp_cpu::cells::{Chunks, Task};
 use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
 use gpp_cpu::relaid::Relaid;
+use gpp_cpu::stop::Stop;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
@@ -107,6 +108,7 @@ impl SortedSlab {
         (frame, batch): (&'a Frame, &'a Batch),
         aqsn: &'a Chunks,
         slab: SlabView<'a>,
+        stop: &'a Stop,
     ) -> Task<'a> {
         Task {
             pairs: self.cells.pairs(),
@@ -116,6 +118,7 @@ impl SortedSlab {
             wx: batch.wx(),
             occ: frame.occ(),
             limits: frame.limits(),
+            stop,
         }
     }
 }

@@ -37,6 +37,7 @@ use crate::dispatch::{Levelled, at_level};
 use crate::lanes::{Lanes, Single, WIDTH};
 use crate::level::Level;
 use crate::pool::Pool;
+use crate::stop::Stop;
 pub use chunks::Chunks;
 use kinds::Cell;
 use singly::Left;
@@ -73,6 +74,8 @@ pub struct Task<'a> {
     pub occ: &'a [f64],
     /// Limits of the formula.
     pub limits: Limits,
+    /// What is looked at between pieces of work.
+    pub stop: &'a Stop,
 }
 
 /// Parts of the pairs that a chunk of bands is summed with.
@@ -155,6 +158,12 @@ impl Task<'_> {
     }
 }
 
+/// Bytes of the sums of all shares of so many bands and energies at most.
+pub fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
+    let shares = (nbands.div_ceil(CHUNK) * SHARES) as u64;
+    shares * (nw * VALUES * size_of::<Compensated>()) as u64
+}
+
 /// The sums of a share in the vectors of a level.
 struct Sorted;
 
@@ -185,7 +194,7 @@ fn add_share<L: Lanes, C: Cell>(
     let energies = task.energies(chunk);
     let mut at = share;
     let mut left = Vec::new();
-    while at < parts.len() {
+    while at < parts.len() && !task.stop.is_asked() {
         let part = parts[at];
         let own = &poles[part.pairs()];
         left.clear();

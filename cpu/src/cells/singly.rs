@@ -129,6 +129,9 @@ pub fn add<L: Lanes, W: Copy + Into<Complex64>>(
     let definition = Definition::<L, false>::new(token, task.limits);
     let (mut pairs, mut of_band) = (Pairs::default(), None);
     for &Left { n, iw, is_first } in left {
+        if task.stop.is_asked() {
+            return;
+        }
         let (n, iw) = (n as usize, iw as usize);
         if of_band != Some(n) {
             pairs.fill(task, poles, n);
@@ -160,6 +163,7 @@ mod tests {
     use super::*;
     use crate::cells::{Chunks, Pairs};
     use crate::lanes::Single;
+    use crate::stop::NEVER;
     use gpp_kernels::arrays::Limits;
 
     const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
@@ -190,6 +194,7 @@ mod tests {
                     wx: &[w],
                     occ: &[occ],
                     limits: LIMITS,
+                    stop: &NEVER,
                 };
                 let in_turn = |poles: &[Pole<Complex64>], are_first: &[bool]| {
                     let mut sums = [Compensated::default(); VALUES];

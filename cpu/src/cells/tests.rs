@@ -5,6 +5,7 @@ use gpp_kernels::pairs::PAIRS;
 use gpp_kernels::versions::v3;
 
 use super::*;
+use crate::stop::NEVER;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
@@ -90,6 +91,7 @@ impl Made {
             wx: &self.wx,
             occ: &self.occ,
             limits: LIMITS,
+            stop: &NEVER,
         };
         sum(&task, level, &Pool::new(threads).unwrap(), &|_| ())
     }

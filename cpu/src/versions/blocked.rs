@@ -50,6 +50,9 @@ impl<const RECIPROCAL: bool> Body for Blocks<RECIPROCAL> {
         let mut totals = vec![Compensated::default(); sums.len()];
         for first in (0..bands.nbands).step_by(BANDS) {
             for (igp, totals) in piece.igp.clone().zip(totals.chunks_exact_mut(values)) {
+                if task.stop.is_asked() {
+                    return;
+                }
                 for n in first..bands.nbands.min(first + BANDS) {
                     let row = Row::of(task, igp, n, piece.ig.clone());
                     for iw in 0..bands.nw {

@@ -44,7 +44,7 @@ impl Body for Vectors {
         let definition = Definition::<L, false>::new(token, bands.limits);
         for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
             let mut totals = [Compensated::default(); FEW * VALUES];
-            for n in 0..bands.nbands {
+            for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);
                     for begin in (0..bands.ncouls).step_by(ROW) {

@@ -49,7 +49,7 @@ impl Body for Reference {
         for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(values)) {
             let mut totals = [Compensated::default(); FEW * VALUES];
             let vcoul = L::Number::of(slab.vcoul_loc[igp]);
-            for n in 0..bands.nbands {
+            for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 let aqsm = L::Number::complex(slab.aqsm[igp * bands.nbands + n]);
                 let occ = L::Number::of(bands.occ[n]);
                 for iw in 0..bands.nw {

@@ -166,7 +166,7 @@ impl Calculations<'_> {
                 None => Ok(()),
             };
             let since = Instant::now();
-            let summed = crew.sum(task, first.clone(), &mut keep, &done, &interrupt::asked)?;
+            let summed = crew.sum(task, first.clone(), &mut keep, &done, &interrupt::ASKED)?;
             let Summed { sums, seconds: products, total, .. } = summed;
             total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
             if at >= times.warmup {

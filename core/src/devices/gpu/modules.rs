@@ -151,7 +151,9 @@ impl Modules {
             Ahead::Wanted(key) => match self.text(&key) {
                 Ok(text) => {
                     let context = self.context.clone();
-                    Ahead::Loading(key, thread::spawn(move || context.module(&text)))
+                    let load = thread::Builder::new().spawn(move || context.module(&text));
+                    // Without a thread it is loaded when it is asked for.
+                    load.map_or(Ahead::Nothing, |load| Ahead::Loading(key, load))
                 }
                 // Whoever asks for it gets the error.
                 Err(_) => Ahead::Nothing,

@@ -11,7 +11,7 @@ use super::pairs::PairsCache;
 use super::ring::Ring;
 use super::worker::OnGpu;
 use crate::catalogue::Kernel;
-use crate::devices::{SlabSums, Worker};
+use crate::devices::{SlabSums, Watch, Worker};
 use crate::error::Result;
 use crate::problem::{Batches, Id, Problem};
 
@@ -50,7 +50,7 @@ impl Resident {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver),
-    /// [`Error::Data`](crate::Error::Data) for a version of other devices. What was in place is there no more,
+    /// [`Error::Data`](crate::Error::Data) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
     /// but for what is lent.
     ///
     /// # Panics
@@ -66,6 +66,7 @@ impl Resident {
         version: Kernel,
         lent: Option<&Lent>,
         after: Option<ForeignStream>,
+        watch: Watch,
     ) -> Result<SlabSums> {
         let kernels = version.require_gpu()?;
         let mut held = match self.held.take() {
@@ -89,6 +90,8 @@ impl Resident {
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
             for at in 0..batches.count() {
+                watch.check()?;
+                (watch.done)(at as f64 / batches.count() as f64);
                 worker.begin_by_own(problem.slab(), &batches.get(at), kernels)?;
                 if at + 1 < batches.count() {
                     worker.look_ahead(problem.slab(), &batches.get(at + 1), version);

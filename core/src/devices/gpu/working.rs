@@ -8,7 +8,7 @@ use super::lane::Lane;
 use super::worker::OnGpu;
 use crate::catalogue;
 use crate::devices::launch::entry;
-use crate::devices::{Done, Locked, SlabSums, Worker};
+use crate::devices::{Locked, SlabSums, Watch, Worker};
 use crate::error::{Error, Result};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Matrix, SlabView};
@@ -71,7 +71,7 @@ impl Worker for OnGpu<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: catalogue::Kernel,
-        _: Done,
+        _: Watch,
     ) -> Result<()> {
         self.begin_by_own(slab, batch, kernel.require_gpu()?)
     }

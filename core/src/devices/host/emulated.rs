@@ -15,7 +15,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::devices::launch::Launch;
-use crate::devices::{Done, SlabSums, Upload};
+use crate::devices::{SlabSums, Upload, Watch};
 use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::{Batch, Frame, SlabView};
@@ -65,7 +65,7 @@ impl<'a> OfBands<'a> {
         slab: SlabView<'_>,
         made: &mut OfSlab,
         gpu: &Gpu,
-        done: Done,
+        watch: Watch,
     ) -> Result<SlabSums> {
         let (bands, order) = (problem.bands(), problem.order());
         let kernel = batch.plan().kernel(gpu);
@@ -91,12 +91,15 @@ impl<'a> OfBands<'a> {
         for iw in launches {
             let arguments = laid.arguments(kernel, &**pairs, iw, &mut partials);
             (0..blocks).into_par_iter().for_each(|block| {
+                if watch.stop.is_asked() {
+                    return;
+                }
                 // SAFETY: the launch contract. OfBands and slab checked their arrays, `arguments` that they
                 // have the kernel's layout and what goes with it, and borrows them; `Launch::of` looked at
                 // the extents; the launches keep the entry's energies within nw; there is room for the sums
                 // of all blocks.
                 unsafe { (entry.body.host)(arguments.address(), constant.as_ptr(), block, grid) };
-                done((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
+                (watch.done)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
         }
         let of_groups = partials.chunks(grid.per_group() as usize);

@@ -13,10 +13,10 @@ use gpp_cpu::topology::Room;
 use gpp_kernels::kernel::{Entry, Kernel};
 
 use super::beside::{Beside, of_layouts};
-use super::{Device, DeviceInfo, Done, HOST, KernelInfo, SlabSums, Worker};
+use super::{Device, DeviceInfo, HOST, KernelInfo, SlabSums, Watch, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, Id, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, Outline, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -116,7 +116,7 @@ impl Device for Host {
         Some(self)
     }
 
-    fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    fn beside(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What was made for one version stays for the next.
         let emulated = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::add);
         emulated + vectors::beside(problem, versions, slab)
@@ -161,22 +161,24 @@ impl Worker for OnHost<'_> {
         slab: SlabView<'_>,
         batch: &Batch,
         kernel: catalogue::Kernel,
-        done: Done,
+        watch: Watch,
     ) -> Result<()> {
         assert!(self.summed.is_none(), "one slab is under way at a time");
         self.place(slab)?;
         let made = self.slab.as_mut().expect("placed above");
-        self.summed = Some(match kernel {
+        let summed = match kernel {
             catalogue::Kernel::Gpu(gpu) => {
                 let (emulated, made) = (&mut self.emulated, &mut made.emulated);
                 let pool = self.host.pool(Threads::All)?;
-                pool.install(|| emulated.sum(self.problem, batch, slab, made, gpu, done))?
+                pool.install(|| emulated.sum(self.problem, batch, slab, made, gpu, watch))?
             }
             catalogue::Kernel::Cpu(cpu) => {
                 let made = &mut made.vectors;
-                self.vectors.sum(self.host, (self.problem, batch), slab, made, cpu, done)?
+                self.vectors.sum(self.host, (self.problem, batch), slab, made, cpu, watch)?
             }
-        });
+        };
+        watch.check()?;
+        self.summed = Some(summed);
         Ok(())
     }
 

@@ -1,0 +1,297 @@
+//! What is the caller's stays his: the floating-point environment, signals, the working directory, the environment's
+//! variables, a process forked from his. He hears how far a calculation is on his own thread, and stops it at once.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::mem::zeroed;
+use std::ptr::null;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::alone;
+use common::arrays::Arrays;
+use gpp::catalogue::{self, BackEnd};
+use gpp_core::{Calculator, Error, Formula, Found, FoundMatrix};
+
+unsafe extern "C" {
+    fn feenableexcept(traps: i32) -> i32;
+    fn fedisableexcept(traps: i32) -> i32;
+    fn fegetexcept() -> i32;
+    fn fesetround(mode: i32) -> i32;
+    fn fegetround() -> i32;
+}
+
+/// Versions made for CPUs, and two for GPUs that are emulated there.
+fn versions() -> impl Iterator<Item = &'static str> {
+    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
+    own.map(|listed| listed.id()).chain(["v0", "v13"])
+}
+
+type Results = (Vec<Found>, FoundMatrix);
+
+/// All kinds of calls; times are none.
+#[inline(never)]
+fn all(calculator: &mut Calculator, arrays: &Arrays) -> gpp_core::Result<Results> {
+    let (screening, formula) = (arrays.screening(), Formula::default());
+    let mut placed = calculator.place(&screening)?;
+    let mut found = Vec::new();
+    for version in versions() {
+        calculator.set_version(version)?;
+        found.push(calculator.sums(&screening, &arrays.bands(), &arrays.omega, formula)?);
+        found.push(calculator.sums_at(&mut placed, &arrays.bands(), &arrays.omega, formula)?);
+    }
+    found.iter_mut().for_each(|found| found.seconds = 0.0);
+    let matrix = calculator.matrix(&screening, &arrays.matrix(), &arrays.omega, formula)?;
+    Ok((found, FoundMatrix { seconds: 0.0, ..matrix }))
+}
+
+fn arrays() -> Arrays {
+    Arrays::of([60, 40], [12, 3], 3)
+}
+
+/// Traps, a rounding mode, and whether numbers too small are zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State {
+    traps: i32,
+    rounding: i32,
+    flushes: bool,
+}
+
+/// Invalid operations, divisions by zero and overflows, as `gfortran -ffpe-trap` has them.
+#[cfg(target_arch = "x86_64")]
+const TRAPS: i32 = 0x1 | 0x4 | 0x8;
+#[cfg(target_arch = "x86_64")]
+const UPWARD: i32 = 0x800;
+
+/// Bits of MXCSR.
+#[cfg(target_arch = "x86_64")]
+const FLUSHES: u32 = 0x8040;
+
+#[cfg(target_arch = "x86_64")]
+impl State {
+    fn here() -> State {
+        let mut control = 0u32;
+        // SAFETY: functions of the C library without arguments; four bytes are stored.
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &mut control);
+            State {
+                traps: fegetexcept(),
+                rounding: fegetround(),
+                flushes: control & FLUSHES == FLUSHES,
+            }
+        }
+    }
+
+    /// Does something in this state, and tells in which it left the thread.
+    fn during<R>(self, work: impl FnOnce() -> R) -> (R, State) {
+        let own = State::here();
+        self.set();
+        let result = work();
+        let left = State::here();
+        own.set();
+        (result, left)
+    }
+
+    fn set(self) {
+        let mut control = 0u32;
+        // SAFETY: the C library's functions with its own numbers; MXCSR as it was, but for two bits.
+        unsafe {
+            fedisableexcept(!0);
+            fesetround(self.rounding);
+            std::arch::asm!("stmxcsr [{}]", in(reg) &mut control);
+            control = if self.flushes { control | FLUSHES } else { control & !FLUSHES };
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &control);
+            feenableexcept(self.traps);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn traps_and_rounding_are_the_callers_and_change_no_bit() {
+    let _turn = alone();
+    let arrays = arrays();
+    let mut before = Calculator::open("cpu").unwrap();
+    let expected = all(&mut before, &arrays).unwrap();
+    let own = State { traps: 0, rounding: 0, flushes: false };
+    assert_eq!(State::here(), own);
+    for state in [
+        State { traps: TRAPS, ..own },
+        State { rounding: UPWARD, ..own },
+        State { flushes: true, ..own },
+    ] {
+        let of_before = state.during(|| all(&mut before, &arrays));
+        let anew = state.during(|| all(&mut Calculator::open("cpu")?, &arrays));
+        for (found, left) in [of_before, anew] {
+            assert!(found.unwrap() == expected, "{state:?}");
+            assert_eq!(left, state);
+        }
+    }
+}
+
+/// The callback is the caller's too: it runs in his environment.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_caller_is_told_on_his_thread_in_his_state() {
+    let _turn = alone();
+    let arrays = arrays();
+    let mut calculator = Calculator::open("cpu").unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let to = seen.clone();
+    calculator.set_progress(move |part| {
+        to.lock().unwrap().push((thread::current().id(), State::here(), part));
+        None
+    });
+    let state = State { traps: 0, rounding: UPWARD, flushes: false };
+    let (found, _) = state.during(|| all(&mut calculator, &arrays));
+    found.unwrap();
+    let seen = seen.lock().unwrap();
+    assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
+    let [begins, ends] = [0.0, 1.0].map(|end| seen.iter().filter(|seen| seen.2 == end).count());
+    assert!(begins > 0 && ends == 2 * versions().count() + 1, "{begins} {ends}");
+}
+
+/// Names and blocked signals of the threads of this process.
+fn threads() -> BTreeMap<String, (String, u64)> {
+    let of = |thread: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(thread.path().join("status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
+        Some((thread.file_name().into_string().ok()?, (field("Name:")?.trim().into(), blocked)))
+    };
+    std::fs::read_dir("/proc/self/task").unwrap().filter_map(|entry| of(entry.unwrap())).collect()
+}
+
+#[test]
+fn signals_go_to_the_callers_threads_alone() {
+    let _turn = alone();
+    let mask = || {
+        // SAFETY: a mask is plain bytes, which the system fills in.
+        unsafe {
+            let mut mask = zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, null(), &mut mask);
+            (1..=31).map(|signal| libc::sigismember(&mask, signal)).collect::<Vec<_>>()
+        }
+    };
+    let own = mask();
+    let state = || (std::env::current_dir().unwrap(), std::env::vars_os().collect::<Vec<_>>());
+    let before = (state(), threads());
+    // SAFETY: asks for the name of the locale, which is read at once.
+    let locale = || unsafe {
+        std::ffi::CStr::from_ptr(libc::setlocale(libc::LC_ALL, null())).to_owned()
+    };
+    let of_caller = locale();
+    let mut calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
+    all(&mut calculator, &arrays()).unwrap();
+    let started: Vec<_> =
+        threads().into_iter().filter(|(id, _)| !before.1.contains_key(id)).collect();
+    assert_eq!(started.len(), 3, "{started:?}");
+    let blocks = |blocked: u64, signal: i32| blocked >> (signal - 1) & 1 == 1;
+    use libc::{SIGALRM, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGINT, SIGSEGV, SIGTERM, SIGUSR1, SIGWINCH};
+    for (_, (name, blocked)) in started {
+        let others = [SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGWINCH];
+        assert!(others.into_iter().all(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
+        let faults = [SIGSEGV, SIGBUS, SIGFPE];
+        assert!(!faults.into_iter().any(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
+    }
+    assert_eq!((mask(), locale(), state()), (own, of_caller, before.0));
+}
+
+#[test]
+fn a_forked_process_is_told_so_and_hangs_in_nothing() {
+    let _turn = alone();
+    let arrays = arrays();
+    let mut calculator = Calculator::open("cpu").unwrap();
+    let mut placed = calculator.place(&arrays.screening()).unwrap();
+    let expected = all(&mut calculator, &arrays).unwrap();
+    let is_told = |error: Option<Error>| matches!(error, Some(Error::Forked { .. }));
+    // SAFETY: the child does nothing that another thread of this process could have under way, and ends itself.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends the child, should it hang.
+        unsafe { libc::alarm(20) };
+        let formula = Formula::default();
+        let (screening, bands, omega) = (arrays.screening(), arrays.bands(), &arrays.omega);
+        let mut right = is_told(calculator.sums(&screening, &bands, omega, formula).err());
+        right &= is_told(calculator.sums_at(&mut placed, &bands, omega, formula).err());
+        right &= is_told(calculator.matrix(&screening, &arrays.matrix(), omega, formula).err());
+        right &= is_told(calculator.place(&screening).err());
+        calculator.set_progress(|_| None);
+        right &= is_told(calculator.sums(&screening, &bands, omega, formula).err());
+        drop(placed);
+        drop(calculator);
+        right &= Calculator::open("cpu").and_then(|mut own| all(&mut own, &arrays)).ok() == Some(expected);
+        // SAFETY: ends the child, without what is registered for the end of its parent.
+        unsafe { libc::_exit(if right { 0 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status), "the child had signal {}", libc::WTERMSIG(status));
+    assert_eq!(libc::WEXITSTATUS(status), 0);
+    assert!(all(&mut calculator, &arrays).is_ok());
+}
+
+/// Longest time between a callback's asking to stop and the end of the call, on a machine that does other things too.
+const LATEST: Duration = Duration::from_millis(250);
+
+/// How long a call goes on that is asked to stop after `after`.
+fn stopped(
+    calculator: &mut Calculator,
+    after: Duration,
+    call: impl FnOnce(&Calculator) -> Option<Error>,
+) -> Duration {
+    let asked = Arc::new(Mutex::new(None));
+    let (to, begin) = (asked.clone(), Instant::now());
+    calculator.set_progress(move |part| {
+        let asks = begin.elapsed() >= after && part < 1.0;
+        asks.then(|| {
+            to.lock().unwrap().get_or_insert(Instant::now());
+            7
+        })
+    });
+    let error = call(calculator);
+    let ended = Instant::now();
+    assert!(matches!(error, Some(Error::Stopped { code: 7, .. })), "{error:?}");
+    ended - asked.lock().unwrap().expect("it was asked")
+}
+
+#[test]
+fn a_calculation_ends_soon_after_it_is_asked_to() {
+    let _turn = alone();
+    let formula = Formula::default();
+    let mut late = Vec::new();
+    let mut calculator = Calculator::open("cpu").unwrap();
+    // Seconds to minutes each.
+    let sums = Arrays::of([1111, 400], [3000, 1], 3);
+    let many = Arrays::of([1111, 400], [300, 1], 20_000);
+    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
+    for version in own.map(|listed| listed.id()) {
+        let arrays = if version == "sigma:cells" { &many } else { &sums };
+        calculator.set_version(version).unwrap();
+        for after in [0, 30, 700].map(Duration::from_millis) {
+            let took = stopped(&mut calculator, after, |calculator| {
+                let (screening, bands) = (arrays.screening(), arrays.bands());
+                calculator.sums(&screening, &bands, &arrays.omega, formula).err()
+            });
+            late.push((took, version, after));
+        }
+    }
+    let matrix = Arrays::of([1111, 400], [120, 200], 20);
+    for after in [0, 30, 700].map(Duration::from_millis) {
+        let took = stopped(&mut calculator, after, |calculator| {
+            let (screening, bands) = (matrix.screening(), matrix.matrix());
+            calculator.matrix(&screening, &bands, &matrix.omega, formula).err()
+        });
+        late.push((took, "the matrix", after));
+    }
+    late.sort();
+    println!("{late:?}");
+    assert!(late.last().unwrap().0 <= LATEST, "{late:?}");
+    // It goes on with the next call.
+    calculator.clear_progress();
+    assert!(all(&mut calculator, &arrays()).is_ok());
+}

@@ -1,0 +1,117 @@
+//! A system that gives few threads or little stack: sums, or an error that says so.
+#![cfg_attr(not(target_os = "linux"), allow(unused))]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Output};
+
+use common::arrays::Arrays;
+use common::stand_in::compiled;
+use gpp::catalogue::{self, BackEnd};
+use gpp_core::{Calculator, Error, Formula};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What this program is called with to be the caller of a library, and exits with if that has no threads.
+const CALLER: &str = "caller";
+const REFUSED: u8 = 3;
+
+/// Most threads that the caller or the program starts.
+const MOST: usize = 24;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(CALLER) {
+        return match calls() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Error::Threads { .. }) => ExitCode::from(REFUSED),
+            Err(other) => panic!("{other}"),
+        };
+    }
+    let trials = vec![
+        Trial::test("a thread that does not start is an error of the library", library),
+        Trial::test("a thread that does not start is an error of the program", program),
+        Trial::test("64 KiB of stack are enough for both", stack),
+    ];
+    let elsewhere = !cfg!(target_os = "linux");
+    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(elsewhere)).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// All kinds of calls, on this thread, which waits and is told how far they are, or not.
+fn calls() -> gpp_core::Result<()> {
+    let arrays = Arrays::of([40, 24], [12, 3], 3);
+    let mut calculator = Calculator::open("cpu")?.with_threads(3)?;
+    for tells in [false, true] {
+        if tells {
+            calculator.set_progress(|_| None);
+        }
+        let formula = Formula::default();
+        for version in catalogue::versions() {
+            if version.kernel.back_end() == BackEnd::Cpu {
+                calculator.set_version(version.id())?;
+                calculator.sums(&arrays.screening(), &arrays.bands(), &arrays.omega, formula)?;
+            }
+        }
+        let mut placed = calculator.place(&arrays.screening())?;
+        calculator.sums_at(&mut placed, &arrays.bands(), &arrays.omega, formula)?;
+        calculator.matrix_at(&mut placed, &arrays.matrix(), &arrays.omega, formula)?;
+    }
+    Ok(())
+}
+
+fn caller() -> Command {
+    let mut caller = Command::new(std::env::current_exe().unwrap());
+    caller.arg(CALLER);
+    caller
+}
+
+fn gpp() -> Command {
+    let mut gpp = Command::new(env!("CARGO_BIN_EXE_gpp"));
+    gpp.args(["-s", "tiny", "-v", "cpu:paired", "-d", "cpu", "-q", "-t", "3"]);
+    gpp
+}
+
+/// What becomes of a command under a library that gives so many threads.
+fn starved(mut command: Command, library: &Path, threads: usize) -> Output {
+    command.env("LD_PRELOAD", library).env("MOST_THREADS", threads.to_string()).output().unwrap()
+}
+
+/// How a command ends for any number of threads: with a refusal until there are enough.
+fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let library = folder.path().join("no-threads.so");
+    compiled("tests/data/no-threads.c", &library)?;
+    let mut codes = Vec::new();
+    for threads in 0..MOST {
+        let output = starved(command(), &library, threads);
+        let (code, said) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
+        if code != Some(0) && !(code == Some(refused) && said.contains(says)) {
+            return Err(format!("{threads} threads: {code:?}\n{said}").into());
+        }
+        codes.push(code);
+    }
+    let (first, last) = (codes.first(), codes.last());
+    let ends = first == Some(&Some(refused)) && last == Some(&Some(0));
+    if ends && codes.is_sorted_by(|a, b| a >= b) { Ok(()) } else { Err(format!("{codes:?}").into()) }
+}
+
+fn library() -> Result<(), Failed> {
+    any_number(caller, REFUSED.into(), "")
+}
+
+fn program() -> Result<(), Failed> {
+    any_number(gpp, 2, "error: cannot start threads")
+}
+
+fn stack() -> Result<(), Failed> {
+    for command in [caller(), gpp()] {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]);
+        let output = limited.arg(command.get_program()).args(command.get_args()).output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{command:?}: {}\n{said}", output.status).into());
+        }
+    }
+    Ok(())
+}
