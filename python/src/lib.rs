@@ -1,48 +1,20 @@
-//! The module `gpp` of Python: [`gpp_core`] called with NumPy arrays. `gpp.pyi` beside says what it has.
+//! The module `gpp._gpp` of Python: [`gpp_core`] called with NumPy arrays of the right types and shapes. What
+//! people call is in `gpp/__init__.py` beside, which looks at their arguments.
 
-mod arguments;
-mod array;
+mod arrays;
 mod calculator;
-mod device;
-mod found;
-mod matrix;
-mod placed;
+mod call;
 mod problems;
-mod small;
 
-use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-create_exception!(
-    gpp,
-    Error,
-    PyRuntimeError,
-    "What went wrong in a calculation: arrays that do not fit each other, a number that no kernel takes, a \
-     name that nothing has, no GPU, too little memory."
-);
+pyo3::import_exception!(gpp, Error);
+pyo3::import_exception!(gpp, Stopped);
 
-/// The core's error as Python's.
-fn raised(error: gpp_core::Error) -> PyErr {
-    Error::new_err(error.to_string())
-}
-
-/// BerkeleyGW's GPP self-energy kernel, on GPUs and processors.
-///
-/// >>> import gpp
-/// >>> calculator = gpp.Calculator("cpu")
-/// >>> found = calculator.sums(**gpp.system("tiny"))
-/// >>> sigma = found.asx + found.ach
 #[pymodule]
-mod gpp {
+mod _gpp {
     #[pymodule_export]
-    use super::Error;
-    #[pymodule_export]
-    use super::calculator::Calculator;
-    #[pymodule_export]
-    use super::found::{Matrices, Sums};
-    #[pymodule_export]
-    use super::placed::Placed;
+    use super::calculator::{Calculator, Placed};
     #[pymodule_export]
     use super::problems::{read, system, versions};
     #[pymodule_export]

@@ -79,7 +79,7 @@ def main():
     refused(lambda: gpu.sums(**dict(arrays, aqsn=single)), "complex128")
     refused(lambda: gpu.sums(**dict(arrays, aqsn=arrays["aqsn"][:, 1:])), "aqsn")
     refused(lambda: gpu.sums(**dict(arrays, eps=system["eps"])), "different memories")
-    refused(lambda: gpp.Calculator("cpu").sums(**arrays), "wtilde")
+    refused(lambda: gpp.Calculator("cpu").sums(**arrays), "wtilde is of a GPU")
     assert same(gpu.sums(**arrays), expected)
     host, device = gpu.workspace(11075, 1385, 800, 2, on_device=True)
     assert host > 0 and device > 0

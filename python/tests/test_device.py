@@ -1,8 +1,11 @@
 """Arrays on a GPU, as far as a machine without one can tell, and a screening in place."""
 
+import types
+
 import gpp
 import numpy as np
 import pytest
+from gpp._given import Given
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +36,51 @@ MATRICES = ["wtilde", "eps", "aqsn", "aqsm"]
 
 @pytest.mark.parametrize("name", MATRICES + ["vcoul", "e", "occ", "omega", "igp_to_ig"])
 def test_the_processor_takes_no_array_of_a_gpu(cpu, tiny, name):
-    with pytest.raises(gpp.Error, match="on a GPU|different memories"):
+    with pytest.raises(gpp.Error, match=f"{name} is of a GPU; the calculator is on a CPU"):
         cpu.sums(**tiny | {name: OnDevice(tiny[name])})
-    with pytest.raises(TypeError, match=f"{name}.*__cuda_array_interface__"):
+    with pytest.raises(TypeError, match=f"{name} is no array: TypeError"):
         cpu.sums(**tiny | {name: OnDevice(tiny[name], data=None)})
 
 
 def test_matrices_of_a_gpu_are_looked_at(cpu, tiny):
     there = tiny | {name: OnDevice(tiny[name]) for name in MATRICES}
-    with pytest.raises(gpp.Error, match="wtilde: is on a GPU; what was opened is the processor"):
+    with pytest.raises(gpp.Error, match="wtilde is of a GPU"):
         cpu.sums(**there)
-    with pytest.raises(gpp.Error, match="eps needs its first index fastest.*give the transpose"):
+    with pytest.raises(gpp.Error, match="eps needs its first index fastest; give the transpose"):
         cpu.sums(**there | {"eps": OnDevice(np.ascontiguousarray(tiny["eps"]))})
-    with pytest.raises(gpp.Error, match="aqsn is of another stream"):
-        cpu.sums(**there | {"eps": OnDevice(tiny["eps"], stream=1), "aqsn": OnDevice(tiny["aqsn"], stream=7)})
-    with pytest.raises(TypeError, match="aqsm needs complex128, 2-dimensional; found <c8"):
+    with pytest.raises(TypeError, match="aqsm needs complex128, 2-dimensional; found complex64 of shape .* on a GPU"):
         cpu.sums(**there | {"aqsm": OnDevice(tiny["aqsm"].astype(np.complex64))})
+    with pytest.raises(TypeError, match="eps is no array: TypeError.*mask"):
+        cpu.sums(**there | {"eps": OnDevice(tiny["eps"], mask=OnDevice(tiny["occ"]))})
+
+
+def test_arrays_of_a_gpu_as_the_core_takes_them(tiny):
+    """With a core that lists what it is given, in place of one with a GPU."""
+    calls = []
+
+    class Core:
+        def fetch(self, name, at, size, call):
+            calls.append((name, at, size, call[0]))
+            return tiny[name].view(np.uint8)
+
+    calculator = types.SimpleNamespace(device="gpu:0", _core=Core(), progress=None)
+    gaps = OnDevice(np.zeros((100, 9), complex, order="F")[:67])
+    names = ["vcoul", "igp_to_ig"]
+    given = {"wtilde": OnDevice(tiny["wtilde"], stream=7), "eps": gaps} | {name: OnDevice(tiny[name]) for name in names}
+    call = Given(calculator, None, False, **given)
+    wtilde, eps, vcoul, columns, rows = call.screening()
+    assert (wtilde.at, wtilde.ld, eps.at, eps.ld) == (1 << 40, 67, 1 << 40, 100)
+    assert np.array_equal(vcoul, tiny["vcoul"]) and np.array_equal(rows, tiny["igp_to_ig"] + 1)
+    assert np.array_equal(columns, np.arange(9) + 1) and rows.dtype == columns.dtype == np.int32
+    assert calls == [("vcoul", 1 << 40, 67 * 8, 7), ("igp_to_ig", 1 << 40, 9 * 8, 7)]
+    assert call.call == (7, False, None) and call.has_matrices_there
+    assert Given(calculator, 3, False, **given).call[0] == 3
+    with pytest.raises(gpp.Error, match="eps are of different streams; name one as stream"):
+        Given(calculator, None, False, **given | {"eps": OnDevice(tiny["eps"], stream=1)})
+    with pytest.raises(gpp.Error, match="wtilde and eps are in different memories"):
+        Given(calculator, None, False, **given | {"eps": tiny["eps"]}).screening()
     with pytest.raises(gpp.Error, match=r"wtilde needs shape .* found \(66, 9\)"):
-        cpu.sums(**there | {"wtilde": OnDevice(tiny["wtilde"][1:])})
+        Given(calculator, None, False, **given | {"wtilde": OnDevice(tiny["wtilde"][1:])}).screening()
 
 
 def test_a_screening_in_place_has_the_same_sums(cpu, tiny):

@@ -74,8 +74,7 @@ def test_the_static_ch_is_that_of_the_formula(name, version):
     expected = -0.5 * np.sum(left * (system["eps"].T @ system["aqsn"]))
     found, without = calculator.sums(**system, static_ch=True), calculator.sums(**system)
     assert abs(found.static_ch - expected) <= 1e-11 * abs(expected)
-    assert without.static_ch is None and "static_ch" not in repr(without)
-    assert "static_ch" in repr(found)
+    assert without.static_ch is None
     assert np.array_equal(found.asx, without.asx) and np.array_equal(found.ach, without.ach)
     screening = {key: system[key] for key in ["wtilde", "eps", "vcoul", "igp_to_ig"]}
     of_bands = {key: system[key] for key in system if key not in screening}
@@ -88,18 +87,6 @@ def test_the_static_ch_is_that_of_the_formula(name, version):
              for half in [slice(0, 7), slice(7, None)]]
     total = sum(placed.sums(**part, static_ch=True).static_ch for part in parts)
     assert abs(total - expected) <= 1e-11 * abs(expected)
-
-
-@pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
-def test_sums_are_within_their_bound(cpu, name):
-    system = gpp.system(name)
-    found, exact = cpu.sums(**system), by_definition(**system)
-    columns = system["wtilde"].shape[1]
-    for columns, share in (columns, 1), (2, 0.2):
-        for own, other, bound in zip((found.asx, found.ach), exact, cpu.bound(**system, columns=columns)):
-            assert np.all(abs(own - other) * share <= bound) and np.all(bound <= 1e-9 * abs(other))
-    with pytest.raises(gpp.Error, match="aqsntemp|aqsn"):
-        cpu.bound(**system | {"aqsn": system["aqsn"] * np.nan})
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
@@ -203,7 +190,6 @@ def test_unknown_names():
         (lambda: gpp.Calculator("gpu:0,0"), "gpu:0 twice"),
         (lambda: gpp.Calculator("cpu", "v14"), "unknown version"),
         (lambda: gpp.system("tinny"), "did you mean `tiny`"),
-        (lambda: gpp.read("nowhere.dat"), "nowhere.dat"),
     ]:
         with pytest.raises(gpp.Error, match=said):
             wrong()
@@ -220,8 +206,8 @@ def test_what_a_calculator_says_of_itself(cpu):
 @pytest.mark.skipif(sys.platform != "linux", reason="build.rs hides them there")
 def test_the_drivers_names_stay_inside():
     # The core defines them for its linker; another user of CUDA in the process must not find them.
-    module = ctypes.CDLL(gpp.gpp.__file__)
-    assert hasattr(module, "PyInit_gpp")
+    module = ctypes.CDLL(gpp._gpp.__file__)
+    assert hasattr(module, "PyInit__gpp")
     assert not any(hasattr(module, name) for name in ("cuInit", "cuMemAlloc_v2", "cuLaunchKernel"))
 
 

@@ -110,8 +110,8 @@ def test_what_is_wrong_is_named_and_the_calculator_goes_on(cpu, tiny, name, chan
 
 def test_a_wrong_type_is_named(cpu, tiny):
     a = tiny["a"]
-    for given in a.astype(np.complex64), a[0], a.real.copy(), a.tolist(), None:
-        with pytest.raises(TypeError, match="^a needs a NumPy array of complex128, 3-dimensional"):
+    for given in a.astype(np.complex64), a[0], a.real.copy(), a.astype(str), None:
+        with pytest.raises(TypeError, match="^a needs complex128, 3-dimensional; found .* of shape"):
             cpu.matrix(**tiny | {"a": given})
 
 
@@ -121,14 +121,14 @@ def test_the_processor_takes_no_array_of_a_gpu(cpu, tiny):
             said = {"shape": array.shape, "typestr": array.dtype.str, "strides": array.strides}
             self.__cuda_array_interface__ = said | {"data": (1 << 40, False), "version": 3}
 
-    with pytest.raises(gpp.Error, match="a: is on a GPU; what was opened is the processor"):
+    with pytest.raises(gpp.Error, match="a is of a GPU; the calculator is on a CPU"):
         cpu.matrix(**tiny | {"a": OnDevice(tiny["a"])})
     with pytest.raises(gpp.Error, match="a needs C's order without gaps"):
         cpu.matrix(**tiny | {"a": OnDevice(np.asfortranarray(tiny["a"]))})
-    with pytest.raises(TypeError, match="a needs complex128, 3-dimensional; found <c16"):
+    with pytest.raises(TypeError, match="a needs complex128, 3-dimensional; found complex128 of shape .* on a GPU"):
         cpu.matrix(**tiny | {"a": OnDevice(tiny["a"][0])})
 
 
 def test_what_comes_says_what_it_is(cpu, tiny):
-    assert repr(cpu.matrix(**tiny)).startswith("gpp.Matrices(shape=(2, 3, 3), version='cpu', seconds=")
+    assert repr(cpu.matrix(**tiny)).startswith("Matrices(sx=array([[[")
     assert "bands, nbands, ncouls" in gpp.Calculator.matrix.__doc__

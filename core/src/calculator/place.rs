@@ -18,26 +18,9 @@ impl Calculator {
     pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
         // SAFETY: what is placed holds the borrow.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-        self.place_matrices(screening, [kept(screening.wtilde), kept(screening.eps)])
-    }
-
-    /// Places a screening with these modes and `δ − ε⁻¹`, which it owns, in place of those that are given.
-    ///
-    /// # Errors
-    /// As [`Calculator::place`].
-    pub fn place_owned(
-        &self,
-        screening: &Screening,
-        wtilde: Vec<Complex64>,
-        eps: Vec<Complex64>,
-    ) -> Result<Placed<'static>> {
-        self.place_matrices(screening, [wtilde.into(), eps.into()])
-    }
-
-    fn place_matrices<'a>(&self, given: &Screening, matrices: [Matrix; 2]) -> Result<Placed<'a>> {
-        let [wtilde, eps] = matrices;
+        let [wtilde, eps] = [screening.wtilde, screening.eps].map(kept);
         let placed = self.opened.computed(|| {
-            let header = screening_of(given)?;
+            let header = screening_of(screening)?;
             let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
             Ok((header, pairs))
         });

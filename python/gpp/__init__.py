@@ -1,0 +1,351 @@
+# Long because it is all that people call, with its documentation.
+"""BerkeleyGW's GPP self-energy kernel, on GPUs and CPUs.
+
+>>> import gpp
+>>> calculator = gpp.Calculator("cpu")
+>>> found = calculator.sums(**gpp.system("tiny"))
+>>> sigma = found.asx + found.ach
+
+Indices count from 0. The first index of a matrix is the fastest in Fortran's order: arrays in that order are used
+where they are, others are copied.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _gpp  # type: ignore[attr-defined]
+from ._given import Array, Given, array
+
+Complex: TypeAlias = NDArray[np.complex128]
+Real: TypeAlias = NDArray[np.float64]
+
+__version__: str = _gpp.__version__
+
+
+class Error(RuntimeError):
+    """What went wrong in a calculation: arrays that do not fit each other, a number that no kernel takes, a name that
+    nothing has, no GPU, too little memory."""
+
+
+class Stopped(Error):
+    """The progress function of the calculator has stopped the calculation."""
+
+
+class Arguments(TypedDict):
+    """The arguments of `Calculator.sums`."""
+
+    wtilde: Complex
+    eps: Complex
+    vcoul: Real
+    igp_to_ig: NDArray[np.int64]
+    aqsn: Complex
+    aqsm: Complex
+    e: Real
+    occ: Real
+    omega: Real
+    gamma: float
+    sexcut: float
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What came of a calculation; arrays are (nw,), in the unit of vcoul.
+
+    asx, ach : screened exchange and Coulomb hole at each energy.
+    static_ch : the static CH of the same bands; None unless it was asked for.
+    version : the version that calculated them.
+    seconds : what its kernels took.
+    """
+
+    asx: Complex
+    ach: Complex
+    static_ch: complex | None
+    version: str
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """What came of the calculation of a matrix; arrays are (nw, bands, bands), with at_bands (2, bands, bands), in the
+    unit of vcoul.
+
+    sx, ch : screened exchange sx[iw, l, m] and Coulomb hole ch[iw, l, m].
+    version : the version that calculated them: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a CPU.
+    seconds : what its products took.
+    """
+
+    sx: Complex
+    ch: Complex
+    version: str
+    seconds: float
+
+
+def _stays(self: object) -> NoReturn:
+    raise TypeError(f"a gpp.{type(self).__name__} is open in this process and cannot be pickled; results can")
+
+
+class Calculator:
+    """A device, open, and the version to run there. Threads may share it.
+
+    Parameters
+    ----------
+    device : "auto", "cpu", "gpu", "gpu:N", "gpu:N,M" or "gpu:all"; several GPUs share each problem. "auto" is the first
+        GPU, or the CPU if there is none.
+    version : an id of `gpp.versions()`, or "best": the fastest for each problem.
+    threads : of the CPU, 1 to 65535. Without it there are as many as OMP_NUM_THREADS says, else as many as the affinity
+        mask and the cgroup leave room for. Sums have the same bits for any number.
+    progress : a function that is called during a calculation, many times a second, with the part that is done, 0 to 1.
+        True stops the calculation, which raises `gpp.Stopped`. What the function raises is raised.
+
+    Attributes
+    ----------
+    device : "cpu", "gpu:0", …, the first of several; device_name : its model.
+    version : as it was asked for.
+    threads : how many of the CPU a calculation has at most.
+    progress : the function, which may be replaced, or None.
+
+    Raises `gpp.Error` for an unknown name, a GPU that is not there, a version of other devices. A calculator cannot be
+    pickled, and is of no use in a forked process: open one in each process.
+    """
+
+    def __init__(
+        self,
+        device: str = "auto",
+        version: str = "best",
+        *,
+        threads: int | None = None,
+        progress: Callable[[float], bool | None] | None = None,
+    ):
+        if threads is not None and not 1 <= threads <= 65535:
+            raise Error(f"threads must be from 1 to 65535, found {threads}")
+        self._core: Any = _gpp.Calculator(device, version, threads or 0)
+        self.device: str
+        self.device_name: str
+        self.device, self.device_name = self._core.device()
+        self.version, self.threads, self.progress = version, int(self._core.threads()), progress
+
+    __reduce__ = _stays
+
+    def __repr__(self) -> str:
+        return f"gpp.Calculator(device={self.device!r}, version={self.version!r})"
+
+    def sums(
+        self,
+        wtilde: Array,
+        eps: Array,
+        vcoul: Array,
+        igp_to_ig: Array,
+        aqsn: Array,
+        aqsm: Array,
+        e: Array,
+        occ: Array,
+        omega: Array,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+        *,
+        static_ch: bool = False,
+    ) -> Sums:
+        """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
+
+        Parameters
+        ----------
+        wtilde : (ncouls, ngpown) complex128, eV. Plasmon-pole modes.
+        eps : (ncouls, ngpown) complex128. δ − ε⁻¹.
+        vcoul : (ncouls,) float64. Coulomb interaction of each G; the sums have its unit.
+        igp_to_ig : (ngpown,) int64 or int32. Row of each column's G′, 0 to ncouls − 1; -1 for none.
+        aqsn : (ncouls, nbands) complex128. Matrix elements of G.
+        aqsm : (ncouls, nbands) complex128, whose rows of G′ are taken, or (ngpown, nbands), those rows. If
+            ncouls = ngpown it is the first.
+        e : (nbands,) float64, eV. Energy of each band.
+        occ : (nbands,) float64, 0 to 1. Occupation of each band.
+        omega : (nw,) float64, eV. The energies of the sums.
+        gamma : eV. Width of a pole.
+        sexcut : bound on |ssx| / |eps| if omega is below the band.
+        stream : of CUDA, as an integer, in which arrays on a GPU are made. Without it, that which they name, or the
+            default one.
+        static_ch : whether the static CH of the same bands is summed too, −½ Σ vcoul · eps · conj(aqsm) · aqsn: what
+            BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+
+        An array in Fortran's order is used where it is. One in C's order or with gaps is copied. A C-ordered array of
+        shape (ngpown, ncouls) has the same memory: give its transpose, `array.T`, which copies nothing.
+
+        Arrays may be on the GPU of a calculator that has one: CuPy's, PyTorch's and others that have
+        `__cuda_array_interface__`. `wtilde` and `eps` together, `aqsn` and `aqsm` together, with the first index
+        fastest: nothing is copied on the GPU for its order. `place` keeps `wtilde` and `eps` there for many calls.
+
+        Raises TypeError for an argument of another type, `gpp.Error` for one of another shape, with masked elements, or
+        with a number that no kernel takes; the calculator stays usable. Other threads of Python run meanwhile; they must
+        not change the arrays. Ctrl-C ends the calculation.
+        """
+        bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
+        given = Given(self, stream, static_ch, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
+        screening, rest = given.screening(), (*given.bands(given.shape), (gamma, sexcut), given.call)
+        if given.has_matrices_there:
+            return Sums(*self._core.place(screening, given.call).sums(*rest))
+        return Sums(*self._core.sums(screening, *rest))
+
+    def matrix(
+        self,
+        wtilde: Array,
+        eps: Array,
+        vcoul: Array,
+        igp_to_ig: Array,
+        a: Array,
+        e: Array,
+        occ: Array,
+        omega: Array,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+        *,
+        at_bands: bool = False,
+    ) -> Matrices:
+        """Screened exchange and Coulomb hole between all bands l and m at each energy: Σ as a matrix.
+
+        Parameters
+        ----------
+        a : (bands, nbands, ncouls) complex128. Matrix elements a[l, n, ig] of band l with band n: a[l].T is the `aqsn`
+            of `sums` if l is the state. bands is from 1 to 8192. An array in C's order is used where it is; any other is
+            copied. It may be on the calculator's GPU, in C's order, and is brought to the host as a whole.
+        e, occ : (nbands,) float64. Energy in eV and occupation of each band n.
+        at_bands : whether `omega` has the energy of each band l, (bands,). Then sx and ch have two matrices, as QSGW and
+            GWPT take them: rows at the energies of their bands, Σ_lm(ω_l), then columns, Σ_lm(ω_m).
+
+        Other arguments as of `sums`. The version is the fastest for matrices, whatever the calculator's is. Raises as
+        `sums` does.
+        """
+        bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
+        given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
+        core = self._core.place(given.screening(), given.call)
+        return _matrix(core, given, given.shape, (gamma, sexcut), at_bands)
+
+    def place(
+        self, wtilde: Array, eps: Array, vcoul: Array, igp_to_ig: Array, stream: int | None = None
+    ) -> "Placed":
+        """Places a screening for many calls of `Placed.sums` and `Placed.matrix`: on one GPU `wtilde` and `eps` stay
+        there from the first of them on, if there is room.
+
+        Arguments as of `sums`. Matrices of the host are copied. Those that are on the GPU stay where they are and must
+        not change; a copy of them is brought to the host, once. Raises as `sums` does.
+        """
+        given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
+        for name in "wtilde", "eps":
+            if not given.has_matrices_there:
+                given.arrays[name] = given.arrays[name].copy(order="F")
+        return Placed(self, self._core.place(given.screening(), given.call), given.shape)
+
+    def workspace(
+        self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
+    ) -> tuple[int, int]:
+        """Bytes that a call takes at most beside the caller's arrays, with the static CH: on the host, on each GPU.
+
+        on_device : whether all matrices are on the GPU already.
+
+        Raises OverflowError for a size that is negative or has more than 64 bits, `gpp.Error` for one that no problem has.
+        """
+        host, device = self._core.workspace((ncouls, ngpown, nbands, nw), on_device)
+        return host, device
+
+
+class Placed:
+    """A screening in place, by `Calculator.place`. Threads may share it and take turns."""
+
+    def __init__(self, calculator: Calculator, core: Any, shape: tuple[int, int]):
+        self._calculator, self._core, self._shape, self._turn = calculator, core, shape, threading.RLock()
+
+    __reduce__ = _stays
+
+    def __repr__(self) -> str:
+        return "gpp.Placed(ncouls={}, ngpown={})".format(*self._shape)
+
+    def sums(
+        self,
+        aqsn: Array,
+        aqsm: Array,
+        e: Array,
+        occ: Array,
+        omega: Array,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+        *,
+        static_ch: bool = False,
+    ) -> Sums:
+        """`Calculator.sums` of the screening in place."""
+        given = Given(self._calculator, stream, static_ch, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
+        with self._turn:
+            return Sums(*self._core.sums(*given.bands(self._shape), (gamma, sexcut), given.call))
+
+    def matrix(
+        self,
+        a: Array,
+        e: Array,
+        occ: Array,
+        omega: Array,
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+        *,
+        at_bands: bool = False,
+    ) -> Matrices:
+        """`Calculator.matrix` of the screening in place."""
+        given = Given(self._calculator, stream, False, a=a, e=e, occ=occ, omega=omega)
+        with self._turn:
+            return _matrix(self._core, given, self._shape, (gamma, sexcut), at_bands)
+
+
+def _matrix(core: Any, given: Given, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool) -> Matrices:
+    bands, omega = given.matrix(shape, at_bands)
+    sx, ch, version, seconds = core.matrix(bands, omega, formula, given.call)
+    # In memory l is the fastest.
+    by_m = (2 if at_bands else len(omega), *2 * (len(given.arrays["a"]),))
+    sx, ch = (of.reshape(by_m).transpose(0, 2, 1) for of in (sx, ch))
+    return Matrices(sx, ch, version, seconds)
+
+
+def versions() -> dict[str, str]:
+    """The ids of all versions, in order, each with what it changes."""
+    return dict(_gpp.versions())
+
+
+def system(name: str, seed: int = 214, energies: Array | None = None) -> Arguments:
+    """The arguments of `Calculator.sums` for a built-in system, matrices in Fortran's order.
+
+    name : "tiny", "demo", "si214", "si510", …, also with "-complex" for complex poles.
+    seed : of its numbers.
+    energies : (nw,) float64, eV above the state's energy, in place of the system's own.
+
+    Raises `gpp.Error` for an unknown name or too little memory.
+    """
+    made, state = _gpp.system(name, seed)
+    if energies is not None:
+        made["omega"] = state + array("energies", energies)
+    return _shaped(made)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Arguments, tuple[Complex, Complex]]:
+    """The arguments of `Calculator.sums` of a file in the mini-app's format, and the sums that the file compares with: a
+    pair of arrays (asx, ach), less the sums that it starts from; zeros if it has none.
+
+    >>> arguments, (asx, ach) = gpp.read("tiny.dat")
+
+    Raises FileNotFoundError, and `gpp.Error`, which names the record, for a file that is not one.
+    """
+    os.stat(path)
+    made, (asx, ach, asx_before, ach_before) = _gpp.read(path)
+    return _shaped(made), (asx - asx_before, ach - ach_before)
+
+
+def _shaped(made: Any) -> Arguments:
+    ncouls, ngpown, nbands = (len(made[name]) for name in ("vcoul", "igp_to_ig", "e"))
+    for name, columns in ("wtilde", ngpown), ("eps", ngpown), ("aqsn", nbands), ("aqsm", nbands):
+        made[name] = made[name].reshape((ncouls, columns), order="F")
+    shaped: Arguments = made
+    return shaped

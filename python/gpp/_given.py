@@ -1,0 +1,136 @@
+"""The arguments of a call: looked at, and as the core takes them."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+import gpp
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class OnGpu(Protocol):
+    """An array on a GPU: CuPy's, PyTorch's and others."""
+
+    @property
+    def __cuda_array_interface__(self) -> Mapping[str, Any]: ...
+
+
+Array: TypeAlias = ArrayLike | OnGpu
+
+_COMPLEX, _REAL = (np.dtype(np.complex128),), (np.dtype(np.float64),)
+# Types and dimensions.
+_KINDS = {
+    **dict.fromkeys(("wtilde", "eps", "aqsn", "aqsm"), (_COMPLEX, 2)),
+    **dict.fromkeys(("vcoul", "e", "occ", "omega", "energies"), (_REAL, 1)),
+    "igp_to_ig": ((np.dtype(np.int64), np.dtype(np.int32)), 1),
+    "a": (_COMPLEX, 3),
+}
+
+
+class _There:
+    """What an array on a GPU says of itself: it is `at` an address, a matrix with `ld` elements from column to column."""
+
+    def __init__(self, given: OnGpu, said: Mapping[str, Any]):
+        if said.get("mask") is not None:
+            raise TypeError("it has a mask")
+        self.held, (self.at, _) = given, said["data"]
+        self.dtype, self.shape, self.stream = np.dtype(said["typestr"]), tuple(said["shape"]), said.get("stream")
+        self.ndim, size = len(self.shape), self.dtype.itemsize
+        dense = [size * math.prod(self.shape[at + 1 :]) for at in range(self.ndim)]
+        strides = said.get("strides") or dense
+        self.fits = all(n <= 1 or a == b for n, a, b in zip(self.shape, strides, dense, strict=True))
+        if self.ndim == 2:
+            rows, columns = self.shape
+            self.ld = strides[1] // size if columns > 1 else rows
+            self.fits = self.ld >= rows and (rows <= 1 or strides[0] == size)
+
+
+def array(name: str, given: Array) -> Any:
+    """An argument as an array of NumPy's or on a GPU, of its type and dimensions."""
+    said = getattr(given, "__cuda_array_interface__", None)
+    try:
+        found: Any = np.asarray(given) if said is None else _There(given, said)  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError) as error:
+        raise TypeError(f"{name} is no array: {error!r}") from error
+    kinds, ndim = _KINDS[name]
+    if found.dtype not in kinds or found.ndim != ndim:
+        needs = f"{name} needs {' or '.join(map(str, kinds))}, {ndim}-dimensional"
+        on_gpu = "" if said is None else " on a GPU"
+        raise TypeError(f"{needs}; found {found.dtype} of shape {found.shape}{on_gpu}")
+    if said is not None and not found.fits:
+        order = "its first index fastest; give the transpose of an array in C's order"
+        order = order if ndim == 2 else "C's order without gaps"
+        raise gpp.Error(f"{name} needs {order}: nothing is copied on a GPU")
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise gpp.Error(f"{name} has masked elements; fill them")
+    return found
+
+
+def flat(of: Any, order: str = "F") -> Any:
+    """All elements, the first index fastest: where they are if they are in that order, else a copy."""
+    if isinstance(of, _There):
+        return of
+    elements = of.ravel(order)
+    return elements if elements.flags.aligned else elements.copy()
+
+
+class Given:
+    """The arrays of a call, and what it has beside them."""
+
+    def __init__(self, calculator: "gpp.Calculator", stream: int | None, static_ch: bool, **given: Array):
+        self.arrays = {name: array(name, of) for name, of in given.items()}
+        there = {name: of for name, of in self.arrays.items() if isinstance(of, _There)}
+        if calculator.device == "cpu" and (there or stream is not None):
+            raise gpp.Error(f"{next(iter(there), 'stream')} is of a GPU; the calculator is on a CPU")
+        streams = {of.stream for of in there.values()} - {None} if stream is None else {stream}
+        if len(streams) > 1:
+            raise gpp.Error(f"{', '.join(there)} are of different streams; name one as stream")
+        self.call = next(iter(streams), 0), static_ch, calculator.progress
+        self.has_matrices_there = any(of.ndim == 2 for of in there.values())
+        for name, of in there.items():
+            if of.ndim != 2:
+                read = calculator._core.fetch(name, of.at, of.dtype.itemsize * math.prod(of.shape), self.call)
+                self.arrays[name] = read.view(of.dtype).reshape(of.shape)
+
+    def screening(self) -> tuple[Any, ...]:
+        vcoul, igp_to_ig = self.arrays["vcoul"], self.arrays["igp_to_ig"]
+        self.shape = ncouls, ngpown = len(vcoul), len(igp_to_ig)
+        for name in "wtilde", "eps":
+            self._require(name, self.shape, "(ncouls, ngpown)")
+        wrong = (igp_to_ig < -1) | (igp_to_ig >= ncouls)
+        if wrong.any():
+            at = wrong.argmax()
+            needs = f"it must be from 0 to {ncouls - 1}, or -1 if the column has no row"
+            raise gpp.Error(f"igp_to_ig[{at}] is {igp_to_ig[at]}; {needs}")
+        columns, rows = np.arange(1, ngpown + 1, dtype=np.int32), (igp_to_ig + 1).astype(np.int32)
+        return *self._matrices("wtilde", "eps"), flat(vcoul), columns, rows
+
+    def bands(self, shape: tuple[int, int]) -> tuple[Any, ...]:
+        (ncouls, ngpown), (e, occ, omega) = shape, self._energies()
+        whole, local = (ncouls, len(e)), (ngpown, len(e))
+        self._require("aqsn", whole, "(ncouls, nbands)")
+        is_whole = self.arrays["aqsm"].shape == whole
+        if not is_whole:
+            self._require("aqsm", local, f"(ncouls, nbands) = {whole} or (ngpown, nbands)")
+        return (*self._matrices("aqsn", "aqsm"), is_whole, e, occ), omega
+
+    def matrix(self, shape: tuple[int, int], at_bands: bool) -> tuple[Any, ...]:
+        a, (e, occ, omega) = self.arrays["a"], self._energies()
+        self._require("a", (len(a), len(e), shape[0]), "(bands, nbands, ncouls)")
+        return (flat(a, "C"), e, occ, at_bands), omega
+
+    def _energies(self) -> list[Any]:
+        self._require("occ", self.arrays["e"].shape, "(nbands,)")
+        return [flat(self.arrays[name]) for name in ("e", "occ", "omega")]
+
+    def _matrices(self, *names: str) -> list[Any]:
+        matrices = [flat(self.arrays[name]) for name in names]
+        if len({type(matrix) for matrix in matrices}) > 1:
+            raise gpp.Error(f"{' and '.join(names)} are in different memories")
+        return matrices
+
+    def _require(self, name: str, shape: tuple[int, ...], words: str) -> None:
+        found = self.arrays[name].shape
+        if found != shape:
+            raise gpp.Error(f"{name} needs shape {words} = {shape}; found {found}")

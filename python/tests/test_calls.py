@@ -1,0 +1,264 @@
+"""What a call does to its surroundings: results that travel, progress, Ctrl-C, what is refused, empty problems, its cost."""
+
+import copy
+import errno
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import gpp
+import numpy as np
+import pytest
+
+SCREENING = ["wtilde", "eps", "vcoul", "igp_to_ig"]
+
+
+@pytest.fixture(scope="module")
+def cpu():
+    return gpp.Calculator("cpu")
+
+
+@pytest.fixture
+def tiny():
+    return gpp.system("tiny")
+
+
+def with_a(system):
+    """The arguments of `matrix`, with three bands."""
+    rest = {name: value for name, value in system.items() if name not in ("aqsn", "aqsm")}
+    return rest | {"a": np.stack([system["aqsn"].T] * 3)}
+
+
+def placed_of(calculator, given):
+    placed = calculator.place(**{name: given[name] for name in SCREENING})
+    return placed, {name: value for name, value in given.items() if name not in SCREENING}
+
+
+def summed(_):
+    calculator, tiny = gpp.Calculator("cpu"), gpp.system("tiny")
+    return calculator.sums(**tiny, static_ch=True), calculator.matrix(**with_a(tiny))
+
+
+def test_results_come_back_from_other_processes():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        (sums, matrices), = pool.map(summed, [0])
+    expected, matrix = summed(0)
+    for name in "asx", "ach", "static_ch", "version":
+        assert np.array_equal(getattr(sums, name), getattr(expected, name))
+    assert np.array_equal(matrices.sx, matrix.sx) and np.array_equal(matrices.ch, matrix.ch)
+    error = pickle.loads(pickle.dumps(gpp.Stopped("why")))
+    assert isinstance(error, gpp.Error) and str(error) == "why"
+
+
+def test_what_is_open_is_not_pickled(cpu, tiny):
+    for open_here in cpu, placed_of(cpu, tiny)[0]:
+        for travels in pickle.dumps, copy.copy:
+            with pytest.raises(TypeError, match="open in this process and cannot be pickled; results can"):
+                travels(open_here)
+
+
+def test_array_likes_are_taken_and_other_types_named(cpu, tiny):
+    expected = cpu.sums(**tiny)
+    listed = {name: tiny[name].tolist() for name in ("vcoul", "igp_to_ig", "e", "occ", "omega", "aqsn")}
+    found = cpu.sums(**tiny | listed | {"eps": np.ma.array(tiny["eps"], mask=False)})
+    assert np.array_equal(found.asx, expected.asx) and np.array_equal(found.ach, expected.ach)
+    for name, dtype in [("e", "float32"), ("aqsn", "complex64"), ("igp_to_ig", "uint64"), ("igp_to_ig", "int16"),
+                        ("wtilde", ">c16"), ("omega", "O")]:
+        with pytest.raises(TypeError, match=f"^{name} needs .*; found {np.dtype(dtype)} of shape"):
+            cpu.sums(**tiny | {name: tiny[name].astype(dtype)})
+    with pytest.raises(TypeError, match="^occ is no array"):
+        cpu.sums(**tiny | {"occ": [[1.0], [1.0, 2.0]]})
+
+
+@pytest.mark.parametrize("name", ["wtilde", "eps", "vcoul", "igp_to_ig", "aqsn", "aqsm", "e", "occ", "omega"])
+def test_masked_elements_are_refused(cpu, tiny, name):
+    masked = np.ma.array(tiny[name], mask=False)
+    masked[-1] = np.ma.masked
+    with pytest.raises(gpp.Error, match=f"^{name} has masked elements"):
+        cpu.sums(**tiny | {name: masked})
+
+
+def test_a_cpu_has_no_stream(cpu, tiny):
+    placed, bands = placed_of(cpu, tiny)
+    for call in (
+        lambda: cpu.sums(**tiny, stream=1),
+        lambda: cpu.matrix(**with_a(tiny), stream=0),
+        lambda: placed.sums(**bands, stream=1),
+        lambda: cpu.place(**{name: tiny[name] for name in SCREENING}, stream=1),
+    ):
+        with pytest.raises(gpp.Error, match="^stream is of a GPU; the calculator is on a CPU"):
+            call()
+
+
+def test_what_is_placed_is_a_copy(cpu, tiny):
+    expected = cpu.sums(**tiny)
+    placed, bands = placed_of(cpu, tiny)
+    tiny["wtilde"][:] = 0
+    tiny["eps"][:] = np.nan
+    assert np.array_equal(placed.sums(**bands).asx, expected.asx)
+
+
+@pytest.mark.parametrize("large", [2**31 - 1, 2**32, 2**40, 2**63 - 1])
+def test_a_row_that_is_none_is_told_as_it_is(cpu, tiny, large):
+    rows = tiny["igp_to_ig"].copy()
+    rows[3] = large
+    with pytest.raises(gpp.Error, match=rf"^igp_to_ig\[3\] is {large}; it must be from 0 to 66, or -1"):
+        cpu.sums(**tiny | {"igp_to_ig": rows})
+
+
+def test_a_file_that_is_missing_is_told_as_python_does(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        gpp.read(tmp_path / "nowhere.dat")
+    assert raised.value.errno == errno.ENOENT and raised.value.filename == tmp_path / "nowhere.dat"
+    (tmp_path / "empty.dat").write_bytes(b"")
+    with pytest.raises(gpp.Error, match="empty.dat"):
+        gpp.read(tmp_path / "empty.dat")
+
+
+def test_sizes_of_no_problem_end_nothing(cpu):
+    for sizes in [(10**12, 10**12, 10, 3), (1000, 1000, 20000, 10000), (2**63, 2**63, 2**63, 2**63)]:
+        begin = time.perf_counter()
+        try:
+            host, device = cpu.workspace(*sizes)
+            assert host > 0 and device == 0
+        except gpp.Error:
+            pass
+        assert time.perf_counter() - begin < 0.1
+    for sizes in [(-1, 1, 1, 1), (1, 1, 2**64, 1)]:
+        with pytest.raises(OverflowError):
+            cpu.workspace(*sizes)
+
+
+def test_sums_of_nothing_are_zero(cpu, tiny):
+    matrix = lambda rows: np.zeros((rows, 0), complex, order="F")
+    no_columns = {"wtilde": matrix(67), "eps": matrix(67), "igp_to_ig": np.zeros(0, np.int64)}
+    no_bands = {"aqsn": matrix(67), "aqsm": matrix(67), "e": np.zeros(0), "occ": np.zeros(0)}
+    for empty in no_columns, no_bands, no_columns | no_bands:
+        given = tiny | empty
+        placed, bands = placed_of(cpu, given)
+        for found in cpu.sums(**given, static_ch=True), placed.sums(**bands, static_ch=True):
+            assert np.array_equal(found.asx, np.zeros(2)) and np.array_equal(found.ach, np.zeros(2))
+            assert found.static_ch == 0
+        found = cpu.matrix(**with_a(given))
+        assert np.array_equal(found.sx, np.zeros((2, 3, 3))) and np.array_equal(found.ch, np.zeros((2, 3, 3)))
+
+
+def long_calls():
+    """Calls that take many seconds, by name."""
+    demo = gpp.system("demo")
+    repeat = 40
+    many = demo | {name: np.asfortranarray(np.tile(demo[name], repeat)) for name in ("aqsn", "aqsm", "e", "occ")}
+    cells = dict(gpp.system("demo", energies=np.linspace(-10, 10, 4096)))
+    a = np.stack([demo["aqsn"].T] * 300)
+    off = {name: demo[name] for name in demo if name not in ("aqsn", "aqsm")} | {"a": a, "omega": np.linspace(-9, 9, 40)}
+    return {
+        "sums": lambda calculator: calculator.sums(**many),
+        "many energies": lambda calculator: calculator.sums(**cells),
+        "placed": lambda calculator: placed_of(calculator, many)[0].sums(**placed_of(calculator, many)[1]),
+        "matrix": lambda calculator: calculator.matrix(**off),
+    }
+
+
+def test_progress_is_told_and_stops(cpu):
+    parts = []
+    for name, call in long_calls().items():
+        parts.clear()
+        calculator = gpp.Calculator("cpu", progress=lambda part: parts.append((time.perf_counter(), part)) or len(parts) > 3)
+        with pytest.raises(gpp.Stopped, match="progress asked to stop"):
+            call(calculator)
+        assert time.perf_counter() - parts[-1][0] < 0.25, name
+        told = [part for _, part in parts]
+        assert told == sorted(told) and 0 <= told[0] and told[-1] < 1, name
+
+
+def test_what_progress_raises_is_raised(cpu, tiny):
+    def progress(part):
+        raise LookupError(part)
+
+    calculator = gpp.Calculator("cpu", progress=progress)
+    call = long_calls()["sums"]
+    with pytest.raises(LookupError):
+        call(calculator)
+    # It is another function's turn; and without one the calculator goes on.
+    calculator.progress = lambda part: "wrong" + part
+    with pytest.raises(TypeError):
+        call(calculator)
+    calculator.progress = None
+    assert np.array_equal(calculator.sums(**tiny).asx, cpu.sums(**tiny).asx)
+
+
+def test_progress_may_not_call_what_it_is_told_about(tiny):
+    placed = None
+    calculator = gpp.Calculator("cpu", progress=lambda part: placed.sums(**tiny_bands))
+    _, tiny_bands = placed_of(calculator, tiny)
+    demo = gpp.system("demo")
+    placed, bands = placed_of(calculator, demo)
+    with pytest.raises(RuntimeError, match="borrowed|shape"):
+        placed.sums(**bands | {"omega": np.linspace(-10, 10, 4096)})
+
+
+INTERRUPTED = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import gpp, test_calls
+call = test_calls.long_calls()[sys.argv[2]]
+calculator = gpp.Calculator("cpu")
+print("begins", flush=True)
+try:
+    call(calculator)
+except KeyboardInterrupt:
+    print("heard", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("name", ["sums", "many energies", "placed", "matrix"])
+def test_ctrl_c_is_heard(name):
+    program = [sys.executable, "-c", INTERRUPTED, os.path.dirname(__file__), name]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "begins\n"
+        time.sleep(0.7)
+        begin = time.perf_counter()
+        running.send_signal(signal.SIGINT)
+        assert running.stdout.readline() == "heard\n"
+        took = time.perf_counter() - begin
+    assert took < 0.5, took
+    assert running.returncode == 0
+
+
+def test_threads_take_turns_at_what_is_placed(cpu, tiny):
+    placed, bands = placed_of(cpu, tiny)
+    expected, found = cpu.sums(**tiny), []
+    threads = [threading.Thread(target=lambda: found.append(placed.sums(**bands))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(np.array_equal(sums.asx, expected.asx) for sums in found)
+
+
+def test_looking_at_arguments_takes_microseconds(cpu, tiny):
+    """Least of many, since other programs run too."""
+    def least(call):
+        times = []
+        for _ in range(2000):
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    from gpp._given import Given
+
+    arrays = {name: value for name, value in tiny.items() if isinstance(value, np.ndarray)}
+
+    def looked_at():
+        given = Given(cpu, None, False, **arrays)
+        given.screening()
+        given.bands(given.shape)
+
+    assert least(looked_at) < 50e-6
