@@ -193,6 +193,7 @@ impl Calculator {
 
     /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
     fn summed(&self, problem: &Problem, watch: Watch) -> Result<Found> {
+        watch.check()?;
         let version = self.version_for(problem);
         let kernels = self.kernels(version);
         let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());

@@ -117,10 +117,10 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
-        let (tell, is_resident) = (self.progress.as_ref(), placed.resident.is_some());
+        let is_resident = placed.resident.is_some();
+        let (of, tell) = ((omega, formula), self.progress.as_ref());
         // SAFETY: the caller's word.
-        let sums =
-            |watch: Watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
+        let sums = |watch: Watch| unsafe { self.sums_watched(placed, given, of, watch) };
         match tell {
             None if is_resident => self.opened.here(|| sums(Watch::none())),
             _ => self.opened.called(tell, sums),
@@ -204,12 +204,11 @@ impl Calculator {
             let needed = beside.bands.saturating_add(beside.slab);
             crate::system::memory::require("what versions lay out of the arrays", needed)?;
         }
-        let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
-            let stream = Some(self.stream);
+        let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
+            let after = self.stream;
             // SAFETY: the caller's word.
-            let slab =
-                unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream, watch) }?;
-            Ok((total::of([&slab], batches.nw()), slab.seconds))
+            let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
+            Ok((total::of([&slab], at.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;
         let found = Found::of(sums, version, seconds);
