@@ -32,6 +32,7 @@ impl Words<'_> {
             | DataError::Length { name, .. }
             | DataError::Elements { name, .. }
             | DataError::NotFinite { name, .. }
+            | DataError::Memory { name, .. }
             | DataError::Negative { name, .. } => *name = self.name(name),
             DataError::Index { name, at, .. }
             | DataError::Element { name, at, .. }
