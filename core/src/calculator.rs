@@ -168,6 +168,7 @@ impl Calculator {
 
     /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
     fn summed(&self, problem: &Problem, watch: Watch) -> Result<Found> {
+        watch.check()?;
         self.require_laid(problem.outline())?;
         let version = self.version_for(problem.outline());
         let (ngpown, devices) = (problem.header().ngpown, self.opened.count());

@@ -34,7 +34,7 @@ use crate::process::output::require_stdout;
 use crate::process::terminal::note;
 use crate::process::{allocation, interrupt};
 use crate::ranks::{self, Alone, Ranks};
-use args::{Cli, Command};
+use args::Command;
 use device::{device, devices, gpu, require_vectors};
 pub use run::exit_code;
 

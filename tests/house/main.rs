@@ -12,10 +12,9 @@ use modules::Modules;
 
 /// The folders and files of `core/src/` from the bottom up: each uses only those before it. The library's root
 /// stands above all.
-const CORE: [&str; 12] = [
+const CORE: [&str; 11] = [
     "error",
     "progress",
-    "stop",
     "system",
     "ranks",
     "catalogue",

@@ -87,20 +87,20 @@ impl Opened {
         self.pool()?.install(work)
     }
 
-    /// Does the work of a call: on the processor's threads, or for GPUs on one of its own. The caller's thread tells how
-    /// far it is meanwhile.
+    /// Does the work of a call: on the processor's threads, or for GPUs on one of its own. The caller's thread tells
+    /// how far it is meanwhile.
     pub fn called<R: Send>(
         &self,
         tell: Option<&Tell>,
         work: impl FnOnce(Watch) -> Result<R> + Send,
     ) -> Result<R> {
         self.require_process()?;
-        let Some(tell) = tell else {
-            let work = || work(Watch::none());
-            return if self.is_host() { self.computed(work) } else { apart(work, || ())?.0 };
-        };
         let progress = &Progress::default();
         let watch = Watch { done: &|part| progress.done(part), stop: &progress.stop };
+        let Some(tell) = tell else {
+            let work = || work(watch);
+            return if self.is_host() { self.computed(work) } else { apart(work, || ())?.0 };
+        };
         progress.tell(tell);
         watch.check()?;
         let (ended, end) = mpsc::channel();

@@ -114,10 +114,10 @@ impl Calculator {
             given.host.map_or(Ok(()), check).map_err(wrong)?;
             return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
         }
-        let (tell, is_resident) = (self.progress.as_ref(), placed.resident.is_some());
+        let is_resident = placed.resident.is_some();
+        let (of, tell) = ((omega, formula), self.progress.as_ref());
         // SAFETY: the caller's word.
-        let sums =
-            |watch: Watch| unsafe { self.sums_watched(placed, given, (omega, formula), watch) };
+        let sums = |watch: Watch| unsafe { self.sums_watched(placed, given, of, watch) };
         match tell {
             None if is_resident => self.opened.here(|| sums(Watch::none())),
             _ => self.opened.called(tell, sums),
@@ -185,12 +185,11 @@ impl Calculator {
         if lent.is_none() || problem.outline().kernel(version).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
-        let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
-            let stream = Some(self.stream);
+        let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
+            let after = self.stream;
             // SAFETY: the caller's word.
-            let slab =
-                unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream, watch) }?;
-            Ok((total::of([&slab], batches.nw()), slab.seconds))
+            let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
+            Ok((total::of([&slab], at.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;
         let found = Found::of(sums, version, seconds);

@@ -7,22 +7,20 @@ pub mod gauge;
 pub mod gpu;
 pub mod host;
 pub mod launch;
+mod watch;
 
 use std::sync::Arc;
-use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::caller::starting;
-use gpp_cpu::pool::STACK;
-use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::kernel::{Entry, Kernel};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
 use beside::Beside;
 use gauge::Gauge;
 use host::Host;
+pub use watch::{Done, Watch, spawned};
 
 /// A device that runs every version.
 pub trait Device: Sync {
@@ -180,51 +178,6 @@ pub trait Worker: Send {
 
 /// Holds memory page-locked, and owns it.
 pub type Locked = Box<dyn Send>;
-
-/// Told of the part of a calculation that is done, from any thread and in any order.
-pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
-
-/// Starts a thread for one of several workers.
-///
-/// # Errors
-/// [`Error::Threads`].
-pub fn spawned<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    work: impl FnOnce() -> T + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, T>> {
-    let thread = starting(|| Builder::new().stack_size(STACK).spawn_scoped(scope, work));
-    thread.map_err(|error| Error::Threads { reason: error.to_string() })
-}
-
-/// Who watches a calculation.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// Told how far it is.
-    pub done: Done<'a>,
-    /// Ends it, within a slab too.
-    pub stop: &'a Stop,
-}
-
-impl<'a> Watch<'a> {
-    /// Nobody.
-    pub fn none() -> Watch<'static> {
-        Watch::of(&|_| ())
-    }
-
-    /// Who does not stop it.
-    pub fn of(done: Done<'a>) -> Watch<'a> {
-        Watch { done, stop: &NEVER }
-    }
-
-    /// Fails once it is to stop.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn check(&self) -> Result<()> {
-        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "parts" };
-        self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))
-    }
-}
 
 /// What one calculation on a slab gives.
 #[derive(Clone, Debug, PartialEq)]

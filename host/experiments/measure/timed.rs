@@ -54,9 +54,10 @@ impl Runs<'_, '_> {
     /// One run: its seconds, and when these were, the loading of a kernel before them left out. Its part is
     /// told after so many runs that are done.
     fn run(&mut self, before: usize) -> Result<(f64, Range<Instant>)> {
-        let done = |part| (self.telling.done)(before as f64 + part);
+        let done = self.telling.done;
+        let of_run = |part: f64| done(before as f64 + part);
         let begin = Instant::now();
-        let calculation = self.engine.run_telling(self.version, Watch::of(&done))?;
+        let calculation = self.engine.run_telling(self.version, Watch::of(&of_run))?;
         let end = Instant::now();
         let seconds = calculation.seconds;
         self.first_s.get_or_insert(seconds);

@@ -65,7 +65,7 @@ impl Resident {
         (problem, batches): (&Problem, &Batches),
         version: Kernel,
         lent: Option<&Lent>,
-        after: Option<ForeignStream>,
+        after: ForeignStream,
         watch: Watch,
     ) -> Result<SlabSums> {
         let kernels = version.require_gpu()?;
@@ -81,9 +81,7 @@ impl Resident {
         if lent.is_some() && held.relay.kernel.is_none() {
             held.relay.kernel = Some(gpu.module(relaid::SYMBOL)?);
         }
-        if let Some(stream) = after {
-            held.lane.stream.wait_for_foreign(stream)?;
-        }
+        held.lane.stream.wait_for_foreign(after)?;
         let Held { lane, bands, pairs, ring, relay, at } = held;
         let worker = OnGpu::new(gpu, problem.frame(), lane);
         let mut worker = OnGpu { bands, pairs, ring, relay, lent, ..worker };
