@@ -180,9 +180,8 @@ fn signals_go_to_the_callers_threads_alone() {
     let state = || (std::env::current_dir().unwrap(), std::env::vars_os().collect::<Vec<_>>());
     let before = (state(), threads());
     // SAFETY: asks for the name of the locale, which is read at once.
-    let locale = || unsafe {
-        std::ffi::CStr::from_ptr(libc::setlocale(libc::LC_ALL, null())).to_owned()
-    };
+    let locale =
+        || unsafe { std::ffi::CStr::from_ptr(libc::setlocale(libc::LC_ALL, null())).to_owned() };
     let of_caller = locale();
     let mut calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
     all(&mut calculator, &arrays()).unwrap();
@@ -190,7 +189,9 @@ fn signals_go_to_the_callers_threads_alone() {
         threads().into_iter().filter(|(id, _)| !before.1.contains_key(id)).collect();
     assert_eq!(started.len(), 3, "{started:?}");
     let blocks = |blocked: u64, signal: i32| blocked >> (signal - 1) & 1 == 1;
-    use libc::{SIGALRM, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGINT, SIGSEGV, SIGTERM, SIGUSR1, SIGWINCH};
+    use libc::{
+        SIGALRM, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGINT, SIGSEGV, SIGTERM, SIGUSR1, SIGWINCH,
+    };
     for (_, (name, blocked)) in started {
         let others = [SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGWINCH];
         assert!(others.into_iter().all(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
@@ -223,7 +224,8 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
         right &= is_told(calculator.sums(&screening, &bands, omega, formula).err());
         drop(placed);
         drop(calculator);
-        right &= Calculator::open("cpu").and_then(|mut own| all(&mut own, &arrays)).ok() == Some(expected);
+        right &= Calculator::open("cpu").and_then(|mut own| all(&mut own, &arrays)).ok()
+            == Some(expected);
         // SAFETY: ends the child, without what is registered for the end of its parent.
         unsafe { libc::_exit(if right { 0 } else { 1 }) };
     }

@@ -92,7 +92,11 @@ fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), 
     }
     let (first, last) = (codes.first(), codes.last());
     let ends = first == Some(&Some(refused)) && last == Some(&Some(0));
-    if ends && codes.is_sorted_by(|a, b| a >= b) { Ok(()) } else { Err(format!("{codes:?}").into()) }
+    if ends && codes.is_sorted_by(|a, b| a >= b) {
+        Ok(())
+    } else {
+        Err(format!("{codes:?}").into())
+    }
 }
 
 fn library() -> Result<(), Failed> {

@@ -40,13 +40,13 @@ mod workspace;
 use std::sync::Arc;
 
 use crate::catalogue::{self, Kernel};
-use crate::devices::{DeviceInfo, Watch};
 use crate::devices::gpu::driver::ForeignStream;
+use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
 use crate::problem::{Outline, Problem};
-use arrays::{NOTHING, is_empty, made};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
+use arrays::{NOTHING, is_empty, made};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
 use opened::Opened;

@@ -114,7 +114,8 @@ pub const STACK: usize = 8 << 20;
 pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
     static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
     let start = || {
-        let named = ThreadPoolBuilder::new().num_threads(threads.or_else(of_environment).unwrap_or(0));
+        let named =
+            ThreadPoolBuilder::new().num_threads(threads.or_else(of_environment).unwrap_or(0));
         let started = starting(|| named.build_global());
         // Without a source it says that somebody else has started them.
         started.or_else(|error| error.source().map_or(Ok(()), |why| Err(why.to_string())))

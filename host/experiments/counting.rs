@@ -192,7 +192,8 @@ fn of_cpu(
             relaid: relaid.as_ref(),
             slab: vectors::slab(slab, aqsm.as_deref().unwrap_or_default()),
             plan: odd.as_ref().map(|odd| vectors::plan(plan, odd)),
-            sorted: of_sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, &NEVER)),
+            sorted: of_sorted
+                .map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, &NEVER)),
             stop: &NEVER,
         })
     };

@@ -132,7 +132,8 @@ impl<'a> Need<'a> {
     /// Bytes of the host's memory beside the arrays that are there.
     pub fn on_host(&self, igp: usize) -> u64 {
         let slab = self.slab(igp);
-        let beside = |device: &&dyn Device| device.beside(self.frame.outline(), self.versions, slab);
+        let beside =
+            |device: &&dyn Device| device.beside(self.frame.outline(), self.versions, slab);
         let all = self.crew.devices.iter().map(beside).fold(Beside::default(), Beside::add);
         // Each device's slab is made while another one is under way, or the share's ends are.
         let made = match self.held {

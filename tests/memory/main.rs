@@ -1,9 +1,9 @@
 //! Memory is what was planned: what a rank keeps and reads of a problem it shares, and what versions take beside
 //! the arrays, against what was said of it before.
 
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
-mod calls;
 mod planned;
 #[path = "../scale/threads.rs"]
 mod threads;

@@ -9,11 +9,11 @@ use gpp_cpu::pool::{Pool, Team, Threads, start_rayon};
 use gpp_cpu::topology::Room;
 
 use super::progress::{Progress, Tell};
-use crate::devices::{Device, Watch, spawned};
 use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
+use crate::devices::{Device, Watch, spawned};
 use crate::error::{Error, Result};
 
 /// At least one device, and the threads of the processor.

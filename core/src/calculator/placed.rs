@@ -207,9 +207,8 @@ impl Calculator {
         let mut summed = |kernel: Kernel, batches: &Batches| -> Result<(Sums, f64)> {
             let stream = Some(self.stream);
             // SAFETY: the caller's word.
-            let slab = unsafe {
-                resident.sums(gpu, (problem, batches), kernel, lent, stream, watch)
-            }?;
+            let slab =
+                unsafe { resident.sums(gpu, (problem, batches), kernel, lent, stream, watch) }?;
             Ok((total::of([&slab], batches.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;
@@ -274,11 +273,7 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
-        require_small(Extents {
-            nbands: e.len(),
-            nw: omega.len(),
-            ..self.header.extents()
-        })?;
+        require_small(Extents { nbands: e.len(), nw: omega.len(), ..self.header.extents() })?;
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
         // SAFETY: this function's own contract.

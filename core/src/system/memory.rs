@@ -60,7 +60,9 @@ const LOOKED_AT: u64 = 16 << 20;
 /// [`Error::Memory`].
 pub fn require(what: &str, needed: u64) -> Result<()> {
     // If the system does not tell, the allocation itself will.
-    if needed >= LOOKED_AT && let Some(free) = free() {
+    if needed >= LOOKED_AT
+        && let Some(free) = free()
+    {
         free.require(what, needed)?;
     }
     let mut room = Vec::<u8>::new();

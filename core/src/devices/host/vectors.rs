@@ -116,7 +116,8 @@ impl OfBands {
             relaid: relaid.map(|(_, relaid)| relaid),
             slab: vectors::slab(slab, aqsm),
             plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
-            sorted: sorted.map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
+            sorted: sorted
+                .map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
             stop: watch.stop,
         };
         let begin = Instant::now();

@@ -33,8 +33,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
     let [sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max] = extents(file)?;
     let [nbands, ipe, ispin, ngpown, ncouls] = scalars::<i32, 5>(file)?;
     let [ncouls] = positive(file, [("ncouls", ncouls)])?;
-    let [nbands, ngpown] =
-        at_least(file, 0, [("peinf_ntband_dist", nbands), ("ngpown", ngpown)])?;
+    let [nbands, ngpown] = at_least(file, 0, [("peinf_ntband_dist", nbands), ("ngpown", ngpown)])?;
     for (name, extent, limit, most) in [
         ("peinf_ntband_dist", nbands, "peinf_ntband_max", peinf_ntband_max),
         ("ngpown", ngpown, "epsmpi_ngpown_max", epsmpi_ngpown_max),
