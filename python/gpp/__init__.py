@@ -302,10 +302,13 @@ class Placed:
 
 
 def _matrix(core: Any, given: Given, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool) -> Matrices:
-    bands, omega = given.matrix(shape, at_bands)
-    sx, ch, version, seconds = core.matrix(bands, omega, formula, given.call)
+    (a, *rest), omega = given.matrix(shape, at_bands)
+    count = len(given.arrays["a"])
     # In memory l is the fastest.
-    by_m = (2 if at_bands else len(omega), *2 * (len(given.arrays["a"]),))
+    by_m = (2 if at_bands else len(omega), count, count)
+    if not len(a):
+        return Matrices(np.zeros(by_m, complex), np.zeros(by_m, complex), "cpu", 0.0)
+    sx, ch, version, seconds = core.matrix((a, *rest), omega, formula, given.call)
     sx, ch = (of.reshape(by_m).transpose(0, 2, 1) for of in (sx, ch))
     return Matrices(sx, ch, version, seconds)
 
