@@ -6,5 +6,13 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         // The core is an archive to the linker, the module's own code is not.
         println!("cargo::rustc-cdylib-link-arg=-Wl,--exclude-libs,ALL");
+        // See src/hypot.rs.
+        let is = |part: &str, names: &[&str]| {
+            std::env::var(format!("CARGO_CFG_TARGET_{part}"))
+                .is_ok_and(|is| names.contains(&&is[..]))
+        };
+        if is("ENV", &["gnu"]) && is("ARCH", &["x86_64", "aarch64"]) {
+            println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=hypot");
+        }
     }
 }

@@ -44,8 +44,9 @@ fn all(calculator: &mut Calculator, arrays: &Arrays) -> gpp_core::Result<Results
         found.push(calculator.sums_at(&mut placed, &arrays.bands(), &arrays.omega, formula)?);
     }
     found.iter_mut().for_each(|found| found.seconds = 0.0);
-    let matrix = calculator.matrix(&screening, &arrays.matrix(), &arrays.omega, formula)?;
-    Ok((found, FoundMatrix { seconds: 0.0, ..matrix }))
+    let mut matrix = calculator.matrix(&screening, &arrays.matrix(), &arrays.omega, formula)?;
+    matrix.seconds = 0.0;
+    Ok((found, matrix))
 }
 
 fn arrays() -> Arrays {

@@ -80,7 +80,7 @@ fn starved(mut command: Command, library: &Path, threads: usize) -> Output {
 fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("no-threads.so");
-    compiled("tests/data/no-threads.c", &library)?;
+    compiled("tests/data/no-threads.c", &library, &[])?;
     let mut codes = Vec::new();
     for threads in 0..MOST {
         let output = starved(command(), &library, threads);

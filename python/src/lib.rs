@@ -4,6 +4,7 @@
 mod arrays;
 mod calculator;
 mod call;
+mod hypot;
 mod problems;
 
 use pyo3::prelude::*;
