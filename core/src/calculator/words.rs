@@ -2,6 +2,7 @@
 
 use crate::error::{DataError, Error, PoleAt};
 use crate::problem::Header;
+use crate::problem::header::MOST_ENERGIES;
 
 /// How the caller of a function knows what it is given.
 #[derive(Clone, Copy)]
@@ -59,9 +60,15 @@ impl Words<'_> {
                 self.count(&mut energy.n);
                 of_pole(pole);
             }
+            DataError::Energies { nend: 0, .. } => {
+                *what = DataError::Extent { name: "the length of omega", found: 0 };
+            }
+            DataError::Energies { nend: found, .. } => {
+                let (name, limit) = ("the length of omega", "the most energies");
+                *what = DataError::Exceeds { name, found: *found, limit, most: MOST_ENERGIES };
+            }
             DataError::Exceeded { .. }
             | DataError::Igp { .. }
-            | DataError::Energies { .. }
             | DataError::Unspaced
             | DataError::Stored { .. } => {}
         }
