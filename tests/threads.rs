@@ -29,7 +29,7 @@ fn threads() -> BTreeMap<String, (String, String)> {
 }
 
 /// Whatever a calculator of a processor computes.
-fn all(calculator: &mut Calculator, problem: &Problem) -> (Vec<Found>, FoundMatrix, Vec<f64>) {
+fn all(calculator: &mut Calculator, problem: &Problem) -> (Vec<Found>, FoundMatrix) {
     let (own, given, formula) = (Own::of(problem), screening(problem), formula(problem));
     let bands =
         Bands { aqsn: problem.aqsn(), aqsm: Aqsm::Whole(&own.aqsmtemp), e: &own.e, occ: &own.occ };
@@ -57,8 +57,7 @@ fn all(calculator: &mut Calculator, problem: &Problem) -> (Vec<Found>, FoundMatr
     let of_matrix = MatrixBands { a: &of_matrix.all, e: &own.e, occ: &own.occ, at_bands: false };
     let mut matrix = calculator.matrix(&given, &of_matrix, &own.omega, formula).unwrap();
     matrix.seconds = 0.0;
-    let bound = calculator.bound(&given, &bands, &own.omega, formula, 8).unwrap();
-    (found, matrix, bound.asx)
+    (found, matrix)
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, make};
+use std::fs;
+
+use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, fixture_path, make};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
@@ -10,7 +12,7 @@ use gpp::error::exit_code;
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::grid;
 use gpp::kernels::plan::Poles;
-use gpp::problem::{Problem, synthesis, systems};
+use gpp::problem::{Problem, Sums, file, synthesis, systems};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
 
@@ -168,4 +170,34 @@ fn too_little_host_memory_says_how_much() {
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
     gpp::process::memory::require("nothing", 1).unwrap();
+}
+
+/// A rank without bands or columns: all of its sums are zero.
+#[test]
+fn a_rank_without_work_sums_to_zero() {
+    // Of the record of dimensions bands or columns, and the records of ω̃ and eps.
+    for (offset, empty) in [(0, 12..12), (12, 12..14)] {
+        let mut bytes = fs::read(fixture_path("plain")).unwrap();
+        for record in (1..14).rev() {
+            let mut at = 0;
+            let length = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            (1..record).for_each(|_| at += 8 + length(at) as usize);
+            let end = at + 8 + length(at) as usize;
+            if empty.contains(&record) {
+                bytes.splice(at..end, [0; 8]);
+            } else if record == 2 {
+                bytes[at + 4 + offset..][..4].fill(0);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("workless.dat");
+        fs::write(&path, bytes).unwrap();
+        let problem = file::read(&path, QUIET).unwrap();
+        let host = Host::new();
+        let mut engine = Engine::whole(&host, &problem).unwrap();
+        for version in catalogue::versions() {
+            let sums = engine.run(version.kernel).unwrap().sums;
+            assert_eq!(sums, Sums::zero(problem.nw()), "{offset} {}", version.id());
+        }
+    }
 }

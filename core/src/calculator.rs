@@ -39,15 +39,12 @@ mod workspace;
 
 use std::sync::Arc;
 
-use crate::catalogue::{self, Kernel, choice};
+use crate::catalogue::{self, Kernel};
 use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
-use crate::reference::{self, Bound};
-use crate::system::memory;
-use arrays::made;
+use crate::problem::{Outline, Problem};
 pub use arrays::{Aqsm, Bands, Formula, Screening};
 pub use found::Found;
 pub use matrix::{FoundMatrix, MatrixBands};
@@ -147,8 +144,9 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV. Nothing large is copied on the host but rows of `aqsmtemp`, and
-    /// arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an energy.
+    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows
+    /// of `aqsmtemp`, and arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an
+    /// energy.
     ///
     /// # Errors
     /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
@@ -162,45 +160,17 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        self.opened.called(self.progress.as_ref(), |watch| {
-            // SAFETY: the problem goes at the end of this call, which the caller's borrows outlast.
-            let problem = unsafe { made(screening, bands, omega, formula) }?;
-            self.summed(&problem, watch)
-        })
-    }
-
-    /// How far the sums of any version may be from exact ones, at each energy: of all `ngpown` columns a bound, of
-    /// fewer, evenly spaced ones an estimate of it. It counts every rounding as if all had one sign, so errors
-    /// are far smaller as a rule: what the sums have lost at worst, not at a time. Terms are evaluated by the
-    /// definition on the processor, `ncouls · nbands · nw` of them a column.
-    ///
-    /// # Errors
-    /// As [`Calculator::sums`].
-    pub fn bound(
-        &self,
-        screening: &Screening,
-        bands: &Bands,
-        omega: &[f64],
-        formula: Formula,
-        columns: usize,
-    ) -> Result<Bound> {
-        self.opened.computed(|| {
-            // SAFETY: as in `sums`.
-            let problem = unsafe { made(screening, bands, omega, formula) }?;
-            reference::bound(&problem, columns)
-        })
+        let mut placed = self.place(screening)?;
+        // A GPU keeps nothing of it, and takes it in slabs.
+        placed.resident = None;
+        self.sums_at(&mut placed, bands, omega, formula)
     }
 
     /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
     fn summed(&self, problem: &Problem, watch: Watch) -> Result<Found> {
         watch.check()?;
-        let version = self.version_for(problem);
-        let kernels = self.kernels(version);
-        let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-        memory::require(
-            "what versions lay out of the arrays",
-            beside.bands.saturating_add(beside.slab),
-        )?;
+        self.require_laid(problem.outline())?;
+        let version = self.version_for(problem.outline());
         let (ngpown, devices) = (problem.header().ngpown, self.opened.count());
         let mut igp = match devices {
             1 => ngpown,
@@ -244,17 +214,9 @@ impl Calculator {
         [version].into_iter().chain(self.static_ch.then(|| self.of_static_ch())).collect()
     }
 
-    fn version_for(&self, problem: &Problem) -> Kernel {
-        self.version.unwrap_or_else(|| {
-            let task = problem.frame().task();
-            let task = choice::Task {
-                nbands: task.nbands,
-                pairs: task.pairs,
-                nw: task.nw,
-                poles: task.poles,
-            };
-            choice::best_for(self.opened.first().back_end(), &task).kernel
-        })
+    fn version_for(&self, problem: Outline) -> Kernel {
+        let best = || catalogue::best_for(self.opened.first().back_end(), &problem.task()).kernel;
+        self.version.unwrap_or_else(best)
     }
 }
 

@@ -40,7 +40,6 @@ pub use calculator::{
 pub use error::{Error, Result};
 pub use gpp_cpu::stop;
 pub use gpp_kernels as kernels;
-pub use reference::Bound;
 
 /// The compiler that built this library.
 pub const BUILT_BY: Option<&str> = option_env!("GPP_RUSTC");

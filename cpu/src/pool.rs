@@ -6,8 +6,9 @@
 //! thread's: see [`crate::caller`].
 
 use std::error::Error as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::yield_now;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
@@ -123,6 +124,9 @@ pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
     STARTED.get_or_init(start).clone()
 }
 
+/// How often a thread looks for what others do before it sleeps.
+const LOOKS: usize = 100;
+
 impl Pool {
     /// So many threads, one at least.
     ///
@@ -138,9 +142,24 @@ impl Pool {
         self.0.current_num_threads()
     }
 
-    /// Runs something on them.
+    /// Runs something on them. A thread of another's looks whether it is done, some microseconds long: to sleep and to
+    /// be woken takes longer than a small calculation.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.0.install(work)
+        if self.0.current_thread_index().is_some() {
+            return work();
+        }
+        let (done, mut result) = (AtomicBool::new(false), None);
+        let work = || {
+            result = Some(work());
+            done.store(true, Ordering::Release);
+        };
+        self.beside(work, || {
+            let mut looks = 0..LOOKS;
+            while looks.next().is_some() && !done.load(Ordering::Acquire) {
+                yield_now();
+            }
+        });
+        result.expect("a panic goes on here")
     }
 
     /// Runs something on them while the calling thread does something else, and waits for both.

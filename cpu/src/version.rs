@@ -8,6 +8,8 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::sums::VALUES;
 use rayon::prelude::*;
 
+use crate::cells;
+use crate::compensated::Compensated;
 use crate::dispatch::{Levelled, at_level};
 use crate::lanes::{Lanes, Single};
 use crate::level::Level;
@@ -169,6 +171,16 @@ impl Cpu {
     /// `igp` of each group that sums are kept for, or none where there is one sum, of the slab.
     pub fn igp_of_group(&self) -> Option<usize> {
         self.kernels.iter().all(|kernel| kernel.by_igp).then_some(1)
+    }
+
+    /// Bytes of what the pieces of a slab of such dimensions sum at so many energies, before it is added up.
+    pub fn bytes_of_sums(&self, [nbands, ngpown, ncouls]: [usize; 3], nw: usize) -> u64 {
+        if self.needs.sorted {
+            return cells::bytes_of_sums(nbands, nw);
+        }
+        let pieces = ncouls.div_ceil(self.pieces.ig) as u64;
+        let of_igp = pieces * size_of::<f64>() as u64 + size_of::<Compensated>() as u64;
+        ngpown as u64 * (nw * VALUES) as u64 * of_igp
     }
 
     /// The vectors that it computes with where a processor is used at this level.

@@ -85,7 +85,7 @@ pub fn measured(
     let places = setting::places(crew).unwrap_or_default();
     results::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
-    let mut options = options(back_end, Some(&loaded.frame().task()))?;
+    let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
     let kernels = options.kernels(devices[0], loaded.frame())?;
     let contents = Contents::of(loaded.slabs(1))?;
     let task = |&kernel: &Kernel| setting::identity(crew, loaded.frame(), &contents, kernel, 0);

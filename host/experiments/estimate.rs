@@ -117,7 +117,7 @@ impl<'a> Estimate<'a> {
 
     /// What is faster than these versions on this problem.
     pub fn faster(&self, versions: &[Kernel]) -> String {
-        let best = best_for(self.back_end, &self.problem.task());
+        let best = best_for(self.back_end, &self.problem.outline().task());
         let of_best = self.of(best.kernel, self.problem.nw());
         let [own, emulated, verification] = self.seconds;
         let is_alone = matches!(versions, [only] if only.id() == best.id());

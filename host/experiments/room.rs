@@ -120,12 +120,7 @@ impl<'a> Need<'a> {
     pub fn of(frame: &'a Frame, versions: &'a [Kernel], crew: Crew<'a>, held: Held) -> Need<'a> {
         // Those of a slab's batches and then of all are put together; ranks send theirs as text.
         let copies = if crew.ranks.size() == 1 { 2 } else { 6 };
-        let of_version = |version: &Kernel| {
-            let group = frame.batches_for(*version).first().plan().igp_of_group(*version);
-            let groups = frame.header().ngpown.div_ceil(group.unwrap_or(usize::MAX));
-            let numbers = (groups as u64).saturating_mul(frame.nw() as u64);
-            numbers.saturating_mul(copies * gpp_kernels::sums::VALUES as u64 * 8)
-        };
+        let of_version = |version: &Kernel| copies * frame.outline().bytes_of_sums(*version);
         let sums = versions.iter().map(of_version).max().unwrap_or(0);
         Need { frame, versions, crew, held, sums }
     }
@@ -137,7 +132,8 @@ impl<'a> Need<'a> {
     /// Bytes of the host's memory beside the arrays that are there.
     pub fn on_host(&self, igp: usize) -> u64 {
         let slab = self.slab(igp);
-        let beside = |device: &&dyn Device| device.beside(self.frame, self.versions, slab);
+        let beside =
+            |device: &&dyn Device| device.beside(self.frame.outline(), self.versions, slab);
         let all = self.crew.devices.iter().map(beside).fold(Beside::default(), Beside::add);
         // Each device's slab is made while another one is under way, or the share's ends are.
         let made = match self.held {

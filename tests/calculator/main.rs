@@ -10,8 +10,8 @@ use common::arrays::{Own, formula, screening, synthesised};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::Grid;
-use gpp_core::{Aqsm, Bands, Calculator, Screening, Sizes, lent};
+use gpp::problem::{Grid, Sums};
+use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes, lent};
 use num_complex::Complex64;
 
 #[test]
@@ -68,7 +68,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
         (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde_array(ig,igp)"),
         (Screening { eps: &right.eps[1..], ..right }, bands, &own.omega, "I_eps_array(ig,igp)"),
         (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega, "inv_igp_index"),
-        (Screening { vcoul: &[], ..right }, bands, &own.omega, "ncouls"),
+        (Screening { vcoul: &[], ..right }, bands, &own.omega, "wtilde_array(ig,igp)"),
         (right, Bands { aqsn: &bands.aqsn[..5], ..bands }, &own.omega, "aqsntemp(ig,n)"),
         (
             right,
@@ -77,7 +77,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
             "aqsmtemp(ig,n)",
         ),
         (right, Bands { occ: &own.occ[1..], ..bands }, &own.omega, "occ"),
-        (right, Bands { e: &[], ..bands }, &own.omega, "sig_ntband"),
+        (right, Bands { e: &[], ..bands }, &own.omega, "aqsntemp(ig,n)"),
         (right, bands, &none, "nstart"),
         (right, bands, &[f64::INFINITY], "energies"),
     ] {
@@ -214,7 +214,54 @@ fn memory_is_said_before_there_are_arrays() {
     assert!(small.host > rows && small.host < 4 << 30, "{small:?}");
     let more = calculator.workspace(Sizes { screening_lent: true, ..sizes }).unwrap();
     assert_eq!(more.host - small.host, 2 * 16 * 1385 * 11075);
-    assert!(calculator.workspace(Sizes { ngpown: 0, ..sizes }).is_err());
+}
+
+/// A rank without columns, bands or G has empty arrays, and sums that are zero.
+#[test]
+fn a_rank_without_work_sums_to_zero() {
+    let problem = synthesised("tiny", Grid::Count(3));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let aqsm = Aqsm::Whole(&own.aqsmtemp);
+    let all = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let no_columns = Screening { wtilde: &[], eps: &[], inv_igp_index: &[], ..given };
+    let no_g = Screening { vcoul: &[], wtilde: &[], eps: &[], ..given };
+    let none = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), e: &[], occ: &[] };
+    let of_no_g = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), ..all };
+    for version in ["best", "v3", "v13", "sigma:cells", "cpu:threads"] {
+        let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+        let calculator = calculator.with_static_ch(true);
+        for (screening, bands) in
+            [(no_columns, all), (given, none), (no_columns, none), (no_g, of_no_g)]
+        {
+            let mut placed = calculator.place(&screening).unwrap();
+            let found = [
+                calculator.sums(&screening, &bands, &own.omega, formula).unwrap(),
+                calculator.sums_at(&mut placed, &bands, &own.omega, formula).unwrap(),
+            ];
+            for Found { sums, static_ch, .. } in found {
+                assert_eq!(sums, Sums::zero(3), "{version}");
+                assert_eq!(static_ch, Some(Complex64::ZERO), "{version}");
+            }
+        }
+        // Nor is what is not empty then taken.
+        for (screening, bands, named) in [
+            (Screening { wtilde: &given.wtilde[..1], ..no_columns }, all, "wtilde_array(ig,igp)"),
+            (given, Bands { aqsn: all.aqsn, ..none }, "aqsntemp(ig,n)"),
+            (no_columns, Bands { occ: &[], ..all }, "occ(n)"),
+        ] {
+            let error = calculator.sums(&screening, &bands, &own.omega, formula).unwrap_err();
+            assert!(error.to_string().contains(named), "{named}: {error}");
+        }
+        let error = calculator.sums(&no_columns, &all, &[f64::NAN; 3], formula).unwrap_err();
+        assert!(error.to_string().contains("energies"), "{error}");
+    }
+    let calculator = Calculator::open("cpu").unwrap();
+    let of = |a| MatrixBands { a, e: &own.e, occ: &own.occ, at_bands: false };
+    let matrix = |a| calculator.matrix(&no_columns, &of(a), &own.omega, formula);
+    let found = matrix(problem.aqsn()).unwrap().sums;
+    assert_eq!((found.bands, &found.sx[..]), (1, &[Complex64::ZERO; 3][..]));
+    let error = calculator.matrix(&no_g, &of(&[]), &own.omega, formula).unwrap_err();
+    assert!(error.to_string().contains("a(ig,n,l)"), "{error}");
 }
 
 /// A matrix of a GPU's is refused where none was opened.
@@ -228,32 +275,4 @@ fn the_processor_takes_no_arrays_of_a_gpu() {
     // SAFETY: refused before it is followed.
     let error = unsafe { calculator.place_lent(&lent) }.err().expect("refused").to_string();
     assert!(error.contains("wtilde") && error.contains("processor"), "{error}");
-}
-
-/// The bound is small beside sums that do not cancel, and some columns tell of all.
-#[test]
-fn some_columns_tell_what_all_may_lose() {
-    let problem = synthesised("demo", Grid::Count(2));
-    let own = Own::of(&problem);
-    let calculator = Calculator::open("cpu").unwrap();
-    let aqsm = Aqsm::Whole(&own.aqsmtemp);
-    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
-    let (given, formula) = (screening(&problem), formula(&problem));
-    let bound = |columns| calculator.bound(&given, &bands, &own.omega, formula, columns).unwrap();
-    let sums = calculator.sums(&given, &bands, &own.omega, formula).unwrap().sums;
-    let all = bound(usize::MAX);
-    assert_eq!(all.columns, problem.extents().ngpown);
-    for (sums, of_all) in [(&sums.asx, &all.asx), (&sums.ach, &all.ach)] {
-        let is_small =
-            |(sum, bound): (&Complex64, &f64)| 0.0 < *bound && *bound <= 1e-9 * sum.norm();
-        assert!(sums.iter().zip(of_all).all(is_small), "{of_all:?} of {sums:?}");
-    }
-    for columns in [4, 8, 16] {
-        let some = bound(columns);
-        assert!(some.columns <= columns && 2 * some.columns > columns);
-        for (some, all) in [(&some.asx, &all.asx), (&some.ach, &all.ach)] {
-            let is_alike = |(some, all): (&f64, &f64)| (0.3..3.0).contains(&(some / all));
-            assert!(some.iter().zip(all).all(is_alike), "{columns}: {some:?} for {all:?}");
-        }
-    }
 }

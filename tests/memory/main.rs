@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod calls;
 mod planned;
 #[path = "../scale/threads.rs"]
 mod threads;

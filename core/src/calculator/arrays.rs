@@ -3,8 +3,8 @@
 use num_complex::Complex64;
 
 use crate::error::{DataError, Error, Result};
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, EPS, Extents, WTILDE, WX, zeros};
-use crate::problem::{self, Header, Matrix, Origin, Problem, Slab, Unmasked};
+use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, zeros};
+use crate::problem::{self, Header, Matrix, Unmasked};
 
 /// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
 /// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
@@ -60,6 +60,18 @@ impl Default for Formula {
     }
 }
 
+/// A screening and a band whose sums are zero at all energies: the G′ has no row.
+pub(super) const NOTHING: (Screening<'static>, Bands<'static>) = (
+    Screening {
+        wtilde: &[Complex64::ONE],
+        eps: &[Complex64::ZERO],
+        vcoul: &[1.0],
+        inv_igp_index: &[1],
+        indinv: &[0],
+    },
+    Bands { aqsn: &[Complex64::ONE], aqsm: Aqsm::Whole(&[Complex64::ONE]), e: &[0.0], occ: &[1.0] },
+);
+
 /// How messages call the problem.
 pub(super) const NAME: &str = "the arrays given";
 
@@ -98,75 +110,42 @@ pub(super) fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formu
     }
 }
 
-/// The problem of these arrays.
-///
-/// # Safety
-/// It refers to them, and has to be dropped before they are.
-pub(super) unsafe fn made(
-    screening: &Screening,
-    bands: &Bands,
-    omega: &[f64],
-    formula: Formula,
-) -> Result<Problem> {
-    let header = header(screening_header(screening), bands.e, omega, formula);
-    header.validate().map_err(wrong)?;
-    require_energies(&header)?;
-    let header = header.without_masked();
-    let ngpown = header.ngpown;
-    // SAFETY: this function's own contract.
-    let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
-    // SAFETY: as above.
-    let aqsm_local = unsafe { aqsm_local(bands.aqsm, &header) }?;
-    let parts = || -> std::result::Result<_, DataError> {
-        let wtilde = header.unmasked_columns(&WTILDE, kept(screening.wtilde))?;
-        let eps = header.unmasked_columns(&EPS, kept(screening.eps))?;
-        let of_bands = problem::Bands::new(header, kept(bands.aqsn))?;
-        let of_bands = of_bands.with_occupations(bands.occ.to_vec())?;
-        let slab = Slab::new(&of_bands, 0..ngpown, wtilde, eps, aqsm_local)?;
-        Ok((of_bands, slab))
-    };
-    let (of_bands, slab) = parts().map_err(wrong)?;
-    Problem::of(NAME, Origin::Made, of_bands.into(), slab)
-}
-
-/// Fails where the system refuses memory for all energies of all bands.
-pub(super) fn require_energies(header: &Header) -> Result<()> {
-    zeros::<f64>(WX.name, header.nbands.saturating_mul(header.nw())).map(drop)
-}
-
 /// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, where none is left out.
 ///
 /// # Safety
 /// It may refer to them, and has to be dropped before they are.
 pub(super) unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
     match (aqsm, &header.unmasked) {
-        (Aqsm::Whole(whole), _) => Ok(rows(whole, header)?.into()),
+        (Aqsm::Whole(whole), _) => {
+            AQSMTEMP.check(header.extents(), whole.len()).map_err(wrong)?;
+            let rows: Vec<_> = header.rows().collect();
+            taken(whole.chunks_exact(header.ncouls), header, |igp| rows[igp])
+        }
         // SAFETY: this function's own contract.
         (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
         (Aqsm::Local(local), Some(Unmasked { given, columns })) => {
             let extents = Extents { ngpown: *given, ..header.extents() };
             AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
-            let of_band = |band: &[Complex64]| columns.iter().map(|&k| band[k]).collect::<Vec<_>>();
-            Ok(local.chunks_exact(*given).flat_map(of_band).collect::<Vec<_>>().into())
+            taken(local.chunks_exact(*given), header, |igp| Some(columns[igp]))
         }
     }
 }
 
-/// The rows of G′ of `aqsmtemp(ncouls, nbands)`: `(ngpown, nbands)`; zero for a G′ without a row.
-pub(super) fn rows(aqsm: &[Complex64], header: &Header) -> Result<Vec<Complex64>> {
-    AQSMTEMP.check(header.extents(), aqsm.len()).map_err(wrong)?;
-    let rows: Vec<_> = header.rows().collect();
-    let mut all = zeros(AQSM_LOCAL.name, rows.len() * header.nbands)?;
-    let columns = all.chunks_exact_mut(rows.len()).zip(aqsm.chunks_exact(header.ncouls));
-    for (to, from) in columns {
-        to.iter_mut()
-            .zip(&rows)
-            .for_each(|(to, row)| *to = row.map_or(Complex64::ZERO, |ig| from[ig]));
+/// Of each band the element that each G′ of a header has there, `(ngpown, nbands)`; zero for one without.
+fn taken<'a>(
+    bands: impl Iterator<Item = &'a [Complex64]>,
+    header: &Header,
+    row: impl Fn(usize) -> Option<usize>,
+) -> Result<Matrix> {
+    let mut all = zeros(AQSM_LOCAL.name, header.ngpown * header.nbands)?;
+    for (to, from) in all.chunks_exact_mut(header.ngpown).zip(bands) {
+        let element = |igp: usize| row(igp).map_or(Complex64::ZERO, |row| from[row]);
+        to.iter_mut().enumerate().for_each(|(igp, to)| *to = element(igp));
     }
-    Ok(all)
+    Ok(all.into())
 }
 
 /// The error of arrays that are wrong.
 pub(super) fn wrong(what: DataError) -> Error {
-    Error::Problem { origin: NAME.into(), what }
+    problem::wrong(NAME, what)
 }

@@ -84,6 +84,9 @@ impl Calculator {
         matrix: DeviceMatrix,
         [rows, columns]: [usize; 2],
     ) -> Result<()> {
+        if rows == 0 || columns == 0 {
+            return Ok(());
+        }
         let wrong = |what: String| Err(Error::Data { origin: name.into(), what });
         let Some((_, index)) = self.opened.gpu() else {
             let found = if self.opened.is_host() { "is the processor" } else { "are several GPUs" };
@@ -121,21 +124,6 @@ impl Calculator {
         unsafe { self.fetch(name, matrix, shape) }
     }
 
-    /// Brings a matrix to the host.
-    ///
-    /// # Safety
-    /// It is there, as [`Calculator::require_lent`] found it, and nobody writes it but what the stream has under
-    /// way.
-    pub(super) unsafe fn fetch(
-        &self,
-        name: &'static str,
-        DeviceMatrix { at, ld }: DeviceMatrix,
-        shape: [usize; 2],
-    ) -> Result<Vec<Complex64>> {
-        // SAFETY: the caller's word.
-        unsafe { self.fetch_any(name, at, ld, shape) }
-    }
-
     /// Brings a vector of numbers that is on the GPU to the host, after what the stream has under way.
     ///
     /// # Errors
@@ -155,18 +143,20 @@ impl Calculator {
         };
         require_on(index, name, at, (len * size_of::<T>()) as u64)?;
         // SAFETY: the caller's word.
-        unsafe { self.fetch_any(name, at, len, [len, 1]) }
+        unsafe { self.fetch(name, DeviceMatrix { at, ld: len }, [len, 1]) }
     }
 
     /// # Safety
     /// As of [`fetched`].
-    unsafe fn fetch_any<T: Pod>(
+    unsafe fn fetch<T: Pod>(
         &self,
         name: &'static str,
-        at: u64,
-        ld: usize,
+        DeviceMatrix { at, ld }: DeviceMatrix,
         shape: [usize; 2],
     ) -> Result<Vec<T>> {
+        if shape.contains(&0) {
+            return Ok(Vec::new());
+        }
         let (gpu, _) = self.opened.gpu().expect("the array is on a GPU");
         self.opened.here(|| {
             let stream = gpu.stream("arrays of a caller's")?;

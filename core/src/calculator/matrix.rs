@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::offdiag::elements::Borrowed;
 use crate::offdiag::gpus::on_gpus;
 use crate::offdiag::{At, Elements, Sums, Task, on_processor, once_each};
+use crate::problem::memory::require;
 
 /// The bands l and m of a matrix, and the bands n that are summed over.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +40,8 @@ pub struct FoundMatrix {
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, by the fastest version: [`Calculator::set_version`]
-    /// names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
+    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest version:
+    /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
     /// As [`Calculator::sums`]. [`Error::Data`] names `a`, where it is not of whole bands, or has a number that is not
@@ -69,9 +70,16 @@ impl Calculator {
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
         self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
-            let [ncouls, _] = placed.extents();
+            let [ncouls, ngpown] = placed.extents();
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], stop)?;
             require_own(bands, elements.bands(), omega)?;
+            if ngpown == 0 {
+                let planes = if bands.at_bands { 2 } else { omega.len() };
+                let count = 2 * elements.bands() * elements.bands() * planes;
+                require("the matrices", (count * size_of::<Complex64>()) as u64)?;
+                let sums = Sums::zero(elements.bands(), planes);
+                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
+            }
             let own = bands.at_bands.then(|| once_each(omega));
             let each = own.as_ref().map_or(omega, |(each, _)| each);
             let small = [bands.e, bands.occ];

@@ -4,10 +4,11 @@ use num_complex::Complex64;
 
 use super::arrays::{header, screening_header, wrong};
 use super::placed::{Placed, extents};
+use super::workspace::require_small;
 use super::{Calculator, Formula, Screening, lent};
 use crate::devices::gpu::resident::Resident;
 use crate::error::Result;
-use crate::problem::{CheckedPairs, Header, Matrix};
+use crate::problem::{CheckedPairs, Extents, Header, Matrix};
 
 impl Calculator {
     /// Places a screening for calls of [`Calculator::sums_at`].
@@ -57,11 +58,9 @@ impl Calculator {
         let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
         let header = self.opened.here(|| screening_of(&given))?;
         let shape = extents(&header);
-        self.require_lent("wtilde", wtilde, shape)?;
-        self.require_lent("eps", eps, shape)?;
-        // SAFETY: the caller's word; looked at above.
-        let [on_host, eps_on_host] =
-            unsafe { [self.fetch("wtilde", wtilde, shape)?, self.fetch("eps", eps, shape)?] };
+        // SAFETY: the caller's word.
+        let fetch = |name, matrix| unsafe { self.fetch_matrix(name, matrix, shape) };
+        let (on_host, eps_on_host) = (fetch("wtilde", wtilde)?, fetch("eps", eps)?);
         let pairs = || CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong);
         let pairs = self.opened.computed(pairs)?;
         let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
@@ -74,10 +73,17 @@ impl Calculator {
     }
 }
 
-/// The screening's part of a header, looked at. Of the G′ it has the rows of this rank's alone.
+/// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
 fn screening_of(screening: &Screening) -> Result<Header> {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    require_small(Extents { nbands: 1, ngpown, ncouls, nw: 1 }, screening.indinv.len())?;
     let given = screening_header(screening);
-    header(given.clone(), &[0.0], &[0.0], Formula::default()).validate().map_err(wrong)?;
+    if [ncouls, ngpown].contains(&0) {
+        return Ok(given);
+    }
+    // With the bands of no problem.
+    let given = header(given, &[0.0], &[0.0], Formula::default());
+    given.validate().map_err(wrong)?;
     let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(given.ngpown).collect();
     Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given }.without_masked())

@@ -3,12 +3,14 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, aqsm_local, header, require_energies, wrong};
+use super::arrays::{NAME, NOTHING, aqsm_local, header, wrong};
 use super::last::Last;
 use super::opened::Opened;
+use super::workspace::require_small;
 use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
@@ -17,7 +19,8 @@ use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::{self, Batches, CheckedPairs, Header, Matrix, Problem, Sums};
+use crate::problem::memory::{AQSN, OCC};
+use crate::problem::{self, Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
@@ -28,33 +31,16 @@ pub struct Placed<'a> {
     rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
-    resident: Option<Resident>,
+    pub(super) resident: Option<Resident>,
     opened: Arc<Opened>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
 
-/// The bands of a call.
-enum GivenBands<'a, 'b> {
-    Host(&'b Bands<'a>),
-    Lent(&'b lent::Bands<'a>),
-}
-
-impl<'a, 'b> GivenBands<'a, 'b> {
-    /// Those of the host.
-    fn host(&self) -> Option<&'b Bands<'a>> {
-        match self {
-            GivenBands::Host(bands) => Some(bands),
-            GivenBands::Lent(_) => None,
-        }
-    }
-
-    /// Energies and occupations.
-    fn small(&self) -> [&'a [f64]; 2] {
-        match self {
-            GivenBands::Host(bands) => [bands.e, bands.occ],
-            GivenBands::Lent(bands) => [bands.e, bands.occ],
-        }
-    }
+/// The bands of a call: energies and occupations, and matrix elements of the host or on a GPU.
+struct GivenBands<'a, 'b> {
+    small: [&'a [f64]; 2],
+    host: Option<&'b Bands<'a>>,
+    lent: Option<&'b lent::Bands<'a>>,
 }
 
 impl Calculator {
@@ -69,8 +55,10 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
+        let small = [bands.e, bands.occ];
+        let given = GivenBands { small, host: Some(bands), lent: None };
         // SAFETY: nothing is lent.
-        unsafe { self.sums_of(placed, GivenBands::Host(bands), omega, formula) }
+        unsafe { self.sums_of(placed, given, omega, formula) }
     }
 
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
@@ -92,8 +80,10 @@ impl Calculator {
         let rows = bands.aqsm.rows(extents);
         self.require_lent("aqsn", bands.aqsn, [ncouls, bands.e.len()])?;
         self.require_lent("aqsm", bands.aqsm.matrix(), [rows, bands.e.len()])?;
+        let small = [bands.e, bands.occ];
+        let given = GivenBands { small, host: None, lent: Some(bands) };
         // SAFETY: the caller's word.
-        unsafe { self.sums_of(placed, GivenBands::Lent(bands), omega, formula) }
+        unsafe { self.sums_of(placed, given, omega, formula) }
     }
 
     /// Fails for a screening that another calculator has placed.
@@ -117,6 +107,14 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
+        let (nbands, [ncouls, ngpown]) = (given.small[0].len(), placed.extents());
+        if [nbands, ncouls, ngpown].contains(&0) {
+            let extents = Extents { nbands, ngpown, ncouls, nw: omega.len() };
+            OCC.check(extents, given.small[1].len()).map_err(wrong)?;
+            let check = |bands: &Bands| AQSN.check(extents, bands.aqsn.len());
+            given.host.map_or(Ok(()), check).map_err(wrong)?;
+            return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
+        }
         let is_resident = placed.resident.is_some();
         let (of, tell) = ((omega, formula), self.progress.as_ref());
         // SAFETY: the caller's word.
@@ -137,50 +135,39 @@ impl Calculator {
         watch: Watch,
     ) -> Result<Found> {
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem(given.small(), given.host(), omega, formula) }?;
-        let version = self.version_for(&problem);
+        let problem = unsafe { placed.problem(given.small, given.host, omega, formula) }?;
+        let version = self.version_for(problem.outline());
+        let lent = given.lent.map(|bands| placed.lent(bands));
         let are_in_place = placed.pairs.are_of(problem.slab());
-        if are_in_place && placed.resident.is_some() {
-            let lent = placed.lent(&given);
-            let resident = placed.resident.as_mut().expect("seen above");
+        if let Some(resident) = placed.resident.as_mut().filter(|_| are_in_place) {
             // SAFETY: the caller's word.
             let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref(), watch) };
-            match (found, &given) {
-                // The host has all of it: it goes there in slabs.
-                (Err(Error::Memory { place: "device", .. }), GivenBands::Host(_)) => {
-                    placed.resident = None;
-                }
-                (found, GivenBands::Host(_)) => return found,
-                (found, GivenBands::Lent(_)) => {
-                    placed.last.keep(problem);
-                    return found;
-                }
+            if lent.is_some() {
+                placed.last.keep(problem);
+                return found;
             }
-        }
-        match given {
-            GivenBands::Host(_) => self.summed(&problem, watch),
-            GivenBands::Lent(bands) => {
-                drop(problem);
-                let shape = |rows| [rows, bands.e.len()];
-                let extents @ [ncouls, _] = extents(&placed.header);
-                // SAFETY: the caller's word.
-                let [aqsn, aqsm] = unsafe {
-                    [
-                        self.fetch("aqsn", bands.aqsn, shape(ncouls))?,
-                        self.fetch("aqsm", bands.aqsm.matrix(), shape(bands.aqsm.rows(extents)))?,
-                    ]
-                };
-                let aqsm = match bands.aqsm {
-                    lent::Aqsm::Whole(_) => Aqsm::Whole(&aqsm),
-                    lent::Aqsm::Local(_) => Aqsm::Local(&aqsm),
-                };
-                let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
-                let small = [bands.e, bands.occ];
-                // SAFETY: as above.
-                let problem = unsafe { placed.problem(small, Some(&bands), omega, formula) }?;
-                self.summed(&problem, watch)
+            if !matches!(found, Err(Error::Memory { place: "device", .. })) {
+                return found;
             }
+            // The host has all of it: it goes there in slabs.
+            placed.resident = None;
         }
+        let Some(bands) = given.lent else { return self.summed(&problem, watch) };
+        drop(problem);
+        let extents @ [ncouls, _] = extents(&placed.header);
+        // SAFETY: the caller's word.
+        let fetch =
+            |name, matrix, rows| unsafe { self.fetch_matrix(name, matrix, [rows, bands.e.len()]) };
+        let aqsn = fetch("aqsn", bands.aqsn, ncouls)?;
+        let aqsm = fetch("aqsm", bands.aqsm.matrix(), bands.aqsm.rows(extents))?;
+        let aqsm = match bands.aqsm {
+            lent::Aqsm::Whole(_) => Aqsm::Whole(&aqsm),
+            lent::Aqsm::Local(_) => Aqsm::Local(&aqsm),
+        };
+        let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
+        // SAFETY: as above.
+        let problem = unsafe { placed.problem(given.small, Some(&bands), omega, formula) }?;
+        self.summed(&problem, watch)
     }
 
     /// # Safety
@@ -194,15 +181,9 @@ impl Calculator {
         watch: Watch,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
-        let sorts = version.gpu().is_some_and(|gpu| {
-            let layout = problem.batches_for(version).first().plan().kernel(gpu).layout;
-            preparation(layout).replaces()
-        });
-        if sorts || lent.is_none() {
-            let kernels = self.kernels(version);
-            let beside = self.opened.first().beside(problem.frame(), &kernels, problem.extents());
-            let needed = beside.bands.saturating_add(beside.slab);
-            crate::system::memory::require("what versions lay out of the arrays", needed)?;
+        let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
+        if lent.is_none() || problem.outline().kernel(version).is_some_and(sorts) {
+            self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
             let after = self.stream;
@@ -238,8 +219,7 @@ impl Placed<'_> {
     }
 
     /// Matrix elements that are lent, with the rows of G′.
-    fn lent(&mut self, given: &GivenBands) -> Option<Lent> {
-        let GivenBands::Lent(bands) = given else { return None };
+    fn lent(&mut self, bands: &lent::Bands) -> Lent {
         let [whole, local] = &mut self.rows;
         let header = &self.header;
         let rows = match bands.aqsm {
@@ -252,7 +232,7 @@ impl Placed<'_> {
                 local.get_or_insert_with(|| Arc::new(rows()))
             }
         };
-        Some(Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() })
+        Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() }
     }
 
     /// The problem of these energies, occupations and matrix elements, which may be elsewhere.
@@ -272,9 +252,11 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
+        let extents = self.header.extents();
+        let extents = Extents { nbands: e.len(), nw: omega.len(), ..extents };
+        require_small(extents, self.header.gvec_ng)?;
         let header = header(self.header.clone(), e, omega, formula);
         header.validate().map_err(wrong)?;
-        require_energies(&header)?;
         // SAFETY: this function's own contract.
         let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
         // SAFETY: as above.

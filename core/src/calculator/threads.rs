@@ -10,8 +10,8 @@ impl Calculator {
     /// many as `OMP_NUM_THREADS` said when this was opened, else as many as the mask and the cgroup of the thread
     /// that opened it have room for. Clones have the same threads. Sums have the same bits for any number.
     ///
-    /// Threads have the mask of the thread that calls first, and are bound to no core. On a GPU they look at arrays
-    /// and evaluate [`Calculator::bound`]; what is laid out for GPUs is made by rayon's own threads.
+    /// Threads have the mask of the thread that calls first, and are bound to no core. On a GPU they look at arrays;
+    /// what is laid out for GPUs is made by rayon's own threads.
     ///
     /// # Errors
     /// [`Error::Data`] for another number; [`Error::Forked`].

@@ -8,7 +8,7 @@ use gpp_kernels::layout::Layout;
 use crate::catalogue;
 use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Extents, Frame};
+use crate::problem::{Extents, Outline};
 
 /// Bytes beside the arrays of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,24 +41,20 @@ impl Add for Beside {
 /// What kernels for GPUs read that is laid out for them, layout by layout: those that sum a problem for these
 /// versions, in slabs of these extents.
 pub fn of_layouts(
-    problem: &Frame,
+    problem: Outline,
     versions: &[catalogue::Kernel],
     slab: Extents,
 ) -> impl Iterator<Item = Beside> {
-    let of_version = |version: &catalogue::Kernel| {
-        let batch = problem.batches_for(*version).first();
-        Some((batch.plan().kernel(version.gpu()?), batch.nw()))
-    };
+    let of_version = |version: &catalogue::Kernel| problem.kernel(*version);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
-    let keeps_order = problem.order().is_kept();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
         let nw = those.map(|(_, nw)| *nw).max()?;
         let slab = Extents { nw, ..slab };
         // A part of a slab has its rows far apart, so that the original layout is one of its own too.
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
-        let pairs = preparation(layout).bytes_while_made(slab, problem.poles());
-        let bands = slab.bytes_beside(Of::Bands, layout, keeps_order);
+        let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
+        let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
         Some(Beside { bands, slab: aqsm_local.saturating_add(pairs) })
     })
 }

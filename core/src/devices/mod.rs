@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, BackEnd};
 use crate::error::Result;
-use crate::problem::{Batch, Extents, Frame, Matrix, SlabView};
+use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
 use beside::Beside;
 use gauge::Gauge;
 use host::Host;
@@ -52,7 +52,7 @@ pub trait Device: Sync {
 
     /// What the host's memory has to hold beside a problem's arrays while these versions run here, one after the
     /// other, on slabs of these extents.
-    fn beside(&self, _: &Frame, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
+    fn beside(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
         Beside::default()
     }
 

@@ -8,11 +8,13 @@ use num_complex::Complex64;
 /// and those of the whole problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataError {
-    /// An extent that is not positive.
-    #[error("{name} must be at least 1, found {found}")]
+    /// An extent that is too small.
+    #[error("{name} must be at least {least}, found {found}")]
     Extent {
         /// The extent.
         name: &'static str,
+        /// The least value that it may have.
+        least: i32,
         /// Its value.
         found: i64,
     },
@@ -219,6 +221,15 @@ pub enum DataError {
         pole: PoleAt,
         /// The energy.
         energy: EnergyAt,
+    },
+
+    /// An array whose numbers are replaced or left out in a copy, for which there is no memory.
+    #[error("there is no memory for a copy of {name}, {needed} bytes")]
+    Memory {
+        /// The array.
+        name: &'static str,
+        /// Bytes of the copy.
+        needed: u64,
     },
 
     /// A stored sum that is infinite or none.

@@ -7,14 +7,16 @@ use gpp_cpu::poles::{self, Pairs};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::deal::ahead;
-use super::parts::ranges;
+use super::parts::{self, ranges};
 use super::products::{View, complex, planes, planes_mut, three};
 use super::{Sums, Task};
 
 /// igp of a block of P, and ig.
 pub const IGP: usize = 64;
 pub const IG: usize = 256;
+
+/// Numbers that a thread has packed for a product at most.
+const PACKED: usize = 1 << 18;
 
 /// Columns m that a thread takes at a time.
 pub const COLUMNS: usize = 64;
@@ -52,11 +54,11 @@ impl Run<'_> {
         let bands = self.task.bands();
         let (ncouls, ngpown) = (self.task.problem.header().ncouls, self.rows.len());
         let operands = n * 3 * bands * (ncouls + ngpown) + 2 * bands * ncouls;
-        let products = n * iw * KINDS * 3 * bands * (ngpown + IGP);
-        // Totals in planes, and the matrices of parts and of all.
-        let matrices = 2 * self.task.planes() * (ahead(1) + 2);
+        let products = n * iw * KINDS * 3 * bands * ngpown;
+        // Totals in planes, and the matrices of all parts, of one that is added to it and of the next.
+        let matrices = 2 * self.task.planes() * (1 + parts::count(&self.task).min(2));
         let sums = KINDS * (3 * together + matrices) * bands * bands;
-        8 * (operands + products + sums + threads * KINDS * 3 * IGP * IG) as u64
+        8 * (operands + products + sums + threads * (KINDS * 3 * IGP * IG + PACKED)) as u64
     }
 
     /// Those of a band n.

@@ -18,6 +18,9 @@ pub trait Worker: Send {
     /// The device, as errors name it.
     fn device(&self) -> &str;
 
+    /// How many parts may be dealt to it before the first of them is taken: their matrices wait in memory.
+    fn ahead(&self) -> usize;
+
     /// Sums the parts that are dealt to the worker of this number, and gives them. Seconds of the products.
     ///
     /// # Errors
@@ -91,7 +94,8 @@ impl<'a> Crew<'a> {
             };
             homes = deal::shared_out((0..all).map(operations), self.workers.len(), self.stays);
         }
-        let deal = Deal::new(own, homes, self.workers.len(), done, stop);
+        let ahead: Vec<usize> = self.workers.iter().map(|worker| worker.ahead()).collect();
+        let deal = Deal::new(own, homes, &ahead, done, stop);
         let mut rounds = || -> Result<Option<i32>> {
             for round in (first..all).step_by(ranks.size()) {
                 let is_own = round + ranks.rank() < all;

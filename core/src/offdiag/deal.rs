@@ -73,18 +73,16 @@ struct State {
     ended: bool,
 }
 
-/// Parts whose matrices are in memory at most, or come there, of so many workers: those that are under way, and one more.
-pub fn ahead(workers: usize) -> usize {
-    (UNDER_WAY + 1) * workers
-}
+/// Parts that may be dealt to a GPU before the first of them is taken: those that are under way, and one more.
+pub const AHEAD: usize = UNDER_WAY + 1;
 
 impl<'a> Deal<'a> {
-    /// Of these parts, ascending, to so many workers. It tells `done` how much is summed, and deals no more once
-    /// `stop` says so.
+    /// Of these parts, ascending, to workers, each of which has so many dealt to it before the first of them is taken.
+    /// It tells `done` how much is summed, and deals no more once `stop` says so.
     pub fn new(
         parts: Vec<usize>,
         homes: Homes,
-        workers: usize,
+        ahead: &[usize],
         done: Done<'a>,
         stop: &'a Stop,
     ) -> Deal<'a> {
@@ -93,10 +91,10 @@ impl<'a> Deal<'a> {
             dealt: vec![false; parts.len()],
             parts,
             homes,
-            ahead: ahead(workers),
+            ahead: ahead.iter().sum(),
             given: BTreeMap::new(),
-            under_way: vec![0.0; workers],
-            at_work: workers,
+            under_way: vec![0.0; ahead.len()],
+            at_work: ahead.len(),
             ended: false,
         };
         Deal { state: Mutex::new(state), changed: Condvar::new(), done, stop }
@@ -202,7 +200,7 @@ mod tests {
     use gpp_cpu::stop::NEVER;
 
     fn deal(parts: usize, homes: Homes, workers: usize) -> Deal<'static> {
-        Deal::new((0..parts).collect(), homes, workers, &|_| (), &NEVER)
+        Deal::new((0..parts).collect(), homes, &vec![AHEAD; workers], &|_| (), &NEVER)
     }
 
     #[test]
@@ -260,7 +258,7 @@ mod tests {
         let stop = Stop::new();
         stop.ask(2);
         let homes = shared_out([1.0; 2].into_iter(), 1, false);
-        let deal = Deal::new(vec![0, 1], homes, 1, &|_| (), &stop);
+        let deal = Deal::new(vec![0, 1], homes, &[1], &|_| (), &stop);
         assert_eq!(deal.next(0, true), Next::Nothing);
         deal.leave();
         assert!(deal.take().is_none());

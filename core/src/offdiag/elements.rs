@@ -64,8 +64,8 @@ impl<'a> Borrowed<'a> {
         [ncouls, nbands]: [usize; 2],
         stop: &'a Stop,
     ) -> Result<Borrowed<'a>> {
-        let (bands, rest) = (a.len() / (ncouls * nbands), a.len() % (ncouls * nbands));
-        if rest != 0 || !(1..=MOST_BANDS).contains(&bands) {
+        let bands = a.len().checked_div(ncouls * nbands).unwrap_or(0);
+        if bands * ncouls * nbands != a.len() || !(1..=MOST_BANDS).contains(&bands) {
             return Err(wrong(format!(
                 "needs {ncouls} * {nbands} elements for each of 1 to {MOST_BANDS} bands, has {}",
                 a.len()

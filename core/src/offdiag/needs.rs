@@ -4,7 +4,7 @@ use gpp_kernels::offdiag::fragment::COLUMNS;
 use gpp_kernels::offdiag::image::RIGHT;
 
 use super::Task;
-use super::deal::ahead;
+use super::deal::AHEAD;
 use super::gpu::{STREAMS, UNDER_WAY};
 use super::images::Shape;
 use super::versions::Version;
@@ -52,7 +52,7 @@ impl Needs {
         let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
         let matrices = 4 * task.planes() * task.bands() * task.bands();
         let columns = 2 * task.problem.extents().ncouls * task.bands();
-        let parts = matrices * (ahead(1) + 3) + (UNDER_WAY + 1) * together * shape.folded();
+        let parts = matrices * (AHEAD + 3) + (UNDER_WAY + 1) * together * shape.folded();
         Needs {
             device: 8 * (poles + STREAMS * lane + small) as u64,
             a: 8 * shape.a() as u64,

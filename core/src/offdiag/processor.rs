@@ -95,6 +95,10 @@ impl Worker for OnProcessor<'_> {
         self.name
     }
 
+    fn ahead(&self) -> usize {
+        1
+    }
+
     fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
         let mut seconds = 0.0;
         while let Next::Part(part) = deal.next(worker, true) {

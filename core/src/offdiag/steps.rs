@@ -9,7 +9,7 @@ use std::ops::Range;
 use gpp_kernels::offdiag::fold;
 
 use super::calculation::Worker;
-use super::deal::{Deal, Next};
+use super::deal::{AHEAD, Deal, Next};
 use super::gpu::{OnGpu, Passing, STREAMS, UNDER_WAY};
 use super::launches::batches;
 use super::{Sums, images, parts};
@@ -51,6 +51,10 @@ struct Told<'d> {
 impl Worker for OnGpu<'_> {
     fn device(&self) -> &str {
         self.name()
+    }
+
+    fn ahead(&self) -> usize {
+        AHEAD
     }
 
     fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {

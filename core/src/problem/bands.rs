@@ -54,7 +54,7 @@ impl Bands {
         range::check_finite(&AQSN, &aqsn, place)?;
         range::check_factors(&AQSN, &aqsn, place)?;
         range::check_vcoul(&header)?;
-        range::resolve_factors(&mut aqsn);
+        range::resolve_factors(&AQSN, &mut aqsn)?;
         Bands::with_elements(header, aqsn)
     }
 

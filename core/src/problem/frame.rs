@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 
 use super::batch::{Batches, KeptBatches, OfBatches};
@@ -33,6 +35,48 @@ pub struct Frame {
 }
 
 type SlabId = (Id, Range<usize>);
+
+/// What is known of a problem before there are its arrays: it decides which version is the fastest, which layouts
+/// versions have and how large these are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    /// Its dimensions.
+    pub extents: Extents,
+    /// What all contributing poles have in common.
+    pub poles: Poles,
+    /// Whether the plan's order of bands is the problem's.
+    pub keeps_order: bool,
+}
+
+impl Outline {
+    /// What the time of versions depends on.
+    pub fn task(self) -> Task {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents;
+        Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles: self.poles }
+    }
+
+    /// The batches of energies of a version, one at least.
+    pub fn batches(self, version: Kernel) -> impl Iterator<Item = Range<usize>> {
+        batches(self.extents.nw, version.holds(self.poles))
+    }
+
+    /// Bytes of a version's sums of all groups at all energies.
+    pub fn bytes_of_sums(self, version: Kernel) -> u64 {
+        let group = match version {
+            Kernel::Gpu(_) => self.kernel(version).and_then(|(kernel, _)| kernel.igp_of_group()),
+            Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
+        };
+        let groups = (self.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
+        groups * self.extents.nw as u64 * (VALUES * size_of::<f64>()) as u64
+    }
+
+    /// The kernel of a version for GPUs that sums the first batch, and the energies of that.
+    pub(crate) fn kernel(self, version: Kernel) -> Option<(&'static GpuKernel, usize)> {
+        let nw = self.batches(version).next()?.len();
+        let gpu = version.gpu()?.holding(self.extents.nbands * nw);
+        Some((gpu.kernel(self.poles), nw))
+    }
+}
 
 impl Frame {
     /// Of a problem whose contributing poles have `poles` in common.
@@ -201,10 +245,10 @@ impl Frame {
         self.bands.extents()
     }
 
-    /// What the time of versions depends on.
-    pub fn task(&self) -> Task {
-        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
-        Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles: self.poles }
+    /// What is known of it without its arrays.
+    pub fn outline(&self) -> Outline {
+        let (extents, keeps_order) = (self.extents(), self.order.is_kept());
+        Outline { extents, poles: self.poles, keeps_order }
     }
 
     /// Terms of the sum: (n, igp, ig, iw).

@@ -108,7 +108,7 @@ impl Header {
             ("ncouls", self.ncouls),
         ] {
             if extent == 0 {
-                return Err(DataError::Extent { name, found: 0 });
+                return Err(DataError::Extent { name, least: 1, found: 0 });
             }
         }
         for (name, found, limit, most) in [

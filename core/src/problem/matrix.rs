@@ -5,6 +5,9 @@ use std::ops::Deref;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::memory::zeros;
+use crate::error::DataError;
+
 /// A large array of a problem, whose index order its owner says.
 #[derive(Debug)]
 pub struct Matrix(Memory);
@@ -29,40 +32,66 @@ impl Matrix {
         Matrix(Memory::Kept { at: array.as_ptr(), len: array.len() })
     }
 
-    /// The numbers, to change them: copied where they are kept elsewhere.
-    pub fn to_mut(&mut self) -> &mut Vec<Complex64> {
+    /// The numbers, to change them: copied if they are kept elsewhere.
+    ///
+    /// # Errors
+    /// [`DataError::Memory`] for the array of this name.
+    pub fn to_mut(&mut self, name: &'static str) -> Result<&mut [Complex64], DataError> {
         if let Memory::Kept { .. } = self.0 {
-            self.0 = Memory::Own(self.to_vec());
+            self.0 = Memory::Own(copied(name, self)?);
         }
         match &mut self.0 {
-            Memory::Own(own) => own,
+            Memory::Own(own) => Ok(own),
             Memory::Kept { .. } => unreachable!("it was copied"),
         }
     }
 
-    /// Some columns of this matrix of so many rows, ascending: copied where they are kept elsewhere.
-    #[must_use]
-    pub fn with_columns(self, rows: usize, columns: &[usize]) -> Matrix {
+    /// Some columns of this matrix of so many rows, ascending: copied if they are kept elsewhere.
+    ///
+    /// # Errors
+    /// As [`Matrix::to_mut`].
+    pub fn with_columns(
+        self,
+        name: &'static str,
+        rows: usize,
+        columns: &[usize],
+    ) -> Result<Matrix, DataError> {
         let from = |column: usize| column * rows..(column + 1) * rows;
-        Matrix(match self.0 {
+        Ok(Matrix(match self.0 {
             Memory::Own(mut own) => {
                 columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
                 own.truncate(columns.len() * rows);
                 Memory::Own(own)
             }
             Memory::Kept { .. } => {
-                let mut own = vec![Complex64::ZERO; columns.len() * rows];
+                let mut own = room(name, columns.len() * rows)?;
                 let to = own.par_chunks_mut(rows).zip(columns);
                 to.for_each(|(to, &k)| to.copy_from_slice(&self[from(k)]));
                 Memory::Own(own)
             }
-        })
+        }))
     }
 
     /// The numbers, copied where they are kept elsewhere.
-    pub fn into_vec(mut self) -> Vec<Complex64> {
-        std::mem::take(self.to_mut())
+    pub fn into_vec(self) -> Vec<Complex64> {
+        match self.0 {
+            Memory::Own(own) => own,
+            Memory::Kept { .. } => self.to_vec(),
+        }
     }
+}
+
+/// A copy of an array of this name.
+pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Complex64>, DataError> {
+    let mut copy = room(name, from.len())?;
+    copy.copy_from_slice(from);
+    Ok(copy)
+}
+
+/// Room for a copy of so many numbers.
+fn room(name: &'static str, length: usize) -> Result<Vec<Complex64>, DataError> {
+    let needed = (length * size_of::<Complex64>()) as u64;
+    zeros(name, length).map_err(|_| DataError::Memory { name, needed })
 }
 
 impl Deref for Matrix {

@@ -8,6 +8,7 @@ use gpp_kernels::sums::VALUES;
 
 use crate::catalogue;
 use crate::error::DataError;
+pub(crate) use crate::system::memory::refused;
 pub use crate::system::memory::{free, require, zeros};
 
 /// One array, column-major.
@@ -77,11 +78,14 @@ pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
 /// All arrays.
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 
+/// Elements of an array at most: 32 bits number them.
+const MOST_ELEMENTS: u64 = u32::MAX as u64;
+
 /// Energies of a batch at most, of any version.
 pub const MOST_TOGETHER: usize = 512;
 
 /// Bytes of the partial sums and sums of a slab at most, of any kernel.
-pub(super) fn partial_sums(slab: Extents) -> u64 {
+pub(crate) fn partial_sums(slab: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = slab;
     // Odd pairs are no more than one of 16, and groups no larger than these igp.
     let igp = 0..=ngpown.min(GROUP) as u64;
@@ -147,7 +151,7 @@ impl Array {
         if elements as u64 != needed {
             return Err(DataError::Length { name, needed, found: elements as u64 });
         }
-        if needed > u64::from(u32::MAX) {
+        if needed > MOST_ELEMENTS {
             return Err(DataError::Elements { name, found: needed });
         }
         Ok(())
@@ -155,6 +159,18 @@ impl Array {
 }
 
 impl Extents {
+    /// Fails if 32 bits do not number the elements of all arrays.
+    ///
+    /// # Errors
+    /// [`DataError::Elements`].
+    pub(crate) fn check(self) -> std::result::Result<(), DataError> {
+        let elements = |array: &Array| array.elements(self, Layout::Original);
+        let wrong = ARRAYS.into_iter().find(|array| elements(array) > MOST_ELEMENTS);
+        wrong.map_or(Ok(()), |array| {
+            Err(DataError::Elements { name: array.name, found: elements(array) })
+        })
+    }
+
     /// Bytes of all arrays in the original layout: a whole problem in host memory, for the extents of one.
     pub fn bytes(self) -> u64 {
         [Of::Bands, Of::Slab].into_iter().fold(0, |sum, of| sum.saturating_add(self.bytes_of(of)))

@@ -40,7 +40,7 @@ use num_complex::Complex64;
 use crate::error::{DataError, Error, Result};
 pub use bands::Bands;
 pub use batch::{Batch, Batches};
-pub use frame::Frame;
+pub use frame::{Frame, Outline};
 pub use grid::Grid;
 pub use header::{Header, Unmasked};
 pub use id::Id;
@@ -223,6 +223,9 @@ impl Deref for Problem {
 }
 
 /// The error of a problem of that name.
-fn wrong(name: &str, what: DataError) -> Error {
-    Error::Problem { origin: name.to_string(), what }
+pub(crate) fn wrong(name: &str, what: DataError) -> Error {
+    match what {
+        DataError::Memory { name, needed } => memory::refused(name, needed),
+        what => Error::Problem { origin: name.to_string(), what },
+    }
 }

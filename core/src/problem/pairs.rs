@@ -6,7 +6,7 @@ use gpp_kernels::plan::Poles;
 
 use super::memory::{AQSM_LOCAL, EPS, WTILDE};
 use super::plan::SortedOnce;
-use super::{Bands, Header, Id, Matrix, Origin, Problem, Slab, SlabView, range};
+use super::{Bands, Header, Id, Matrix, Origin, Problem, Slab, SlabView, range, wrong};
 use crate::error::{DataError, Error};
 
 /// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
@@ -41,7 +41,7 @@ impl CheckedPairs {
         range::check_finite(&EPS, &eps, pair)?;
         range::check_factors(&EPS, &eps, pair)?;
         range::check_largest(&wtilde, pair)?;
-        let is_as_given = !range::resolve_factors(&mut eps);
+        let is_as_given = !range::resolve_factors(&EPS, &mut eps)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, by_size) = (Id::unique(), Arc::default());
@@ -75,8 +75,7 @@ impl CheckedPairs {
         bands: Bands,
         aqsm_local: Option<Matrix>,
     ) -> Result<Problem, Error> {
-        let wrong = |what| Error::Problem { origin: name.into(), what };
-        let slab = self.slab(&bands, aqsm_local).map_err(wrong)?;
+        let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
         let sorted = self.are_of(slab.view()).then(|| self.by_size.clone());
         Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles).sorted(sorted))
     }
@@ -94,7 +93,7 @@ impl CheckedPairs {
                 AQSM_LOCAL.check(extents, aqsm_local.len())?;
                 range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
                 range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::resolve_factors(&mut aqsm_local);
+                range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
                 aqsm_local
             }
             None => Vec::new().into(),
@@ -104,7 +103,7 @@ impl CheckedPairs {
             let column = |k: usize| bands.header().column(k) + 1;
             let pair = |at: usize| (at % self.ncouls + 1, column(at / self.ncouls));
             range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx()) {
+            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
                 (id, wtilde) = (Id::unique(), Arc::new(resolved));
             }
         }

@@ -9,8 +9,8 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::header::Header;
-use super::matrix::Matrix;
-use super::memory::Array;
+use super::matrix::{Matrix, copied};
+use super::memory::{Array, WTILDE};
 use crate::error::{DataError, EnergyAt, PoleAt};
 
 type Result<T> = std::result::Result<T, DataError>;
@@ -169,38 +169,34 @@ pub(super) fn check_poles(
 }
 
 /// Takes factors below 1e-120 for zero. Returns whether there are any.
-pub(super) fn resolve_factors(factors: &mut Matrix) -> bool {
+pub(super) fn resolve_factors(array: &Array, factors: &mut Matrix) -> Result<bool> {
     let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
     if !factors.par_chunks(AT_ONCE).any(|factors| factors.iter().any(changes)) {
-        return false;
+        return Ok(false);
     }
-    factors.to_mut().par_chunks_mut(AT_ONCE).for_each(|factors| {
+    factors.to_mut(array.name)?.par_chunks_mut(AT_ONCE).for_each(|factors| {
         factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
     });
-    true
+    Ok(true)
 }
 
 /// Where a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
-/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself.
-pub(super) fn resolve_poles(wtilde: &mut Matrix, wx: &[f64]) {
-    if let Some(resolved) = resolved_poles(wtilde, wx) {
-        *wtilde = resolved;
-    }
-}
-
-/// A copy where [`resolve_poles`] changes some.
-pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Option<Matrix> {
+/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself. A copy, if there are such
+/// poles.
+pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Result<Option<Matrix>> {
     let lookup = Lookup::of(wx);
     let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.holds(z.re);
-    first(wtilde, changes)?;
-    let mut resolved = wtilde.to_vec();
+    if first(wtilde, changes).is_none() {
+        return Ok(None);
+    }
+    let mut resolved = copied(WTILDE.name, wtilde)?;
     resolved.par_chunks_mut(AT_ONCE).for_each(|wtilde| {
         wtilde
             .iter_mut()
             .filter(|z| changes(z))
             .for_each(|z| z.im = (SMALLEST_IMAGINARY * z.re.abs()).copysign(z.im));
     });
-    Some(resolved.into())
+    Ok(Some(resolved.into()))
 }
 
 /// Whether the terms of a pair are anything but zero at all energies: with a pole of exactly zero `delw` and Ω² are

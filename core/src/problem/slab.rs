@@ -60,9 +60,11 @@ impl Slab {
         range::check_factors(&EPS, &eps, pair)?;
         range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
         range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-        range::resolve_factors(&mut eps);
-        range::resolve_factors(&mut aqsm_local);
-        range::resolve_poles(&mut wtilde, bands.wx());
+        range::resolve_factors(&EPS, &mut eps)?;
+        range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
+        if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
+            wtilde = resolved;
+        }
         let vcoul_loc = bands.header().vcoul_loc(igp.clone());
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, nbands) = (Id::unique(), whole.nbands);

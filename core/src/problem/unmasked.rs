@@ -7,6 +7,22 @@ use super::memory::{Array, Extents};
 use crate::error::DataError;
 
 impl Header {
+    /// The same for a rank that has bands and columns. One that has none of either gets a band and a column that is
+    /// masked, whose terms are all zero.
+    #[must_use]
+    pub fn with_work(mut self) -> Header {
+        if self.nbands > 0 && self.ngpown > 0 {
+            return self;
+        }
+        self.indinv.push(0);
+        let gvec_ng = self.indinv.len();
+        let (nbands, ngpown) = (self.nbands.max(1), 1);
+        if self.nbands == 0 {
+            self.peinf_indext_dist = vec![1];
+        }
+        Header { gvec_ng, nbands, ngpown, inv_igp_index: vec![gvec_ng as i32], ..self }
+    }
+
     /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
     /// interaction. Where all are, the first one stays. The header has been validated.
     #[must_use]
@@ -33,11 +49,11 @@ impl Header {
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
     ///
     /// # Errors
-    /// [`DataError::Length`] where it has another size.
+    /// [`DataError::Length`] if it has other dimensions, [`DataError::Memory`].
     pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix, DataError> {
         of.check(Extents { ngpown: self.given_ngpown(), ..self.extents() }, all.len())?;
         Ok(match &self.unmasked {
-            Some(unmasked) => all.with_columns(self.ncouls, &unmasked.columns),
+            Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,
             None => all,
         })
     }

@@ -11,7 +11,7 @@ mod terms;
 use crate::error::Result;
 use crate::problem::Sums;
 use crate::progress::Progress;
-pub use bound::{Bound, TERM, bound, roundings};
+pub use bound::{TERM, roundings};
 pub use static_ch::{StaticCh, static_ch};
 pub use terms::Terms;
 

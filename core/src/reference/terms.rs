@@ -40,19 +40,8 @@ impl<'a> Terms<'a> {
     pub fn at_most(self, most: u64) -> Terms<'a> {
         let of_igp = self.count() / self.igp().max(1) as u64;
         let igp = (most / of_igp.max(1)).max(1) as usize;
-        self.of_igp(igp)
-    }
-
-    /// The same of so many `igp` at most, evenly spaced.
-    #[must_use]
-    pub fn of_igp(self, most: usize) -> Terms<'a> {
-        let every = self.slabs.frame().header().ngpown.div_ceil(most.max(1));
+        let every = self.slabs.frame().header().ngpown.div_ceil(igp);
         Terms { every: every.max(self.every), ..self }
-    }
-
-    /// Whether `igp` (0-based) is among them.
-    pub(super) fn has(&self, igp: usize) -> bool {
-        igp.is_multiple_of(self.every)
     }
 
     /// The energies (0-based).

@@ -50,13 +50,36 @@ pub fn free() -> Option<Free> {
     }
 }
 
-/// Fails where less than `needed` bytes of host memory are free.
+/// Bytes from which on free memory is looked at: less is found anywhere, and the look takes longer than a small
+/// calculation.
+const LOOKED_AT: u64 = 16 << 20;
+
+/// Fails if less than `needed` bytes of host memory are free, or if the system refuses them to this process.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub fn require(what: &str, needed: u64) -> Result<()> {
-    // Where the system does not tell, the allocation itself will.
-    free().map_or(Ok(()), |free| free.require(what, needed))
+    // If the system does not tell, the allocation itself will.
+    if needed >= LOOKED_AT
+        && let Some(free) = free()
+    {
+        free.require(what, needed)?;
+    }
+    let mut room = Vec::<u8>::new();
+    let granted = room.try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX));
+    // What nobody looks at would not be asked for.
+    std::hint::black_box(&room);
+    granted.map_err(|_| refused(what, needed))
+}
+
+/// The error of bytes that were refused.
+pub(crate) fn refused(what: &str, needed: u64) -> Error {
+    let Free { bytes: free, limit } = free().unwrap_or(Free { bytes: 0, limit: None });
+    let limit = match needed > free {
+        true => limit,
+        false => Some("the system grants this process no more, as under `ulimit -v`".into()),
+    };
+    Error::Memory { place: "host", what: what.into(), needed, free, limit }
 }
 
 /// So many zeros for an array whose size is a caller's: the system may refuse it.
@@ -64,11 +87,9 @@ pub fn require(what: &str, needed: u64) -> Result<()> {
 /// # Errors
 /// [`Error::Memory`], which names the array.
 pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
-    allocation::try_zeroed_vec(length).map_err(|()| {
-        let needed = length.saturating_mul(size_of::<T>()) as u64;
-        let (free, limit) = free().map_or((0, None), |free| (free.bytes, free.limit));
-        Error::Memory { place: "host", what: what.into(), needed, free, limit }
-    })
+    let needed = length.saturating_mul(size_of::<T>()) as u64;
+    require(what, needed)?;
+    allocation::try_zeroed_vec(length).map_err(|()| refused(what, needed))
 }
 
 #[cfg(test)]

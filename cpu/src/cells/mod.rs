@@ -158,6 +158,12 @@ impl Task<'_> {
     }
 }
 
+/// Bytes of the sums of all shares of so many bands and energies at most.
+pub fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
+    let shares = (nbands.div_ceil(CHUNK) * SHARES) as u64;
+    shares * (nw * VALUES * size_of::<Compensated>()) as u64
+}
+
 /// The sums of a share in the vectors of a level.
 struct Sorted;
 

@@ -31,7 +31,7 @@ use super::gauge::Gauge;
 use super::{Device, DeviceInfo, KernelInfo, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::{Extents, Frame};
+use crate::problem::{Extents, Frame, Outline};
 use crate::system::input;
 use driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 pub use first_launch::first_launch;
@@ -200,7 +200,7 @@ impl Device for Gpu {
         Ok(Some(self.context.memory()?.0))
     }
 
-    fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    fn beside(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
         let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
         let bands = PairsCache::most(problem, versions) + Ring::MOST;

@@ -13,7 +13,7 @@ use super::uploads::{Uploads, pointer};
 use crate::catalogue;
 use crate::error::Result;
 use crate::problem::layout::{self, Pairs, PairsAt, preparation};
-use crate::problem::{Batch, Frame, Id, SlabView};
+use crate::problem::{Batch, Frame, Id, Outline, SlabView};
 
 /// What it is made of: a slab's pairs, energies, and what it depends on beside.
 type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
@@ -32,11 +32,10 @@ pub struct PairsCache {
 
 impl PairsCache {
     /// Bytes that are kept at most while these versions run, but for those that are granted.
-    pub fn most(problem: &Frame, versions: &[catalogue::Kernel]) -> u64 {
+    pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
         let of_version = |version: &catalogue::Kernel| {
-            let batches = problem.batches_for(*version);
-            let layout = batches.first().plan().kernel(version.gpu()?).layout;
-            Some(preparation(layout).bytes_kept(problem.extents(), batches.count(), 0))
+            let ((kernel, _), batches) = (problem.kernel(*version)?, problem.batches(*version));
+            Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
         };
         versions.iter().filter_map(of_version).max().unwrap_or(0)
     }

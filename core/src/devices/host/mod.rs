@@ -16,7 +16,7 @@ use super::beside::{Beside, of_layouts};
 use super::{Device, DeviceInfo, HOST, KernelInfo, SlabSums, Watch, Worker};
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, Id, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, Outline, SlabView};
 
 /// The processor.
 pub struct Host {
@@ -116,7 +116,7 @@ impl Device for Host {
         Some(self)
     }
 
-    fn beside(&self, problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    fn beside(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
         // What was made for one version stays for the next.
         let emulated = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::add);
         emulated + vectors::beside(problem, versions, slab)

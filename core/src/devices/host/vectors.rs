@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::problem::layout::preparation;
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{self, Order, SortedSlab};
-use crate::problem::{Batch, Extents, Frame, Id, OddPoles, SlabView};
+use crate::problem::{Batch, Extents, Frame, Id, OddPoles, Outline, SlabView};
 
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
@@ -42,12 +42,16 @@ pub struct OfSlab {
 }
 
 /// What versions made for processors hold beside a problem's arrays.
-pub fn beside(problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+pub fn beside(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
     let Extents { nbands, ncouls, .. } = slab;
     let cpus = || versions.iter().filter_map(|version| version.cpu());
+    let of_sums = |cpu: &'static Cpu| {
+        let nw = problem.batches(catalogue::Kernel::Cpu(cpu)).next().map_or(0, |batch| batch.len());
+        cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
+    };
     let mut beside = Beside::default();
     if cpus().any(|cpu| cpu.needs.sorted) {
-        let slab = SortedSlab::bytes_while_made(slab, problem.poles());
+        let slab = SortedSlab::bytes_while_made(slab, problem.poles);
         beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
     }
     if cpus().any(|cpu| cpu.needs.relaid) {
@@ -58,6 +62,7 @@ pub fn beside(problem: &Frame, versions: &[catalogue::Kernel], slab: Extents) ->
         let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
         beside.slab = beside.slab.saturating_add(swapped + OddPoles::bytes_while_made(slab));
     }
+    beside.slab = beside.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
     beside
 }
 

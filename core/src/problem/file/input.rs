@@ -32,8 +32,8 @@ pub struct Contents {
 pub fn contents(file: &mut Reader) -> Read<Contents> {
     let [sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max] = extents(file)?;
     let [nbands, ipe, ispin, ngpown, ncouls] = scalars::<i32, 5>(file)?;
-    let [nbands, ngpown, ncouls] =
-        positive(file, [("peinf_ntband_dist", nbands), ("ngpown", ngpown), ("ncouls", ncouls)])?;
+    let [ncouls] = positive(file, [("ncouls", ncouls)])?;
+    let [nbands, ngpown] = at_least(file, 0, [("peinf_ntband_dist", nbands), ("ngpown", ngpown)])?;
     for (name, extent, limit, most) in [
         ("peinf_ntband_dist", nbands, "peinf_ntband_max", peinf_ntband_max),
         ("ngpown", ngpown, "epsmpi_ngpown_max", epsmpi_ngpown_max),
@@ -89,7 +89,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
         sexcut,
     };
     header.validate_energies().map_err(|wrong| file.error(wrong))?;
-    let header = header.without_masked();
+    let header = header.with_work().without_masked();
 
     let wtilde = matrix(file, ncouls, ngpown)?;
     let eps = matrix(file, ncouls, ngpown)?;
@@ -106,6 +106,8 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
             return Err(file.error(DataError::Stored { name, found }));
         }
     }
+    // Of a column that is masked no number counts.
+    let [wtilde, eps] = if ngpown == 0 { [aqsmtemp; 2] } else { [wtilde, eps] };
     let header = header.into();
     Ok(Contents { header, start, stored, aqsmtemp, wtilde, eps, aqsn })
 }
@@ -196,9 +198,17 @@ fn indinv(file: &mut Reader, gvec_ng: usize) -> Read<Vec<i32>> {
 }
 
 fn positive<const N: usize>(file: &Reader, extents: [(&'static str, i32); N]) -> Read<[usize; N]> {
+    at_least(file, 1, extents)
+}
+
+fn at_least<const N: usize>(
+    file: &Reader,
+    least: i32,
+    extents: [(&'static str, i32); N],
+) -> Read<[usize; N]> {
     for (name, found) in extents {
-        if found < 1 {
-            return Err(file.error(DataError::Extent { name, found: found.into() }));
+        if found < least {
+            return Err(file.error(DataError::Extent { name, least, found: found.into() }));
         }
     }
     Ok(extents.map(|(_, extent)| extent as usize))

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -48,19 +49,26 @@ fn size(pole: Complex64) -> f64 {
     pole.re.abs().max(pole.im.abs())
 }
 
-/// Those of a slab, sorted when they are first asked for; none where the host has no room, or it is of no use.
+/// Those of a slab, sorted when they are asked for again: to look at all of them once takes less time. None if the host
+/// has no room, or if it is of no use.
 #[derive(Debug, Default)]
-pub struct SortedOnce(OnceLock<Option<BySize>>);
+pub struct SortedOnce {
+    is_asked: AtomicBool,
+    sorted: OnceLock<Option<BySize>>,
+}
 
 impl SortedOnce {
     /// Of this slab, which is the same in every call.
     pub fn of(&self, slab: SlabView) -> Option<&BySize> {
+        if !self.is_asked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
         let extents = Extents { nbands: 1, ngpown: slab.len(), ncouls: slab.ncouls(), nw: 1 };
         let sorted = || {
             memory::require("poles by their size", BySize::bytes(extents)).ok()?;
             BySize::of(slab)
         };
-        self.0.get_or_init(sorted).as_ref()
+        self.sorted.get_or_init(sorted).as_ref()
     }
 }
 

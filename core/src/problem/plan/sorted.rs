@@ -94,8 +94,8 @@ impl<W, P> Sorted<W, P> {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         let of_pair = (2 * size_of::<Pole<W>>() + size_of::<u32>()) as u64;
         let parts = (2 * cells + pairs / u64::from(PAIRS)) * size_of::<P>() as u64;
-        // Where cells begin in each of the parts, and those that threads are at.
-        let sorted_in = slab.ngpown.min(SORTED_IN) + rayon::current_num_threads();
+        // Where cells begin in each of the parts.
+        let sorted_in = slab.ngpown.min(SORTED_IN);
         let begins = sorted_in as u64 * cells * size_of::<u32>() as u64;
         let sample = pairs.min(SAMPLE) * size_of::<u64>() as u64;
         pairs.saturating_mul(of_pair).saturating_add(parts + begins + sample)
@@ -119,7 +119,8 @@ fn zero<W: Default>() -> Pole<W> {
 /// The pairs of some `igp`, by cell.
 struct Chunk<W> {
     poles: Vec<Pole<W>>,
-    begins: Vec<u32>,
+    /// Where the pairs of each cell end.
+    ends: Vec<u32>,
 }
 
 impl<W: Copy + Default> Chunk<W> {
@@ -144,21 +145,22 @@ impl<W: Copy + Default> Chunk<W> {
             })
         };
         let of_pairs: Vec<u32> = pairs().map(|pole| cell(pole.wtilde) as u32).collect();
-        let mut begins = vec![0; cells + 1];
-        of_pairs.iter().for_each(|&cell| begins[cell as usize + 1] += 1);
-        (0..cells).for_each(|cell| begins[cell + 1] += begins[cell]);
-        let mut next = begins.clone();
+        // Where the pairs of each cell go next: at first where it begins, in the end where the next one does.
+        let mut next = vec![0; cells + 1];
+        of_pairs.iter().for_each(|&cell| next[cell as usize + 1] += 1);
+        (0..cells).for_each(|cell| next[cell + 1] += next[cell]);
         let mut poles = vec![zero(); of_pairs.len()];
         for (pole, cell) in pairs().zip(of_pairs) {
             let at = &mut next[cell as usize];
             poles[*at as usize] = pole;
             *at += 1;
         }
-        Chunk { poles, begins }
+        Chunk { poles, ends: next }
     }
 
     fn of_cell(&self, cell: usize) -> &[Pole<W>] {
-        &self.poles[self.begins[cell] as usize..self.begins[cell + 1] as usize]
+        let begin = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.poles[begin as usize..self.ends[cell] as usize]
     }
 }
 

@@ -1,0 +1,55 @@
+//! What a caller's calls take beside his arrays, against what was said before.
+
+use gpp::devices::host::Host;
+use gpp::problem::Grid;
+use gpp_core::offdiag::{OnProcessor, Task, on_processor};
+use gpp_core::{Aqsm, Bands, Calculator, Sizes};
+
+use crate::common::alone;
+use crate::common::arrays::{Own, formula, screening, synthesised};
+use crate::common::matrices::Given;
+use crate::peak;
+
+#[test]
+fn a_call_takes_what_is_said() {
+    let _turn = alone();
+    for nw in [2, 700] {
+        let problem = synthesised("demo", Grid::Count(nw));
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+        let aqsm = Aqsm::Whole(&own.aqsmtemp);
+        let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+        let (ncouls, ngpown, nbands) = (given.vcoul.len(), given.inv_igp_index.len(), own.e.len());
+        let (screening_lent, bands_lent) = (false, false);
+        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
+        for version in ["cpu:simd", "cpu:paired", "sigma:cells", "v3", "v13"] {
+            if nw > 2 && version != "sigma:cells" {
+                continue;
+            }
+            let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+            let said = calculator.workspace(sizes).unwrap().host;
+            let sums = || calculator.sums(&given, &bands, &own.omega, formula).unwrap();
+            sums();
+            let (_, taken) = peak(sums);
+            assert!(taken < said + (1 << 20), "{version} {nw}: took {taken}, {said} were said");
+            assert!(said < 4 * taken + (8 << 20), "{version} {nw}: {said} said, {taken} taken");
+        }
+    }
+}
+
+#[test]
+fn a_matrix_takes_what_is_said() {
+    let _turn = alone();
+    let host = Host::new().with_threads(2);
+    for (name, bands) in [("tiny", 600), ("demo", 200)] {
+        let problem = synthesised(name, Grid::Count(2));
+        let given = Given::of(&problem, bands, 1);
+        let task = Task::new(&problem, &given);
+        let said = OnProcessor::new(&host, task).unwrap().needs();
+        let sum = || on_processor(&host, &task, &|_| ()).unwrap();
+        sum();
+        let (_, taken) = peak(sum);
+        assert!(taken < said + (1 << 20), "{name}: took {taken}, {said} were said");
+        // Threads have some packed, which stays.
+        assert!(said < taken * 5 / 4 + (5 << 20), "{name}: {said} were said, it took {taken}");
+    }
+}
