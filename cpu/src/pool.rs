@@ -144,6 +144,9 @@ impl Pool {
 
     /// Runs something on them. A thread of another's looks whether it is done, some microseconds long: to sleep and to
     /// be woken takes longer than a small calculation.
+    ///
+    /// # Panics
+    /// If the work does.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         if self.0.current_thread_index().is_some() {
             return work();

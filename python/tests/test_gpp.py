@@ -161,7 +161,7 @@ def test_a_wrong_type_is_named(cpu, tiny, name):
         ("igp_to_ig", lambda a: a + 60, r"igp_to_ig\[1\] is 68; it must be from 0 to 66"),
         ("igp_to_ig", lambda a: a - 2, r"igp_to_ig\[0\] is -2"),
         ("omega", lambda a: a * np.nan, "omega"),
-        ("omega", lambda a: a[:0], "nstart"),
+        ("omega", lambda a: a[:0], "length of omega"),
         ("wtilde", lambda a: a * np.inf, "wtilde"),
         ("sexcut", lambda _: -1.0, "sexcut must not be negative"),
     ],

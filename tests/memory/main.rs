@@ -2,6 +2,7 @@
 //! the arrays, against what was said of it before.
 
 mod calls;
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod planned;

@@ -19,7 +19,7 @@ use crate::devices::gpu::resident::Resident;
 use crate::engine::total;
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
-use crate::problem::memory::AQSN;
+use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{self, Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
@@ -110,8 +110,10 @@ impl Calculator {
         let (nbands, [ncouls, ngpown]) = (given.small[0].len(), placed.extents());
         if [nbands, ncouls, ngpown].contains(&0) {
             let extents = Extents { nbands, ngpown, ncouls, nw: omega.len() };
+            let say = |what| self.words(None).say(wrong(what));
+            OCC.check(extents, given.small[1].len()).map_err(say)?;
             let check = |bands: &Bands| AQSN.check(extents, bands.aqsn.len());
-            given.host.map_or(Ok(()), check).map_err(wrong)?;
+            given.host.map_or(Ok(()), check).map_err(say)?;
             return self.sums(&NOTHING.0, &NOTHING.1, omega, formula);
         }
         let is_resident = placed.resident.is_some();
