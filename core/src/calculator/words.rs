@@ -61,7 +61,7 @@ impl Words<'_> {
                 of_pole(pole);
             }
             DataError::Energies { nend: 0, .. } => {
-                *what = DataError::Extent { name: "the length of omega", found: 0 };
+                *what = DataError::Extent { name: "the length of omega", found: 0, least: 1 };
             }
             DataError::Energies { nend: found, .. } => {
                 let (name, limit) = ("the length of omega", "the most energies");
