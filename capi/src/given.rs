@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use gpp_core::problem::header::MOST_ENERGIES;
 use gpp_core::{Aqsm, Calculator, Found, Placed, lent};
-use num_complex::Complex64;
 
 use crate::Result;
 use crate::border::{Matrix, Seen, extent, flag};

@@ -77,10 +77,10 @@ impl Calculator {
     fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<Placed> {
         let of: OfScreening<'_> = screening.extract(py)?;
         let placed = match of.lent()? {
-            // SAFETY: the arrays say that they are there, and what is returned holds them.
-            Some(lent) => {
-                call.run(py, &self.0, |calculator| unsafe { calculator.place_lent(&lent) })
-            }
+            Some(lent) => call.run(py, &self.0, |calculator| {
+                // SAFETY: the arrays say that they are there, and what is returned holds them.
+                unsafe { calculator.place_lent(&lent) }
+            }),
             None => {
                 // SAFETY: what is returned holds the arrays.
                 let of = unsafe { transmute::<Screening<'_>, Screening<'static>>(of.host()?) };

@@ -28,12 +28,11 @@ pub fn system<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(Bound<'p
     Ok((arguments(py, &problem)?, problem.header().e_lk))
 }
 
+type Array<'py> = Bound<'py, PyArray1<Complex64>>;
+
 /// The arguments of a file in the mini-app's format; asx and ach that it compares with, and those that it starts from.
 #[pyfunction]
-pub fn read(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<(Bound<'_, PyDict>, [Bound<'_, PyArray1<Complex64>>; 4])> {
+pub fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
     let problem = detached(py, || file::read(&path, Progress::NONE))?;
     let frame = problem.frame();
     let stored = frame.stored().cloned().unwrap_or_else(|| Sums::zero(frame.nw()));

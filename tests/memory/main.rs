@@ -2,7 +2,6 @@
 //! the arrays, against what was said of it before.
 
 mod calls;
-mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod planned;
