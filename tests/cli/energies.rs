@@ -31,7 +31,11 @@ fn energies_that_are_none_are_refused_with_flag_and_value() {
     let both = ["--system", "tiny", "--energies", "0:1:2", "--nw", "2"];
     gpp().args(both).assert().code(2).stderr(contains("cannot be used with"));
     let large = ["--system", "tiny", "--device", "cpu", "--energies", "1e200"];
-    gpp().args(large).assert().code(2).stderr(contains("tiny: wx(1,1) is"));
+    gpp()
+        .args(large)
+        .assert()
+        .code(2)
+        .stderr(contains("tiny: wx(iw,n) = ω(iw) − e(n) is 1e200 eV at (1,1)"));
 }
 
 #[test]

@@ -53,15 +53,6 @@ fn none(found: Vec<String>) {
 }
 
 #[test]
-fn no_file_is_long_without_a_reason() {
-    let files = files::all(&root());
-    for known in ["host/lib.rs", "kernels/src/lib.rs", "scripts/run", ".ci/run", "README.md"] {
-        assert!(files.contains(&known.into()), "{known} was not read");
-    }
-    none(files::too_long(&root()));
-}
-
-#[test]
 fn folders_use_only_those_below() {
     none(arrows::upward(&Modules::read(&root(), "core/src"), &CORE));
     none(arrows::upward(&Modules::read(&root(), "host"), &LAYERS));

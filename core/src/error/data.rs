@@ -91,7 +91,7 @@ pub enum DataError {
     },
 
     /// First and last energy that are none.
-    #[error("there must be 1 to 100000 energies, found nstart = {nstart} and nend = {nend}")]
+    #[error("needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}")]
     Energies {
         /// First energy.
         nstart: usize,
