@@ -1,5 +1,5 @@
-//! Rules of the house that no compiler checks: how long a file may be, which module may name which,
-//! and what several files say alike.
+//! Rules of the house that no compiler checks: which module may name which, and what several files say
+//! alike.
 
 mod arrows;
 mod files;
