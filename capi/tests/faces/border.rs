@@ -152,8 +152,8 @@ fn arguments(memory: &mut Memory) -> Arguments {
     }
 }
 
-/// Sizes that no memory has, or that are none.
-const WRONG: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
+/// Sizes that no memory has, or that are negative.
+const WRONG: [i64; 6] = [-1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
 
 /// Makes a number one that is refused.
 fn spoil_number(memory: &mut Memory, draw: &mut Draw, is_matrix: bool) {
