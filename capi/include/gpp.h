@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+#define GPP_VERSION 100
+#define gpp_open(device, handle) gpp_open_version(device, GPP_VERSION, 0, handle)
+
 /*
  How a call ended. What went wrong is in `gpp_message`. A handle stays usable after each of them.
  */
@@ -58,40 +61,10 @@ typedef struct gpp_handle gpp_handle;
 
 /*
  Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
- other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread
- that has made the call, while it is under way, and must not call functions of this handle.
+ other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread that made
+ the call, while that is under way, and must not call functions of this handle.
  */
 typedef int32_t (*gpp_progress)(double part, void *context);
-
-/*
- What the memory of a call depends on.
- */
-typedef struct gpp_sizes {
-  /*
-   G vectors.
-   */
-  int64_t ncouls;
-  /*
-   G' vectors.
-   */
-  int64_t ngpown;
-  /*
-   Bands.
-   */
-  int64_t nbands;
-  /*
-   Energies.
-   */
-  int64_t nw;
-  /*
-   1 where `wtilde` and `eps` are on the GPU, else 0.
-   */
-  int32_t screening_on_device;
-  /*
-   1 where matrix elements are, else 0.
-   */
-  int32_t bands_on_device;
-} gpp_sizes;
 
 /*
  A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
@@ -112,7 +85,7 @@ typedef struct gpp_complex {
 /*
  The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
  memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, if `on_device` says so, and
- what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 1 to
+ what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 0 to
  2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
  */
 typedef struct gpp_screening {
@@ -270,13 +243,20 @@ const char *gpp_version(void);
 
 /*
  Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
- processor where there is none. Writes a handle to `handle`, null after a failure. The caller gives it
+ processor if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
  back to `gpp_close`.
+
+ Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
+ program was compiled with: structures differ between minor versions, so one of another is refused. `first_index`
+ is what messages count indices from, 0 or 1.
 
  # Safety
  `device` is null or a string with its end; `handle` is null or may be written.
  */
-gpp_status gpp_open(const char *device, struct gpp_handle **handle);
+gpp_status gpp_open_version(const char *device,
+                            int32_t version,
+                            int32_t first_index,
+                            struct gpp_handle **handle);
 
 /*
  Gives a handle back, once whoever calculates with it has finished; those who wait for their turn get
@@ -313,18 +293,28 @@ gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
  # Safety
  `progress` may be called with `context` as long as it is set.
  */
-gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
+gpp_status gpp_set_progress(struct gpp_handle *handle,
+                            gpp_progress progress,
+                            void *context);
 
 /*
  The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
  on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
  allocated.
 
+ `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
+ are, else 0.
+
  # Safety
- Pointers that are not null point to what their types say; `host` and `device` may be written.
+ `host` and `device` are null or may be written.
  */
 gpp_status gpp_workspace(struct gpp_handle *handle,
-                         const struct gpp_sizes *sizes,
+                         int64_t ncouls,
+                         int64_t ngpown,
+                         int64_t nbands,
+                         int64_t nw,
+                         int32_t screening_on_device,
+                         int32_t bands_on_device,
                          uint64_t *host,
                          uint64_t *device);
 
@@ -346,6 +336,21 @@ gpp_status gpp_place(struct gpp_handle *handle,
 gpp_status gpp_release(struct gpp_handle *handle);
 
 /*
+ Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
+ as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
+ it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
+ thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
+ */
+gpp_status gpp_set_threads(struct gpp_handle *handle,
+                           int32_t threads);
+
+/*
+ How many threads of the processor a calculation has at most; 0 for what is no handle. Like all that a handle
+ answers, it waits for whoever calculates with it.
+ */
+int32_t gpp_threads(const struct gpp_handle *handle);
+
+/*
  What the device is called: a string that is valid until this thread calls the function again; empty for
  what is no handle.
  */
@@ -353,22 +358,30 @@ const char *gpp_device_name(const struct gpp_handle *handle);
 
 /*
  The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
- function again; empty where none ran, and for what is no handle.
+ function again; empty if none ran, and for what is no handle.
  */
 const char *gpp_last_version(const struct gpp_handle *handle);
 
 /*
- Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads where the device had no room
- for the whole problem. 0 where none ran, and for what is no handle.
+ Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads if the device had no room
+ for the whole problem. 0 if none ran, and for what is no handle.
  */
 double gpp_last_seconds(const struct gpp_handle *handle);
 
 /*
- Why the last call of this handle that failed did so, on whatever thread. For null, and for what is no
- handle, it is the last call of this thread that failed, `gpp_open` for instance. A string that is valid
- until this thread calls the function again; empty where nothing failed.
+ Why the last call of this thread that failed did so: a string that is valid until another one fails; empty if
+ none did.
  */
-const char *gpp_message(const struct gpp_handle *handle);
+const char *gpp_message(void);
+
+/*
+ Fails with `GPP_STATUS_BAD_ARGUMENT` and this message: how a module in another language refuses an argument before
+ it calls.
+
+ # Safety
+ `message` is null or a string with its end.
+ */
+gpp_status gpp_refuse(const char *message);
 
 /*
  Sums screened exchange and Coulomb hole over bands, G' and G at `nw` energies `omega` in eV, from 1 to
@@ -401,28 +414,6 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     struct gpp_complex *static_ch);
 
 /*
- Tells how far the sums that `gpp_sums` finds, by any version, may be from exact ones: writes the largest absolute
- value of the difference at each energy to `asx` and `ach`, `(nw)` each, in the unit of `vcoul`. Terms of
- `columns` columns at most, evenly spaced, are evaluated by the definition on the processor, `ncouls * nbands *
- nw` of them a column. Of all `ngpown` columns that is a bound, of fewer an estimate of it. It takes all
- roundings to have one sign: errors are far smaller as a rule.
-
- Other arguments as of `gpp_sums`; `screening` is not null, and matrices are in the host's memory.
-
- # Safety
- As of `gpp_sums`.
- */
-gpp_status gpp_bound(struct gpp_handle *handle,
-                     const struct gpp_screening *screening,
-                     const struct gpp_bands *bands,
-                     int64_t nw,
-                     const double *omega,
-                     const struct gpp_formula *formula,
-                     int64_t columns,
-                     double *asx,
-                     double *ach);
-
-/*
  Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
  energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
  m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
@@ -447,21 +438,6 @@ gpp_status gpp_matrix(struct gpp_handle *handle,
                       const struct gpp_formula *formula,
                       struct gpp_complex *sx,
                       struct gpp_complex *ch);
-
-/*
- Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
- as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
- it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
- thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays and evaluate
- `gpp_bound`. Waits for whoever calculates with the handle. After a failure the number stays what it was.
- */
-gpp_status gpp_set_threads(struct gpp_handle *handle,
-                           int32_t threads);
-
-/*
- How many threads of the processor a calculation has at most; 0 for what is no handle.
- */
-int32_t gpp_threads(const struct gpp_handle *handle);
 
 #ifdef __cplusplus
 }  // extern "C"
