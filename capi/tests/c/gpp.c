@@ -223,7 +223,7 @@ static void errors(gpp_handle *handle) {
     WRONG_NUMBER(wtilde[LD + 2].re, none, "wtilde(ig,igp) is NaN");
     WRONG_NUMBER(eps[LD].im, none, "eps(ig,igp) is");
     WRONG_NUMBER(aqsn[3 * LD + 1].re, none, "aqsn(ig,n) is NaN");
-    WRONG_NUMBER(aqsm[1].re, none, "aqsm(igp,n) is NaN");
+    WRONG_NUMBER(aqsm[1].re, none, "aqsm(ig,n) is NaN");
     WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(1) = 8");
     gpp_formula formula;
     formula.gamma = none, formula.sexcut = 4;
