@@ -325,7 +325,7 @@ static void places(gpp_handle *handle, int on_cpu) {
         s.wtilde = i == 1 ? wtilde_tight : wtilde, s.ld_wtilde = i == 1 ? NCOULS : LD;
         CHECK(gpp_place(handle, &s) == GPP_STATUS_OK);
         CHECK(right(handle, NULL, &b) && right(handle, NULL, &b));
-        s.ngpown = 0;
+        s.ngpown = -1;
         CHECK(gpp_place(handle, &s) == GPP_STATUS_BAD_ARGUMENT);
         s.ngpown = NGPOWN;
         CHECK(right(handle, NULL, &b) && right(handle, &s, &b));
