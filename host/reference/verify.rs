@@ -1,7 +1,6 @@
 //! The comparison with the reference.
 //!
-//! **Where Σ|terms| is known**, errors are relative to it, and bounded as [`gpp_core::reference::bound`] derives
-//! it.
+//! **Where Σ|terms| is known**, errors are relative to it, and bounded as [`gpp_core::reference::roundings`] says.
 //!
 //! **Elsewhere**, for sums of a file, a device or a built-in system, errors are relative to the sum. One of N
 //! terms of random sign is of the order of Σ|terms|/√N and loses a few ε·√N of itself. Sums of a file or a device
