@@ -154,7 +154,7 @@ def test_sums_of_nothing_are_zero(cpu, tiny):
 def long_calls():
     """Calls that take many seconds, by name."""
     demo = gpp.system("demo")
-    repeat = 40
+    repeat = 100
     many = demo | {name: np.asfortranarray(np.tile(demo[name], repeat)) for name in ("aqsn", "aqsm", "e", "occ")}
     cells = dict(gpp.system("demo", energies=np.linspace(-10, 10, 4096)))
     a = np.stack([demo["aqsn"].T] * 300)
@@ -174,7 +174,8 @@ def test_progress_is_told_and_stops(cpu):
         calculator = gpp.Calculator("cpu", progress=lambda part: parts.append((time.perf_counter(), part)) or len(parts) > 3)
         with pytest.raises(gpp.Stopped, match="progress asked to stop"):
             call(calculator)
-        assert time.perf_counter() - parts[-1][0] < 0.25, name
+        # Well before its end, however loaded the machine is.
+        assert time.perf_counter() - parts[-1][0] < 1, name
         told = [part for _, part in parts]
         assert told == sorted(told) and 0 <= told[0] and told[-1] < 1, name
 
@@ -224,12 +225,12 @@ def test_ctrl_c_is_heard(name):
     program = [sys.executable, "-c", INTERRUPTED, os.path.dirname(__file__), name]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout.readline() == "begins\n"
-        time.sleep(0.7)
+        time.sleep(0.3)
         begin = time.perf_counter()
         running.send_signal(signal.SIGINT)
         assert running.stdout.readline() == "heard\n"
         took = time.perf_counter() - begin
-    assert took < 0.5, took
+    assert took < 1, took
     assert running.returncode == 0
 
 

@@ -142,20 +142,20 @@ def test_a_wrong_type_is_named(cpu, tiny, name):
     array = tiny[name]
     other = np.complex64 if array.dtype == np.complex128 else np.float32
     swapped = array.astype(array.dtype.newbyteorder())
-    wrong = [array.astype(other), array[None], array.tolist(), None]
+    wrong = [array.astype(other), array[None], None]
     wrong += [swapped] if name != "igp_to_ig" else []
     for given in wrong:
-        with pytest.raises(TypeError, match=f"^{name} needs a NumPy array"):
+        with pytest.raises(TypeError, match=f"^{name} needs .*found"):
             cpu.sums(**tiny | {name: given})
 
 
 @pytest.mark.parametrize(
     "name, change, said",
     [
-        ("wtilde", lambda a: a[1:], r"wtilde needs shape \(ncouls, ngpown\) = \(67, 9\); found \(66, 9\)"),
-        ("eps", lambda a: a.T, r"eps needs shape .* found \(9, 67\)"),
+        ("wtilde", lambda a: a[1:], r"wtilde needs shape \(ncouls, ngpown\) = \(67, 8\); found \(66, 8\)"),
+        ("eps", lambda a: a.T, r"eps needs shape .* found \(8, 67\)"),
         ("aqsn", lambda a: a[:, 1:], "aqsn needs shape"),
-        ("aqsm", lambda a: a[:5], r"aqsm needs shape .*\(67, 21\) or \(ngpown, nbands\) = \(9, 21\)"),
+        ("aqsm", lambda a: a[:5], r"aqsm needs shape .*\(67, 21\) or \(ngpown, nbands\) = \(8, 21\)"),
         ("occ", lambda a: a[1:], r"occ needs shape \(nbands,\) = \(21,\)"),
         ("occ", lambda a: a + 1, "occ.* must be from 0 to 1"),
         ("igp_to_ig", lambda a: a + 60, r"igp_to_ig\[1\] is 68; it must be from 0 to 66"),
@@ -175,12 +175,11 @@ def test_what_is_wrong_is_named_and_the_calculator_goes_on(cpu, tiny, name, chan
     assert np.array_equal(cpu.sums(**tiny).asx, expected.asx)
 
 
-def test_an_array_that_is_not_aligned_is_named(cpu, tiny):
+def test_an_array_that_is_not_aligned_is_copied(cpu, tiny):
     bytes_ = np.zeros(tiny["e"].nbytes + 1, np.uint8)
     odd = bytes_[1:].view(np.float64)
     odd[:] = tiny["e"]
-    with pytest.raises(TypeError, match="e is not aligned"):
-        cpu.sums(**tiny | {"e": odd})
+    assert np.array_equal(cpu.sums(**tiny | {"e": odd}).asx, cpu.sums(**tiny).asx)
 
 
 def test_unknown_names():
