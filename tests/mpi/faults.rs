@@ -14,7 +14,7 @@ use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
 pub const TESTS: &[Test] = &[
     ("an input that one rank cannot read", unreadable),
     ("a checkpoint that one rank cannot write, from the start and later", unwritable),
-    ("a rank that panics", panics),
+    ("a rank without threads", without_threads),
     ("a rank without memory", without_memory),
     ("a rank that is killed", killed),
     ("a launcher that is killed", launcher_killed),
@@ -95,13 +95,14 @@ fn unwritable() {
 }
 
 /// The pool of threads that emulates blocks cannot be made, which ends in a panic.
-fn panics() {
+fn without_threads() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("no-threads.so");
     compiled("tests/data/no-threads.c", &library, &[]).unwrap();
     let preload = format!("LD_PRELOAD={}", library.display());
     let run = ["--version", "v13", "--system", "demo", "--device", "cpu", "--quiet"];
-    ended(&mut second_by(&["env", &preload], &run)).expect(101, &["rank 1 of 2 on ", "panicked"]);
+    ended(&mut second_by(&["env", &preload], &run))
+        .expect(2, &["rank 1 of 2 on ", "cannot start threads"]);
 }
 
 fn without_memory() {
