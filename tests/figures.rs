@@ -1,6 +1,4 @@
 //! The texts' figures are those of the archive, and one that is not is found.
-//!
-//! Long because the sentences that were once wrong stand in it, each to be found again.
 
 mod common;
 

@@ -1,6 +1,4 @@
 //! The GPU during runs: a scripted gauge in place of NVML, and what is made of the looks.
-//!
-//! Long because the scripted board and all that is seen of it belong together.
 
 mod common;
 

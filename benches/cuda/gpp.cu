@@ -4,8 +4,6 @@
 // 16-byte loads, 32-bit indices, collapsed loops that advance without dividing, the number of
 // energies a template parameter, launch bounds, sums by shuffles in two stages. The arrays, the
 // order of the parameters and the launch shapes are those of the Rust kernels.
-//
-// Long because the program carries it as one text, which nvcc compiles where it runs.
 
 struct complex {
     double re, im;

@@ -1,10 +1,9 @@
-! gpp for programs in Fortran: BerkeleyGW's GPP sums, on GPUs and processors. Compile this file with the
+! gpp for programs in Fortran: BerkeleyGW's GPP sums, on GPUs and CPUs. Compile this file with the
 ! program and link libgpp. Arrays are BerkeleyGW's: column-major, indices from 1. Matrices may be on a GPU:
 ! with OpenACC `!$acc host_data use_device(...)` around the call, and on_device=.true.; the rest on the host.
 ! Arrays are read where they are, and no copy is made: one whose elements do not follow each other in memory,
 ! as those of a(::2), is refused. No call prints or stops the program; a status other than gpp_ok has its reason in
 ! gpp_message.
-! Long because it is one file to compile, and has each procedure's interface to C.
 module gpp
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, c_f_pointer, c_funloc, &
     c_funptr, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t
@@ -206,7 +205,7 @@ module gpp
 
 contains
 
-  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the processor if there
+  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the CPU if there
   ! is none.
   subroutine gpp_open(calculator, device, status)
     type(gpp_calculator), intent(inout) :: calculator
@@ -234,7 +233,7 @@ contains
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
 
-  ! Computes on so many threads of the processor, 1 to 65535; 0 takes that back: then there are as many as
+  ! Computes on so many threads of the CPU, 1 to 65535; 0 takes that back: then there are as many as
   ! OMP_NUM_THREADS said at gpp_open, else as many as the affinity mask and the cgroup of the thread that called it
   ! leave room for. Sums have the same bits for any number. Threads are bound to no core.
   subroutine gpp_set_threads(calculator, threads, status)
@@ -244,7 +243,7 @@ contains
     status = c_set_threads(calculator%handle, threads)
   end subroutine gpp_set_threads
 
-  ! How many threads of the processor a calculation has at most; 0 if the calculator is not open.
+  ! How many threads of the CPU a calculation has at most; 0 if the calculator is not open.
   function gpp_threads(calculator) result(threads)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t) :: threads

@@ -1,5 +1,4 @@
-// gpp: BerkeleyGW's GPP self-energy kernel on GPUs and processors. Generated from capi/src by cbindgen.
-// Long because cbindgen gives each field a comment of its own.
+// gpp: BerkeleyGW's GPP self-energy kernel on GPUs and CPUs. Generated from capi/src by cbindgen.
 
 #ifndef GPP_H
 #define GPP_H
@@ -243,7 +242,7 @@ const char *gpp_version(void);
 
 /*
  Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
- processor if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
+ CPU if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
  back to `gpp_close`.
 
  Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
@@ -336,7 +335,7 @@ gpp_status gpp_place(struct gpp_handle *handle,
 gpp_status gpp_release(struct gpp_handle *handle);
 
 /*
- Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
+ Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as many
  as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
  it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
  thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
@@ -345,7 +344,7 @@ gpp_status gpp_set_threads(struct gpp_handle *handle,
                            int32_t threads);
 
 /*
- How many threads of the processor a calculation has at most; 0 for what is no handle. Like all that a handle
+ How many threads of the CPU a calculation has at most; 0 for what is no handle. Like all that a handle
  answers, it waits for whoever calculates with it.
  */
 int32_t gpp_threads(const struct gpp_handle *handle);
@@ -425,7 +424,7 @@ gpp_status gpp_sums(struct gpp_handle *handle,
 
  Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
  fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
- processor. A GPU keeps nothing for the next call but what `gpp_place` has placed.
+ CPU. A GPU keeps nothing for the next call but what `gpp_place` has placed.
 
  # Safety
  As of `gpp_sums`.

@@ -1,5 +1,3 @@
-//! Long because every function of the header is here, with what the header says of it.
-//!
 //! The face of `gpp` for C, and through `capi/fortran/gpp.f90` for Fortran: a handle, arrays in the memory of the
 //! host or of a GPU, a status and a message.
 //!
@@ -53,7 +51,7 @@ pub extern "C" fn gpp_version() -> *const c_char {
 }
 
 /// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
-/// processor if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
+/// CPU if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
 /// back to `gpp_close`.
 ///
 /// Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
@@ -232,7 +230,7 @@ pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
     })
 }
 
-/// Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as many
+/// Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as many
 /// as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
 /// it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
 /// thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
@@ -246,7 +244,7 @@ pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
     })
 }
 
-/// How many threads of the processor a calculation has at most; 0 for what is no handle. Like all that a handle
+/// How many threads of the CPU a calculation has at most; 0 for what is no handle. Like all that a handle
 /// answers, it waits for whoever calculates with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_threads(handle: *const Handle) -> i32 {
@@ -365,7 +363,7 @@ pub unsafe extern "C" fn gpp_sums(
 ///
 /// Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
 /// fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
-/// processor. A GPU keeps nothing for the next call but what `gpp_place` has placed.
+/// CPU. A GPU keeps nothing for the next call but what `gpp_place` has placed.
 ///
 /// # Safety
 /// As of `gpp_sums`.

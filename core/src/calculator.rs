@@ -69,7 +69,7 @@ pub struct Calculator {
 
 impl Calculator {
     /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`: `gpu` is the first GPU, `auto` too, or the
-    /// processor where there is none. Several GPUs share the columns of each problem.
+    /// CPU where there is none. Several GPUs share the columns of each problem.
     ///
     /// # Errors
     /// [`Error::UnknownName`], [`Error::Data`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].

@@ -59,7 +59,7 @@ fn run_all() -> ExitCode {
         Err(error) => {
             // Most launchers end the others soon after rank 0 has said it.
             if ranks::launched_as() != Some(0) {
-                std::thread::sleep(4 * HEAD_START);
+                thread::sleep(4 * HEAD_START);
             }
             return failed(&error.into(), &Alone);
         }

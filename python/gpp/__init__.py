@@ -1,4 +1,3 @@
-# Long because it is all that people call, with its documentation.
 """BerkeleyGW's GPP self-energy kernel, on GPUs and CPUs.
 
 >>> import gpp

@@ -18,16 +18,6 @@ import pytest
 SCREENING = ["wtilde", "eps", "vcoul", "igp_to_ig"]
 
 
-@pytest.fixture(scope="module")
-def cpu():
-    return gpp.Calculator("cpu")
-
-
-@pytest.fixture
-def tiny():
-    return gpp.system("tiny")
-
-
 def with_a(system):
     """The arguments of `matrix`, with three bands."""
     rest = {name: value for name, value in system.items() if name not in ("aqsn", "aqsm")}

@@ -8,16 +8,6 @@ import pytest
 from gpp._given import Given
 
 
-@pytest.fixture(scope="module")
-def cpu():
-    return gpp.Calculator("cpu")
-
-
-@pytest.fixture
-def tiny():
-    return gpp.system("tiny")
-
-
 class OnDevice:
     """What says of itself that it is an array on a GPU."""
 

@@ -1,4 +1,3 @@
-# Long because each call of the module has its test here.
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
 import ctypes
@@ -42,16 +41,6 @@ def far(found, expected):
     """The largest error of both sums, relative to the largest of each."""
     pairs = zip((found.asx, found.ach), expected)
     return max(np.max(abs(a - b)) / np.max(abs(b)) for a, b in pairs)
-
-
-@pytest.fixture(scope="module")
-def cpu():
-    return gpp.Calculator("cpu")
-
-
-@pytest.fixture
-def tiny():
-    return gpp.system("tiny")
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex"])

@@ -9,11 +9,6 @@ SCREENING = ["wtilde", "eps", "vcoul", "igp_to_ig"]
 BANDS = 3
 
 
-@pytest.fixture(scope="module")
-def cpu():
-    return gpp.Calculator("cpu")
-
-
 def arguments(name, **more):
     """Those of a system, with matrix elements of three bands."""
     system = gpp.system(name, **more)

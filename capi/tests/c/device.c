@@ -1,8 +1,6 @@
 // Arrays on a GPU, beside the CUDA runtime: the bits of the host's arrays for every layout, what comes before in
 // a stream, errors after which the handle still sums, memory that is not there, and the time of a call.
 // It prints a line for each part; scripts/gpu-faces builds and runs it.
-//
-// Long because it is one program: each part needs the arrays of the first.
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <gpp.h>

@@ -1,5 +1,3 @@
-// Long because it is one program: parts share the arrays and the sums of the first.
-//
 // A program that calls gpp: sums and matrices against the formula written out here, then every error, after each of which
 // the handle still sums; two threads with one handle. Built as C and as C++. It prints one line at its end.
 #ifndef _GNU_SOURCE

@@ -1,5 +1,3 @@
-//! Long because right arguments and all that spoils them stand together.
-//!
 //! Arguments drawn at random, from right ones to hopeless ones: each call ends with the status that its
 //! arguments deserve, names one that is wrong, writes nothing then, and the handle goes on.
 

@@ -1,6 +1,5 @@
 ! How arrays come to gpp, by any compiler: all kinds of variables are read where they are, sections with gaps are
 ! refused by name, and what is placed stays in place. Then progress and a stop.
-! Long because every array of every call has its section.
 module kinds
   use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_int32_t, c_ptr
   use miniapp, only: dp

@@ -89,7 +89,7 @@ impl Calculator {
         }
         let wrong = |what: String| Err(Error::Data { origin: name.into(), what });
         let Some((_, index)) = self.opened.gpu() else {
-            let found = if self.opened.is_host() { "is the processor" } else { "are several GPUs" };
+            let found = if self.opened.is_host() { "is the CPU" } else { "are several GPUs" };
             return wrong(format!(
                 "is on a GPU; what was opened {found}, and takes the host's arrays"
             ));

@@ -34,7 +34,7 @@ pub struct FoundMatrix {
     /// columns, in the unit of `vcoul`; to be summed over ranks.
     pub sums: Sums,
     /// The version of [`crate::offdiag::versions`] that calculated them, of several GPUs that of the first; `cpu` on
-    /// a processor.
+    /// a CPU.
     pub version: &'static str,
     /// Seconds of the products; of several GPUs those of the longest.
     pub seconds: f64,

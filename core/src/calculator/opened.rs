@@ -16,7 +16,7 @@ use crate::devices::host::Host;
 use crate::devices::{Device, Watch, spawned};
 use crate::error::{Error, Result};
 
-/// At least one device, and the threads of the processor.
+/// At least one device, and the threads of the CPU.
 pub struct Opened {
     devices: Vec<One>,
     team: Arc<Team>,
@@ -76,18 +76,18 @@ impl Opened {
         Ok(Opened { devices, team, process: process::id() })
     }
 
-    /// The processor's threads.
+    /// The CPU's threads.
     pub fn team(&self) -> &Team {
         &self.team
     }
 
-    /// Does what the processor computes, on its threads.
+    /// Does what the CPU computes, on its threads.
     pub fn computed<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
         self.require_process()?;
         self.pool()?.install(work)
     }
 
-    /// Does the work of a call: on the processor's threads, or for GPUs on one of its own. The caller's thread tells
+    /// Does the work of a call: on the CPU's threads, or for GPUs on one of its own. The caller's thread tells
     /// how far it is meanwhile.
     pub fn called<R: Send>(
         &self,
@@ -152,7 +152,7 @@ impl Opened {
         }
     }
 
-    /// The processor, where it is that.
+    /// The CPU, where it is that.
     pub fn host(&self) -> Option<&Host> {
         match &self.devices[..] {
             [One::Host(host)] => Some(host),
@@ -165,7 +165,7 @@ impl Opened {
         self.devices.iter().filter_map(One::gpu).collect()
     }
 
-    /// Whether it is the processor.
+    /// Whether it is the CPU.
     pub fn is_host(&self) -> bool {
         self.host().is_some()
     }

@@ -1,4 +1,4 @@
-//! How many threads of the processor compute.
+//! How many threads of the CPU compute.
 
 use gpp_cpu::pool::{MOST, Threads};
 
@@ -6,7 +6,7 @@ use super::Calculator;
 use crate::error::{Error, Result};
 
 impl Calculator {
-    /// Computes on so many threads of the processor from now on, 1 to 65535; 0 takes that back: then there are as
+    /// Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as
     /// many as `OMP_NUM_THREADS` said when this was opened, else as many as the mask and the cgroup of the thread
     /// that opened it have room for. Clones have the same threads. Sums have the same bits for any number.
     ///
@@ -36,7 +36,7 @@ impl Calculator {
         Ok(self)
     }
 
-    /// How many threads of the processor a calculation has at most. Versions before cpu:smt run one on each core
+    /// How many threads of the CPU a calculation has at most. Versions before cpu:smt run one on each core
     /// where nothing sets the number.
     pub fn threads(&self) -> usize {
         self.opened.team().count(Threads::All)
