@@ -1,0 +1,133 @@
+//! What a change of the sources' form may not change: the code of every kernel, and the bits of every sum.
+//! `GPP_RECORD=1` writes the records in `tests/data/unchanged` anew.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use gpp::devices::gpu::{KERNELS_BY, own};
+use gpp_cpu::level::Level;
+use serde_json::Value;
+use twox_hash::XxHash64;
+
+/// Problems that are summed: `--system` and `--input`.
+const PROBLEMS: [&str; 11] = [
+    "tiny",
+    "tiny-complex",
+    "demo",
+    "gaas-complex.dat",
+    "gaas-grid.dat",
+    "gaas-imaginary.dat",
+    "gaas-q0.dat",
+    "gaas-skipped.dat",
+    "silicon-offdiag.dat",
+    "silicon-q0.dat",
+    "silicon-spin.dat",
+];
+
+/// Compares a record with what is found; a line that is in one of them alone is named.
+fn compare(record: &str, found: &str) {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("tests/data/unchanged").join(record);
+    if std::env::var_os("GPP_RECORD").is_some() {
+        std::fs::write(&path, found).unwrap();
+    }
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    let alone = |a: &str, b: &str| {
+        a.lines()
+            .filter(|line| !b.lines().any(|other| other == *line))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(alone(&recorded, found), alone(found, &recorded), "{record}");
+}
+
+/// The standard output of `gpp` on a problem, on the CPU.
+fn gpp(problem: &str, arguments: &[&str]) -> String {
+    let file = format!("data/fixtures/real/{problem}");
+    let named = if problem.ends_with(".dat") { ["--input", &file] } else { ["--system", problem] };
+    let mut command = Command::cargo_bin("gpp").unwrap();
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).args(named);
+    command.args(["--device", "cpu", "--simd", "avx2", "--no-verify", "--quiet", "--repeat", "1"]);
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn kernels_have_the_recorded_code() {
+    let Some(compiler @ "rustc 1.95.0, LLVM 22.1.2") = KERNELS_BY else {
+        println!("skipped: the record is of the PTX of rustc 1.95.0, not of {KERNELS_BY:?}");
+        return;
+    };
+    let ptx = own();
+    let mut found = format!("{compiler}\n");
+    let symbols: BTreeMap<&str, u64> = ptx
+        .symbols()
+        .map(|symbol| (symbol, hash(&ptx.module(symbol, None).unwrap(), symbol)))
+        .collect();
+    for (symbol, hash) in symbols {
+        writeln!(found, "{symbol} {hash:016x}").unwrap();
+    }
+    compare("ptx.txt", &found);
+}
+
+#[test]
+fn sums_have_the_recorded_bits() {
+    if !Level::Avx2.is_available() {
+        println!("skipped: the record is of vectors of AVX2");
+        return;
+    }
+    let mut found = String::new();
+    for problem in PROBLEMS {
+        let json = gpp(problem, &["--version", "all", "--warmup", "0", "--json", "-"]);
+        let record: Value = serde_json::from_str(&json).unwrap();
+        for result in record["results"].as_array().unwrap() {
+            let sums = format!("{} {}", result["asx"], result["ach"]);
+            let (version, hash) = (&result["version"], XxHash64::oneshot(0, sums.as_bytes()));
+            writeln!(found, "{problem} {} {hash:016x}", version.as_str().unwrap()).unwrap();
+        }
+    }
+    for problem in ["tiny", "tiny-complex", "demo"] {
+        let csv = gpp(problem, &["offdiag", "--bands", "8", "--csv", "-"]);
+        writeln!(found, "{problem} offdiag {:016x}", XxHash64::oneshot(0, csv.as_bytes())).unwrap();
+    }
+    compare("sums.txt", &found);
+}
+
+/// A hash of a kernel's instructions, registers, bounds, memory and functions. Left out are the line table,
+/// comments, the kernel's name, and the numbers in names that the compiler gives.
+fn hash(module: &str, symbol: &str) -> u64 {
+    let mut names = HashMap::new();
+    let mut code = String::new();
+    for line in module.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let begins = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
+        if line.is_empty()
+            || begins(&[".loc", ".file", "$L__tmp", "$L__func_", ".section", ".b8", ".b32", ".b64"])
+        {
+            continue;
+        }
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let mut rest = line;
+        while let Some(first) = rest.chars().next().map(is_name) {
+            let end = rest.find(|c| is_name(c) != first).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            rest = after;
+            if let Some(parameter) = word.strip_prefix(symbol)
+                && (parameter.is_empty() || parameter.starts_with("_param_"))
+            {
+                write!(code, "entry{parameter}").unwrap();
+            } else if ["$", "_ZN", "_R", "anon_", "__unnamed_"]
+                .iter()
+                .any(|start| word.starts_with(start))
+            {
+                let next = names.len();
+                write!(code, "name{}", names.entry(word).or_insert(next)).unwrap();
+            } else {
+                code += word;
+            }
+        }
+        code.push('\n');
+    }
+    XxHash64::oneshot(0, code.as_bytes())
+}
