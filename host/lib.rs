@@ -12,7 +12,6 @@
 //! - [`experiments`]: what measures
 //! - [`analysis`]: statements about records
 //! - [`render`]: records and statements shown
-//! - [`figures`]: the texts' figures, filled in from the archived runs
 //! - [`cli`]: the command line
 //!
 //! The kernels themselves are in the crate `gpp_kernels`.
@@ -21,7 +20,6 @@ pub mod analysis;
 pub mod cli;
 pub mod error;
 pub mod experiments;
-pub mod figures;
 pub mod process;
 pub mod ranks;
 pub mod record;

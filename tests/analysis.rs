@@ -13,7 +13,6 @@ use gpp::analysis::table1::sections;
 use gpp::analysis::{comparison, outcomes, scale, tuning};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
-use gpp::figures::archive::Archive;
 use gpp::kernels::plan;
 use gpp::record::comparison::{Comparison, Pair, Side};
 use gpp::record::run::{Run, TileShape};
@@ -181,10 +180,9 @@ fn speed_ups_are_over_the_first_of_the_journey_that_passed() {
 
 #[test]
 fn what_was_found_follows_the_run() {
-    let archive = Archive::open(&repository("")).unwrap();
-    let run = &archive.system("si214").unwrap().run;
+    let run = &archived::<Run>("si214/run.json");
     let said = |run: &Run| found(run, &sections(run, None)[0], None);
-    let comparison: Comparison = archive.record("compare", "compare.json").unwrap();
+    let comparison: Comparison = archived("compare.json");
     let all = found(run, &sections(run, None)[0], Some(&comparison));
     assert_eq!(all.len(), 4, "{all:?}");
     let time = |id: &str| run.passed_result(id).unwrap().times.median;
@@ -227,4 +225,21 @@ fn what_was_found_follows_the_run() {
         result.verification.outcome = Outcome::Incorrect;
     }
     assert!(said(&other).is_empty());
+}
+
+/// The README's table, against the archived run.
+#[test]
+fn the_readme_s_table_is_that_of_the_archived_run() {
+    let readme = std::fs::read_to_string(repository("README.md")).unwrap();
+    let run: Run = archived("si214/run.json");
+    let v0 = run.passed_result("v0").unwrap().times.median;
+    for result in run.results.iter().filter(|result| result.passed()) {
+        let begin = format!("| [{}](", result.version);
+        let row = readme.lines().find(|line| line.starts_with(&begin)).expect(&begin);
+        let median = result.times.median;
+        let cells = format!("| {:.1} | {:.2} | ", 1e3 * median, v0 / median);
+        assert!(row.contains(&cells), "{cells} is not in {row}");
+        let joules = format!(" | {:.0} | ", result.energy_j.unwrap());
+        assert!(row.contains(&joules), "{joules} is not in {row}");
+    }
 }

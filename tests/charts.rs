@@ -5,15 +5,12 @@ mod common;
 
 use std::path::PathBuf;
 
-use gpp::analysis::by_energies::ByEnergies;
 use gpp::analysis::levels::{LEVELS, Level};
 use gpp::analysis::matrices::Matrices;
 use gpp::analysis::peaks::of_matrix_units;
 use gpp::analysis::roofline::{FIGURES, Timing, points};
 use gpp::experiments::offdiag::folder::Folder;
 use gpp::experiments::profile::folder;
-use gpp::figures::archive::Archive;
-use gpp::figures::energies;
 use gpp::record;
 use gpp::record::SCHEMA;
 use gpp::record::ceilings::Ceilings;
@@ -176,27 +173,6 @@ fn names_are_over_nothing_in_any_chart_of_the_archive() {
         }
     }
     assert!(drawn > 20, "{drawn}");
-}
-
-#[test]
-fn names_are_over_nothing_with_energies_as_the_knob() {
-    let archive = Archive::open(&common::repository("")).unwrap();
-    let profiled = energies::profiled(&archive).unwrap();
-    let numbers: Vec<&u32> = profiled.keys().collect();
-    let versions = energies::versions(&profiled);
-    let ids: Vec<&str> = versions.iter().map(|of| of.version.as_str()).collect();
-    assert_eq!(ids, ["v13", "sigma:blocks"]);
-    let pictures = energies::pictures(&archive).unwrap();
-    for (ByEnergies { version, profiles, .. }, (name, svg)) in versions.iter().zip(&pictures) {
-        assert_eq!(*name, format!("roofline-energies-{}", version.replace(':', "-")));
-        let expected = dots_at(&[Level::Hbm], &profiles.iter().collect::<Vec<_>>());
-        // Where the work is the same, all numbers are in one place.
-        check(svg, name, expected, 0.5);
-        for nw in &numbers {
-            assert!(svg.contains(&format!("data-version=\"nw {nw}\"")), "{name}: {nw}");
-        }
-    }
-    assert_eq!(pictures.len(), versions.len());
 }
 
 #[test]

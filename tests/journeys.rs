@@ -10,7 +10,6 @@ use gpp::analysis::speed_ups::by_story;
 use gpp::analysis::table1::{rows, sections};
 use gpp::catalogue::{BackEnd, names, order};
 use gpp::experiments::profile::folder;
-use gpp::figures::archive::Archive;
 use gpp::record;
 use gpp::record::run::Run;
 use gpp::render::html::{self, Page};
@@ -26,7 +25,7 @@ fn gpp() -> assert_cmd::Command {
 /// A run of si214 in which the archived results of the first versions are those of the named ones, each
 /// a tenth of a second slower than the one before.
 fn run_of(named: &str) -> Run {
-    let archive = Archive::open(&repository("")).unwrap().path("si214");
+    let archive = repository("data/runs/h200-2026-11-23/si214");
     let mut run: Run = record::read(&archive.join("run.json")).unwrap();
     let versions = names::versions(named, BackEnd::Gpu).unwrap();
     let template = run.results[0].clone();
@@ -189,7 +188,7 @@ fn profiles_charts_and_the_page_of_a_journey() {
     let ids: Vec<&str> = profiles.iter().map(|profile| profile.version.as_str()).collect();
     assert_eq!(ids, ["talk:V1", "talk:V4"]);
 
-    let archive = Archive::open(&repository("")).unwrap().path("si214");
+    let archive = repository("data/runs/h200-2026-11-23/si214");
     fs::copy(archive.join("ceilings.json"), stored.join("ceilings.json")).unwrap();
     gpp().args(["roofline", "--from"]).arg(&stored).arg("-o").arg(&stored).assert().success();
     let chart = fs::read_to_string(stored.join("roofline-talk.svg")).unwrap();

@@ -11,19 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use common::repository;
-use gpp::catalogue::sources::hash as source_hash;
 use gpp::devices::gpu::{self, NO_KERNELS};
-use gpp::figures::archive::Archive;
 use gpp::kernels::versions::ALL;
-use gpp::record::{self, profile::Profile};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What of a loop's arithmetic may stand at lines that call: these compute too, as in
 /// `omega2 * reciprocal(cden)`.
 const AT_CALLS: f64 = 0.3;
-
-/// What of a kernel's samples may: they fall on whatever waits.
-const SAMPLES_AT_CALLS: f64 = 0.5;
 
 /// File and line, as the line table names files.
 type Place = (String, usize);
@@ -205,42 +199,4 @@ fn what_calls_is_told_from_what_computes() {
     assert!(!calls.contains(&line("quotient.rs", "let error = R::one() -")));
     assert!(!calls.contains(&line("tiles/mod.rs", "sum.re = sum.re + m.re * factor")));
     assert!(!calls.contains(&line("formula.rs", "term.sch * (vcoul * R::of(0.5))")));
-}
-
-/// The share of a profile's samples at lines that call. By their text: numbers move where comments
-/// do.
-fn samples_at_calls(profile: &Profile) -> f64 {
-    let sources: BTreeMap<String, String> = sources("kernels/src").into_iter().collect();
-    let text = |(file, line): &Place| sources[file].lines().nth(line - 1).unwrap().trim();
-    let calls = lines_that_call();
-    let calls: BTreeSet<_> = calls.iter().map(|at| (at.0.as_str(), text(at))).collect();
-    let count = |at_calls: bool| -> u64 {
-        let lines = profile.lines.iter();
-        let counted =
-            lines.filter(|one| !at_calls || calls.contains(&(one.file.as_str(), one.text.trim())));
-        counted.map(|one| one.samples).sum()
-    };
-    count(true) as f64 / count(false) as f64
-}
-
-#[test]
-fn archived_samples_of_these_kernels_are_where_they_compute() {
-    // Of a line table that stopped at the versions' own lines.
-    let path = repository("tests/data/older/schema-3/profile-talk-V8.json");
-    assert!(samples_at_calls(&record::read(&path).unwrap()) > SAMPLES_AT_CALLS);
-
-    let archive = Archive::open(&repository("")).unwrap();
-    let profiles = archive.systems().flat_map(|(_, system)| &system.profiles);
-    let of_these = profiles.filter(|profile| {
-        let source = source_hash(&profile.version);
-        profile.kernel_hash.is_some() && gpu::hash(&profile.launches[0]) == profile.kernel_hash
-            || profile.source_hash.is_some() && profile.source_hash == source
-    });
-    let mut looked_at = 0;
-    for profile in of_these.filter(|profile| !profile.lines.is_empty()) {
-        let share = samples_at_calls(profile);
-        assert!(share <= SAMPLES_AT_CALLS, "{} on {}: {share}", profile.version, profile.system);
-        looked_at += 1;
-    }
-    assert!(looked_at >= 14, "{looked_at} profiles of these kernels, by {:?}", gpu::KERNELS_BY);
 }

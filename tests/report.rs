@@ -9,7 +9,6 @@ use gpp::analysis::roofline::FIGURES;
 use gpp::analysis::table1::{self, sections};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
-use gpp::figures::archive::Archive;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::record::ceilings::{Ceilings, Theoretical};
@@ -41,7 +40,7 @@ fn main() {
 }
 
 fn archive() -> PathBuf {
-    Archive::open(&common::repository("")).unwrap().path("si214")
+    common::repository("data/runs/h200-2026-11-23/si214")
 }
 
 fn run() -> Run {

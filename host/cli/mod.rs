@@ -5,7 +5,6 @@ mod compare;
 mod device;
 mod diff;
 mod explain;
-mod figures;
 mod generate;
 mod info;
 mod keep;
@@ -110,10 +109,8 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::compare(args),
         Command::Tune(args) => tune::tune(args),
         Command::Golden(args) => generate::golden(args),
-        Command::Figures(args) => figures::figures(args),
         Command::Completions(args) => shell::completions(args),
         Command::Ptx(args) => ptx::ptx(args),
-        Command::Man(args) => shell::man(args),
     }
 }
 

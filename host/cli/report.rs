@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{DEFAULT_FOLDER, ReportArgs};
-use super::roofline::{here, of_offdiag};
+use super::roofline::of_offdiag;
 use crate::analysis::table1;
 use crate::error::{ChartError, Error, Result};
 use crate::experiments::offdiag::folder::Folder;
@@ -21,7 +21,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let matrices = args.offdiag.as_deref().map(offdiag).transpose()?;
     let default = Path::new(DEFAULT_FOLDER);
     if let (Some(matrices), true) = (&matrices, args.is_of_matrices() && !default.exists()) {
-        let output = output(args)?;
+        let output = output(args);
         let files = Files::new().reads("--offdiag", matrices.files());
         files.writes("--output", [&output]).check()?;
         return write(&output, html::of_matrices(matrices));
@@ -38,7 +38,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         named => named,
     };
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
-    let output = output(args)?;
+    let output = output(args);
     let files = Files::new().reads("--from", records.files());
     let files = files.reads("--compare", &args.compare).reads("--scale", &args.scale);
     let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
@@ -58,8 +58,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The page's file.
-fn output(args: &ReportArgs) -> Result<PathBuf> {
-    args.output.clone().map_or_else(|| Ok(here()?.join("report.html")), Ok)
+fn output(args: &ReportArgs) -> PathBuf {
+    args.output.clone().unwrap_or_else(|| "report.html".into())
 }
 
 fn write(output: &Path, page: std::result::Result<String, ChartError>) -> anyhow::Result<ExitCode> {

@@ -9,7 +9,6 @@ use crate::analysis::matrices::Matrices;
 use crate::error::{Error, Result};
 use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
-use crate::figures::archive;
 use crate::process::output::{print, require_name};
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
@@ -25,7 +24,7 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let matrices = args.offdiag.as_deref().map(|folder| matrices(folder, &ceilings)).transpose()?;
     let output = match &args.output {
         Some(output) => output,
-        None => here()?,
+        None => Path::new("."),
     };
     charts::write(output, &profiles, &ceilings)?;
     charts::by_energies(output, &versions, &ceilings)?;
@@ -49,19 +48,6 @@ pub fn of_offdiag(error: Error) -> Error {
         Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
         other => other,
     }
-}
-
-/// The current folder, for what nobody names a place for.
-///
-/// # Errors
-/// [`Error::Write`] in an archive, which stays as it is.
-pub fn here() -> Result<&'static Path> {
-    let here = Path::new(".");
-    if archive::is_within(here) {
-        let reason = "these runs are archived: --output names another place".into();
-        return Err(Error::Write { path: here.into(), reason });
-    }
-    Ok(here)
 }
 
 /// The versions that the folders hold at several numbers of energies.

@@ -1,14 +1,12 @@
 //! What goes wrong in the program beside the core's errors, and the exit codes of all.
 
 mod chart;
-mod figure;
 mod profile;
 mod record;
 
 use std::path::PathBuf;
 
 pub use chart::{ChartError, MOST_DECADES};
-pub use figure::FigureError;
 pub use gpp_core::error::*;
 pub use profile::ProfileError;
 pub use record::RecordError;

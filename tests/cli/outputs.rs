@@ -114,7 +114,6 @@ fn standard_output_that_is_full_or_closed() {
         &["info", "--device", "cpu"],
         &["golden", "--system", "tiny"],
         &["list"],
-        &["man"],
         &["completions", "bash"],
         &["--help"],
     ] {

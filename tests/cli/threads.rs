@@ -75,7 +75,7 @@ fn whoever_computes_takes_threads() {
         gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
     }
     gpp().arg("--help").assert().success().stdout(contains("--threads <N>"));
-    for command in ["list", "ptx", "roofline", "report", "figures", "man"] {
+    for command in ["list", "ptx", "roofline", "report"] {
         gpp().args([command, "--help"]).assert().success().stdout(contains("--threads").not());
     }
 }

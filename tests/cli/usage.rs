@@ -47,17 +47,6 @@ fn version_flags_do_not_clash() {
 }
 
 #[test]
-fn figures_are_filled_in_at_the_root() {
-    let dir = tempfile::tempdir().unwrap();
-    gpp()
-        .current_dir(dir.path())
-        .args(["figures", "--check"])
-        .assert()
-        .code(2)
-        .stderr(contains("run it from the repository's root"));
-}
-
-#[test]
 fn flags_without_effect_are_refused_by_name() {
     let run = text(archived("si214/run.json"));
     let csv = text(common::repository("tests/data/ncu-2025.3-raw.csv"));
@@ -123,7 +112,6 @@ fn usage_errors_lead_to_what_was_meant() {
             &["table", "--from", &run, "--csv", "-", "--json", "-"],
             "it is also the file of --json -",
         ),
-        (&["man", "lst"], "unknown command `lst`: did you mean `list`?"),
         (&["ptx", "cpu:simd"], "cpu:simd: is made for processors and has no PTX"),
         (&["diff", &run, "v4"], "takes two versions or two runs"),
         (&["diff", &run, &run, "--system", "demo"], "--system: has no effect on two runs"),
@@ -160,7 +148,7 @@ fn usage_errors_lead_to_what_was_meant() {
 }
 
 #[test]
-fn lists_completions_and_a_manual() {
+fn lists_and_completions() {
     let mut assert = gpp().arg("list").assert().success();
     for name in ["v0", "v13", "si510-complex", "small enough for two CPU cores"] {
         assert = assert.stdout(contains(name));
@@ -170,15 +158,6 @@ fn lists_completions_and_a_manual() {
         // zsh has colons behind backslashes.
         let simd = contains("cpu:simd").or(contains("cpu\\:simd"));
         script.stdout(contains("scale").and(simd).and(contains("si510-complex")));
-    }
-    gpp()
-        .arg("man")
-        .assert()
-        .success()
-        .stdout(contains(".TH gpp").and(contains("GPP PROFILE")).and(contains("\\-\\-repeat")));
-    for name in ["list", "gpp-list"] {
-        let page = gpp().args(["man", name]).assert().success();
-        page.stdout(contains(".TH gpp-list").and(contains("GPP PROFILE").not()));
     }
     gpp()
         .arg("--help")

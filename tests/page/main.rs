@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use browser::{Browser, View};
-use gpp::figures::archive::Archive;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
@@ -66,16 +65,15 @@ fn main() {
 fn page() -> &'static str {
     static PAGE: OnceLock<String> = OnceLock::new();
     PAGE.get_or_init(|| {
-        let archive = Archive::open(&common::repository("")).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.html");
         let runs = |name: &str| common::repository("data/runs").join(name);
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--from"]).arg(archive.path("si214"));
-        command.arg("--compare").arg(runs(archive.folder("compare")).join("compare.json"));
+        command.args(["report", "--from"]).arg(runs("h200-2026-11-23/si214"));
+        command.arg("--compare").arg(runs("h200-2026-11-23/compare.json"));
         command.arg("--processor").arg(runs("cpu-2026-11-25"));
         command.arg("--scale").arg(runs("h200x4-2026-11-22-2/scale-si510.json"));
-        command.arg("--offdiag").arg(runs(archive.folder("offdiag")).join("offdiag"));
+        command.arg("--offdiag").arg(runs("h200-2026-11-23/offdiag"));
         command.arg("--output").arg(&path).assert().success();
         std::fs::read_to_string(path).unwrap()
     })

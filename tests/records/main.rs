@@ -12,8 +12,6 @@ use std::path::Path;
 use common::{json, repository};
 use gpp::error::exit_code;
 use gpp::experiments::profile::folder::Records;
-use gpp::figures::archive::Archive;
-use gpp::figures::energies;
 use gpp::record::ceilings::Ceilings;
 use gpp::record::clock::Clock;
 use gpp::record::comparison::Comparison;
@@ -93,8 +91,6 @@ fn every_archived_record_is_read_and_written() {
                 assert!(scale.passed() && scale.over != Over::Extents);
                 8
             }
-            // The map of the texts' figures, which is no record.
-            "figures" => continue,
             _ => panic!("{}: of no known kind", path.display()),
         };
         kinds[kind] += 1;
@@ -150,27 +146,6 @@ fn what_is_no_such_record_says_what_it_is() {
     assert!(said("page").ends_with("is no record of a comparison, it holds something else"));
     let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
     assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
-}
-
-#[test]
-fn energies_are_those_that_the_names_tell() {
-    let archive = Archive::open(&repository("")).unwrap();
-    let folder = archive.path("energies");
-    let runs = energies::runs(&archive).unwrap();
-    for (nw, run) in &runs {
-        let named: Run = record::read(&folder.join(format!("run-{nw}.json"))).unwrap();
-        assert!(named == *run && run.passed(), "run-{nw}.json");
-        let few = run.results.iter().map(|result| result.version.as_str()).collect::<Vec<_>>();
-        let both = ["v13", "sigma:blocks"];
-        assert!(few == both || *nw > 6 && few == both[1..], "run-{nw}.json: {few:?}");
-    }
-    let files = json(&folder).into_iter().filter(|path| path.parent() == Some(&folder));
-    assert_eq!(files.count(), runs.len());
-    for (nw, records) in energies::profiled(&archive).unwrap() {
-        assert_eq!(records.folder, folder.join(format!("nw{nw}")));
-        assert!(records.profiles.iter().all(|profile| profile.nw == Some(nw)));
-        assert_eq!(records.run().unwrap().system.nw(), nw as usize);
-    }
 }
 
 /// Values that no measurement gives end nothing: what is shown divides by times and ceilings.

@@ -24,11 +24,9 @@ pub use measure::{AUTO, DeviceArgs, OutputArgs};
 pub use measuring::{RunArgs, ScaleArgs, TuneArgs, VerifyArgs};
 pub use offdiag::{EnergiesOf, OffdiagArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
-pub use reading::{
-    CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, ManArgs, PtxArgs,
-};
+pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, PtxArgs};
 pub use sigma::SigmaArgs;
-pub use stored::{DEFAULT_FOLDER, FiguresArgs, ProfileArgs, ReportArgs, RooflineArgs};
+pub use stored::{DEFAULT_FOLDER, ProfileArgs, ReportArgs, RooflineArgs};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -114,10 +112,6 @@ pub enum Command {
     Scale(ScaleArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
-    /// Fill the figures of README and docs in from the archived runs
-    Figures(FiguresArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page of gpp, or of one of its commands
-    Man(ManArgs),
 }

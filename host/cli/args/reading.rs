@@ -120,14 +120,6 @@ pub struct PtxArgs {
     pub kernels: Vec<String>,
 }
 
-/// Arguments of `man`.
-#[derive(Args)]
-#[command(after_help = "Example: gpp man sigma | man -l -")]
-pub struct ManArgs {
-    /// The command; by default gpp itself, with a section for each of them
-    pub command: Option<String>,
-}
-
 /// Arguments of `completions`.
 #[derive(Args)]
 #[command(after_help = "\

@@ -1,4 +1,4 @@
-//! Arguments of the commands that make and read stored profiles, and of `figures`.
+//! Arguments of the commands that make and read stored profiles.
 
 use std::path::PathBuf;
 
@@ -139,18 +139,6 @@ pub struct ReportArgs {
     /// counters.csv in the folder is shown too
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub offdiag: Option<PathBuf>,
-}
-
-/// Arguments of `figures`.
-#[derive(Args)]
-pub struct FiguresArgs {
-    /// Say what differs and change nothing; exit code 1 where something does
-    #[arg(long)]
-    pub check: bool,
-
-    /// Markdown files, from the repository's root; all that quote the archive, and their pictures,
-    /// where none is named
-    pub files: Vec<String>,
 }
 
 impl ReportArgs {
