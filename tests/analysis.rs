@@ -10,13 +10,12 @@ use gpp::analysis::changes::{changed, changed_before};
 use gpp::analysis::found::found;
 use gpp::analysis::speed_ups::over_baseline;
 use gpp::analysis::table1::sections;
-use gpp::analysis::{comparison, outcomes, scale, tuning};
+use gpp::analysis::{comparison, outcomes, tuning};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
 use gpp::kernels::plan;
 use gpp::record::comparison::{Comparison, Pair, Side};
 use gpp::record::run::{Run, TileShape};
-use gpp::record::scale::{Line, Over, Scale};
 use gpp::record::system::Poles;
 use gpp::record::times::Times;
 use gpp::record::tuning::{Trial, Tuning};
@@ -71,35 +70,6 @@ fn means_and_the_best_version_are_the_archived_ones() {
         }
     }
     assert_eq!(comparison::Ratios::of(&[]), None);
-}
-
-#[test]
-fn efficiencies_are_the_archived_ones() {
-    let found: Scale = archived("scaling-real.json");
-    let mut bare = found.clone();
-    bare.points.iter_mut().for_each(|point| point.efficiency = None);
-    let rated = scale::rated(&bare);
-    for (point, told) in rated.points.iter().zip(&found.points) {
-        let [own, told] = [point, told].map(|point| point.efficiency.unwrap());
-        assert!((own / told - 1.0).abs() <= 1e-14, "{own} {told}");
-    }
-    for line in Line::EXTENTS.map(Line::name) {
-        let least = scale::least(&rated, line).unwrap();
-        assert!(0.0 < least && least <= 1.0, "{line}: {least}");
-    }
-    assert_eq!((scale::least(&bare, "all"), scale::least(&found, "none")), (None, None));
-    // Members' lines are of another kind: they have a model.
-    let members: Scale = archived("scale-cpu-si214.json");
-    assert_eq!(
-        (members.over, members.points[0].nbands, members.points[0].nw),
-        (Over::Cores, 800, 2)
-    );
-    let rated = scale::rated(&members);
-    let efficiencies =
-        |scale: &Scale| -> Vec<_> { scale.points.iter().map(|p| p.efficiency).collect() };
-    assert_eq!(efficiencies(&rated), efficiencies(&members));
-    // Older models were fitted on medians.
-    assert!(rated.model.is_some() && members.model.is_some());
 }
 
 #[test]

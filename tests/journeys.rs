@@ -204,7 +204,6 @@ fn profiles_charts_and_the_page_of_a_journey() {
         ceilings: &ceilings,
         comparison: None,
         processor: None,
-        scale: None,
         matrices: None,
     });
     let page = page.unwrap();

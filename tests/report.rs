@@ -193,7 +193,6 @@ fn page() -> Result<String, Failed> {
         ceilings: &ceilings(),
         comparison: None,
         processor: None,
-        scale: None,
         matrices: None,
     })?)
 }

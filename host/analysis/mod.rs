@@ -13,7 +13,6 @@ pub mod outcomes;
 pub mod peaks;
 pub mod published;
 pub mod roofline;
-pub mod scale;
 pub mod sigma;
 pub mod speed_ups;
 pub mod stalls;

@@ -14,7 +14,6 @@ mod ptx;
 mod report;
 mod roofline;
 mod run;
-mod scale;
 mod shell;
 mod sigma;
 mod table;
@@ -87,14 +86,11 @@ fn run_all() -> ExitCode {
 
 fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Scale(args) => scale::scale(args, ranks),
         Command::Sigma(args) => sigma::sigma(args, ranks),
         Command::Offdiag(args) => offdiag::offdiag(args, ranks),
         _ if ranks.size() > 1 => {
-            let what = format!(
-                "{} ranks share a run, sigma, offdiag or scale, no other command",
-                ranks.size()
-            );
+            let what =
+                format!("{} ranks share a run, sigma or offdiag, no other command", ranks.size());
             Err(Error::Data { origin: "the launcher of MPI".into(), what }.into())
         }
         Command::List(args) => info::list(args),

@@ -33,14 +33,10 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         table1::rate_by(&mut section.rows, &records.profiles);
     }
     let comparison = named(args.compare.as_deref())?;
-    let scale = match named(args.scale.as_deref())? {
-        None => records.scale()?,
-        named => named,
-    };
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
     let output = output(args);
     let files = Files::new().reads("--from", records.files());
-    let files = files.reads("--compare", &args.compare).reads("--scale", &args.scale);
+    let files = files.reads("--compare", &args.compare);
     let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
     let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
     files.writes("--output", [&output]).check()?;
@@ -51,7 +47,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         ceilings: &records.ceilings,
         comparison: comparison.as_ref(),
         processor: processor.as_ref().map(Owned::shown),
-        scale: scale.as_ref(),
         matrices: matrices.as_ref(),
     };
     write(&output, html::page(&page))

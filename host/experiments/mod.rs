@@ -15,7 +15,6 @@ pub mod parting;
 pub mod profile;
 pub mod room;
 pub mod run;
-pub mod scale;
 pub mod setting;
 pub mod sizes;
 pub mod source;

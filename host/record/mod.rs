@@ -14,7 +14,6 @@ pub mod parting;
 pub mod profile;
 pub mod provenance;
 pub mod run;
-pub mod scale;
 pub mod state;
 pub mod static_ch;
 pub mod system;
@@ -116,9 +115,6 @@ pub enum Kind {
     Tuning,
     /// [`clock::Clock`].
     Clock,
-    /// [`scale::Scale`], in older records over extents a scaling.
-    #[serde(alias = "scaling")]
-    Scale,
     /// [`offdiag::Offdiag`].
     Offdiag,
 }
@@ -133,7 +129,6 @@ impl Kind {
             Kind::Comparison => "a comparison",
             Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
-            Kind::Scale => "a scaling",
             Kind::Offdiag => "Σ as a matrix",
         }
     }
@@ -149,10 +144,8 @@ struct Marks {
     dadd: Option<IgnoredAny>,
     theoretical: Option<IgnoredAny>,
     parity: Option<IgnoredAny>,
-    points: Option<IgnoredAny>,
     l2_bytes: Option<IgnoredAny>,
     racers: Option<IgnoredAny>,
-    measured: Option<IgnoredAny>,
     matrices: Option<IgnoredAny>,
 }
 
@@ -165,8 +158,6 @@ impl Marks {
             (&self.parity, Kind::Comparison),
             (&self.l2_bytes, Kind::Clock),
             (&self.racers, Kind::Comparison),
-            (&self.points, Kind::Scale),
-            (&self.measured, Kind::Scale),
             (&self.matrices, Kind::Offdiag),
             (&self.results, of_results),
         ];

@@ -13,7 +13,6 @@ pub mod nest;
 pub mod offdiag;
 pub mod profiles;
 pub mod results;
-pub mod scale;
 pub mod sigma;
 pub mod steps;
 pub mod table;

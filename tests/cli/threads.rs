@@ -70,7 +70,7 @@ fn a_number_of_threads_that_is_none_is_refused() {
 fn whoever_computes_takes_threads() {
     for command in [
         "sigma", "offdiag", "info", "generate", "table", "profile", "explain", "compare", "tune",
-        "scale", "golden", "diff",
+        "golden", "diff",
     ] {
         gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
     }

@@ -60,7 +60,6 @@ fn flags_without_effect_are_refused_by_name() {
             "--registers: has no effect on a CPU",
         ),
         (&["--input", &file, "--seed", "1"], "--seed"),
-        (&["scale", "--over", "--version", "v0,v8"], "--version v0,v8: takes one version"),
         (&["scaling", "--version", "v0,v8"], "--version v0,v8: takes one version"),
         (&["scaling", "--system", "tiny"], "--system"),
         (&["table", "--from", &run, "--version", "v3"], "--version"),
@@ -157,7 +156,7 @@ fn lists_and_completions() {
         let script = gpp().args(["completions", shell]).assert().success();
         // zsh has colons behind backslashes.
         let simd = contains("cpu:simd").or(contains("cpu\\:simd"));
-        script.stdout(contains("scale").and(simd).and(contains("si510-complex")));
+        script.stdout(contains("offdiag").and(simd).and(contains("si510-complex")));
     }
     gpp()
         .arg("--help")

@@ -5,7 +5,7 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod planned;
-#[path = "../scale/threads.rs"]
+#[path = "../common/threads.rs"]
 mod threads;
 
 use std::fs;

@@ -72,7 +72,6 @@ fn page() -> &'static str {
         command.args(["report", "--from"]).arg(runs("h200-2026-11-23/si214"));
         command.arg("--compare").arg(runs("h200-2026-11-23/compare.json"));
         command.arg("--processor").arg(runs("cpu-2026-11-25"));
-        command.arg("--scale").arg(runs("h200x4-2026-11-22-2/scale-si510.json"));
         command.arg("--offdiag").arg(runs("h200-2026-11-23/offdiag"));
         command.arg("--output").arg(&path).assert().success();
         std::fs::read_to_string(path).unwrap()

@@ -1,4 +1,4 @@
-//! Comparisons are rated and shown; older ones, and older scalings, keep what they tell.
+//! Comparisons are rated and shown; older ones keep what they tell.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,6 @@ use std::path::Path;
 use gpp::record;
 use gpp::record::comparison::{Comparison, Heat, Racer, Side};
 use gpp::record::run::Run;
-use gpp::record::scale::Scale;
 use gpp::record::system::Poles;
 use gpp::record::times::Times;
 use gpp::reference::verify::Outcome;
@@ -74,7 +73,7 @@ fn a_comparison_is_read_as_it_was_written_and_rated_by_the_fastest_build_that_pa
 
 /// Older forms tell what the present one has, but for what they never recorded.
 #[test]
-fn older_comparisons_and_scalings_keep_what_they_tell() {
+fn older_comparisons_keep_what_they_tell() {
     let read = |path: &str| -> (Value, std::path::PathBuf) {
         let path = repository(path);
         (serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap(), path)
@@ -93,19 +92,6 @@ fn older_comparisons_and_scalings_keep_what_they_tell() {
         assert_eq!(row["ns_per_term"].as_f64(), heat.ns_per_term(racer));
         assert_eq!(row["time_s"], serde_json::to_value(&racer.times).unwrap());
         assert_eq!(row["flags"], serde_json::to_value(&racer.flags).unwrap());
-    }
-    let (told, path) = read("data/runs/h200-2026-11-23/scaling-complex.json");
-    let found: Scale = record::read(&path).unwrap();
-    assert_eq!((found.version.as_str(), found.complex_modes, found.system.nw()), ("v13", true, 2));
-    let rows = told["points"].as_array().unwrap();
-    assert_eq!(found.points.len(), rows.len());
-    for (point, row) in found.points.iter().zip(rows) {
-        assert_eq!(row["line"], point.line.name());
-        assert_eq!(row["terms"], point.terms());
-        assert_eq!(row["time_ms"].as_f64().unwrap() / 1e3, point.times.median);
-        let rate = row["terms_per_s"].as_f64().unwrap();
-        assert!((point.terms_per_s() / rate - 1.0).abs() <= 1e-14);
-        assert_eq!(row["kernel_hash"], serde_json::to_value(&point.kernel_hash).unwrap());
     }
 }
 

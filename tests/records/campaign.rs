@@ -207,7 +207,6 @@ fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
         ceilings,
         comparison: None,
         processor: Some(processor),
-        scale: None,
         matrices: None,
     };
     let _ = html::page(&page);

@@ -18,7 +18,6 @@ use gpp::record::comparison::Comparison;
 use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::Profile;
 use gpp::record::run::Run;
-use gpp::record::scale::{Over, Scale};
 use gpp::record::tuning::Tuning;
 use gpp::record::{self, Record};
 use serde_json::Value;
@@ -35,7 +34,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 9];
+    let mut kinds = [0; 7];
     let older = json(&repository("tests/data/older"));
     for path in json(&repository("data/runs")).into_iter().chain(older) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
@@ -62,15 +61,10 @@ fn every_archived_record_is_read_and_written() {
                 assert_eq!(found.racers().count(), 0);
                 3
             }
-            "scaling" => {
-                let scale: Scale = both_ways(&path);
-                assert!(scale.passed() && scale.over == Over::Extents);
-                4
-            }
             "tune" => {
                 let tuning: Tuning = both_ways(&path);
                 assert!(tuning.passed() && tuning.tried == tuning.shapes);
-                7
+                4
             }
             "clock" => {
                 assert!(!both_ways::<Clock>(&path).versions.is_empty());
@@ -85,11 +79,6 @@ fn every_archived_record_is_read_and_written() {
             name if name.starts_with("si") || name == "demo" => {
                 assert!(both_ways::<Offdiag>(&path).head.complete);
                 continue;
-            }
-            "scale" => {
-                let scale: Scale = both_ways(&path);
-                assert!(scale.passed() && scale.over != Over::Extents);
-                8
             }
             _ => panic!("{}: of no known kind", path.display()),
         };

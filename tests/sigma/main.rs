@@ -150,7 +150,6 @@ fn the_page_shows_the_plot_of_more_than_three_energies() {
             ceilings: &ceilings,
             comparison: None,
             processor: None,
-            scale: None,
             matrices: None,
         })
         .unwrap()

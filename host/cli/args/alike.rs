@@ -40,12 +40,8 @@ pub fn parsed() -> (std::result::Result<Cli, clap::Error>, Given, Option<usize>)
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Whoever asks for the program's version as of other programs.
     let is_asked = arguments.iter().skip(1).eq(["--version"]);
-    let mut arguments =
+    let arguments =
         if is_asked { vec!["gpp".into(), "--program-version".into()] } else { arguments };
-    // The older spelling of a scaling over all extents.
-    if arguments.get(1).is_some_and(|name| name == "scaling") {
-        arguments.splice(1..2, ["scale".into(), "--over".into()]);
-    }
     let matches = command.try_get_matches_from_mut(arguments);
     let threads = matches.as_ref().ok().and_then(threads);
     let given = matches.as_ref().map(|matches| Given::of(&command, matches));

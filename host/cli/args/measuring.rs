@@ -2,15 +2,13 @@
 
 use clap::Args;
 
-use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
-use super::names::{BUILT_IN, STORIES, VERSIONS};
+use super::measure::{MeasureArgs, OutputArgs};
+use super::names::{STORIES, VERSIONS};
 use super::problem::ProblemArgs;
-use super::slabs::{MemoryArgs, SlabArgs};
+use super::slabs::SlabArgs;
 use crate::catalogue::names::{MAIN, require_journeys};
 use crate::catalogue::tuned::Overrides;
-use crate::problem::systems::DEFAULT_SEED;
 use crate::process::files::Files;
-use crate::record::scale::Line;
 
 /// Which versions.
 #[derive(Args, Clone, Debug)]
@@ -145,82 +143,4 @@ pub struct TuneArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Arguments of `scale`.
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  gpp scale -s si510 -d gpu:all          over the GPUs of this host
-  mpirun -n 4 gpp scale -s si510         over ranks with a GPU each
-  gpp scale -d cpu -s demo               over the cores of the processor
-  gpp scale --over nbands,nw             over extents of the problem, on one device
-  gpp scale --over                       over all of them; also as `gpp scaling`")]
-pub struct ScaleArgs {
-    /// Kernel version, one, made for the devices
-    #[arg(
-        short = 'v',
-        long,
-        value_name = "V",
-        default_value = "best",
-        value_parser = VERSIONS,
-        hide_possible_values = true
-    )]
-    pub version: String,
-
-    /// Time it over these extents instead, on one device and systems of its own: nbands, ngpown, ncouls, nw,
-    /// and all for the first three at once. By default each of these
-    #[arg(
-        long,
-        value_name = "EXTENT[,EXTENT…]",
-        value_delimiter = ',',
-        value_parser = extent,
-        num_args = 0..=1,
-        default_missing_values = Line::EXTENTS.map(Line::name),
-        conflicts_with_all = ["system", "strong", "weak", "device_memory", "host_memory"]
-    )]
-    pub over: Vec<Line>,
-
-    /// Over extents: complex modes instead of real ones
-    #[arg(long, requires = "over")]
-    pub complex: bool,
-
-    /// Built-in system, see `gpp list`; by default si214, on a CPU demo
-    #[arg(short, long, value_name = "NAME", value_parser = BUILT_IN, hide_possible_values = true)]
-    pub system: Option<String>,
-
-    /// Seed of the system
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-
-    /// Strong scaling only: the system as it is
-    #[arg(long)]
-    pub strong: bool,
-
-    /// Weak scaling only: each member with the same part of the system's G′
-    #[arg(long, conflicts_with = "strong")]
-    pub weak: bool,
-
-    /// One, two and all members only, and of extents the smallest
-    #[arg(long)]
-    pub quick: bool,
-
-    #[command(flatten)]
-    pub place: DeviceArgs,
-
-    /// Timed runs of each point, by default 5, with --quick 1
-    #[arg(short, long, value_name = "N", value_parser = at_least_one)]
-    pub repeat: Option<usize>,
-
-    #[command(flatten)]
-    pub memory: MemoryArgs,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// The line of an extent.
-fn extent(name: &str) -> Result<Line, String> {
-    let known = Line::EXTENTS.into_iter().find(|line| line.name() == name);
-    known.ok_or_else(|| format!("needs {}", Line::EXTENTS.map(Line::name).join(", ")))
 }

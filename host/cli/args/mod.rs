@@ -21,7 +21,7 @@ pub use beside::{CompareArgs, TableArgs};
 pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
-pub use measuring::{RunArgs, ScaleArgs, TuneArgs, VerifyArgs};
+pub use measuring::{RunArgs, TuneArgs, VerifyArgs};
 pub use offdiag::{EnergiesOf, OffdiagArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, PtxArgs};
@@ -106,10 +106,6 @@ pub enum Command {
     Compare(CompareArgs),
     /// Time the best version in every shape of tiles that has kernels
     Tune(TuneArgs),
-    /// Time a version over 1, 2, 4, … devices, ranks or cores, and predict it for thousands; or over the
-    /// extents of a problem
-    #[command(alias = "scaling")]
-    Scale(ScaleArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
     /// Print completions for a shell

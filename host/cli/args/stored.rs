@@ -130,11 +130,6 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub processor: Option<PathBuf>,
 
-    /// Show the scaling that `gpp scale --json` wrote; by default scale.json in the folder of the
-    /// records, if it is there
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub scale: Option<PathBuf>,
-
     /// Show Σ as a matrix: a folder of what `gpp offdiag --json` wrote, or one such file; the profiler's
     /// counters.csv in the folder is shown too
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
@@ -144,7 +139,7 @@ pub struct ReportArgs {
 impl ReportArgs {
     /// Whether it names nothing but Σ as a matrix.
     pub fn is_of_matrices(&self) -> bool {
-        let others = [&self.from, &self.compare, &self.processor, &self.scale];
+        let others = [&self.from, &self.compare, &self.processor];
         self.offdiag.is_some() && others.into_iter().all(Option::is_none)
     }
 }

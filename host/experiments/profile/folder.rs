@@ -10,7 +10,6 @@ use crate::record::ceilings::Ceilings;
 use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
-use crate::record::scale::Scale;
 use crate::record::{self, text};
 
 /// The ceilings' file in a folder of profiles.
@@ -18,9 +17,6 @@ pub const CEILINGS: &str = "ceilings.json";
 
 /// The run's file in a folder of profiles.
 pub const RUN: &str = "run.json";
-
-/// The file of a scaling in a folder of profiles; there need be none.
-pub const SCALE: &str = "scale.json";
 
 /// The file of a comparison with Fortran in a processor's folder of profiles or above it; there need be none.
 pub const RACE: &str = "race.json";
@@ -77,20 +73,6 @@ impl Records {
         Ok(run)
     }
 
-    /// The scaling, where there is one.
-    ///
-    /// # Errors
-    /// As [`Records::run`].
-    pub fn scale(&self) -> Result<Option<Scale>> {
-        let path = self.folder.join(SCALE);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let scale: Scale = record::read(&path)?;
-        self.require_same(&path, &scale.system.name)?;
-        Ok(Some(scale))
-    }
-
     /// The comparison with Fortran beside the profiles or in the folder above, which `dir` may name.
     ///
     /// # Errors
@@ -112,7 +94,7 @@ impl Records {
     /// The files that were read, or will be.
     pub fn files(&self) -> Vec<PathBuf> {
         let profiles = self.profiles.iter().map(|p| path(&self.folder, &p.version));
-        profiles.chain([CEILINGS, RUN, SCALE].map(|name| self.folder.join(name))).collect()
+        profiles.chain([CEILINGS, RUN].map(|name| self.folder.join(name))).collect()
     }
 }
 

@@ -12,7 +12,6 @@ mod lines;
 mod matrices;
 mod measured;
 mod processor;
-mod scale;
 mod sheet;
 mod sigma;
 mod stalls;
@@ -30,7 +29,6 @@ use crate::record::ceilings::Ceilings;
 use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
-use crate::record::scale::{Over, Scale};
 use crate::render::chart::Roofline;
 
 const STYLE: &str = include_str!("page.css");
@@ -53,8 +51,6 @@ pub struct Page<'a> {
     pub comparison: Option<&'a Comparison>,
     /// The processor's journey.
     pub processor: Option<Processor<'a>>,
-    /// A scaling, which is rated.
-    pub scale: Option<&'a Scale>,
     /// Σ as a matrix.
     pub matrices: Option<&'a Folder>,
 }
@@ -148,10 +144,6 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
     let none = || html! {};
     let part = |id, title, body| Part { id, title, body, folded: false };
     let folded = |id, title, body| Part { id, title, body, folded: true };
-    let scaling = match page.scale.map(|scale| scale.over) {
-        Some(Over::Extents) => "Time over extents",
-        _ => "Scaling over devices",
-    };
     let processor = page.processor.as_ref().map(processor::processor).transpose()?;
     let matrices =
         page.matrices.map(|folder| matrices::matrices(folder, Some(ceilings))).transpose()?;
@@ -177,7 +169,6 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
             page.comparison.map_or_else(none, comparison::comparison),
         ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
-        folded("scaling", scaling, page.scale.map_or_else(none, scale::scale)),
         folded("matrices", MATRICES, matrices.unwrap_or_else(none)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
