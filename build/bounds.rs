@@ -2,8 +2,7 @@
 
 use gpp_kernels::{offdiag, versions};
 
-/// The PTX with each entry's threads, and its register cap where it has one; a shape that is tuned is
-/// given its cap when it is loaded.
+/// The PTX with each entry's threads, and its register cap where it has one.
 pub fn add(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     let mut bounds = None;

@@ -10,15 +10,12 @@ use gpp::analysis::changes::{changed, changed_before};
 use gpp::analysis::found::found;
 use gpp::analysis::speed_ups::over_baseline;
 use gpp::analysis::table1::sections;
-use gpp::analysis::{comparison, outcomes, tuning};
+use gpp::analysis::{comparison, outcomes};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
-use gpp::kernels::plan;
 use gpp::record::comparison::{Comparison, Pair, Side};
-use gpp::record::run::{Run, TileShape};
-use gpp::record::system::Poles;
+use gpp::record::run::Run;
 use gpp::record::times::Times;
-use gpp::record::tuning::{Trial, Tuning};
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
 use serde_json::Value;
@@ -70,50 +67,6 @@ fn means_and_the_best_version_are_the_archived_ones() {
         }
     }
     assert_eq!(comparison::Ratios::of(&[]), None);
-}
-
-#[test]
-fn the_fastest_shape_has_passed_and_all_were_tried() {
-    let Run { head, .. } = archived::<Run>("si214/run.json");
-    let trial = |tile, seconds, outcome| Trial {
-        shape: TileShape { tile, warps: 8, max_registers: Some(96) },
-        kernel: None,
-        kernel_hash: None,
-        source_hash: None,
-        times: Times::of(vec![seconds]),
-        state: None,
-        registers: None,
-        local_bytes: None,
-        warps_per_sm: None,
-        outcome,
-    };
-    let mut tried = Tuning {
-        head,
-        system: "si214".into(),
-        version: "v13".into(),
-        poles: Poles::Complex,
-        shapes: Some(4),
-        tried: Some(4),
-        results: vec![
-            trial(1, 3.0, Outcome::Passed),
-            trial(2, 1.0, Outcome::Incorrect),
-            trial(3, 1.5, Outcome::Nondeterministic),
-            trial(4, 2.0, Outcome::Passed),
-        ],
-        best: None,
-    };
-    let ranked = tuning::ranked(&tried);
-    let tiles: Vec<u32> = ranked.results.iter().map(|trial| trial.shape.tile).collect();
-    assert_eq!(tiles, [2, 3, 4, 1]);
-    let best = ranked.best.clone().unwrap();
-    assert_eq!((best.tile, best.poles, best.device.as_str()), (4, plan::Poles::Any, "NVIDIA H200"));
-    assert_eq!(best.version, tried.version);
-    assert!(!ranked.passed());
-    let text = record::text(&ranked);
-    let again: Tuning = record::parse(&text, "tuning.json".as_ref()).unwrap();
-    assert_eq!(again, ranked);
-    tried.head.complete = false;
-    assert_eq!(tuning::ranked(&tried).best, None);
 }
 
 #[test]

@@ -14,8 +14,6 @@ mod inlining;
 mod line_table;
 #[path = "common/loops.rs"]
 mod loops;
-#[path = "../build/ptx.rs"]
-mod ptx;
 
 use gpp::devices::gpu::ptx::Ptx;
 use loops::Loop;
@@ -146,7 +144,7 @@ fn a_module_has_one_entry_and_the_variables_that_it_uses() {
         let symbols: Vec<&str> = ptx.symbols().collect();
         assert_eq!(symbols, ["gpp_second_stage", "gpp_v0_nw1", "gpp_v13_nw1"]);
         let uses = |symbol: &str| {
-            let module = ptx.module(symbol, None).unwrap();
+            let module = ptx.module(symbol).unwrap();
             assert_eq!(module.matches(".entry ").count(), 1);
             assert!(module.contains(&format!(".visible .entry {symbol}(")));
             assert!(
@@ -158,25 +156,11 @@ fn a_module_has_one_entry_and_the_variables_that_it_uses() {
         assert_eq!(uses("gpp_second_stage"), [false, false]);
         assert_eq!(uses("gpp_v0_nw1"), [true, false]);
         assert_eq!(uses("gpp_v13_nw1"), [false, true]);
-        assert_eq!(ptx.module("gpp_v", None), None);
+        assert_eq!(ptx.module("gpp_v"), None);
 
         let two = ptx.of(["gpp_v0_nw1", "gpp_v13_nw1"]);
         assert_eq!(two.matches(".entry ").count(), 2);
         assert_eq!(two.matches("[64];\n").count(), 2);
-    }
-}
-
-#[test]
-fn a_cap_goes_to_an_entry_without_one() {
-    for ptx in RECORDED {
-        let ptx = Ptx::new(ptx::finished(ptx));
-        let caps = |symbol: &str, cap: Option<u32>| -> Vec<String> {
-            let module = ptx.module(symbol, cap).unwrap();
-            module.lines().filter(|line| line.starts_with(".max")).map(str::to_string).collect()
-        };
-        assert_eq!(caps("gpp_v0_nw1", None), [".maxntid 128"]);
-        assert_eq!(caps("gpp_v0_nw1", Some(96)), [".maxntid 128", ".maxnreg 96"]);
-        assert_eq!(caps("gpp_v13_nw1", Some(96)), [".maxntid 256", ".maxnreg 128"]);
     }
 }
 

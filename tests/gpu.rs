@@ -9,7 +9,6 @@ use common::families::{FAMILIES, family};
 use common::ranges::two_problems;
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make};
 use gpp::Error;
-use gpp::catalogue::tuned::with;
 use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
@@ -42,14 +41,9 @@ fn main() {
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
     let beside = Trial::test("the static CH on the GPU", || Ok(common::static_ch::on_gpu()?));
-    let shapes = best(BackEnd::Gpu).gpu().unwrap().shapes.iter().enumerate().map(|(at, kernel)| {
-        let name = format!("{:?} {:?} on the GPU", kernel.poles, kernel.loops);
-        Trial::test(name, move || shape_on_gpu(at))
-    });
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
-        .chain(shapes)
         .chain([ahead, slabs, streams, at_once, apart, beside])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
@@ -96,27 +90,6 @@ fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// Every candidate of the best version, for every number of energies and two caps.
-fn shape_on_gpu(at: usize) -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
-    let kernel = &best(BackEnd::Gpu).gpu().unwrap().shapes[at];
-    for kind in [Kind::Mixed, Kind::Real] {
-        for nw in 1..=3 {
-            let problem =
-                make(Make { nbands: 131, ngpown: 53, ncouls: 70, nw, kind, seed: nw as u64 });
-            if problem.frame().poles() != kernel.poles {
-                continue;
-            }
-            let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
-            for cap in [96, 128] {
-                let version = with(best(BackEnd::Gpu).gpu().unwrap(), kernel, Some(cap));
-                check(&gpu, version, &problem, &reference)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Each version twice, the next one prepared before the last run as in the run loop; and all of them back.
 fn loaded_ahead() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
@@ -129,7 +102,7 @@ fn loaded_ahead() -> Result<(), Failed> {
         if let Some(next) = both_ways.get(at + 1) {
             let batch = problem.batches_for(Kernel::Gpu(next)).first();
             let kernel = batch.plan().kernel(next);
-            gpu.prepare(kernel, entry(kernel, problem.nw()));
+            gpu.prepare(entry(kernel, problem.nw()));
         }
         let sums = engine.run(Kernel::Gpu(version))?.sums;
         let verification =

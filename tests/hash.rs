@@ -36,7 +36,7 @@ fn a_hash_is_of_the_code_alone() {
             .replace("$L__tmp", "$L__tmp1")
             .replace("gpp_v13_nw1", "gpp_v14_nw1");
         assert_eq!(hash(&elsewhere, "gpp_v14_nw1"), v13);
-        let alone = Ptx::new(finished.clone()).module("gpp_v13_nw1", None).unwrap();
+        let alone = Ptx::new(finished.clone()).module("gpp_v13_nw1").unwrap();
         assert_eq!(hash(&alone, "gpp_v13_nw1"), v13);
 
         for (code, other) in [

@@ -4,11 +4,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{Kind, Make, QUIET, make};
-use gpp::catalogue::{self, BackEnd, best, tuned};
 use gpp::devices::gpu::{NO_KERNELS, own};
-use gpp::devices::host::Host;
-use gpp::engine::Engine;
 use gpp::experiments::profile::ncu::profiled;
 use gpp::kernels::extents::Extents;
 use gpp::kernels::grid::{Collapsed, Thread};
@@ -19,14 +15,12 @@ use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
 use gpp::kernels::{ceilings, reduction, relaid};
-use gpp::reference;
-use gpp::reference::verify::{Outcome, verify};
 use proptest::prelude::*;
 
 #[test]
 fn lists_are_complete_and_without_duplicates() {
     let ids: HashSet<_> = ALL.iter().map(|v| v.id()).collect();
-    let kernels = || ALL.iter().flat_map(|v| v.all_kernels());
+    let kernels = || ALL.iter().flat_map(|v| v.kernels);
     let entries = || kernels().flat_map(|kernel| kernel.entries);
     let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
     assert_eq!(ids.len(), ALL.len());
@@ -40,7 +34,7 @@ fn lists_are_complete_and_without_duplicates() {
         }
         let reads_constants =
             |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
-        let needs = version.all_kernels().any(reads_constants);
+        let needs = version.kernels.iter().any(reads_constants);
         assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
         if let Some(other) = version.beyond {
             assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
@@ -83,7 +77,7 @@ fn lists_are_complete_and_without_duplicates() {
 /// pairs are all summed once.
 #[test]
 fn slots_and_groups() {
-    for kernel in ALL.iter().flat_map(|v| v.all_kernels()) {
+    for kernel in ALL.iter().flat_map(|v| v.kernels) {
         let Loops::Tiled(shape) = kernel.loops else { continue };
         for (ngpown, ncouls, odd_of_each) in [(1, 1, 0), (53, 70, 3), (96, 64, 40), (97, 65, 1)] {
             let odd_begins: Vec<u32> = (0..=ngpown).map(|igp| igp * odd_of_each).collect();
@@ -159,54 +153,6 @@ fn what_a_warp_does_together_stands_once() {
     let count = |instruction: &str| text.matches(instruction).count();
     // Five steps of a tree for both words of the four sums.
     assert_eq!((count("vote.sync"), count("shfl.sync")), (1, 5 * 2 * 4));
-}
-
-#[test]
-fn every_shape_of_tiles() {
-    for kind in [Kind::Mixed, Kind::Real] {
-        for nw in 1..=3 {
-            let made = Make { nbands: 19, ngpown: 27, ncouls: 70, nw, kind, seed: 4 };
-            let problem = make(made);
-            let device = Host::new();
-            let mut engine = Engine::whole(&device, &problem).unwrap();
-            let reference = reference::of(&problem, QUIET).unwrap().unwrap();
-            let poles = problem.frame().poles();
-            assert_eq!(poles == Poles::Real, kind == Kind::Real);
-            let tunable = best(BackEnd::Gpu).gpu().unwrap();
-            for kernel in tuned::shapes(tunable, poles) {
-                let version = tuned::with(tunable, kernel, Some(96));
-                let sums = engine.run(catalogue::Kernel::Gpu(version)).unwrap().sums;
-                let verification =
-                    verify(&problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
-                let shape = kernel.loops;
-                assert_eq!(verification.outcome, Outcome::Passed, "{shape:?}: {verification:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn tuned_shapes_have_kernels() {
-    use gpp::catalogue::tuned::{Overrides, TUNED, shaped};
-    assert!(!TUNED.is_empty());
-    for tuned in TUNED.iter() {
-        let version = catalogue::find(&tuned.version).unwrap().kernel;
-        let shaped = shaped(version, &tuned.device, tuned.poles, Overrides::default()).unwrap();
-        let kernel = shaped.gpu().unwrap().kernel(tuned.poles);
-        let found = tuned::shape(kernel).map(|shape| (shape.tile, shape.warps));
-        assert_eq!(found, Some((tuned.tile, tuned.warps)));
-        assert_eq!(kernel.max_registers, tuned.max_registers);
-    }
-    let wider = Overrides { warps: Some(16), tile: Some(1), registers: None };
-    let best = best(BackEnd::Gpu).kernel;
-    let version = shaped(best, "any", Poles::Real, wider).unwrap();
-    assert_eq!(version.gpu().unwrap().kernel(Poles::Real).threads, 512);
-    assert_eq!(version.id(), best.id());
-    let none = Overrides { tile: Some(9), ..Overrides::default() };
-    assert!(shaped(best, "any", Poles::Real, none).is_err());
-    // Other versions have the shape that they are about.
-    let v8 = catalogue::Kernel::Gpu(ALL[8]);
-    assert_eq!(shaped(v8, "any", Poles::Real, none).unwrap().id(), "v8");
 }
 
 proptest! {

@@ -67,7 +67,7 @@ struct Usage {
 /// Symbols of the versions, with the spills that they may have.
 fn expected() -> BTreeMap<&'static str, Spills> {
     let all = ALL.iter().copied().chain([&static_ch::GPU]);
-    let kernels = all.flat_map(|version| version.all_kernels());
+    let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
     let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];
@@ -140,7 +140,7 @@ fn lines() -> Result<(), Failed> {
         if changes_lines && !all.iter().any(&is_own) {
             return Err(format!("no instruction is shown at {file}").into());
         }
-        for kernel in version.all_kernels().filter(|k| matches!(k.loops, Loops::Tiled(_))) {
+        for kernel in version.kernels.iter().filter(|k| matches!(k.loops, Loops::Tiled(_))) {
             for entry in kernel.entries {
                 let located = located(&ptx.of([entry.symbol]));
                 let calls = located.iter().filter(|at| is_own(at)).count();
@@ -243,7 +243,7 @@ fn assemble(
     let one = |symbol: &&str| {
         let dir = tempfile::tempdir()?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));
-        std::fs::write(&input, ptx.module(symbol, None).unwrap_or_default())?;
+        std::fs::write(&input, ptx.module(symbol).unwrap_or_default())?;
         let mut command = Command::new(ptxas);
         command.args(["-v", "-lineinfo", "-arch", architecture, "-o"]).args([&image, &input]);
         then(&image, &run(&mut command)?)

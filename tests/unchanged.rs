@@ -61,10 +61,8 @@ fn kernels_have_the_recorded_code() {
     };
     let ptx = own();
     let mut found = format!("{compiler}\n");
-    let symbols: BTreeMap<&str, u64> = ptx
-        .symbols()
-        .map(|symbol| (symbol, hash(&ptx.module(symbol, None).unwrap(), symbol)))
-        .collect();
+    let symbols: BTreeMap<&str, u64> =
+        ptx.symbols().map(|symbol| (symbol, hash(&ptx.module(symbol).unwrap(), symbol))).collect();
     for (symbol, hash) in symbols {
         writeln!(found, "{symbol} {hash:016x}").unwrap();
     }

@@ -18,5 +18,4 @@ pub mod speed_ups;
 pub mod stalls;
 pub mod steps;
 pub mod table1;
-pub mod tuning;
 pub mod two_runs;

@@ -40,16 +40,6 @@ pub fn require_one(args: &DeviceArgs) -> Result<()> {
     Ok(())
 }
 
-/// Opens the GPU that is asked for, or the first one.
-///
-/// # Errors
-/// [`Error::NoGpu`]; [`Error::Data`] for several devices.
-pub fn gpu(args: &DeviceArgs) -> Result<Box<dyn Device>> {
-    let on_gpu = DeviceArgs { device: "gpu".into(), ..args.clone() };
-    let place = if args.choice()? == Choice::Auto { &on_gpu } else { args };
-    device(place, &[], Progress { shown: false })
-}
-
 /// What is opened for a process.
 pub enum Opened {
     /// The processor.

@@ -17,7 +17,6 @@ mod run;
 mod shell;
 mod sigma;
 mod table;
-mod tune;
 
 use std::process::ExitCode;
 use std::thread;
@@ -33,7 +32,7 @@ use crate::process::terminal::note;
 use crate::process::{allocation, interrupt};
 use crate::ranks::{self, Alone, Ranks};
 use args::Command;
-use device::{device, devices, gpu, require_vectors};
+use device::{device, devices, require_vectors};
 pub use run::exit_code;
 
 /// Runs the command line, on a thread whose stack no limit of the system's is for.
@@ -103,7 +102,6 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => explain::explain(args),
         Command::Diff(args) => diff::diff(args),
         Command::Compare(args) => compare::compare(args),
-        Command::Tune(args) => tune::tune(args),
         Command::Golden(args) => generate::golden(args),
         Command::Completions(args) => shell::completions(args),
         Command::Ptx(args) => ptx::ptx(args),

@@ -54,12 +54,10 @@ pub fn measured(
         let versions = versions_for(names, back_end, task)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated();
-        let overrides = (&args.overrides).into();
         let compares = !args.verify.no_verify;
         let base = Options::new(&versions, repetition);
         let static_ch = args.static_ch;
-        let options = Options { overrides, compares, counts, static_ch, ..base };
-        options.require_effect()?;
+        let options = Options { compares, counts, static_ch, ..base };
         Ok(options)
     };
     // Whatever can fail at once fails before the problem is made and the device opened.
@@ -90,7 +88,7 @@ pub fn measured(
     results::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
-    let kernels = options.kernels(devices[0], loaded.frame())?;
+    let kernels = options.kernels();
     let contents = Contents::of(loaded.slabs(1))?;
     let task = |&kernel: &Kernel| setting::identity(crew, loaded.frame(), &contents, kernel, 0);
     let tasks = kernels.iter().map(task).collect();

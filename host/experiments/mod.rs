@@ -19,4 +19,3 @@ pub mod setting;
 pub mod sizes;
 pub mod source;
 mod static_ch;
-pub mod tuning;

@@ -1,7 +1,6 @@
 //! Versions on one problem and device: timed, verified, recorded.
 
 use bytesize::ByteSize;
-use gpp_kernels::kernel::Gpu;
 
 use super::estimate::Estimate;
 use super::measure::timed::Telling;
@@ -9,13 +8,11 @@ use super::measure::{counted, measure};
 use super::room::of_sorted;
 use super::setting::Setting;
 use super::static_ch::static_ch;
-use crate::catalogue::tuned::{Overrides, shaped};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::devices::launch::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::problem::Frame;
+use crate::error::Result;
 use crate::process::interrupt::Deferred;
 use crate::process::progress::Progress;
 use crate::record::run::Run;
@@ -27,8 +24,6 @@ use crate::reference::{self, Reference, Source};
 pub struct Options {
     /// In the order in which they run.
     pub versions: Vec<Listed>,
-    /// Shapes other than the tuned ones.
-    pub overrides: Overrides,
     /// How often each version runs.
     pub repetition: Repetition,
     /// How often each emulated version runs.
@@ -42,39 +37,15 @@ pub struct Options {
 }
 
 impl Options {
-    /// These versions in the shapes tuned for the device.
+    /// These versions, compared and counted.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
-        let (versions, overrides) = (versions.to_vec(), Overrides::default());
         Options {
-            versions,
-            overrides,
+            versions: versions.to_vec(),
             repetition,
             emulated: repetition,
             compares: true,
             counts: true,
             static_ch: false,
-        }
-    }
-
-    /// Fails where the flags of a shape change nothing.
-    ///
-    /// # Errors
-    /// [`Error::Data`] that names the flag.
-    pub fn require_effect(&self) -> Result<()> {
-        let given = [
-            ("--tile", self.overrides.tile),
-            ("--warps", self.overrides.warps),
-            ("--registers", self.overrides.registers),
-        ];
-        let tunable = |version: &Listed| version.gpu().is_some_and(|gpu| !gpu.shapes.is_empty());
-        let known = catalogue::versions().filter(tunable).map(|version| version.id());
-        let known: Vec<&str> = known.collect();
-        match given.iter().find(|(_, value)| value.is_some()) {
-            Some((flag, _)) if !self.versions.iter().any(tunable) => Err(Error::Data {
-                origin: (*flag).into(),
-                what: format!("has no effect without --version {}", known.join(" or ")),
-            }),
-            _ => Ok(()),
         }
     }
 
@@ -84,26 +55,17 @@ impl Options {
         (self.repetition, self.emulated) = (times, times);
     }
 
-    /// The kernels of the versions, in their shapes.
-    ///
-    /// # Errors
-    /// [`Error::UnknownName`] for a shape without kernels.
-    pub fn kernels(&self, device: &dyn Device, problem: &Frame) -> Result<Vec<Kernel>> {
-        let (name, poles) = (&device.info().name, problem.poles());
-        let shaped = |version: &Listed| shaped(version.kernel, name, poles, self.overrides);
-        self.versions.iter().map(shaped).collect()
+    /// The kernels of the versions.
+    pub fn kernels(&self) -> Vec<Kernel> {
+        self.versions.iter().map(|listed| listed.kernel).collect()
     }
 
-    /// Fails where a flag means nothing to the device, or it cannot run a version.
+    /// Fails where the device cannot run a version.
     ///
     /// # Errors
-    /// [`Error::Data`] that names the flag or the version.
+    /// [`crate::Error::Data`] that names the version.
     pub fn require_effect_on(&self, device: &dyn Device) -> Result<()> {
         let back_end = device.back_end();
-        if back_end == BackEnd::Cpu && self.overrides.registers.is_some() {
-            let what = "has no effect on a CPU".into();
-            return Err(Error::Data { origin: "--registers".into(), what });
-        }
         self.versions.iter().try_for_each(|listed| listed.kernel.require_on(back_end))
     }
 }
@@ -112,8 +74,7 @@ impl Options {
 /// processes rank 0 measures, the others take part in its calculations.
 ///
 /// # Errors
-/// [`Error::UnknownName`] for a shape without kernels; [`Error::Data`] for one without effect; those
-/// of the devices.
+/// Those of the devices.
 ///
 /// # Panics
 /// Where there is no device.
@@ -123,22 +84,10 @@ pub fn run(
     progress: Progress,
     mut each: impl FnMut(&Run),
 ) -> Result<Run> {
-    let Options { overrides, repetition, emulated, .. } = options;
+    let Options { repetition, emulated, .. } = options;
     let Setting { crew, slabs, .. } = *setting;
     let (device, problem) = (crew.devices[0], slabs.frame());
-    let versions = options.kernels(device, problem)?;
-    let is_replaced = |gpu: &'static Gpu| {
-        let batches = problem.batches_for(Kernel::Gpu(gpu));
-        batches.kinds().any(|batch| batch.plan().running(gpu).id() != gpu.id())
-    };
-    let mut of_gpus = versions.iter().filter_map(|kernel| kernel.gpu());
-    if *overrides != Overrides::default() && of_gpus.any(is_replaced) {
-        let what =
-            "have no effect: the constant memory does not hold the energies, so the kernels \
-                    of another version run"
-                .into();
-        return Err(Error::Data { origin: "--tile, --warps, --registers".into(), what });
-    }
+    let versions = options.kernels();
     let back_end = device.back_end();
     // All processes run as often, however long it takes each.
     let within = |times: Repetition| match setting.is_plain() {
@@ -208,14 +157,13 @@ pub fn run(
         // Loads of kernels go beside a last run, never between timed ones or their batches.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
             let batch = problem.batches_for(Kernel::Gpu(next)).first();
-            let kernel = batch.plan().kernel(next);
-            (kernel, entry(kernel, batch.nw()))
+            entry(batch.plan().kernel(next), batch.nw())
         });
         let is_one = problem.batches_for(version).count() == 1;
         let prepare = || {
-            let Some((kernel, entry)) = next.filter(|_| is_one) else { return };
+            let Some(entry) = next.filter(|_| is_one) else { return };
             for device in crew.devices {
-                device.prepare(kernel, entry);
+                device.prepare(entry);
             }
         };
         let telling = Telling { done: &done, last: &prepare };

@@ -18,7 +18,6 @@ pub mod state;
 pub mod static_ch;
 pub mod system;
 pub mod times;
-pub mod tuning;
 mod values;
 
 use std::path::Path;
@@ -111,8 +110,6 @@ pub enum Kind {
     /// [`comparison::Comparison`], in older records with Fortran a race.
     #[serde(alias = "race")]
     Comparison,
-    /// [`tuning::Tuning`].
-    Tuning,
     /// [`clock::Clock`].
     Clock,
     /// [`offdiag::Offdiag`].
@@ -127,7 +124,6 @@ impl Kind {
             Kind::Profile => "a profile",
             Kind::Ceilings => "ceilings",
             Kind::Comparison => "a comparison",
-            Kind::Tuning => "a tuning",
             Kind::Clock => "clocks",
             Kind::Offdiag => "Σ as a matrix",
         }
@@ -140,7 +136,6 @@ struct Marks {
     kind: Option<Kind>,
     schema: Option<serde_json::Number>,
     results: Option<IgnoredAny>,
-    poles: Option<IgnoredAny>,
     dadd: Option<IgnoredAny>,
     theoretical: Option<IgnoredAny>,
     parity: Option<IgnoredAny>,
@@ -151,7 +146,6 @@ struct Marks {
 
 impl Marks {
     fn kind(&self) -> Option<Kind> {
-        let of_results = if self.poles.is_some() { Kind::Tuning } else { Kind::Run };
         let marks = [
             (&self.dadd, Kind::Profile),
             (&self.theoretical, Kind::Ceilings),
@@ -159,7 +153,7 @@ impl Marks {
             (&self.l2_bytes, Kind::Clock),
             (&self.racers, Kind::Comparison),
             (&self.matrices, Kind::Offdiag),
-            (&self.results, of_results),
+            (&self.results, Kind::Run),
         ];
         let of_older = || marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind);
         self.kind.or_else(of_older)

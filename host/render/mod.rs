@@ -17,7 +17,6 @@ pub mod sigma;
 pub mod steps;
 pub mod table;
 pub mod table1;
-pub mod tuning;
 pub mod two_runs;
 pub mod units;
 pub mod work;

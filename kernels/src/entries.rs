@@ -119,30 +119,6 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// The kernels of a fraction in other shapes of tiles, `Fraction as KERNEL, tile x warps: symbols` for
-/// one, two and three energies: no cap on registers, which is given when they are loaded, and the
-/// counts of the kernel named.
-macro_rules! shapes {
-    ($term:path: $($fraction:ident as $kernel:ident, $tile:literal x $warps:literal:
-     $one:ident, $two:ident, $three:ident;)+) => {
-        &[$(
-            $crate::kernel::Kernel {
-                flops_per_term: $kernel.flops_per_term,
-                ..$crate::kernel::Kernel::tiled::<$fraction>(
-                    $crate::tiling::Shape { tile: $tile, warps: $warps },
-                    $crate::entries::entries!(
-                        tiled $fraction, $crate::tiling::Shape { tile: $tile, warps: $warps }, $term:
-                        $one = 1,
-                        $two = 2,
-                        $three = 3,
-                    ),
-                )
-            },
-        )+]
-    };
-}
-pub(crate) use shapes;
-
 /// What an entry of the paper's arguments runs; each block has its own slot.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! paper {

@@ -31,9 +31,6 @@ pub struct Gpu {
     /// Whose kernels run where the constant memory does not hold the energies that its own read
     /// there.
     pub beyond: Option<&'static Gpu>,
-    /// These kernels in other shapes of tiles, for devices where one of them is faster; the cap on
-    /// their registers is given when they are loaded.
-    pub shapes: &'static [Kernel],
 }
 
 impl Gpu {
@@ -58,11 +55,6 @@ impl Gpu {
     pub fn kernel(&self, poles: Poles) -> &Kernel {
         let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
-    }
-
-    /// Its kernels and those in other shapes.
-    pub fn all_kernels(&self) -> impl Iterator<Item = &'static Kernel> + use<> {
-        self.kernels.iter().chain(self.shapes)
     }
 }
 

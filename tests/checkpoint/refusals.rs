@@ -47,10 +47,7 @@ fn a_checkpoint_of_anything_else_is_refused_by_name() {
         (|i| i.version = "v12".into(), "needs version v12, has v13; --version v13 continues it"),
         (|i| i.back_end = "GPU".into(), "needs back end GPU, has CPU; see --device"),
         (|i| i.vectors = None, "needs vectors none, has avx2; --simd avx2 continues it"),
-        (
-            |i| i.kernel = "k".into(),
-            "needs kernel k, has gpp_v13 \"4×4\"\n; see --tile, --warps and --registers",
-        ),
+        (|i| i.kernel = "k".into(), "needs kernel k, has gpp_v13 \"4×4\""),
         (|i| i.code = "c".into(), "needs kernels' code c, has c0de; see GPP_PTX"),
         (|i| i.program = "p".into(), "needs program p, has gpp 0.1.0 by rustc 1.95.0"),
         (|i| i.slab = 32, "needs slab size 32, has 16; --slab 16 continues it"),

@@ -1,14 +1,7 @@
 //! Devices that are not there or not fit for what is asked.
 
-use crate::common::QUIET;
 use crate::gpp;
-use gpp::analysis::tuning::ranked;
 use gpp::catalogue::{BackEnd, JOURNEYS, best};
-use gpp::devices::host::Host;
-use gpp::experiments::source::Source;
-use gpp::experiments::tuning;
-use gpp::record::times::Repetition;
-use gpp::record::tuning::Tuning;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -38,49 +31,6 @@ fn comparing_with_fortran_needs_gfortran_and_says_so() {
                     .and(contains("install gfortran with OpenMP or name it with --gfortran")),
             );
     }
-}
-
-#[test]
-fn what_is_for_a_gpu_runs_on_the_host() {
-    let output = gpp()
-        .args(["scaling", "--quick", "--device", "cpu", "--repeat", "1", "--json", "-"])
-        .assert()
-        .success();
-    let record: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    let points = record["points"].as_array().unwrap();
-    assert!(points.len() >= 2 && points.iter().all(|point| point["outcome"] == "passed"));
-    gpp()
-        .args(["--version", "past:best", "--system", "tiny", "--tile", "9", "--device", "cpu"])
-        .assert()
-        .code(2)
-        .stderr(contains("unknown tile `9 × 8 warps`: did you mean").and(contains("ran").not()));
-}
-
-#[test]
-fn shapes_are_tuned_on_a_gpu_only() {
-    gpp()
-        .args(["tune", "--system", "tiny", "--device", "cpu"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(contains("--device cpu: shapes are of GPU kernels").and(contains("passed").not()));
-    // The experiment itself runs anywhere, as kernels do.
-    let host = Host::new();
-    let problem = Source::system("tiny", 214).unwrap().load(QUIET).unwrap();
-    let once = Repetition::exactly(0, 1);
-    let tuning = tuning::tune(&host, &problem, once, QUIET, |_| ()).unwrap();
-    assert!(tuning.passed() && tuning.results.len() > 2);
-    let shown = |tuning: &Tuning| {
-        let mut text = Vec::new();
-        gpp::render::tuning::tuning(&mut text, &ranked(tuning)).unwrap();
-        String::from_utf8(text).unwrap()
-    };
-    let whole = shown(&tuning);
-    assert!(whole.contains("fastest: gpp ") && whole.contains("for data/tuned.json: {"), "{whole}");
-    let mut part = tuning;
-    (part.head.complete, part.tried) = (false, Some(1));
-    let part = shown(&part);
-    assert!(part.contains("interrupted after 1 of ") && !part.contains("fastest"), "{part}");
 }
 
 #[test]

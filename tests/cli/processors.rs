@@ -33,7 +33,6 @@ fn each_level_of_vectors_is_used_when_asked_for() {
     for (arguments, part) in [
         (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
         (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
-        (&["tune", "--simd", "scalar"], "--simd scalar: has no effect without"),
         (&["profile", "--simd", "av2"], "unknown vectors `av2`: did you mean `avx2`?"),
     ] {
         gpp()

@@ -69,8 +69,8 @@ fn a_number_of_threads_that_is_none_is_refused() {
 #[test]
 fn whoever_computes_takes_threads() {
     for command in [
-        "sigma", "offdiag", "info", "generate", "table", "profile", "explain", "compare", "tune",
-        "golden", "diff",
+        "sigma", "offdiag", "info", "generate", "table", "profile", "explain", "compare", "golden",
+        "diff",
     ] {
         gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
     }

@@ -52,16 +52,7 @@ fn flags_without_effect_are_refused_by_name() {
     let csv = text(common::repository("tests/data/ncu-2025.3-raw.csv"));
     let file = text(fixture_path("edge"));
     for (arguments, part) in [
-        (&["--version", "v3", "--tile", "2"][..], "--tile: has no effect"),
-        (&["--version", "v0-v8", "--warps", "8"], "--warps: has no effect"),
-        (&["--version", "v8", "--registers", "64"], "--registers: has no effect"),
-        (
-            &["--version", "past:best", "-s", "tiny", "--device", "cpu", "--registers", "64"],
-            "--registers: has no effect on a CPU",
-        ),
-        (&["--input", &file, "--seed", "1"], "--seed"),
-        (&["scaling", "--version", "v0,v8"], "--version v0,v8: takes one version"),
-        (&["scaling", "--system", "tiny"], "--system"),
+        (&["--input", &file, "--seed", "1"][..], "--seed"),
         (&["table", "--from", &run, "--version", "v3"], "--version"),
         (&["table", "--from", &run, "--device", "gpu"], "--device"),
         (&["table", "--from", &run, "--simd", "avx2"], "--simd"),

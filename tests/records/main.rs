@@ -18,7 +18,6 @@ use gpp::record::comparison::Comparison;
 use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::Profile;
 use gpp::record::run::Run;
-use gpp::record::tuning::Tuning;
 use gpp::record::{self, Record};
 use serde_json::Value;
 
@@ -34,7 +33,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 7];
+    let mut kinds = [0; 6];
     let older = json(&repository("tests/data/older"));
     for path in json(&repository("data/runs")).into_iter().chain(older) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
@@ -61,20 +60,15 @@ fn every_archived_record_is_read_and_written() {
                 assert_eq!(found.racers().count(), 0);
                 3
             }
-            "tune" => {
-                let tuning: Tuning = both_ways(&path);
-                assert!(tuning.passed() && tuning.tried == tuning.shapes);
-                4
-            }
             "clock" => {
                 assert!(!both_ways::<Clock>(&path).versions.is_empty());
-                5
+                4
             }
             "race" => {
                 let found: Comparison = both_ways(&path);
                 assert!(found.passed() && found.racers().count() > 0);
                 assert_eq!((found.pairs().count(), found.best().count()), (0, 0));
-                6
+                5
             }
             name if name.starts_with("si") || name == "demo" => {
                 assert!(both_ways::<Offdiag>(&path).head.complete);
@@ -114,7 +108,6 @@ fn what_is_no_such_record_says_what_it_is() {
     };
     for (error, found) in [
         (said(record::read::<Run>(&path).unwrap_err()), "a run, it holds a comparison"),
-        (said(record::read::<Tuning>(&path).unwrap_err()), "a tuning, it holds a comparison"),
         (
             said(record::read::<Run>(&repository("data/systems.json")).unwrap_err()),
             "something else",

@@ -1,4 +1,4 @@
-//! What there is to run: versions, the journeys they make, and the shapes tuned for a device.
+//! What there is to run: versions, and the journeys they make.
 //!
 //! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
 //! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
@@ -9,7 +9,6 @@ pub mod names;
 pub mod nest;
 pub mod order;
 pub mod sources;
-pub mod tuned;
 
 use std::ops::Range;
 

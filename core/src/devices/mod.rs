@@ -40,7 +40,7 @@ pub trait Device: Sync {
 
     /// Says which entry is needed next, so that the device can get it ready while the
     /// run after this call is under way.
-    fn prepare(&self, _kernel: &Kernel, _entry: &Entry) {}
+    fn prepare(&self, _entry: &Entry) {}
 
     /// Bytes that are free for arrays on a device with a memory of its own.
     ///

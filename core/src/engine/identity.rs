@@ -127,7 +127,7 @@ impl Identity {
             part("version", version, "--version"),
             part("back end", back_end, "--device"),
             part("vectors", &or_none(vectors), "--simd"),
-            part("kernel", kernel, "--tile, --warps and --registers"),
+            part("kernel", kernel, ""),
             part("kernels' code", code, "GPP_PTX"),
             part(PROGRAM, program, ""),
             part(SLAB, &slab.to_string(), "--slab"),

@@ -201,7 +201,7 @@ impl<'a> OnGpu<'a> {
 
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
-        let module = |symbol: &'static str| gpu.modules.get(symbol, None);
+        let module = |symbol: &'static str| gpu.modules.get(symbol);
         let version = shape.version;
         let [hole, exchange] = version.symbols[usize::from(!shape.real)];
         Ok(Kernels {

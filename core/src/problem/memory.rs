@@ -2,7 +2,7 @@
 //! slabs. All estimates of memory follow from this list.
 
 use gpp_kernels::extents::Sizes;
-use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::sums::VALUES;
 
@@ -104,7 +104,7 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
         (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
     };
     let kernels = catalogue::versions().filter_map(|version| version.gpu());
-    kernels.flat_map(Gpu::all_kernels).map(of_kernel).max().unwrap_or(0)
+    kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
 
 /// The igp of a group at most, of any kernel.

@@ -6,7 +6,7 @@ use super::items::{Item, Kind, Line, items, parted, paths};
 use crate::catalogue::sources::{self, SourceFile};
 
 /// Fields of a kernel that say nothing of what it does: its name, a count, and what runs elsewhere.
-const UNTOLD: [&str; 5] = ["version", "flops_per_term", "beyond", "shapes", "source"];
+const UNTOLD: [&str; 4] = ["version", "flops_per_term", "beyond", "source"];
 
 /// Where an item is: its module, and its place there.
 type At = (Vec<String>, usize);

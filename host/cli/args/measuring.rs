@@ -7,7 +7,6 @@ use super::names::{STORIES, VERSIONS};
 use super::problem::ProblemArgs;
 use super::slabs::SlabArgs;
 use crate::catalogue::names::{MAIN, require_journeys};
-use crate::catalogue::tuned::Overrides;
 use crate::process::files::Files;
 
 /// Which versions.
@@ -71,29 +70,6 @@ pub struct VerifyArgs {
     pub no_verify: bool,
 }
 
-/// The shape of a version's tiles, where it has others.
-#[derive(Args, Default)]
-pub struct ShapeArgs {
-    /// G′ of a thread in a version that has other shapes, instead of the tuned number
-    #[arg(long, value_name = "N")]
-    pub tile: Option<u32>,
-
-    /// Warps of a block in such a version
-    #[arg(long, value_name = "N")]
-    pub warps: Option<u32>,
-
-    /// Most registers of a thread in such a version
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=255))]
-    pub registers: Option<u32>,
-}
-
-impl From<&ShapeArgs> for Overrides {
-    fn from(args: &ShapeArgs) -> Overrides {
-        let &ShapeArgs { tile, warps, registers } = args;
-        Overrides { tile, warps, registers }
-    }
-}
-
 /// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
@@ -108,9 +84,6 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub slabs: SlabArgs,
-
-    #[command(flatten)]
-    pub overrides: ShapeArgs,
 
     #[command(flatten)]
     pub verify: VerifyArgs,
@@ -130,17 +103,4 @@ impl RunArgs {
         let files = files.keeps("--checkpoint", &self.slabs.checkpoint);
         files.writes_or_prints("--json", self.output.json.iter().filter(|_| reports))
     }
-}
-
-/// Arguments of `tune`.
-#[derive(Args)]
-pub struct TuneArgs {
-    #[command(flatten)]
-    pub problem: ProblemArgs,
-
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
 }

@@ -21,7 +21,7 @@ pub use beside::{CompareArgs, TableArgs};
 pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
-pub use measuring::{RunArgs, TuneArgs, VerifyArgs};
+pub use measuring::{RunArgs, VerifyArgs};
 pub use offdiag::{EnergiesOf, OffdiagArgs};
 pub use problem::{PAPER_SYSTEM, SMALL_SYSTEM, default_for};
 pub use reading::{CompletionsArgs, GenerateArgs, GoldenArgs, InfoArgs, ListArgs, PtxArgs};
@@ -104,8 +104,6 @@ pub enum Command {
     Diff(DiffArgs),
     /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
     Compare(CompareArgs),
-    /// Time the best version in every shape of tiles that has kernels
-    Tune(TuneArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
     /// Print completions for a shell

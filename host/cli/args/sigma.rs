@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::measure::{DeviceArgs, MeasureArgs, OutputArgs};
-use super::measuring::{RunArgs, ShapeArgs, VerifyArgs, VersionArgs};
+use super::measuring::{RunArgs, VerifyArgs, VersionArgs};
 use super::names::VERSIONS;
 use super::problem::ProblemArgs;
 use super::slabs::SlabArgs;
@@ -88,7 +88,6 @@ impl SigmaArgs {
                 settle: None,
             },
             slabs: self.slabs.clone(),
-            overrides: ShapeArgs::default(),
             verify: self.verify,
             static_ch: self.static_ch,
             output: self.output.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::kernel::Gpu;
 
 use super::aggregate::{Context, aggregate};
 use super::{Counted, Options, counters};
@@ -80,12 +80,7 @@ fn of_problem(
     let batch = problem.batches(version.kernel(problem.frame().poles()).holds()).first();
     let plan = batch.plan();
     let needed = entry(plan.kernel(version), batch.nw());
-    let in_other_shapes = || {
-        let of_poles = |kernel: &&Kernel| kernel.poles == plan.kernel(version).poles;
-        let entries = version.shapes.iter().filter(of_poles).flat_map(|kernel| kernel.entries);
-        entries.into_iter().any(|e| e.energies == needed.energies && e.symbol == found)
-    };
-    if needed.symbol == found || in_other_shapes() {
+    if needed.symbol == found {
         return Ok(());
     }
     Err(ProfileError::OtherProblem {

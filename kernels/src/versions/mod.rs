@@ -81,10 +81,10 @@ journeys! {
         blocks,;
 }
 
-/// The kernel and the version of an entry's symbol, other shapes and [`static_ch`] included.
+/// The kernel and the version of an entry's symbol, [`static_ch`] included.
 pub fn find(symbol: &str) -> Option<(&'static Gpu, &'static Kernel, &'static Entry)> {
     ALL.iter().chain([&&static_ch::GPU]).find_map(|gpu| {
-        gpu.all_kernels().find_map(|kernel| {
+        gpu.kernels.iter().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;
             Some((*gpu, kernel, entry))
         })

@@ -19,7 +19,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// As many `igp` in a block as v13 has.
 const SHAPE: Shape = Shape { tile: WIDE as u32, warps: 4 };

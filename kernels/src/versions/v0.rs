@@ -28,7 +28,7 @@ pub static VERSION: Version =
     Version { id: "v0", change: "baseline: collapse(3) over n, igp, ig", source: "paper III, v0" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {

@@ -24,7 +24,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None };
 
 type Fraction = PartialFractions<Direct, WithBand, UpperWord, LikeEmpty>;
 

@@ -26,7 +26,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: None };
 
 type Real = RealPoles<Staged, WithBand, UpperWord, LikeEmpty>;
 

@@ -12,7 +12,7 @@
 
 use super::v3::term;
 use super::v12;
-use crate::entries::{entries, shapes};
+use crate::entries::entries;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::tiles::bands::Staged;
 use crate::tiles::energies::FromConstant;
@@ -31,8 +31,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu =
-    Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: Some(&v12::GPU), shapes: SHAPES };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: Some(&v12::GPU) };
 
 /// What the body for real poles is composed of: see [`crate::tiles`]. Not the number type, [`crate::real::Real`].
 type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
@@ -71,19 +70,3 @@ pub const ANY: Kernel = Kernel {
         ),
     )
 };
-
-/// The kernels in shapes of tiles, `tile x warps`, the one above among them: for `gpp tune` and for devices
-/// where another is faster. Their cap on registers is given when they are loaded.
-const SHAPES: &[Kernel] = shapes!(
-    term:
-    Real as REAL, 1 x 8: gpp_v13_real_1_8_nw1, gpp_v13_real_1_8_nw2, gpp_v13_real_1_8_nw3;
-    Real as REAL, 1 x 16: gpp_v13_real_1_16_nw1, gpp_v13_real_1_16_nw2, gpp_v13_real_1_16_nw3;
-    Real as REAL, 2 x 4: gpp_v13_real_2_4_nw1, gpp_v13_real_2_4_nw2, gpp_v13_real_2_4_nw3;
-    Real as REAL, 2 x 8: gpp_v13_real_2_8_nw1, gpp_v13_real_2_8_nw2, gpp_v13_real_2_8_nw3;
-    Real as REAL, 3 x 4: gpp_v13_real_3_4_nw1, gpp_v13_real_3_4_nw2, gpp_v13_real_3_4_nw3;
-    Real as REAL, 3 x 8: gpp_v13_real_3_8_nw1, gpp_v13_real_3_8_nw2, gpp_v13_real_3_8_nw3;
-    Any as ANY, 1 x 4: gpp_v13_any_1_4_nw1, gpp_v13_any_1_4_nw2, gpp_v13_any_1_4_nw3;
-    Any as ANY, 1 x 8: gpp_v13_any_1_8_nw1, gpp_v13_any_1_8_nw2, gpp_v13_any_1_8_nw3;
-    Any as ANY, 1 x 16: gpp_v13_any_1_16_nw1, gpp_v13_any_1_16_nw2, gpp_v13_any_1_16_nw3;
-    Any as ANY, 2 x 8: gpp_v13_any_2_8_nw1, gpp_v13_any_2_8_nw2, gpp_v13_any_2_8_nw3;
-);

@@ -22,7 +22,7 @@ pub static VERSION: Version =
     Version { id: "v2", change: "zero first, then a two-way branch", source: "paper III, v2" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {

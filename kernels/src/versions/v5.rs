@@ -20,7 +20,7 @@ pub static VERSION: Version =
     Version { id: "v5", change: "one launch for each energy", source: "paper III, v5" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {

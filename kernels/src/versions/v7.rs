@@ -20,7 +20,7 @@ pub static VERSION: Version =
     Version { id: "v7", change: "wx(n,iw) and aqsm_local(n,igp)", source: "paper III, v7" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {

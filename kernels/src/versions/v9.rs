@@ -23,7 +23,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[ANY], beyond: None };
 
 /// What its body is composed of: see [`crate::tiles`].
 type Fraction = Branches<Direct, WithBand, Exact>;

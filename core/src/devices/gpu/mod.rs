@@ -179,14 +179,9 @@ impl Gpu {
         self.context.stream(what)
     }
 
-    /// The module of a kernel that has no cap but the build's.
+    /// The module of a kernel.
     fn module(&self, symbol: &str) -> Result<Arc<Loaded>> {
-        self.modules.get(symbol, None)
-    }
-
-    /// The module of one of a kernel's entries.
-    fn module_of(&self, kernel: &Kernel, entry: &Entry) -> Result<Arc<Loaded>> {
-        self.modules.get(entry.symbol, kernel.max_registers)
+        self.modules.get(symbol)
     }
 }
 
@@ -196,7 +191,7 @@ impl Device for Gpu {
     }
 
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo> {
-        let module = self.module_of(kernel, entry)?;
+        let module = self.module(entry.symbol)?;
         let function = module.module.function(entry.symbol)?;
         let threads = kernel.threads;
         let attribute = |attribute| function.attribute(attribute).map(Some);
@@ -228,8 +223,8 @@ impl Device for Gpu {
         gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 
-    fn prepare(&self, kernel: &Kernel, entry: &Entry) {
-        self.modules.want(entry.symbol, kernel.max_registers);
+    fn prepare(&self, entry: &Entry) {
+        self.modules.want(entry.symbol);
     }
 
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {

@@ -9,9 +9,6 @@ use super::driver::{Context, Module};
 use super::ptx::Ptx;
 use crate::error::{DriverError, Error, Result};
 
-/// A kernel's symbol and the cap on its registers.
-type Key = (String, Option<u32>);
-
 /// A module of one kernel, with what its variable in constant memory holds.
 pub struct Loaded {
     /// The module.
@@ -99,7 +96,7 @@ pub struct Modules {
 
 #[derive(Default)]
 struct State {
-    loaded: HashMap<Key, Arc<Loaded>>,
+    loaded: HashMap<String, Arc<Loaded>>,
     ahead: Ahead,
 }
 
@@ -108,8 +105,8 @@ struct State {
 enum Ahead {
     #[default]
     Nothing,
-    Wanted(Key),
-    Loading(Key, JoinHandle<Result<Module>>),
+    Wanted(String),
+    Loading(String, JoinHandle<Result<Module>>),
 }
 
 impl Modules {
@@ -122,23 +119,21 @@ impl Modules {
     ///
     /// # Errors
     /// [`Error::Driver`] where the PTX has no such kernel or the driver refuses it.
-    pub fn get(&self, symbol: &str, most_registers: Option<u32>) -> Result<Arc<Loaded>> {
+    pub fn get(&self, symbol: &str) -> Result<Arc<Loaded>> {
         let mut state = self.finished();
-        let key = (symbol.to_string(), most_registers);
-        if let Some(module) = state.loaded.get(&key) {
+        if let Some(module) = state.loaded.get(symbol) {
             return Ok(module.clone());
         }
-        let module = Arc::new(Loaded::from(self.context.module(&self.text(&key)?)?));
-        state.loaded.insert(key, module.clone());
+        let module = Arc::new(Loaded::from(self.context.module(&self.text(symbol)?)?));
+        state.loaded.insert(symbol.into(), module.clone());
         Ok(module)
     }
 
     /// Says which kernel is needed next, for [`Modules::begin`].
-    pub fn want(&self, symbol: &str, most_registers: Option<u32>) {
+    pub fn want(&self, symbol: &str) {
         let mut state = self.finished();
-        let key = (symbol.to_string(), most_registers);
-        if !state.loaded.contains_key(&key) {
-            state.ahead = Ahead::Wanted(key);
+        if !state.loaded.contains_key(symbol) {
+            state.ahead = Ahead::Wanted(symbol.into());
         }
     }
 
@@ -187,8 +182,8 @@ impl Modules {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn text(&self, (symbol, most_registers): &Key) -> Result<String> {
-        self.ptx.module(symbol, *most_registers).ok_or_else(|| Error::Driver {
+    fn text(&self, symbol: &str) -> Result<String> {
+        self.ptx.module(symbol).ok_or_else(|| Error::Driver {
             operation: format!("look-up of kernel {symbol}"),
             reason: DriverError::NoKernel,
         })

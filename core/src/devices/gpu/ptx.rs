@@ -88,21 +88,15 @@ impl Ptx {
         self.entries.keys().map(String::as_str)
     }
 
-    /// The module of one kernel. `most_registers` caps a kernel that the build left without a cap.
-    pub fn module(&self, symbol: &str, most_registers: Option<u32>) -> Option<String> {
-        let module = self.entries.contains_key(symbol).then(|| self.of([symbol]))?;
-        match (most_registers, module.split_once("\n{")) {
-            (Some(most), Some((begin, rest))) if !begin.contains("\n.maxnreg ") => {
-                Some(format!("{begin}\n.maxnreg {most}\n{{{rest}"))
-            }
-            _ => Some(module),
-        }
+    /// The module of one kernel.
+    pub fn module(&self, symbol: &str) -> Option<String> {
+        self.entries.contains_key(symbol).then(|| self.of([symbol]))
     }
 
     /// 16 hexadecimal digits that tell the code of a kernel from others', of whatever name, by
     /// whichever build of the same compiler: the same for the same code only.
     pub fn hash(&self, symbol: &str) -> Option<String> {
-        Some(code::hash(&self.module(symbol, None)?, symbol))
+        Some(code::hash(&self.module(symbol)?, symbol))
     }
 
     /// One module of some kernels, with the variables that they use.

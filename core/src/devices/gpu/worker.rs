@@ -210,7 +210,7 @@ impl<'a> OnGpu<'a> {
     /// Those of [`begin`](crate::devices::Worker::begin).
     pub fn begin_by_own(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
         let kernel = batch.plan().kernel(gpu);
-        let first = self.gpu.module_of(kernel, entry(kernel, batch.nw()))?;
+        let first = self.gpu.module(entry(kernel, batch.nw()).symbol)?;
         let second = self.gpu.module(reduction::SYMBOL)?;
         let functions = Functions {
             kernel: &first.module,

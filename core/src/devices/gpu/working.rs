@@ -83,7 +83,7 @@ impl Worker for OnGpu<'_> {
         kernel: catalogue::Kernel,
     ) -> Result<()> {
         let kernel = batch.plan().kernel(kernel.require_gpu()?);
-        self.gpu.module_of(kernel, entry(kernel, batch.nw()))?;
+        self.gpu.module(entry(kernel, batch.nw()).symbol)?;
         self.gpu.module(reduction::SYMBOL)?;
         let (at, _) = self.placed(slab, Some((kernel, batch)))?;
         self.lanes[at].stream.synchronize()

@@ -25,7 +25,7 @@ pub static VERSION: Version = Version {
 };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: None };
 
 /// For purely real poles.
 pub const REAL: Kernel = Kernel {

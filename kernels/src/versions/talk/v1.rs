@@ -14,7 +14,7 @@ pub static VERSION: Version =
     Version { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {

@@ -21,7 +21,7 @@ pub static VERSION: Version =
     Version { id: "talk:V5", change: "wx(n,iw) and aqsm_local(n,igp)", source: "talk, V5" };
 
 /// How a GPU does it.
-pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None, shapes: &[] };
+pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[KERNEL], beyond: None };
 
 /// Its kernel.
 pub const KERNEL: Kernel = Kernel {
