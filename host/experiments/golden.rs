@@ -2,7 +2,6 @@
 
 use gpp_core::offdiag::{Synthesised, Task};
 
-use super::estimate::Estimate;
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::problem::grid::Grid;
@@ -66,11 +65,6 @@ pub fn matrices(
 /// Those of [`Source::load`]; [`Error::Data`] where it has too many terms to evaluate its sums.
 pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
-    if reference::source_of(&problem) == Some(reference::Source::Serial) {
-        let mut estimate = Estimate::on_host(&problem);
-        estimate.evaluation(&(&problem).into());
-        estimate.say("", progress);
-    }
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Data {
         origin: source.name(),
         what: format!(

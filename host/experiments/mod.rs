@@ -6,7 +6,6 @@
 pub mod ceilings;
 pub mod comparison;
 pub mod counting;
-pub mod estimate;
 pub mod golden;
 pub mod inventory;
 pub mod measure;

@@ -2,7 +2,6 @@
 
 use bytesize::ByteSize;
 
-use super::estimate::Estimate;
 use super::measure::timed::Telling;
 use super::measure::{counted, measure};
 use super::room::of_sorted;
@@ -120,14 +119,6 @@ pub fn run(
         of_static_ch.map_or(Ok(()), |kernel| engine.static_ch(kernel, Watch::none()).map(drop))?;
         return Ok(run);
     }
-    let mut estimate = Estimate::on(device, problem);
-    for version in &versions {
-        estimate.runs(*version, times(version).runs());
-    }
-    if options.compares {
-        estimate.verification(slabs, judge);
-    }
-    estimate.say(&estimate.faster(&versions), progress);
     each(&run);
     let known = if options.compares { reference::of(slabs, progress)? } else { None };
     let _deferred = deferred();

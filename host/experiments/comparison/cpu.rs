@@ -11,7 +11,6 @@ use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
 use crate::engine::{Engine, total};
 use crate::error::Result;
-use crate::experiments::estimate::Estimate;
 use crate::problem::Sums;
 use crate::record::comparison::{Heat, Racer, Side};
 use crate::record::times::Repetition;
@@ -51,7 +50,6 @@ impl Course for OnCpu<'_> {
         let repeat = options.repeat;
         // As many as the versions that use all.
         let threads = host.team().count(Threads::All);
-        let mut estimate = Estimate::on(*host, problem);
         let mut competitors = Vec::new();
         for loaded in &mut yardstick.builds {
             let build = loaded.build;
@@ -60,7 +58,6 @@ impl Course for OnCpu<'_> {
             let own = Competitor { flags, ..Competitor::new(build.name(), runner, threads) };
             competitors.push(own);
         }
-        estimate.yardsticks(competitors.len(), 2 * repeat);
         for version in &options.versions {
             let (simd, threads) = match version.kernel {
                 Kernel::Cpu(cpu) => {
@@ -70,10 +67,8 @@ impl Course for OnCpu<'_> {
             };
             let (name, runner) = (version.id().into(), Runner::Rust(version.kernel));
             competitors.push(Competitor { simd, ..Competitor::new(name, runner, threads) });
-            estimate.runs(version.kernel, 2 * repeat);
         }
         let mut engine = Engine::whole(*host, problem)?;
-        estimate.say("--repeat 1 is the least", progress);
         let runs = (repeat * competitors.len()) as u64;
         let bar = progress.bar(&format!("comparing {}", problem.name()), runs);
         for _ in 0..repeat {
