@@ -3,70 +3,21 @@
 
 mod common;
 
-use std::fs;
-
 use common::repository;
 use gpp::analysis::changes::{changed, changed_before};
 use gpp::analysis::found::found;
+use gpp::analysis::outcomes;
 use gpp::analysis::speed_ups::over_baseline;
 use gpp::analysis::table1::sections;
-use gpp::analysis::{comparison, outcomes};
 use gpp::catalogue::order;
 use gpp::experiments::profile::folder;
-use gpp::record::comparison::{Comparison, Pair, Side};
 use gpp::record::run::Run;
 use gpp::record::times::Times;
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
-use serde_json::Value;
 
 fn archived<R: Record>(file: &str) -> R {
     record::read(&repository(&format!("data/runs/h200-2026-11-23/{file}"))).unwrap()
-}
-
-#[test]
-fn means_and_the_best_version_are_the_archived_ones() {
-    for path in ["data/runs/h200-2026-11-23/compare.json", "tests/data/older/schema-1/compare.json"]
-    {
-        let path = repository(path);
-        let told: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        let found = comparison::rated(&record::read(&path).unwrap());
-        let near = |found: Option<f64>, told: &Value| match (found, told.as_f64()) {
-            (Some(found), Some(told)) => assert!((found / told - 1.0).abs() <= 1e-14, "{told}"),
-            (found, told) => assert_eq!(found, told),
-        };
-        let both = |field: &str| told[field].as_array().unwrap().iter();
-        let systems = comparison::systems(&found);
-        assert_eq!(systems, ["si214", "si214-complex"]);
-        for system in systems {
-            let mean = comparison::ratios(&found, system).map(|of| of.mean);
-            near(mean, &told["geometric_mean"][system]);
-        }
-        assert_eq!(found.pairs().count(), both("parity").count());
-        for (Pair { heat, ours, other }, row) in found.pairs().zip(both("parity")) {
-            assert_eq!(
-                (row["version"].as_str(), row["system"].as_str()),
-                (Some(&*ours.name), Some(&*heat.system))
-            );
-            assert_eq!((ours.side, other.side), (Side::Rust, Side::Cuda));
-            near(ours.over_yardstick.map(|over| 1.0 / over), &row["ratio"]);
-            near(ours.over_before_cap.map(|over| 1.0 / over), &row["ratio_before_cap"]);
-            near(ours.max_rel_error, &row["rust_error"]);
-            near(other.max_rel_error, &row["cuda_error"]);
-            assert_eq!(serde_json::to_value(ours.verdict).unwrap(), row["verdict"]);
-            assert_eq!(serde_json::to_value(&ours.kernel_hash).unwrap(), row["kernel_hash"]);
-        }
-        assert_eq!(found.best().count(), 2);
-        for (Pair { heat, ours, other }, row) in found.best().zip(both("best")) {
-            assert_eq!((&*ours.name, &*other.name), ("v13", "v8"));
-            near(ours.over_yardstick, &row["cuda_v8_over_best"]);
-            near(ours.over_before_cap, &row["over_best_before_cap"]);
-            near(ours.fp64_pipe_percent, &row["fp64_pipe_percent"]);
-            near(ours.hbm_bytes, &row["hbm_bytes"]);
-            near(heat.v3_error, &row["v3_error"]);
-        }
-    }
-    assert_eq!(comparison::Ratios::of(&[]), None);
 }
 
 #[test]
@@ -104,10 +55,9 @@ fn speed_ups_are_over_the_first_of_the_journey_that_passed() {
 #[test]
 fn what_was_found_follows_the_run() {
     let run = &archived::<Run>("si214/run.json");
-    let said = |run: &Run| found(run, &sections(run, None)[0], None);
-    let comparison: Comparison = archived("compare.json");
-    let all = found(run, &sections(run, None)[0], Some(&comparison));
-    assert_eq!(all.len(), 4, "{all:?}");
+    let said = |run: &Run| found(run, &sections(run, None)[0]);
+    let all = said(run);
+    assert_eq!(all.len(), 3, "{all:?}");
     let time = |id: &str| run.passed_result(id).unwrap().times.median;
     let passed = run.results.iter().filter(|result| result.passed());
     let fastest = passed.min_by(|a, b| a.times.median.total_cmp(&b.times.median)).unwrap();

@@ -159,7 +159,6 @@ fn a_journey_is_measured_by_its_name() {
         (&["--journey", "talk", "--version", "v0"], "cannot be used with"),
         (&["--version", "talk:V10"], "did you mean `talk:V1`"),
         (&["--version", "v0-talk:V1"], "v0 is of paper and talk:V1 of talk"),
-        (&["compare", "--version", "talk"], "the yardstick has no talk:V1"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }
@@ -202,7 +201,6 @@ fn profiles_charts_and_the_page_of_a_journey() {
         sections: &sections(&run, None),
         profiles: &profiles,
         ceilings: &ceilings,
-        comparison: None,
         processor: None,
         matrices: None,
     });

@@ -191,7 +191,6 @@ fn page() -> Result<String, Failed> {
         sections: &sections(&run, None),
         profiles: &profiles(),
         ceilings: &ceilings(),
-        comparison: None,
         processor: None,
         matrices: None,
     })?)

@@ -1,10 +1,8 @@
 //! What was found: the few sentences that a run comes down to.
 
 use super::bounds::{Power, highest_mhz};
-use super::comparison::{Ratios, ratios};
 use super::table1::{Row, Section};
 use crate::catalogue::journey_of;
-use crate::record::comparison::Comparison;
 use crate::record::run::Run;
 use crate::record::times::Verdict;
 
@@ -12,14 +10,9 @@ use crate::record::times::Verdict;
 const TOLD: f64 = 0.01;
 
 /// What a section of a run comes down to, a sentence or two each; without what the records do not tell.
-pub fn found(run: &Run, section: &Section, comparison: Option<&Comparison>) -> Vec<String> {
+pub fn found(run: &Run, section: &Section) -> Vec<String> {
     let Some(fastest) = fastest(&section.rows) else { return Vec::new() };
-    let said = [
-        Some(speed(section, fastest)),
-        steps(section),
-        power(run, section, fastest),
-        comparison.and_then(|found| cuda(found, &run.system.name)),
-    ];
+    let said = [Some(speed(section, fastest)), steps(section), power(run, section, fastest)];
     said.into_iter().flatten().collect()
 }
 
@@ -125,18 +118,5 @@ fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
         section.rows.len(),
         most.version,
         percent(power)
-    ))
-}
-
-/// Our kernels beside the yardstick's.
-fn cuda(found: &Comparison, system: &str) -> Option<String> {
-    let Ratios { mean, least, most } = ratios(found, system)?;
-    let best = found.best().find(|best| best.heat.system == system);
-    let best = best.map_or(String::new(), |best| {
-        let (own, over) = (&best.ours.name, 1.0 / best.ratio());
-        format!(" {own} is {over:.1} times as fast as the paper’s v8 in CUDA C++.")
-    });
-    Some(format!(
-        "The same kernels in Rust take {mean:.2} of the time of our port to CUDA C++ ({least:.2} to {most:.2}).{best}"
     ))
 }

@@ -3,7 +3,6 @@
 pub mod bounds;
 pub mod by_energies;
 pub mod changes;
-pub mod comparison;
 pub mod explain;
 pub mod found;
 pub mod levels;

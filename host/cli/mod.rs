@@ -1,7 +1,6 @@
 //! The command line.
 
 mod args;
-mod compare;
 mod device;
 mod diff;
 mod explain;
@@ -101,7 +100,6 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Table(args) => table::table(args),
         Command::Explain(args) => explain::explain(args),
         Command::Diff(args) => diff::diff(args),
-        Command::Compare(args) => compare::compare(args),
         Command::Golden(args) => generate::golden(args),
         Command::Completions(args) => shell::completions(args),
         Command::Ptx(args) => ptx::ptx(args),

@@ -11,9 +11,7 @@ use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
 use crate::process::files::Files;
 use crate::process::output::{print, replace};
-use crate::record::comparison::Comparison;
 use crate::record::run::Run;
-use crate::record::{self, Record};
 use crate::render::html::{self, Page, Processor};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
@@ -32,11 +30,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for section in &mut sections {
         table1::rate_by(&mut section.rows, &records.profiles);
     }
-    let comparison = named(args.compare.as_deref())?;
     let processor = args.processor.as_deref().map(Owned::read).transpose()?;
     let output = output(args);
     let files = Files::new().reads("--from", records.files());
-    let files = files.reads("--compare", &args.compare);
     let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
     let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
     files.writes("--output", [&output]).check()?;
@@ -45,7 +41,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         sections: &sections,
         profiles: &records.profiles,
         ceilings: &records.ceilings,
-        comparison: comparison.as_ref(),
         processor: processor.as_ref().map(Owned::shown),
         matrices: matrices.as_ref(),
     };
@@ -69,27 +64,20 @@ fn offdiag(path: &Path) -> Result<Folder> {
     Folder::load(path).map_err(of_offdiag)
 }
 
-/// The record of a file that a flag may name.
-fn named<R: Record>(path: Option<&Path>) -> Result<Option<R>> {
-    path.map(record::read).transpose()
-}
-
 /// The records of a processor's journey.
 struct Owned {
     records: Records,
     run: Run,
-    comparison: Option<(PathBuf, Comparison)>,
 }
 
 impl Owned {
     fn read(dir: &Path) -> Result<Owned> {
         let records = Records::load(dir)?;
-        Ok(Owned { run: records.run()?, comparison: records.comparison(dir)?, records })
+        Ok(Owned { run: records.run()?, records })
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let beside = self.comparison.iter().map(|(path, _)| path.clone());
-        self.records.files().into_iter().chain(beside).collect()
+        self.records.files()
     }
 
     fn shown(&self) -> Processor<'_> {
@@ -97,7 +85,6 @@ impl Owned {
             run: &self.run,
             profiles: &self.records.profiles,
             ceilings: &self.records.ceilings,
-            comparison: self.comparison.as_ref().map(|(_, found)| found),
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::error::Result;
 use crate::problem::grid::{Grid, OnGrid};
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{self, Problem, System, file, systems};
@@ -104,33 +103,4 @@ impl Source {
     pub fn load(&self, progress: Progress) -> Result<Problem> {
         self.open(progress)?.load()
     }
-
-    /// Loads it for a yardstick in another language, which takes few energies.
-    ///
-    /// # Errors
-    /// Those of [`Source::load`] and of [`Source::require_few`], also for a file of more energies.
-    pub fn load_for_yardstick(&self, progress: Progress) -> Result<Problem> {
-        self.require_few()?;
-        let source = self.open(progress)?;
-        few(source.extents().nw, || self.name())?;
-        source.load()
-    }
-
-    /// Fails where more energies are asked for than yardsticks have, which are of the paper's numbers of them.
-    ///
-    /// # Errors
-    /// [`Error::Data`] that names the flag.
-    pub fn require_few(&self) -> Result<()> {
-        let Source::OnGrid(_, grid) = self else { return Ok(()) };
-        few(grid.nw(), || grid.argument().map_or(self.name(), |flag| flag.join(" ")))
-    }
-}
-
-/// Fails for more energies than yardsticks have.
-fn few(nw: usize, origin: impl FnOnce() -> String) -> Result<()> {
-    if nw <= MINI_APPS_ENERGIES {
-        return Ok(());
-    }
-    let what = format!("needs at most {MINI_APPS_ENERGIES} energies for the yardstick, has {nw}");
-    Err(Error::Data { origin: origin(), what })
 }

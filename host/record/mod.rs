@@ -5,11 +5,9 @@
 
 pub mod ceilings;
 pub mod clock;
-pub mod comparison;
 pub mod info;
 pub mod map;
 pub mod offdiag;
-mod older;
 pub mod parting;
 pub mod profile;
 pub mod provenance;
@@ -34,8 +32,7 @@ use provenance::{PROGRAM, Provenance};
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
 /// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
-/// is of the runs that `provenance.regime` names; since 6 comparisons have heats and scalings points, whatever
-/// they are with or over.
+/// is of the runs that `provenance.regime` names.
 pub const SCHEMA: u32 = 6;
 
 /// The first layout; records without a number have it.
@@ -85,11 +82,6 @@ pub trait Record: Serialize + DeserializeOwned {
     /// Which one.
     const KIND: Kind;
 
-    /// A record of an older form in the present one; nothing of one that has it.
-    fn of_older(_record: &Value) -> Option<Value> {
-        None
-    }
-
     /// The record with what older ones do not say and what follows from the rest of them.
     #[must_use]
     fn completed(self) -> Self {
@@ -107,9 +99,6 @@ pub enum Kind {
     Profile,
     /// [`ceilings::Ceilings`].
     Ceilings,
-    /// [`comparison::Comparison`], in older records with Fortran a race.
-    #[serde(alias = "race")]
-    Comparison,
     /// [`clock::Clock`].
     Clock,
     /// [`offdiag::Offdiag`].
@@ -123,7 +112,6 @@ impl Kind {
             Kind::Run => "a run",
             Kind::Profile => "a profile",
             Kind::Ceilings => "ceilings",
-            Kind::Comparison => "a comparison",
             Kind::Clock => "clocks",
             Kind::Offdiag => "Σ as a matrix",
         }
@@ -138,9 +126,7 @@ struct Marks {
     results: Option<IgnoredAny>,
     dadd: Option<IgnoredAny>,
     theoretical: Option<IgnoredAny>,
-    parity: Option<IgnoredAny>,
     l2_bytes: Option<IgnoredAny>,
-    racers: Option<IgnoredAny>,
     matrices: Option<IgnoredAny>,
 }
 
@@ -149,9 +135,7 @@ impl Marks {
         let marks = [
             (&self.dadd, Kind::Profile),
             (&self.theoretical, Kind::Ceilings),
-            (&self.parity, Kind::Comparison),
             (&self.l2_bytes, Kind::Clock),
-            (&self.racers, Kind::Comparison),
             (&self.matrices, Kind::Offdiag),
             (&self.results, Kind::Run),
         ];
@@ -212,13 +196,8 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
         reason: e.to_string(),
     };
     let fields: Value = serde_json::from_str(text).map_err(field)?;
-    let newer = R::of_older(&fields);
-    let record = match &newer {
-        Some(newer) => R::deserialize(newer),
-        None => serde_json::from_str(text),
-    };
-    let record = record.map_err(field)?;
-    match values::wrong(newer.as_ref().unwrap_or(&fields)) {
+    let record = serde_json::from_str(text).map_err(field)?;
+    match values::wrong(&fields) {
         Some(values::Wrong { field, needed, found }) => {
             Err(RecordError::Value { path: path.into(), field, needed, found })
         }

@@ -3,7 +3,6 @@
 pub mod chart;
 pub mod charts;
 pub mod columns;
-pub mod comparison;
 pub mod explain;
 mod heat;
 pub mod html;

@@ -17,23 +17,6 @@ fn a_gpu_that_is_not_there_exits_with_3() {
 }
 
 #[test]
-fn comparing_with_fortran_needs_gfortran_and_says_so() {
-    for (flags, named) in [(&[][..], "gfortran"), (&["--gfortran", "/no/such/f95"], "/no/such/f95")]
-    {
-        gpp()
-            .args(["compare", "--device", "cpu", "--system", "tiny"])
-            .args(flags)
-            .env("PATH", "")
-            .assert()
-            .code(3)
-            .stderr(
-                contains(format!("error: yardstick: {named} cannot be run"))
-                    .and(contains("install gfortran with OpenMP or name it with --gfortran")),
-            );
-    }
-}
-
-#[test]
 fn a_cpu_in_place_of_a_gpu_is_explained() {
     for arguments in [&["info"][..], &["--version", "v8", "--system", "tiny", "--repeat", "1"]] {
         let output = gpp().args(arguments).assert().success();

@@ -110,29 +110,6 @@ fn a_checkpoint_is_of_its_energies() {
     assert_eq!(sums(&mut run("0:3:7", &kept, "-")), undisturbed);
 }
 
-#[test]
-fn yardsticks_have_few_energies() {
-    for device in ["cpu", "gpu:0"] {
-        for (flag, value) in [("--nw", "4"), ("--energies", "-1:2.5:4")] {
-            let needed = format!("{flag} {value}");
-            gpp()
-                .args(["compare", "--device", device, "--system", "tiny", flag, value])
-                .assert()
-                .code(2)
-                .stderr(contains(needed).and(contains("needs at most 3 energies")));
-        }
-    }
-    // A file is looked at when it is read, after the yardstick's compiler.
-    let dir = tempfile::tempdir().unwrap();
-    let file = text(dir.path().join("many.dat"));
-    gpp().args(["generate", "--system", "tiny", "--nw", "4", "--output", &file]).assert().success();
-    gpp()
-        .args(["compare", "--device", "cpu", "--input", &file])
-        .assert()
-        .code(2)
-        .stderr(contains("gfortran").or(contains("many: needs at most 3 energies")));
-}
-
 /// There are golden sums at some of these energies, and too many terms for the rest.
 #[test]
 fn a_file_needs_sums_at_all_of_its_energies() {

@@ -146,9 +146,6 @@ fn a_page_may_be_of_matrices_alone() {
     {
         assert!(page.contains(part), "{part}");
     }
-    // Other records go with profiles.
-    let others = ["--offdiag", &folder, "--compare", "compare.json"];
-    report(&others).code(2).stderr(contains("gpp-profile: no such folder"));
 }
 
 #[test]

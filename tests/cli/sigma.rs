@@ -140,7 +140,7 @@ fn what_cannot_be_is_refused_before_it_runs() {
 #[test]
 fn records_that_have_no_sigma_are_refused_by_name() {
     let old = text(repository("tests/data/older/schema-1/run.json"));
-    let compared = text(archived("compare.json"));
+    let compared = text(archived("si214/ceilings.json"));
     for (arguments, part) in [
         (&[old.as_str()][..], "run.json: holds v0, v1"),
         (&[&old, "--version", "v99"], "run.json: has no version v99, it holds v0"),

@@ -59,11 +59,6 @@ fn flags_without_effect_are_refused_by_name() {
         (&["table", "--from", &run, "--repeat", "3"], "--repeat"),
         (&["profile", "--counters", &csv, "--device", "gpu"], "--device"),
         (&["profile", "--counters", &csv, "--no-lines"], "--no-lines"),
-        (&["compare", "--version", "v9"], "the yardstick has no v9"),
-        (&["compare", "--device", "auto"], "comparing needs gpu, gpu:N or cpu"),
-        (&["compare", "--gfortran", "gfortran"], "--gfortran: has no effect on a GPU"),
-        (&["compare", "--device", "cpu", "--nvcc", "nvcc"], "--nvcc: has no effect on a CPU"),
-        (&["compare", "--device", "cpu", "--ncu", "ncu"], "--ncu: has no effect on a CPU"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }
@@ -88,7 +83,7 @@ fn usage_errors_lead_to_what_was_meant() {
     let empty = tempfile::tempdir().unwrap();
     let missing = text(empty.path().join("missing"));
     let (archive, run) = (text(archived("si214")), text(archived("si214/run.json")));
-    let compared = text(archived("compare.json"));
+    let compared = text(archived("si214/ceilings.json"));
     for (arguments, part) in [
         (&["--version", "-d", "cpu"][..], "alone, or as -V, it prints the program's own"),
         (&["--version", ""], "needs a name, see `gpp list`"),

@@ -199,13 +199,12 @@ fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
     for section in &mut sections {
         table1::rate_by(&mut section.rows, profiles);
     }
-    let processor = Processor { run, profiles, ceilings, comparison: None };
+    let processor = Processor { run, profiles, ceilings };
     let page = Page {
         run,
         sections: &sections,
         profiles,
         ceilings,
-        comparison: None,
         processor: Some(processor),
         matrices: None,
     };

@@ -1,7 +1,6 @@
 //! Every archived record is read as its type, and reads the same once it is written anew; what is no
 //! such record says so.
 
-mod beside;
 mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,7 +13,6 @@ use gpp::error::exit_code;
 use gpp::experiments::profile::folder::Records;
 use gpp::record::ceilings::Ceilings;
 use gpp::record::clock::Clock;
-use gpp::record::comparison::Comparison;
 use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::Profile;
 use gpp::record::run::Run;
@@ -33,7 +31,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 6];
+    let mut kinds = [0; 4];
     let older = json(&repository("tests/data/older"));
     for path in json(&repository("data/runs")).into_iter().chain(older) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
@@ -54,21 +52,9 @@ fn every_archived_record_is_read_and_written() {
                 assert!(both_ways::<Ceilings>(&path).fp64 > 1e10);
                 2
             }
-            "compare" => {
-                let found: Comparison = both_ways(&path);
-                assert!(found.passed() && found.pairs().count() > 0 && found.best().count() > 0);
-                assert_eq!(found.racers().count(), 0);
-                3
-            }
             "clock" => {
                 assert!(!both_ways::<Clock>(&path).versions.is_empty());
-                4
-            }
-            "race" => {
-                let found: Comparison = both_ways(&path);
-                assert!(found.passed() && found.racers().count() > 0);
-                assert_eq!((found.pairs().count(), found.best().count()), (0, 0));
-                5
+                3
             }
             name if name.starts_with("si") || name == "demo" => {
                 assert!(both_ways::<Offdiag>(&path).head.complete);
@@ -101,13 +87,13 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 
 #[test]
 fn what_is_no_such_record_says_what_it_is() {
-    let path = repository("tests/data/older/schema-1/compare.json");
+    let path = repository("tests/data/older/schema-1/run.json");
     let said = |error: gpp::Error| {
         assert_eq!(exit_code(&error), 2);
         error.to_string()
     };
     for (error, found) in [
-        (said(record::read::<Run>(&path).unwrap_err()), "a run, it holds a comparison"),
+        (said(record::read::<Profile>(&path).unwrap_err()), "a profile, it holds a run"),
         (
             said(record::read::<Run>(&repository("data/systems.json")).unwrap_err()),
             "something else",
@@ -118,16 +104,16 @@ fn what_is_no_such_record_says_what_it_is() {
         assert!(error.contains(found), "{error}");
     }
     let text = fs::read_to_string(&path).unwrap();
-    let parsed = |text: String| record::parse::<Comparison>(&text, &path).unwrap_err().to_string();
+    let parsed = |text: String| record::parse::<Run>(&text, &path).unwrap_err().to_string();
     let schema = |to: &str| parsed(text.replace("\"schema\": 1", &format!("\"schema\": {to}")));
     assert!(schema("7").ends_with("needs schema 1 to 6, has 7"));
     assert!(schema("1.5").ends_with("needs schema 1 to 6, has 1.5"));
     // What a record says that it is counts, whatever is in it.
     let said = |kind: &str| parsed(text.replacen('{', &format!("{{\"kind\": \"{kind}\","), 1));
-    assert!(said("run").ends_with("is no record of a comparison, it holds a run"));
-    assert!(said("page").ends_with("is no record of a comparison, it holds something else"));
-    let missing = parsed(text.replace("\"yardstick\"", "\"other\""));
-    assert!(missing.contains("compare.json") && missing.contains("missing field `yardstick`"));
+    assert!(said("profile").ends_with("is no record of a run, it holds a profile"));
+    assert!(said("page").ends_with("is no record of a run, it holds something else"));
+    let missing = parsed(text.replace("\"results\"", "\"other\""));
+    assert!(missing.contains("run.json"), "{missing}");
 }
 
 /// Values that no measurement gives end nothing: what is shown divides by times and ceilings.

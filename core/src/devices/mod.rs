@@ -2,7 +2,6 @@
 
 pub mod beside;
 pub mod choice;
-pub mod fortran;
 pub mod gauge;
 pub mod gpu;
 pub mod host;

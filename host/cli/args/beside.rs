@@ -1,13 +1,12 @@
-//! Arguments of the commands that show versions beside others: what was published, and the yardstick.
+//! Arguments of the command that shows versions beside what was published.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
 use super::format::Format;
-use super::measure::{DeviceArgs, MeasureArgs, OutputArgs, at_least_one};
+use super::measure::{MeasureArgs, OutputArgs};
 use super::measuring::{VerifyArgs, VersionArgs};
-use super::names::VERSIONS;
 use super::problem::ProblemsArgs;
 use crate::analysis::speed_ups::By;
 
@@ -61,49 +60,6 @@ pub struct TableArgs {
         help_heading = "Output"
     )]
     pub csv: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// Arguments of `compare`.
-#[derive(Args)]
-#[command(mut_arg("device", |device| {
-    device.default_value("gpu").help("Where: gpu or gpu:N against CUDA C++, cpu against Fortran")
-}))]
-pub struct CompareArgs {
-    /// Kernel versions: ids, ranges (v0-v8), best or all, with commas; by default all that the GPU's
-    /// yardstick has, and on a CPU best
-    #[arg(
-        short = 'v',
-        long,
-        value_name = "V[,V…]",
-        value_parser = VERSIONS,
-        hide_possible_values = true
-    )]
-    pub version: Option<String>,
-
-    #[command(flatten)]
-    pub place: DeviceArgs,
-
-    /// Timed runs of each side
-    #[arg(short, long, value_name = "N", default_value = "5", value_parser = at_least_one)]
-    pub repeat: usize,
-
-    /// The compiler of the GPU's yardstick, by default nvcc
-    #[arg(long, value_name = "PROGRAM")]
-    pub nvcc: Option<PathBuf>,
-
-    /// The profiler, for the counters of the GPU's best version, by default ncu
-    #[arg(long, value_name = "PROGRAM")]
-    pub ncu: Option<PathBuf>,
-
-    /// The compiler of the CPU's yardstick, by default gfortran
-    #[arg(long, value_name = "PROGRAM")]
-    pub gfortran: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub problems: ProblemsArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

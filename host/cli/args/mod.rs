@@ -17,7 +17,7 @@ mod stored;
 use clap::{Parser, Subcommand};
 
 pub use alike::parsed;
-pub use beside::{CompareArgs, TableArgs};
+pub use beside::TableArgs;
 pub use explain::{CardArgs, DiffArgs, ExplainArgs};
 pub use format::Format;
 pub use measure::{AUTO, DeviceArgs, OutputArgs};
@@ -102,8 +102,6 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Say what changed from one version to another, in source and counters, or from one run to another
     Diff(DiffArgs),
-    /// Time versions against the yardstick in CUDA C++ or Fortran, alternately on the same arrays
-    Compare(CompareArgs),
     /// Evaluate the golden sums of a built-in system and print them as JSON
     Golden(GoldenArgs),
     /// Print completions for a shell

@@ -121,12 +121,7 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Show the comparison with CUDA C++ that `gpp compare --json` wrote
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub compare: Option<PathBuf>,
-
-    /// Show a processor's journey: the folder of its profiles, or the one above it, with race.json in
-    /// either where `gpp compare --device cpu --json` wrote it there
+    /// Show the versions for CPUs: the folder of their profiles, or the one above it
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub processor: Option<PathBuf>,
 
@@ -139,7 +134,7 @@ pub struct ReportArgs {
 impl ReportArgs {
     /// Whether it names nothing but Σ as a matrix.
     pub fn is_of_matrices(&self) -> bool {
-        let others = [&self.from, &self.compare, &self.processor];
+        let others = [&self.from, &self.processor];
         self.offdiag.is_some() && others.into_iter().all(Option::is_none)
     }
 }

@@ -7,7 +7,6 @@ use crate::catalogue::order;
 use crate::error::{Difference, Error, Result};
 use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
-use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
 use crate::record::{self, text};
@@ -17,9 +16,6 @@ pub const CEILINGS: &str = "ceilings.json";
 
 /// The run's file in a folder of profiles.
 pub const RUN: &str = "run.json";
-
-/// The file of a comparison with Fortran in a processor's folder of profiles or above it; there need be none.
-pub const RACE: &str = "race.json";
 
 /// One system's profiles and the ceilings of their device.
 pub struct Records {
@@ -71,17 +67,6 @@ impl Records {
             }
         }
         Ok(run)
-    }
-
-    /// The comparison with Fortran beside the profiles or in the folder above, which `dir` may name.
-    ///
-    /// # Errors
-    /// [`crate::error::RecordError`].
-    pub fn comparison(&self, dir: &Path) -> Result<Option<(PathBuf, Comparison)>> {
-        let mut places = [self.folder.as_path(), dir].map(|folder| folder.join(RACE)).into_iter();
-        let Some(path) = places.find(|path| path.exists()) else { return Ok(None) };
-        let found = record::read(&path)?;
-        Ok(Some((path, found)))
     }
 
     fn require_same(&self, path: &Path, of: &str) -> Result<()> {

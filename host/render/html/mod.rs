@@ -2,7 +2,6 @@
 //! without the script, which adds: a version highlighted wherever it stands, journeys that hide, guesses.
 
 mod cards;
-mod comparison;
 mod counts;
 mod device;
 mod frame;
@@ -26,7 +25,6 @@ use crate::analysis::table1::Section;
 use crate::error::ChartError;
 use crate::experiments::offdiag::folder::Folder;
 use crate::record::ceilings::Ceilings;
-use crate::record::comparison::Comparison;
 use crate::record::profile::Profile;
 use crate::record::run::Run;
 use crate::render::chart::Roofline;
@@ -47,8 +45,6 @@ pub struct Page<'a> {
     pub profiles: &'a [Profile],
     /// The device's ceilings.
     pub ceilings: &'a Ceilings,
-    /// These versions against CUDA C++.
-    pub comparison: Option<&'a Comparison>,
     /// The processor's journey.
     pub processor: Option<Processor<'a>>,
     /// Σ as a matrix.
@@ -63,8 +59,6 @@ pub struct Processor<'a> {
     pub profiles: &'a [Profile],
     /// The processor's ceilings.
     pub ceilings: &'a Ceilings,
-    /// The best of them against Fortran.
-    pub comparison: Option<&'a Comparison>,
 }
 
 /// A section and its line in the contents; one without a body vanishes.
@@ -163,11 +157,6 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
             },
         ),
         folded("lines", "Where the samples are, by line of source", lines::source_lines(profiles)),
-        folded(
-            "parity",
-            "Beside CUDA C++",
-            page.comparison.map_or_else(none, comparison::comparison),
-        ),
         folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("matrices", MATRICES, matrices.unwrap_or_else(none)),
         folded("published", "What else was published", times::published_beside(sections)),

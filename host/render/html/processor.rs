@@ -1,8 +1,7 @@
-//! The processor's journey: its own versions, and these beside Fortran.
+//! The versions for CPUs.
 
 use maud::{Markup, html};
 
-use super::comparison::comparison;
 use super::sheet::Sheet;
 use super::{Processor, rooflines};
 use crate::analysis::bounds::verdict;
@@ -13,7 +12,7 @@ use crate::render::results;
 use crate::render::table::or_dash;
 
 pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
-    let Processor { run, profiles, ceilings, comparison: beside } = of;
+    let Processor { run, profiles, ceilings } = of;
     let (baseline, over) = over_baseline(&run.results);
     let headings = [
         "version",
@@ -50,6 +49,5 @@ pub(super) fn processor(of: &Processor) -> Result<Markup, ChartError> {
         p { (results::system(&run.system)) ", on " (run.head.device.name) "." }
         (sheet.markup())
         (figures)
-        @if let Some(beside) = beside { (comparison(beside)) }
     })
 }

@@ -9,7 +9,7 @@ use crate::render::results;
 
 pub(super) fn summary(page: &Page, title: &str) -> Markup {
     let section = page.sections.first();
-    let said = section.map(|section| found(page.run, section, page.comparison));
+    let said = section.map(|section| found(page.run, section));
     html! {
         header {
             h1 { (title) }

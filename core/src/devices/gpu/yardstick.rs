@@ -46,7 +46,7 @@ impl Gpu {
         let failed = |what: String| Error::Compiler { what };
         let missing = |e: std::io::Error| {
             failed(format!(
-                "{} cannot be run ({e}): install the CUDA toolkit or name its nvcc with --nvcc",
+                "{} cannot be run ({e}): install the CUDA toolkit or name its nvcc with --compiler",
                 nvcc.display()
             ))
         };

@@ -1,4 +1,4 @@
-//! The processor's yardstick: the reference loops in Fortran with OpenMP (`benches/fortran`), compiled
+//! The other side on a CPU: the reference loops in Fortran with OpenMP (`benches/fortran`), compiled
 //! here and now by gfortran and run on the same arrays, with as many threads, in the same process as
 //! ours.
 
@@ -12,49 +12,31 @@ use libloading::Library;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::{SlabSums, Upload};
-use crate::error::{Error, Result};
-use crate::problem::{Extents, Problem, memory};
+use gpp::devices::{SlabSums, Upload};
+use gpp::error::{Error, Result};
+use gpp::problem::{Extents, Problem, memory};
 
 /// What is compiled before the loops, and after them.
-const PROBLEM: &str = include_str!("../../../benches/fortran/problem.f90");
-const ENTRY: &str = include_str!("../../../benches/fortran/entry.f90");
+const PROBLEM: &str = include_str!("../fortran/problem.f90");
+const ENTRY: &str = include_str!("../fortran/entry.f90");
 
 /// Loops of the yardstick.
 #[derive(Debug)]
 pub struct Loops {
     /// Name.
     pub id: &'static str,
-    /// What they are, in a line.
-    pub title: &'static str,
     source: &'static str,
     /// Whether they have copies of the arrays, re-laid out.
     relaid: bool,
 }
 
 /// As in the paper, v0.
-pub static PAPER: Loops = Loops {
-    id: "paper",
-    title: "v0: complex numbers, divisions, absolute values, branches",
-    source: include_str!("../../../benches/fortran/paper.f90"),
-    relaid: false,
-};
-
-/// As in the paper, v3.
-pub static SQUARES: Loops = Loops {
-    id: "squares",
-    title: "v3: reciprocals, squares for absolute values",
-    source: include_str!("../../../benches/fortran/squares.f90"),
-    relaid: false,
-};
+pub static PAPER: Loops =
+    Loops { id: "paper", source: include_str!("../fortran/paper.f90"), relaid: false };
 
 /// As the talk ends.
-pub static TALK: Loops = Loops {
-    id: "talk",
-    title: "parts apart, blocked, `omp simd`, no branch, reciprocals",
-    source: include_str!("../../../benches/fortran/talk.f90"),
-    relaid: true,
-};
+pub static TALK: Loops =
+    Loops { id: "talk", source: include_str!("../fortran/talk.f90"), relaid: true };
 
 /// Flags of every build. Vectors of 512 bits are asked for: on some processors gfortran prefers the slower
 /// 256.
@@ -75,11 +57,9 @@ pub struct Build {
 
 /// All builds. gfortran makes vectors of selections where comparisons may not trap, which changes no
 /// result and is part of -ffast-math.
-pub static BUILDS: [Build; 7] = [
+pub static BUILDS: [Build; 5] = [
     Build { loops: &PAPER, flag: None },
     Build { loops: &PAPER, flag: Some("-ffast-math") },
-    Build { loops: &SQUARES, flag: None },
-    Build { loops: &SQUARES, flag: Some("-ffast-math") },
     Build { loops: &TALK, flag: None },
     Build { loops: &TALK, flag: Some("-fno-trapping-math") },
     Build { loops: &TALK, flag: Some("-ffast-math") },
@@ -165,7 +145,7 @@ fn run(
     let output = Command::new(gfortran).args(arguments).current_dir(folder).output();
     let output = output.map_err(|e| {
         failed(format!(
-            "{} cannot be run ({e}): install gfortran with OpenMP or name it with --gfortran",
+            "{} cannot be run ({e}): install gfortran with OpenMP or name it with --compiler",
             gfortran.display()
         ))
     })?;

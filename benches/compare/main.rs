@@ -1,0 +1,209 @@
+//! Our kernels against others on the same arrays, alternately: v0 to v8 against CUDA C++ (`benches/cuda/gpp.cu`) on a GPU,
+//! or versions for CPUs against Fortran (`benches/fortran`). nvcc or gfortran compiles the other side here and now.
+//!
+//! ```sh
+//! cargo bench --bench compare -- --system si214                # GPU 0
+//! cargo bench --bench compare -- --cpu --system demo --version cpu:paired
+//! ```
+//!
+//! The binary that cargo builds also runs on a machine without cargo.
+
+mod fortran;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use gpp::analysis::outcomes::words;
+use gpp::catalogue::names::versions;
+use gpp::catalogue::{BackEnd, Kernel};
+use gpp::devices::Device;
+use gpp::devices::gpu::Gpu;
+use gpp::devices::gpu::yardstick::{OnBoth, Side};
+use gpp::devices::host::Host;
+use gpp::engine::{Engine, total};
+use gpp::problem::{Problem, Sums, synthesis, systems};
+use gpp::process::progress::Progress;
+use gpp::reference::verify::{Outcome, verify};
+use gpp::reference::{self, Reference};
+use gpp_cpu::pool::Threads;
+
+const QUIET: Progress = Progress { shown: false };
+
+/// How long a side runs before it is timed, so that the clock is steady.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// Times our kernels and those of another compiler, alternately on the same arrays.
+#[derive(Parser)]
+struct Arguments {
+    /// Built-in systems, with commas
+    #[arg(short, long, value_delimiter = ',', default_value = "demo")]
+    system: Vec<String>,
+
+    /// Versions, as `gpp --version` has them; by default v0 to v8, on a CPU the best
+    #[arg(short, long)]
+    version: Option<String>,
+
+    /// Compare with Fortran on the CPU
+    #[arg(long)]
+    cpu: bool,
+
+    /// The GPU
+    #[arg(long, default_value_t = 0)]
+    gpu: usize,
+
+    /// Timed runs of each side
+    #[arg(short, long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    /// The compiler of the other side; by default nvcc, on a CPU gfortran
+    #[arg(long)]
+    compiler: Option<PathBuf>,
+
+    /// Cargo says so.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let mut passed = true;
+    for name in &arguments.system {
+        let system = systems::find(name)?;
+        let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, QUIET)?;
+        let reference = reference::of(&problem, QUIET)?;
+        let rows = match arguments.cpu {
+            true => on_cpu(&arguments, &problem)?,
+            false => on_gpu(&arguments, &problem)?,
+        };
+        println!("{name}, medians of {} runs, in turn", arguments.repeat);
+        println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
+        let base = rows.iter().filter(|row| row.is_other).map(Row::median);
+        let fastest = base.fold(f64::INFINITY, f64::min);
+        for row in &rows {
+            // Ours over the other side's: of the same version, or the fastest build.
+            let other = row.other.map_or(fastest, |at| rows[at].median());
+            let (verdict, right) = verdict(&problem, &row.sums, reference.as_ref())?;
+            passed &= right;
+            let ratio = format!("{:.3}", row.median() / other);
+            println!("{:<24} {:>12.4} {ratio:>10}  {verdict}", row.name, 1e3 * row.median());
+        }
+    }
+    Ok(ExitCode::from(u8::from(!passed)))
+}
+
+/// One side's runs.
+struct Row {
+    name: String,
+    is_other: bool,
+    /// The row that it is compared with, if not the fastest of the other side.
+    other: Option<usize>,
+    seconds: Vec<f64>,
+    sums: Sums,
+}
+
+impl Row {
+    fn median(&self) -> f64 {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+}
+
+/// Whether the sums are right, in a word.
+fn verdict(
+    problem: &Problem,
+    sums: &Sums,
+    reference: Option<&Reference>,
+) -> anyhow::Result<(String, bool)> {
+    let found = verify(problem, &problem.start().plus(sums), reference)?;
+    let right = matches!(found.outcome, Outcome::Passed | Outcome::NotVerified);
+    let error = found.max_rel_error.map_or(String::new(), |error| format!(", error {error:.1e}"));
+    Ok((format!("{}{error}", words(found.outcome)), right))
+}
+
+/// Each version by rustc and by nvcc.
+fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
+    let gpu = Gpu::open(arguments.gpu)?;
+    let yardstick = gpu.yardstick(&arguments.compiler.clone().unwrap_or("nvcc".into()))?;
+    println!("{}, {}", gpu.info().name, yardstick.compiler);
+    let mut rows = Vec::new();
+    for listed in versions(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
+        let version = listed.kernel.require_gpu()?;
+        anyhow::ensure!(OnBoth::has(version), "CUDA C++ has v0 to v8, not {}", listed.id());
+        let mut both = gpu.both(problem, &yardstick)?;
+        let mut seconds = [Vec::new(), Vec::new()];
+        let mut last = [None, None];
+        // Each side alone until its clock is steady, and twice: at the power limit every kernel has a clock of its own.
+        for (at, side) in [Side::Cuda, Side::Rust].into_iter().enumerate().cycle().take(4) {
+            let begin = Instant::now();
+            while begin.elapsed() < WARM_UP {
+                both.sum(side, version)?;
+            }
+            for _ in 0..arguments.repeat {
+                let sums = both.sum(side, version)?;
+                seconds[at].push(sums.seconds);
+                last[at] = Some(total::of([&sums], problem.nw()));
+            }
+        }
+        let first = rows.len();
+        for (at, (seconds, sums)) in seconds.into_iter().zip(last).enumerate() {
+            let by = ["CUDA C++", "Rust"][at];
+            rows.push(Row {
+                name: format!("{} {by}", listed.id()),
+                is_other: at == 0,
+                other: Some(first),
+                seconds,
+                sums: sums.expect("at least one run"),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// Versions for CPUs and the builds in Fortran, all in turn.
+fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
+    let host = Host::new();
+    let threads = host.team().count(Threads::All);
+    let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
+    let mut yardstick = fortran::Yardstick::compile(&gfortran)?;
+    println!("{}, {threads} threads, {}", host.info().name, yardstick.compiler);
+    let ours = versions(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
+    let mut rows: Vec<Row> = Vec::new();
+    let row = |name: String, is_other| {
+        let sums = Sums::zero(problem.nw());
+        Row { name, is_other, other: None, seconds: Vec::new(), sums }
+    };
+    rows.extend(yardstick.builds.iter().map(|loaded| row(loaded.build.name(), true)));
+    rows.extend(ours.iter().map(|listed| row(listed.id().into(), false)));
+    let mut engine = Engine::whole(&host, problem)?;
+    let begin = Instant::now();
+    let (mut rounds, mut timed) = (0, 0);
+    while timed < arguments.repeat {
+        // The first round is untimed, and all in the first seconds.
+        let is_timed = rounds > 0 && begin.elapsed() >= WARM_UP;
+        let mut done = |at: usize, seconds: f64, sums: Sums| {
+            let row = &mut rows[at];
+            if is_timed {
+                row.seconds.push(seconds);
+            }
+            row.sums = sums;
+        };
+        let builds = yardstick.builds.len();
+        for (at, loaded) in yardstick.builds.iter_mut().enumerate() {
+            let sums = loaded.place(problem)?.sum(threads);
+            done(at, sums.seconds, total::of([&sums], problem.nw()));
+        }
+        for (at, listed) in ours.iter().enumerate() {
+            let Kernel::Cpu(_) = listed.kernel else {
+                anyhow::bail!("{} is not made for CPUs", listed.id());
+            };
+            let found = engine.run(listed.kernel)?;
+            done(builds + at, found.seconds, found.sums);
+        }
+        rounds += 1;
+        timed += u32::from(is_timed);
+    }
+    Ok(rows)
+}
