@@ -1,5 +1,5 @@
 //! Versions made for processors beyond what every version is tested for: each level of vectors, any number
-//! of threads, their errors beside v3's, what they count, the memory that they take.
+//! of threads, their errors beside v3's, the memory that they take.
 
 mod common;
 
@@ -9,7 +9,6 @@ use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::experiments::counting;
 use gpp::experiments::measure::same_bits;
 use gpp::problem::{Problem, Sums, file};
 use gpp::reference;
@@ -97,22 +96,6 @@ fn errors_are_no_larger_than_those_of_v3() {
             let what = format!("{} of {}: {own:e}, v3 {of_v3:e}", listed.id(), problem.name());
             assert!(own <= of_v3.max(ROUNDINGS), "{what}");
         }
-    }
-}
-
-#[test]
-fn counts_are_the_same_however_often_and_rise_with_terms() {
-    let _turn = alone();
-    let of = |ngpown| Make { nbands: 19, ngpown, ncouls: 70, nw: 2, kind: Kind::Real, seed: 4 };
-    let [small, large] = [16, 48].map(|ngpown| make(of(ngpown)));
-    for (listed, cpu) in versions() {
-        let [first, again] = [0; 2].map(|_| counting::count(listed.kernel, &small).unwrap());
-        assert_eq!(first, again, "{}", listed.id());
-        let larger = counting::count(listed.kernel, &large).unwrap();
-        let [first, larger] = [&first, &larger].map(|counts| counts.flops());
-        // What moments give is taken for each cell, however few pairs it has.
-        let ratio = if cpu.needs.sorted { 0.3..1.0 } else { 0.8..1.25 };
-        assert!(first > 1.0 && ratio.contains(&(larger / first)), "{}", listed.id());
     }
 }
 

@@ -8,7 +8,7 @@ use gpp::analysis::peaks::share_of_peak;
 use gpp::analysis::roofline::{Timing, points};
 use gpp::error::ProfileError;
 use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
-use gpp::experiments::profile::{counters, lines, metrics, sass};
+use gpp::experiments::profile::{counters, metrics};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Grid, Source};
 use gpp::record::profile::Profile;
@@ -23,7 +23,6 @@ fn context() -> Context {
         terms: 24_541_840_000,
         nw: 2,
         source: "recorded".into(),
-        operations: Vec::new(),
         batches: Default::default(),
     }
 }
@@ -79,11 +78,11 @@ fn traffic_and_pipes_as_printed() {
     }
     let pipes = metrics::PIPES.map(|(_, metric)| v3.required(metric).unwrap());
     assert_eq!(pipes, [69.78, 18.12, 10.69, 43.99]);
-    let all = metrics::list(false);
+    let all = metrics::list();
     for metric in [metrics::L2, metrics::FABRIC, metrics::SHARED, metrics::PIPES[0].1] {
         assert!(all.split(',').any(|listed| listed == metric), "{metric}");
     }
-    assert!(!all.contains(metrics::DFMA) && metrics::list(true).contains(metrics::DFMA));
+    assert!(all.contains(metrics::DFMA));
 }
 
 /// The details page of a version's two launches, by metric, unit and value of each.
@@ -157,7 +156,7 @@ fn a_calculation_in_batches_is_one_profile() {
     // Two of two energies, one of one.
     let made = Make { nbands: 3, ngpown: 2, ncouls: 2, nw: 2, kind: Kind::Mixed, seed: 1 };
     let many = OnGrid::new(Box::new(make(made)), Grid::Count(5)).load().unwrap();
-    let of_problem = |problem| Context::new(problem, String::new(), Vec::new()).batches;
+    let of_problem = |problem| Context::new(problem, String::new()).batches;
     assert_eq!(of_problem(&many)["v13"], 3);
     assert!(of_problem(&make(made)).is_empty());
 }
@@ -211,55 +210,6 @@ fn what_cannot_be_read_says_why() {
     let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"";
     let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", metrics::DURATION);
     assert!(profiles(&failed).unwrap_err().to_string().contains("is missing for kernel `gpp_v8`"));
-    assert!(lines::parse("").unwrap_err().to_string().contains("Function Name"));
-}
-
-#[test]
-fn source_lines_of_two_kernels() {
-    let kernels = lines::parse(&recorded("ncu-2025.3-source.csv")).unwrap();
-    let names: Vec<&str> = kernels.iter().map(|k| k.kernel.as_str()).collect();
-    assert_eq!(names, ["gpp_v0_nw2", "gpp_v5"]);
-    for kernel in &kernels {
-        assert!(!kernel.lines.is_empty());
-        assert!(kernel.lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
-        assert!(kernel.lines.iter().all(|line| line.file.starts_with("kernels/src/")));
-        assert!(kernel.lines.iter().all(|line| line.not_issued <= line.samples));
-    }
-    let division = "let delw = wtilde / wdiff;";
-    assert!(kernels[0].lines.iter().any(|line| line.text == division && line.samples > 0));
-}
-
-#[test]
-fn quotes_in_source_text_do_not_shift_the_columns() {
-    let page = "\"File Path\",\"./kernels/src/target/ptx.rs\"\n\
-                \"Function Name\",\"gpp_v8\"\n\
-                \"Line No\",\"Source\",\"Address\",\"Source\",\
-                \"group:smsp__pcsamp_warp_stall_reasons\",\
-                \"group:smsp__pcsamp_warp_stall_reasons_not_issued\"\n\
-                \"7\",\"asm!(\"a\",\"b\");\",\"-\",\"-\",\"1,234\",\"5\"\n";
-    let kernels = lines::parse(page).unwrap();
-    assert_eq!((kernels[0].lines[0].samples, kernels[0].lines[0].not_issued), (1234, 5));
-}
-
-#[test]
-fn instructions_of_two_disassemblers() {
-    let expected = |name: &str| match name {
-        "gpp_second_stage" => [0, 0, 29, 0, 0, 132],
-        "gpp_ceiling_fma" => [256, 0, 14, 1, 0, 289],
-        other => panic!("{other}"),
-    };
-    for (page, functions) in [("cuobjdump-13.5.txt", 1), ("nvdisasm-13.5.txt", 2)] {
-        let kernels = sass::parse(&recorded(page)).unwrap();
-        assert_eq!(kernels.len(), functions, "{page}");
-        for (name, i) in &kernels {
-            let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all];
-            assert_eq!(counts, expected(name), "{page}: {name}");
-        }
-    }
-    assert!(sass::parse("").unwrap_err().to_string().contains("no function"));
-    let empty = "\t\tFunction : gpp_v8\n\t.headerflags\n";
-    let error = sass::parse(empty).unwrap_err().to_string();
-    assert!(error.contains("no instruction of `gpp_v8`"));
 }
 
 #[test]

@@ -60,7 +60,6 @@ fn ceilings() -> Ceilings {
         source_hash: None,
         state: None,
         kernels_by: None,
-        fp64_by_level: None,
         fp64_sustained: Some(27e12),
         fp64: 30e12,
         hbm: 4e12,
@@ -191,7 +190,6 @@ fn page() -> Result<String, Failed> {
         sections: &sections(&run, None),
         profiles: &profiles(),
         ceilings: &ceilings(),
-        processor: None,
         matrices: None,
     })?)
 }
@@ -274,21 +272,14 @@ fn commands() -> Result<(), Failed> {
         command.args(["table", "--format", format, "--from"]).arg(run);
         command.assert().success().stdout(predicates::str::contains("si214"));
     }
-    // A profile from CSV recorded elsewhere.
-    let csv = common::repository("tests/data/ncu-2025.3-details.csv");
-    let stored = dir.path().join("profiles");
-    let mut command = gpp();
-    command.args(["profile", "--version", "v0,v5", "--system", "tiny", "--from"]).arg(csv);
-    command.arg("--dir").arg(&stored).assert().success();
-    assert_eq!(folder::load(&stored)?.len(), 2);
     // And what goes wrong.
     let empty = tempfile::tempdir()?;
     for command in ["roofline", "report"] {
-        let output = gpp().args([command, "--dir"]).arg(empty.path()).assert().code(2);
+        let output = gpp().args([command, "--from"]).arg(empty.path()).assert().code(2);
         output.stderr(predicates::str::contains("holds no profile-*.json"));
     }
     gpp()
-        .args(["profile", "--system", "tiny", "--ncu", "no-such-profiler", "--dir"])
+        .args(["profile", "--system", "tiny", "--ncu", "no-such-profiler", "--output"])
         .arg(empty.path())
         .assert()
         .code(3)

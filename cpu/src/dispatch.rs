@@ -30,14 +30,14 @@ fn enter<B: Levelled<A>, A, S: Simd>(token: S, with: A) {
 pub fn at_level<B: Levelled<A>, A>(level: Level, with: A) {
     let detected = Detected::new();
     match level {
-        _ if !B::IN_VECTORS => B::run::<Single<f64>>((), with),
+        _ if !B::IN_VECTORS => B::run::<Single>((), with),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Level::Avx512 if let Some(token) = detected.as_avx512() => enter::<B, A, _>(token, with),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Level::Avx2 if let Some(token) = detected.as_avx2() => enter::<B, A, _>(token, with),
         #[cfg(target_arch = "aarch64")]
         Level::Neon if let Some(token) = detected.as_neon() => enter::<B, A, _>(token, with),
-        Level::Scalar => B::run::<Single<f64>>((), with),
+        Level::Scalar => B::run::<Single>((), with),
         _ => unreachable!("{detected:?} has no {level}"),
     }
 }

@@ -18,7 +18,6 @@
 //! instructions that the level switches on.
 
 pub mod caller;
-pub mod ceilings;
 pub mod cells;
 pub mod compensated;
 pub mod definition;

@@ -2,16 +2,14 @@
 
 use std::marker::PhantomData;
 
-use gpp_kernels::counted::{self, Counted, Counts};
 use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sums::VALUES;
-use rayon::prelude::*;
 
 use crate::cells;
 use crate::compensated::Compensated;
 use crate::dispatch::{Levelled, at_level};
-use crate::lanes::{Lanes, Single};
+use crate::lanes::Lanes;
 use crate::level::Level;
 use crate::pool::{Pool, Threads};
 use crate::problem::Task;
@@ -51,9 +49,6 @@ pub trait Body {
 /// Sums a slab at a level in a pool, shared out in such pieces.
 type Sum = fn(&Task, Level, &Pool, Pieces, &(dyn Fn(f64) + Sync)) -> Vec<f64>;
 
-/// Counts the operations of a slab.
-type Count = fn(&Task, Pieces) -> Counts;
-
 /// What sums a slab in the vectors of each level.
 #[derive(Clone, Copy)]
 pub struct Kernel {
@@ -64,24 +59,17 @@ pub struct Kernel {
     /// Whether the sums of each `igp` stay apart, or are one sum of the slab.
     pub by_igp: bool,
     sum: Sum,
-    counted: Count,
 }
 
 impl Kernel {
     /// Of a body: each piece by it.
     pub const fn of<B: Body>() -> Kernel {
-        Kernel {
-            poles: B::POLES,
-            in_vectors: B::IN_VECTORS,
-            by_igp: true,
-            sum: summing::<B>,
-            counted: counting::<B>,
-        }
+        Kernel { poles: B::POLES, in_vectors: B::IN_VECTORS, by_igp: true, sum: summing::<B> }
     }
 
     /// One that shares out a slab in its own way, and sums all of it.
-    pub const fn of_slab(sum: Sum, counted: Count) -> Kernel {
-        Kernel { poles: Poles::Any, in_vectors: true, by_igp: false, sum, counted }
+    pub const fn of_slab(sum: Sum) -> Kernel {
+        Kernel { poles: Poles::Any, in_vectors: true, by_igp: false, sum }
     }
 
     /// Where its code stands: kernels at the same address are the same.
@@ -114,18 +102,6 @@ fn summing<B: Body>(
             at_level::<Summed<B>, _>(level, (task, piece, sums));
         })
     })
-}
-
-fn counting<B: Body>(task: &Task, pieces: Pieces) -> Counts {
-    let all = pieces.of(task.ngpown(), task.bands.ncouls);
-    let values = task.bands.nw * VALUES;
-    let of_piece = |piece: &Piece| {
-        counted::take();
-        let mut sums = vec![0.0; piece.igp.len() * values];
-        B::sum::<Single<Counted>>((), task, piece, &mut sums);
-        counted::take()
-    };
-    all.par_iter().map(of_piece).reduce(Counts::default, Counts::plus)
 }
 
 /// How a version is done.
@@ -204,15 +180,6 @@ impl Cpu {
     ) -> Vec<f64> {
         assert!(level.is_available(), "this processor has no {level}");
         (self.checked(task).sum)(task, level, pool, self.pieces, done)
-    }
-
-    /// Operations of a slab's terms, by running the same source with a counting number: a reciprocal is
-    /// one, however an instruction set makes it.
-    ///
-    /// # Panics
-    /// As [`Cpu::sum`].
-    pub fn count(&self, task: &Task) -> Counts {
-        (self.checked(task).counted)(task, self.pieces)
     }
 
     fn checked(&self, task: &Task) -> &Kernel {

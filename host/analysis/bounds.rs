@@ -108,20 +108,16 @@ pub struct Verdict {
 }
 
 /// Shares of the units that a version uses, the largest first: the bandwidths, relative to the ceilings, the
-/// pipes and issue slots that were counted, on a processor the FP64 peak.
+/// pipes and issue slots that were counted.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<Use> {
-    let processor = ceilings.of_processor();
     let moved = |level: Level| {
         let rate = level.bytes(profile)? / profile.duration_s;
-        Some((bandwidth(level, processor), rate / level.bandwidth(ceilings)?))
+        Some((bandwidth(level), rate / level.bandwidth(ceilings)?))
     };
     let pipe = |(name, limit): (&str, &'static str)| {
         Some((limit, profile.pipes_percent.get(name)? / 100.0))
     };
-    let fp64 = match profile.fp64_pipe_percent {
-        Some(busy) => Some(("the FP64 pipe", busy / 100.0)),
-        None => processor.then(|| ("the FP64 peak", profile.rate() / ceilings.fp64)),
-    };
+    let fp64 = profile.fp64_pipe_percent.map(|busy| ("the FP64 pipe", busy / 100.0));
     let mut uses: Vec<Use> = LEVELS
         .into_iter()
         .filter_map(moved)
@@ -144,9 +140,8 @@ const PIPES: [(&str, &str); 4] = [
 ];
 
 /// The name of a level's bandwidth as a limit.
-fn bandwidth(level: Level, processor: bool) -> &'static str {
+fn bandwidth(level: Level) -> &'static str {
     match level {
-        Level::Hbm if processor => "memory bandwidth",
         Level::Hbm => "HBM bandwidth",
         Level::L2AndFabric => "L2 bandwidth (fabric included)",
         Level::L2 => "L2 bandwidth",

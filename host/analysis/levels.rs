@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::catalogue::{self, Kernel};
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 
@@ -33,15 +32,7 @@ pub const LEVELS: [Level; 5] =
 const FABRIC_APART: u32 = 4;
 
 impl Level {
-    /// Its name in charts of a device, a processor or not.
-    pub fn name_on(self, processor: bool) -> &'static str {
-        match self {
-            Level::Hbm if processor => "memory",
-            _ => self.name(),
-        }
-    }
-
-    /// Its name in charts of a GPU.
+    /// Its name in charts.
     pub fn name(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -78,7 +69,5 @@ impl Level {
 
 /// Whether a profile of a GPU is from before L2's bytes left out the fabric.
 fn has_fabric_in_l2(profile: &Profile) -> bool {
-    let listed = catalogue::find(&profile.version);
-    let of_processor = listed.is_some_and(|listed| matches!(listed.kernel, Kernel::Cpu(_)));
-    profile.schema < FABRIC_APART && !of_processor
+    profile.schema < FABRIC_APART
 }

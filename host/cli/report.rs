@@ -11,8 +11,7 @@ use crate::experiments::offdiag::folder::Folder;
 use crate::experiments::profile::folder::Records;
 use crate::process::files::Files;
 use crate::process::output::{print, replace};
-use crate::record::run::Run;
-use crate::render::html::{self, Page, Processor};
+use crate::render::html::{self, Page};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Files::new().writes("--output", &args.output).check()?;
@@ -30,10 +29,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for section in &mut sections {
         table1::rate_by(&mut section.rows, &records.profiles);
     }
-    let processor = args.processor.as_deref().map(Owned::read).transpose()?;
     let output = output(args);
     let files = Files::new().reads("--from", records.files());
-    let files = files.reads("--processor", processor.iter().flat_map(Owned::files));
     let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
     files.writes("--output", [&output]).check()?;
     let page = Page {
@@ -41,7 +38,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         sections: &sections,
         profiles: &records.profiles,
         ceilings: &records.ceilings,
-        processor: processor.as_ref().map(Owned::shown),
         matrices: matrices.as_ref(),
     };
     write(&output, html::page(&page))
@@ -62,29 +58,4 @@ fn write(output: &Path, page: std::result::Result<String, ChartError>) -> anyhow
 /// Σ as a matrix; what is wrong with it is said of its flag.
 fn offdiag(path: &Path) -> Result<Folder> {
     Folder::load(path).map_err(of_offdiag)
-}
-
-/// The records of a processor's journey.
-struct Owned {
-    records: Records,
-    run: Run,
-}
-
-impl Owned {
-    fn read(dir: &Path) -> Result<Owned> {
-        let records = Records::load(dir)?;
-        Ok(Owned { run: records.run()?, records })
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.records.files()
-    }
-
-    fn shown(&self) -> Processor<'_> {
-        Processor {
-            run: &self.run,
-            profiles: &self.records.profiles,
-            ceilings: &self.records.ceilings,
-        }
-    }
 }

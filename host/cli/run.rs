@@ -47,8 +47,6 @@ pub fn measured(
     let progress = output.progress();
     let place = &args.measure.place;
     let given = args.versions.given()?;
-    // Tables and records show rates.
-    let counts = !output.quiet || output.json.is_some();
     let options = |back_end: BackEnd, task: Option<&Task>| -> crate::Result<Options> {
         let names = given.unwrap_or_else(|| default(back_end, task.map(|task| task.nw)));
         let versions = versions_for(names, back_end, task)?;
@@ -57,7 +55,7 @@ pub fn measured(
         let compares = !args.verify.no_verify;
         let base = Options::new(&versions, repetition);
         let static_ch = args.static_ch;
-        let options = Options { compares, counts, static_ch, ..base };
+        let options = Options { compares, static_ch, ..base };
         Ok(options)
     };
     // Whatever can fail at once fails before the problem is made and the device opened.

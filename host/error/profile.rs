@@ -1,4 +1,4 @@
-//! What goes wrong with profiles: the profiler, what it printed, and the tools that disassemble.
+//! What goes wrong with profiles: the profiler, and what it printed.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,7 @@ use std::path::PathBuf;
 pub enum ProfileError {
     /// There is no profiler.
     #[error(
-        "{} cannot be run ({why}): install Nsight Compute, name it with --ncu, or read CSV \
-         recorded elsewhere with --counters",
+        "{} cannot be run ({why}): install Nsight Compute or name it with --ncu",
         program.display()
     )]
     NoProfiler {
@@ -34,28 +33,6 @@ pub enum ProfileError {
         why: String,
     },
 
-    /// A program ended with an error.
-    #[error("{program}: {why}")]
-    Failed {
-        /// The program.
-        program: String,
-        /// What it said, and its exit code.
-        why: String,
-    },
-
-    /// A passing file cannot be written.
-    #[error("no room for {what}: {why}")]
-    NoRoom {
-        /// The file.
-        what: &'static str,
-        /// The system's reason.
-        why: String,
-    },
-
-    /// Nothing disassembles.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    NoDisassembler(Vec<ProfileError>),
-
     /// The profiler printed an error in place of a table.
     #[error("{0}")]
     Said(String),
@@ -80,27 +57,4 @@ pub enum ProfileError {
     /// Launches that belong to no version.
     #[error("{0}")]
     Launches(&'static str),
-
-    /// There is nothing of a version.
-    #[error("has no launch of {0}")]
-    NoLaunch(String),
-
-    /// Operations are to come from profiles that lack a version.
-    #[error("no profile of {0}, at as many energies, to take its operations from")]
-    NoOperations(String),
-
-    /// Operations are to come from a profile of a kernel that has changed since.
-    #[error(
-        "a profile of {0} whose kernel has other code than this program's: count its operations anew"
-    )]
-    OtherKernel(String),
-
-    /// The counters are of another problem.
-    #[error("{found}: name the system that {counters} with --system or --input")]
-    OtherProblem {
-        /// What does not agree.
-        found: String,
-        /// "the counters are of" or "they are of".
-        counters: &'static str,
-    },
 }

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use gpp_cpu::ceilings::Effort;
-use gpp_cpu::pool::Threads;
 use gpp_kernels::ceilings::{FMA_SYMBOL, READ_SYMBOLS};
 
 use super::measure::seen::seen;
@@ -12,9 +10,7 @@ use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
 use crate::devices::gpu::{self, Gpu};
-use crate::devices::host::Host;
 use crate::error::Result;
-use crate::problem::memory;
 use crate::record::SCHEMA;
 use crate::record::ceilings::{Ceilings, Theoretical};
 use crate::record::provenance::{Provenance, kernels_by};
@@ -42,40 +38,10 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
         kernels_by: kernels_by(),
         fp64: limits.fp64,
         fp64_sustained: Some(limits.fp64_sustained),
-        fp64_by_level: None,
         hbm: limits.hbm,
         l2: limits.l2,
         l1: limits.l1,
         theoretical: theoretical(&limits),
-    })
-}
-
-/// Measures the ceilings of a processor, with all its threads; reads are by the vectors that it is used
-/// with.
-///
-/// # Errors
-/// [`crate::Error::Threads`], [`crate::Error::Memory`].
-pub fn of_processor(host: &Host, effort: &Effort) -> Result<Ceilings> {
-    memory::require("measuring the memory's bandwidth", 8 * effort.memory as u64)?;
-    let level = host.level();
-    let pool = host.pool(Threads::All)?;
-    let found = gpp_cpu::ceilings::measure(&pool, level, effort);
-    let by_level = found.fp64.iter().map(|(level, rate)| (level.to_string(), *rate)).collect();
-    Ok(Ceilings {
-        schema: SCHEMA,
-        device: host.info().name.clone(),
-        provenance: Some(Provenance::now(host.info())),
-        kernel_hashes: None,
-        source_hash: sources::hash_at("cpu/src/ceilings.rs"),
-        state: None,
-        kernels_by: None,
-        fp64: found.fp64_at(level),
-        fp64_sustained: None,
-        fp64_by_level: Some(by_level),
-        hbm: found.memory,
-        l2: found.l2,
-        l1: found.l1,
-        theoretical: Theoretical { fp64: None, hbm: None, l1: None, shared: None },
     })
 }
 

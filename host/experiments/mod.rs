@@ -4,7 +4,6 @@
 //! whenever a part of it is done; the record that it returns is complete.
 
 pub mod ceilings;
-pub mod counting;
 pub mod golden;
 pub mod inventory;
 pub mod measure;

@@ -2,8 +2,8 @@
 
 use bytesize::ByteSize;
 
+use super::measure::measure;
 use super::measure::timed::Telling;
-use super::measure::{counted, measure};
 use super::room::of_sorted;
 use super::setting::Setting;
 use super::static_ch::static_ch;
@@ -29,21 +29,18 @@ pub struct Options {
     pub emulated: Repetition,
     /// Whether sums are compared with others.
     pub compares: bool,
-    /// Whether operations are counted that nobody has counted before.
-    pub counts: bool,
     /// Whether the static CH is summed after the versions.
     pub static_ch: bool,
 }
 
 impl Options {
-    /// These versions, compared and counted.
+    /// These versions, compared.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
         Options {
             versions: versions.to_vec(),
             repetition,
             emulated: repetition,
             compares: true,
-            counts: true,
             static_ch: false,
         }
     }
@@ -164,9 +161,6 @@ pub fn run(
         let mut result =
             measure(version, device, &mut engine, reference, times(&version), &telling)?;
         result.identity = Some(setting.identity(version)?);
-        if options.counts {
-            counted(&mut result, version, slabs)?;
-        }
         ran += times(&version).runs();
         run.push(result);
         each(&run);

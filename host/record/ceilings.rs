@@ -33,9 +33,6 @@ pub struct Ceilings {
     /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
     /// records.
     pub fp64_sustained: Option<f64>,
-    /// FP64 operations in the vectors of each level that a processor has; null of a GPU.
-    #[serde(default)]
-    pub fp64_by_level: Option<BTreeMap<String, f64>>,
     /// Reads from memory.
     pub hbm: f64,
     /// Reads from L2.
@@ -48,13 +45,6 @@ pub struct Ceilings {
 
 impl Record for Ceilings {
     const KIND: Kind = Kind::Ceilings;
-}
-
-impl Ceilings {
-    /// Whether they are of a processor.
-    pub fn of_processor(&self) -> bool {
-        self.fp64_by_level.is_some()
-    }
 }
 
 /// Ceilings computed from the device's clocks and widths, where these are known: not of a processor.

@@ -31,12 +31,11 @@ pub struct Profile {
     pub kernels_by: Option<String>,
     /// Median time of the calculation by events, without a profiler; `None` where it was not run.
     pub time_s: Option<f64>,
-    /// Sum of the launches' durations under the profiler; on a processor the median time.
+    /// Sum of the launches' durations under the profiler.
     pub duration_s: f64,
-    /// Additions in FP64, each on one number: instructions counted by the hardware of a GPU; on a
-    /// processor operations counted by running the source.
+    /// Additions in FP64, each on one number, as the hardware counts them.
     pub dadd: f64,
-    /// Multiplications; on a processor divisions, reciprocals and roots as well, each one.
+    /// Multiplications.
     pub dmul: f64,
     /// Fused operations.
     pub dfma: f64,
@@ -67,24 +66,8 @@ pub struct Profile {
     pub warps_per_sm: Option<f64>,
     /// Why warps waited: share of the cycles between two instructions of a warp, by reason.
     pub stalls: BTreeMap<String, f64>,
-    /// Warp samples by source line, where they were taken; most first.
-    pub lines: Vec<SourceLine>,
-    /// Operations counted by running the source.
-    pub counted: Option<PerTerm>,
     /// Kernels launched, in their order.
     pub launches: Vec<String>,
-    /// Instructions in the code of the version's kernel and how they were counted.
-    pub disassembly: Option<Disassembled>,
-}
-
-/// Instructions of one kernel, and the tools and architecture behind them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Disassembled {
-    /// The tools and the architecture.
-    pub source: String,
-    /// The counts.
-    #[serde(flatten)]
-    pub instructions: Instructions,
 }
 
 /// Bytes moved between two levels and the next; null where they are not known.
@@ -145,71 +128,5 @@ impl Profile {
             .filter(|(reason, _)| !["selected", "not_selected"].contains(&reason.as_str()))
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map(|(reason, share)| (reason.as_str(), *share))
-    }
-}
-
-/// Instructions in the code of one kernel, its subroutines included; each stands there once,
-/// however often it runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Instructions {
-    /// `DFMA`.
-    pub fma: u32,
-    /// `DMUL`.
-    pub mul: u32,
-    /// `DADD`.
-    pub add: u32,
-    /// `DSETP`.
-    pub compare: u32,
-    /// `MUFU`: approximate reciprocals and roots to start from.
-    pub mufu: u32,
-    /// All instructions, padding excluded.
-    pub all: u32,
-}
-
-/// Samples of one source line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SourceLine {
-    /// The file, relative to the repository.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// Its text.
-    pub text: String,
-    /// All warp samples.
-    pub samples: u64,
-    /// Those of warps that did not issue.
-    pub not_issued: u64,
-}
-
-/// Operations for each term (n, igp, ig, iw), each on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PerTerm {
-    /// Additions and subtractions.
-    pub add: f64,
-    /// Multiplications.
-    pub mul: f64,
-    /// Additions of a product, fused.
-    pub fma: f64,
-    /// Divisions.
-    pub div: f64,
-    /// Reciprocals.
-    pub rcp: f64,
-    /// Square roots.
-    pub sqrt: f64,
-    /// Comparisons.
-    pub compare: f64,
-    /// Terms that were counted.
-    pub terms: u64,
-}
-
-impl PerTerm {
-    /// Floating-point operations of a term: a fused one is two, a division, reciprocal or root one.
-    pub fn flops(&self) -> f64 {
-        self.add + self.mul + 2.0 * self.fma + self.div + self.rcp + self.sqrt
-    }
-
-    /// Share of fused operations among additions, multiplications and fused ones.
-    pub fn fma_ratio(&self) -> f64 {
-        self.fma / (self.add + self.mul + self.fma)
     }
 }

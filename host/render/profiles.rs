@@ -21,7 +21,6 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
         &format!("time [{}]", time.name),
         rate.name,
         "FLOP/term",
-        "source counts",
         "FMA",
         "of its ceiling",
         "sustained",
@@ -47,7 +46,6 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
             time.show(p.seconds()),
             rate.show(p.rate()),
             format!("{:.1}", p.flops_per_term()),
-            or_dash(p.counted.as_ref().map(|counted| format!("{:.1}", counted.flops()))),
             percent(p.fma_ratio()),
             or_dash(own.map(|own| percent(own.burst))),
             or_dash(own.and_then(|own| own.sustained).map(percent)),
@@ -59,20 +57,7 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
             or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
     }
-    fit(table, &[11, 4, 12, 7, 6, 10, 5, 3], width)
-}
-
-/// Instructions in the code of each version's kernel, where it was disassembled.
-fn instructions(profiles: &[Profile], width: Option<u16>) -> String {
-    let mut table =
-        table(&["version", "DFMA", "DMUL", "DADD", "DSETP", "MUFU", "instructions", "counted by"]);
-    for p in profiles {
-        let Some(d) = &p.disassembly else { continue };
-        let i = &d.instructions;
-        let counts = [i.fma, i.mul, i.add, i.compare, i.mufu, i.all].map(|n| n.to_string());
-        table.add_row([p.version.clone()].into_iter().chain(counts).chain([d.source.clone()]));
-    }
-    fit(table, &[4], width)
+    fit(table, &[10, 11, 6, 5, 9, 4, 3], width)
 }
 
 /// A version at several numbers of energies.
@@ -95,8 +80,5 @@ pub fn stored(
 ) -> io::Result<()> {
     let width = terminal();
     writeln!(to, "{}", profiles(made, ceilings, width))?;
-    if made.iter().any(|profile| profile.disassembly.is_some()) {
-        writeln!(to, "{}", instructions(made, width))?;
-    }
     writeln!(to, "{} profiles in {}", made.len(), folder.display())
 }

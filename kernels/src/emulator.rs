@@ -4,7 +4,6 @@ use std::vec::Vec;
 
 use crate::arguments::{PaperArguments, PlannedArguments};
 use crate::arrays::Arrays;
-use crate::counted::Counted;
 use crate::grid::Thread;
 use crate::reduction::{self, THREADS};
 use crate::sums::{Sums, VALUES};
@@ -14,15 +13,6 @@ use crate::tiling::Grid;
 /// ([`Arguments::address`](crate::arguments::Arguments::address)), what is in the constant memory, the block's
 /// number and the grid of the launch, of which a kernel of units may have any. It stores its sums as on the GPU.
 pub type BlockBody = unsafe fn(*const (), *const f64, u32, Grid);
-
-/// The body of an entry on the host, and the same with its operations counted.
-#[derive(Clone, Copy)]
-pub struct Body {
-    /// As it runs.
-    pub host: BlockBody,
-    /// Counted; what it stores is of no use.
-    pub counted: BlockBody,
-}
 
 /// Arguments of bodies that are of a thread.
 pub trait OfThreads {
@@ -89,25 +79,6 @@ pub unsafe fn run_block<const NW: usize>(
             // SAFETY: the launch contract: room for the values of all blocks, this slot is the block's own.
             unsafe { *partials.add(place) = sum }
         }
-    }
-}
-
-/// Counts the operations of a block, whose sums are dropped.
-///
-/// # Safety
-/// That of [`run_block`].
-pub unsafe fn count_block<const NW: usize>(
-    arguments: &impl OfThreads,
-    constant: *const f64,
-    block: u32,
-    grid: Grid,
-    body: unsafe fn(&Arrays, u32, Thread) -> Sums<Counted, NW>,
-) {
-    let arrays = arguments.arrays(constant);
-    for lane in 0..grid.threads {
-        let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
-        // SAFETY: the launch contract.
-        unsafe { body(&arrays, arguments.common().iw, thread) };
     }
 }
 

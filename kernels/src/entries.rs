@@ -33,8 +33,7 @@ macro_rules! entries {
             max_registers: None,
             spills: $crate::kernel::Spills::OUTSIDE,
             #[cfg(not(target_arch = "nvptx64"))]
-            body: $crate::emulator::Body {
-                host: |arguments, _, block, grid| {
+            body: |arguments, _, block, grid| {
                     let team = $crate::cells::Emulated::empty($numbers);
                     let blocks = grid.blocks();
                     // SAFETY: the launch contract is `BlockBody`'s.
@@ -43,18 +42,6 @@ macro_rules! entries {
                         $crate::cells::block::<$part, f64, _>(arguments, &team, block, blocks, $term);
                     }
                 },
-                counted: |arguments, _, block, grid| {
-                    let team = $crate::cells::Emulated::empty($numbers);
-                    let blocks = grid.blocks();
-                    // SAFETY: the launch contract is `BlockBody`'s.
-                    unsafe {
-                        let arguments = &*arguments.cast();
-                        $crate::cells::block::<$part, $crate::counted::Counted, _>(
-                            arguments, &team, block, blocks, $term,
-                        );
-                    }
-                },
-            },
         }]
     }};
     (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
@@ -91,8 +78,7 @@ macro_rules! entries {
             max_registers: $crate::entries::optional!($($registers)?),
             spills: $crate::entries::spills!($($spills)?),
             #[cfg(not(target_arch = "nvptx64"))]
-            body: $crate::emulator::Body {
-                host: |arguments, constant, block, grid| {
+            body: |arguments, constant, block, grid| {
                     // SAFETY: the launch contract is `BlockBody`'s.
                     unsafe {
                         let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
@@ -101,16 +87,6 @@ macro_rules! entries {
                         );
                     }
                 },
-                counted: |arguments, constant, block, grid| {
-                    // SAFETY: the launch contract is `BlockBody`'s.
-                    unsafe {
-                        let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
-                        $crate::emulator::count_block(
-                            arguments, constant, block, grid, $body::<$crate::counted::Counted, $nw>,
-                        );
-                    }
-                },
-            },
         }),+]
     }};
     ($body:ident: $($entries:tt)+) => {

@@ -2,7 +2,7 @@
 //! [`Version`]; *how* the GPU does it, in its [`Gpu`] and the [`Kernel`]s of that.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::emulator::Body;
+use crate::emulator::BlockBody;
 use crate::layout::Layout;
 use crate::plan::Poles;
 pub use crate::spills::Spills;
@@ -106,9 +106,9 @@ pub struct Entry {
     pub max_registers: Option<u32>,
     /// Spills that it may have.
     pub spills: Spills,
-    /// The body on the host, and with its operations counted: see [`crate::counted`].
+    /// The body on the host.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub body: Body,
+    pub body: BlockBody,
 }
 
 /// A kernel: one source, an entry for each number of energies, and how these are launched.

@@ -34,8 +34,6 @@ pub mod contract;
 
 pub mod intrinsics;
 
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod counted;
 pub mod quotient;
 pub mod real;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{self, fixture_path};
+use crate::common::fixture_path;
 use crate::{archived, gpp, text};
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -96,15 +96,12 @@ fn closed(arguments: &[&str]) {
 #[test]
 fn standard_output_that_is_full_or_closed() {
     let dir = tempfile::tempdir().unwrap();
-    let [page, records, profiles] =
-        ["page.html", "charts", "profiles"].map(|name| text(dir.path().join(name)));
+    let [page, records] = ["page.html", "charts"].map(|name| text(dir.path().join(name)));
     let archive = text(archived("si214-complex"));
     let run = text(archived("si214/run.json"));
-    let csv = text(common::repository("tests/data/ncu-2025.3-details.csv"));
     for arguments in [
         &["report", "--from", &archive, "--output", &page][..],
         &["roofline", "--from", &archive, "--output", &records],
-        &["profile", "--counters", &csv, "--system", "tiny", "--output", &profiles],
         &["table", "--from", &run],
         &["table", "--from", &run, "--csv", "-"],
         &["diff", &run, &run],

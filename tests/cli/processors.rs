@@ -16,7 +16,6 @@ fn a_processor_runs_its_best_version_where_a_problem_is_named() {
     assert_eq!(results[0]["emulated"], false);
     assert_eq!(results[0]["simd"], Level::best().name());
     assert!(results[0]["threads"]["count"].as_u64().unwrap() >= 1);
-    assert!(results[0]["flops"].as_f64().unwrap() > 0.0);
 }
 
 #[test]
@@ -33,7 +32,6 @@ fn each_level_of_vectors_is_used_when_asked_for() {
     for (arguments, part) in [
         (&["--simd", "av2"][..], "unknown vectors `av2`: did you mean `avx2`?"),
         (&["--simd", "scalar", "-v", "v0"], "--simd scalar: has no effect without"),
-        (&["profile", "--simd", "av2"], "unknown vectors `av2`: did you mean `avx2`?"),
     ] {
         gpp()
             .args(arguments)

@@ -236,14 +236,6 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
-    gpp().args(["compare", "-i", &file, "-d", "gpu:100"]).assert().code(3);
-    // The counters are not of this file.
-    gpp()
-        .args(["profile", "-i", &file, "--counters"])
-        .arg(common::repository("tests/data/ncu-2025.3-raw.csv"))
-        .assert()
-        .code(2)
-        .stderr(contains("FLOP a term of"));
 }
 
 #[test]

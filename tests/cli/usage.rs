@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{self, fixture_path};
+use crate::common::fixture_path;
 use crate::{archived, gpp, text};
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -49,7 +49,6 @@ fn version_flags_do_not_clash() {
 #[test]
 fn flags_without_effect_are_refused_by_name() {
     let run = text(archived("si214/run.json"));
-    let csv = text(common::repository("tests/data/ncu-2025.3-raw.csv"));
     let file = text(fixture_path("edge"));
     for (arguments, part) in [
         (&["--input", &file, "--seed", "1"][..], "--seed"),
@@ -57,8 +56,6 @@ fn flags_without_effect_are_refused_by_name() {
         (&["table", "--from", &run, "--device", "gpu"], "--device"),
         (&["table", "--from", &run, "--simd", "avx2"], "--simd"),
         (&["table", "--from", &run, "--repeat", "3"], "--repeat"),
-        (&["profile", "--counters", &csv, "--device", "gpu"], "--device"),
-        (&["profile", "--counters", &csv, "--no-lines"], "--no-lines"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }
@@ -110,7 +107,6 @@ fn usage_errors_lead_to_what_was_meant() {
         (&["profile", "--output", "-"], "--output needs a folder"),
         (&["table", "--from", &compared], "is no record of a run"),
         (&["roofline", "--from", &missing], "no such folder"),
-        (&["profile", "--operations", &missing], "no such folder"),
         (&["report", "--from", &archive, "--output", &run], "it is the input"),
         (&["generate", "--system", "tiny", "--output", "-"], "--output needs a file"),
         (&["report", "--from", &archive, "--output", "-"], "--output needs a file"),

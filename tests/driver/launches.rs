@@ -81,7 +81,7 @@ unsafe extern "C" fn launch(
             Layout::Cells => Box::new(CellsArguments::read(parameters(CellsArguments::COUNT))),
         };
         assert_eq!((grid.blocks(), grid.threads), (blocks, threads), "{name}");
-        (0..blocks).for_each(|at| (entry.body.host)(arguments.address(), constant, at, grid));
+        (0..blocks).for_each(|at| (entry.body)(arguments.address(), constant, at, grid));
     }
 }
 

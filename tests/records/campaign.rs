@@ -15,7 +15,7 @@ use gpp::record::profile::Profile;
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
 use gpp::render::chart::{self, Roofline};
-use gpp::render::html::{self, Page, Processor};
+use gpp::render::html::{self, Page};
 use gpp::render::{self, explain::Parts};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -50,9 +50,8 @@ impl Texts {
         results.retain(|result| VERSIONS.iter().any(|version| result["version"] == *version));
         let mut texts = vec![run.to_string(), read("ceilings.json")];
         for version in VERSIONS {
-            let mut profile: Value =
+            let profile: Value =
                 serde_json::from_str(&read(&format!("profile-{version}.json"))).unwrap();
-            profile["lines"].as_array_mut().unwrap().truncate(4);
             texts.push(profile.to_string());
         }
         Texts(texts)
@@ -193,21 +192,13 @@ fn show_chart(figure: usize, profiles: &[Profile], ceilings: &Ceilings) {
     let _ = ByEnergies::of(profiles);
 }
 
-/// What `report` shows of a folder, the same for a processor.
+/// What `report` shows of a folder.
 fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
     let mut sections = table1::sections(run, None);
     for section in &mut sections {
         table1::rate_by(&mut section.rows, profiles);
     }
-    let processor = Processor { run, profiles, ceilings };
-    let page = Page {
-        run,
-        sections: &sections,
-        profiles,
-        ceilings,
-        processor: Some(processor),
-        matrices: None,
-    };
+    let page = Page { run, sections: &sections, profiles, ceilings, matrices: None };
     let _ = html::page(&page);
 }
 

@@ -148,7 +148,6 @@ fn the_page_shows_the_plot_of_more_than_three_energies() {
             sections: &sections,
             profiles: &[],
             ceilings: &ceilings,
-            processor: None,
             matrices: None,
         })
         .unwrap()

@@ -26,7 +26,6 @@ mod singly;
 pub mod ways;
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::counted::{self, Counted, Counts};
 use gpp_kernels::pairs::{Disc, Part, Pole};
 use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
@@ -34,7 +33,7 @@ use rayon::prelude::*;
 
 use crate::compensated::Compensated;
 use crate::dispatch::{Levelled, at_level};
-use crate::lanes::{Lanes, Single, WIDTH};
+use crate::lanes::{Lanes, WIDTH};
 use crate::level::Level;
 use crate::pool::Pool;
 use crate::stop::Stop;
@@ -207,30 +206,6 @@ fn add_share<L: Lanes, C: Cell>(
         singly::add::<L, _>(token, task, own, &left, sums);
         at += SHARES.min(parts.len());
     }
-}
-
-/// Shares that are counted at most.
-const COUNTED: usize = 4;
-
-/// Operations of a slab, by running the same source with a counting number: of some shares where there are
-/// many, each as often as there are shares for it.
-///
-/// # Panics
-/// As [`sum`].
-pub fn count(task: &Task) -> Counts {
-    task.check();
-    let shares = task.shares();
-    let every = shares.len().div_ceil(COUNTED).max(1);
-    let of_share = |&share: &Share| {
-        counted::take();
-        let mut sums = vec![Compensated::default(); task.nw() * VALUES];
-        Sorted::run::<Single<Counted>>((), (task, share, &mut sums));
-        counted::take()
-    };
-    // From the middle, since the first chunk's bands may be like no others.
-    let some: Vec<Share> = shares.iter().copied().skip(every / 2).step_by(every).collect();
-    let counts = some.par_iter().map(of_share).reduce(Counts::default, Counts::plus);
-    counts.scaled(shares.len(), some.len())
 }
 
 /// The sums of a slab, `(nw · VALUES)`, in the pool: for each energy as in [`gpp_kernels::sums::VALUES`].

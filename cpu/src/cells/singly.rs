@@ -200,7 +200,7 @@ mod tests {
                     let mut sums = [Compensated::default(); VALUES];
                     let left: Vec<_> =
                         are_first.iter().map(|&first| Left::new(0, 0, first)).collect();
-                    add::<Single<f64>, _>((), &task, poles, &left, &mut sums);
+                    add::<Single, _>((), &task, poles, &left, &mut sums);
                     let [a, b, c, d] = sums.map(Compensated::value);
                     [Complex64::new(a, b), Complex64::new(c, d)]
                 };

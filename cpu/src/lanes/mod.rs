@@ -6,7 +6,6 @@
 mod single;
 mod vector;
 
-use gpp_kernels::real::Real;
 use num_complex::Complex64;
 
 pub use single::Single;
@@ -30,8 +29,6 @@ pub fn tree(lanes: &[f64; WIDTH]) -> f64 {
 pub trait Lanes: Copy {
     /// What shows that the processor has them.
     type Token: Copy;
-    /// A number alone.
-    type Number: Real + Into<f64>;
     /// A truth for each.
     type Mask: Copy;
     /// How many; a divisor of [`WIDTH`].

@@ -1,44 +1,42 @@
 //! One number at a time.
 
-use gpp_kernels::real::Real;
 use num_complex::Complex64;
 
 use super::Lanes;
 
-/// A number of the kernels: FP64, or one whose operations are counted.
+/// One FP64 number.
 #[derive(Clone, Copy)]
-pub struct Single<R>(R);
+pub struct Single(f64);
 
-impl<R: Real + Into<f64>> Lanes for Single<R> {
+impl Lanes for Single {
     type Token = ();
-    type Number = R;
     type Mask = bool;
     const COUNT: usize = 1;
     const REGISTERS: usize = 16;
 
     #[inline(always)]
     fn splat((): (), value: f64) -> Self {
-        Single(R::of(value))
+        Single(value)
     }
 
     #[inline(always)]
     fn load((): (), from: &[f64]) -> Self {
-        Single(R::of(from[0]))
+        Single(from[0])
     }
 
     #[inline(always)]
     fn load_complex((): (), from: &[Complex64]) -> (Self, Self) {
-        (Single(R::of(from[0].re)), Single(R::of(from[0].im)))
+        (Single(from[0].re), Single(from[0].im))
     }
 
     #[inline(always)]
     fn store(self, to: &mut [f64]) {
-        to[0] = self.0.into();
+        to[0] = self.0;
     }
 
     #[inline(always)]
     fn add_to(self, to: &mut [f64]) {
-        to[0] = (R::of(to[0]) + self.0).into();
+        to[0] += self.0;
     }
 
     #[inline(always)]
@@ -98,7 +96,7 @@ impl<R: Real + Into<f64>> Lanes for Single<R> {
 
     #[inline(always)]
     fn one_over(self) -> Self {
-        Single(R::one() / self.0)
+        Single(1.0 / self.0)
     }
 
     #[inline(always)]

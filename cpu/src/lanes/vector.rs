@@ -29,7 +29,6 @@ fn parts(from: &[Complex64]) -> &[f64] {
 
 impl<S: Simd> Lanes for Vector<S> {
     type Token = S;
-    type Number = f64;
     type Mask = S::mask64s;
     const COUNT: usize = S::f64s::LEN;
     const REGISTERS: usize = if S::f64s::LEN == 4 { 16 } else { 32 };

@@ -29,7 +29,6 @@ pub static CPU: Cpu = Cpu {
     holds: MANY,
     kernels: &[Kernel::of_slab(
         |task, level, pool, _, done| cells::sum(sorted(task), level, pool, done),
-        |task, _| cells::count(sorted(task)),
     )],
     ..paired::CPU
 };

@@ -8,7 +8,6 @@
 
 use gpp_kernels::formula::Pair;
 use gpp_kernels::kernel::Version;
-use gpp_kernels::real::Real;
 use gpp_kernels::sums::{Sums, VALUES};
 use gpp_kernels::versions::v0;
 
@@ -48,22 +47,22 @@ impl Body for Reference {
         let values = bands.nw * VALUES;
         for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(values)) {
             let mut totals = [Compensated::default(); FEW * VALUES];
-            let vcoul = L::Number::of(slab.vcoul_loc[igp]);
+            let vcoul = slab.vcoul_loc[igp];
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
-                let aqsm = L::Number::complex(slab.aqsm[igp * bands.nbands + n]);
-                let occ = L::Number::of(bands.occ[n]);
+                let aqsm = slab.aqsm[igp * bands.nbands + n];
+                let occ = bands.occ[n];
                 for iw in 0..bands.nw {
-                    let w = L::Number::of(bands.wx[n * bands.nw + iw]);
+                    let w = bands.wx[n * bands.nw + iw];
                     for begin in (0..bands.ncouls).step_by(CHAIN) {
                         let end = bands.ncouls.min(begin + CHAIN);
-                        let mut part = Sums::<L::Number, 1>::zero();
+                        let mut part = Sums::<f64, 1>::zero();
                         for ig in begin..end {
                             let at = igp * bands.ncouls + ig;
-                            let wtilde = L::Number::complex(slab.wtilde[at]);
-                            let eps = L::Number::complex(slab.eps[at]);
+                            let wtilde = slab.wtilde[at];
+                            let eps = slab.eps[at];
                             let wtilde2 = wtilde * wtilde;
                             let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
-                            let aqsn = L::Number::complex(bands.aqsn[n * bands.ncouls + ig]);
+                            let aqsn = bands.aqsn[n * bands.ncouls + ig];
                             let term = v0::term(&pair, w, &bands.limits);
                             part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
                         }
@@ -71,7 +70,7 @@ impl Body for Reference {
                         let totals = &mut totals[iw * VALUES..][..VALUES];
                         for (total, part) in totals.iter_mut().zip([asx.re, asx.im, ach.re, ach.im])
                         {
-                            total.add(part.into());
+                            total.add(part);
                         }
                     }
                 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::step::{Side, Step, Told, baseline};
 use crate::analysis::levels::Level;
 use crate::analysis::peaks::share_of_peak;
-use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
 
 /// Reasons to wait that a card names.
@@ -76,7 +75,7 @@ pub fn rows(step: &Step) -> Vec<Row> {
     time(&mut row, step);
     kernel(&mut row);
     operations(&mut row, step);
-    bytes(&mut row, step);
+    bytes(&mut row);
     waits(&mut row, step);
     rows
 }
@@ -138,10 +137,9 @@ fn operations(row: Take, step: &Step) {
     row(Group::Operations, "instructions of a multiprocessor", "10⁶", &instructions, &nothing);
 }
 
-fn bytes(row: Take, step: &Step) {
+fn bytes(row: Take) {
     let of = |level: Level| move |side: &Side| Some(level.bytes(side.profile?)? / 1e9);
-    let processor = step.ceilings.is_some_and(Ceilings::of_processor);
-    row(Group::Bytes, Level::Hbm.name_on(processor), "GB", &of(Level::Hbm), &nothing);
+    row(Group::Bytes, Level::Hbm.name(), "GB", &of(Level::Hbm), &nothing);
     row(Group::Bytes, "L2, its fabric included", "GB", &of(Level::L2AndFabric), &nothing);
     row(Group::Bytes, "L2, from L1", "GB", &of(Level::L2), &nothing);
     let fabric = |side: &Side| Some(side.profile?.bytes.l2_fabric? / 1e9);

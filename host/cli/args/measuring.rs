@@ -55,11 +55,6 @@ impl VersionArgs {
         }
         Ok(self.version.as_deref().or(self.journey.as_deref()))
     }
-
-    /// Whether nothing less than whole journeys was asked for.
-    pub fn is_whole(&self) -> bool {
-        self.version.as_deref().is_none_or(|names| names == "all")
-    }
 }
 
 /// Whether sums are compared.

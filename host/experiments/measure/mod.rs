@@ -7,7 +7,6 @@ pub mod timed;
 use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
-use super::counting;
 use crate::catalogue::{BackEnd, Kernel, sources};
 use crate::devices::gpu;
 use crate::devices::launch::entry;
@@ -25,29 +24,8 @@ use timed::{Telling, Timed, timed};
 /// Source of the operation counts that kernels hold.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
-/// Source of those of a kernel that holds none.
-pub const SOURCE_COUNTS: &str =
-    "the version's source, run with a counting number: no counters of these kernels are archived";
-
-/// Source of those of a version for processors.
-pub const COUNTED: &str = "the version's source, run with a counting number";
-
-/// Where nothing shows them.
-const NOT_COUNTED: &str = "none: operations are counted where something shows them";
-
-/// Counts the operations of what was measured, where none are kept.
-///
-/// # Errors
-/// Those of [`counting::count`].
-pub fn counted(result: &mut Measurement, version: Kernel, slabs: Slabs) -> Result<()> {
-    if result.flops.is_some() {
-        return Ok(());
-    }
-    let per_term = counting::count(version, slabs)?.flops();
-    let source = if version.gpu().is_some() { SOURCE_COUNTS } else { COUNTED };
-    result.rate(per_term * slabs.frame().terms() as f64, source);
-    Ok(())
-}
+/// Where a kernel holds none.
+const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
 
 /// Has `engine` run a version on `device`, which is watched meanwhile, and compares the sums with
 /// `reference`.
@@ -74,7 +52,7 @@ pub fn measure(
     let times = Times::of(samples);
     let kernel = match version {
         Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
-        Kernel::Cpu(cpu) => for_cpu(cpu, device, problem)?,
+        Kernel::Cpu(cpu) => for_cpu(cpu, device)?,
     };
     // Of several devices one clock tells nothing.
     let clock = state.as_ref().and_then(|state| state.sm_mhz).filter(|_| work.is_none());
@@ -151,10 +129,10 @@ fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Frame) -> Result<Ra
     })
 }
 
-fn for_cpu(cpu: &'static Cpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
+fn for_cpu(cpu: &'static Cpu, device: &dyn Device) -> Result<Ran> {
     let host = device.host().expect("it ran on a processor");
     Ok(Ran {
-        flops_per_term: counting::kept(Kernel::Cpu(cpu), problem).map(|kept| (kept, COUNTED)),
+        flops_per_term: None,
         known: None,
         threads_per_block: None,
         shape: None,

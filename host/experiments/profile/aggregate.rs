@@ -26,22 +26,20 @@ pub struct Context {
     pub nw: u32,
     /// Where the counters come from.
     pub source: String,
-    /// Profiles whose FP64 operations for each term are taken, where none are counted.
-    pub operations: Vec<Profile>,
     /// Batches of energies of each version that has more than one: a calculation has a second stage for each.
     pub batches: BTreeMap<&'static str, usize>,
 }
 
 impl Context {
-    /// Launches on a problem; operations that are not counted are those of `operations`.
-    pub fn new(problem: &Problem, source: String, operations: Vec<Profile>) -> Context {
+    /// Launches on a problem.
+    pub fn new(problem: &Problem, source: String) -> Context {
         let counted = |gpu: &&'static Gpu| {
             let count = problem.batches_for(Kernel::Gpu(gpu)).count();
             (count > 1).then_some((gpu.id(), count))
         };
         let batches = versions::ALL.iter().filter_map(counted).collect();
         let (system, terms) = (problem.name().into(), problem.terms());
-        Context { system, terms, nw: problem.nw() as u32, source, operations, batches }
+        Context { system, terms, nw: problem.nw() as u32, source, batches }
     }
 
     /// Batches of a version.
@@ -137,19 +135,6 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         .filter_map(|reason| Some((reason.to_string(), average(&metrics::stall(reason))?)))
         .collect();
     let all: f64 = waits.values().sum();
-    let mut source = context.source.clone();
-    let [dadd, dmul, dfma] = if context.operations.is_empty() {
-        [sum(metrics::DADD)?, sum(metrics::DMUL)?, sum(metrics::DFMA)?]
-    } else {
-        let other = context
-            .operations
-            .iter()
-            .find(|profile| profile.version == id && profile.is_at(context.nw))
-            .ok_or_else(|| ProfileError::NoOperations(id.into()))?;
-        source += &format!("; FP64 operations for each term as of {}", other.system);
-        let scale = context.terms as f64 / other.terms as f64;
-        [other.dadd, other.dmul, other.dfma].map(|count| count * scale)
-    };
     Ok(Profile {
         schema: SCHEMA,
         version: id.into(),
@@ -157,14 +142,14 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         terms: context.terms,
         nw: Some(context.nw),
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
-        source,
+        source: context.source.clone(),
         provenance: None,
         kernels_by: None,
         time_s: None,
         duration_s: duration,
-        dadd,
-        dmul,
-        dfma,
+        dadd: sum(metrics::DADD)?,
+        dmul: sum(metrics::DMUL)?,
+        dfma: sum(metrics::DFMA)?,
         bytes: Bytes {
             hbm: sum(metrics::HBM)?,
             l2: moved(metrics::L2, metrics::SECTOR),
@@ -186,9 +171,6 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         registers: launches[0].get(metrics::REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(metrics::WARPS),
         stalls: waits.into_iter().map(|(reason, wait)| (reason, wait / all)).collect(),
-        lines: Vec::new(),
-        counted: None,
         launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
-        disassembly: None,
     })
 }

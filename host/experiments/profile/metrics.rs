@@ -77,15 +77,14 @@ pub fn stall(reason: &str) -> String {
     format!("smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio")
 }
 
-/// All metrics, for the profiler's `--metrics`; without `operations` those that the profiler counts in
-/// patched kernels, many times slower. One that a chip lacks has no number in what is printed.
-pub fn list(operations: bool) -> String {
+/// All metrics, for the profiler's `--metrics`. One that a chip lacks has no number in what is printed.
+pub fn list() -> String {
     let fixed = [
         DURATION, CYCLES, HBM, L2, FABRIC, L1, SHARED, L1_HIT, L2_HIT, FP64_PIPE, REGISTERS, WARPS,
+        DADD, DMUL, DFMA,
     ];
-    let counted = if operations { &[DADD, DMUL, DFMA][..] } else { &[] };
     let pipes = PIPES.iter().map(|(_, metric)| metric);
-    let names = fixed.iter().chain(pipes).chain(counted).map(ToString::to_string);
+    let names = fixed.iter().chain(pipes).map(ToString::to_string);
     names.chain(STALLS.map(stall)).collect::<Vec<_>>().join(",")
 }
 

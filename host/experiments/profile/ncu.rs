@@ -8,10 +8,8 @@ use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
 use gpp_kernels::versions::ALL;
 
 use super::counters;
-use super::lines::{self, KernelLines};
 use super::metrics::{self, Launch};
 use crate::error::ProfileError;
-use crate::process::interrupt;
 
 /// What the symbols begin with that are profiled: those of the versions, of every journey, and the
 /// second stage. Kernels that measure ceilings are not.
@@ -68,13 +66,13 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Counters of every launch, those of FP64 operations if wanted. Returns the profiler's CSV and
+    /// Counters of every launch. Returns the profiler's CSV and
     /// what it holds.
     ///
     /// # Errors
     /// [`ProfileError`].
-    pub fn counters(&self, target: &Target, operations: bool) -> Result<(String, Vec<Launch>)> {
-        let metrics = metrics::list(operations);
+    pub fn counters(&self, target: &Target) -> Result<(String, Vec<Launch>)> {
+        let metrics = metrics::list();
         let mut command = self.on_this_program(
             ["--csv", "--page", "raw", "--print-units", "base", "--metrics", &metrics],
             target,
@@ -84,31 +82,6 @@ impl Ncu {
         // What it says of its processes names folders of the machine.
         let kept = text.lines().filter(|line| !line.starts_with("==PROF=="));
         Ok((kept.map(|line| line.to_owned() + "\n").collect(), launches))
-    }
-
-    /// Warp samples of every source line.
-    ///
-    /// # Errors
-    /// [`ProfileError`].
-    pub fn source_lines(&self, target: &Target) -> Result<Vec<KernelLines>> {
-        let (_guard, folder) = interrupt::scratch()
-            .map_err(|e| ProfileError::NoRoom { what: "its report", why: e.to_string() })?;
-        let report = folder.path().join("samples.ncu-rep");
-        let report = report.to_string_lossy();
-        let samples = "group:smsp__pcsamp_warp_stall_reasons,\
-                       group:smsp__pcsamp_warp_stall_reasons_not_issued";
-        let record = ["--metrics", samples, "--import-source", "yes", "--export", &report];
-        run(&mut self.on_this_program(record, target)?)?;
-        let text = run(Command::new(&self.program).args([
-            "--import",
-            &report,
-            "--page",
-            "source",
-            "--print-source",
-            "cuda,sass",
-            "--csv",
-        ]))?;
-        lines::parse(&text)
     }
 
     fn on_this_program<'a>(

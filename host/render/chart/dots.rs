@@ -53,7 +53,7 @@ fn polygon((x, y): Place, corners: u32, turn: f64, size: f64) -> Vec<Place> {
 /// The dots of some points, in their versions' colours, those of other names in one each; each has its own
 /// part of the chart, also where dots lie on each other. Behind the first `counted` are outlines, by the operations
 /// that are executed.
-pub fn dots(points: Vec<Point>, counted: usize, axes: &Axes, processor: bool) -> Vec<Dot> {
+pub fn dots(points: Vec<Point>, counted: usize, axes: &Axes) -> Vec<Dot> {
     let places: Vec<Place> =
         points.iter().map(|point| axes.place(point.intensity, point.flops_per_s)).collect();
     let mut names: Vec<String> = points.iter().map(|point| point.version.clone()).collect();
@@ -65,7 +65,7 @@ pub fn dots(points: Vec<Point>, counted: usize, axes: &Axes, processor: bool) ->
         let told = format!(
             "{} {}: {:.2} FLOP/byte, {}{}",
             point.version,
-            point.level.name_on(processor),
+            point.level.name(),
             point.intensity,
             rate(point.flops_per_s, 2, "FLOP/s"),
             if executed { ", executed" } else { "" }

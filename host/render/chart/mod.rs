@@ -157,13 +157,13 @@ fn scene(of: Shown) -> Result<Scene, ChartError> {
     let roofs = roofs::roofs(&all, ceilings, matrix, &axes);
     let mut shapes = Vec::new();
     axes.draw(&mut shapes);
-    head(&mut shapes, &title, &all, has_outlines, said, ceilings.of_processor());
+    head(&mut shapes, &title, &all, has_outlines, said);
     for roof in &roofs {
         let (width, opacity) = if roof.faint { (1.0, 0.6) } else { (1.6, 0.85) };
         let points = roof.line.to_vec();
         shapes.push(Shape::Line { points, tone: Tone::Ink, width, opacity });
     }
-    let dots = dots::dots(all, first, &axes, ceilings.of_processor());
+    let dots = dots::dots(all, first, &axes);
     let named = &dots[..first];
     for level in LEVELS {
         let of_level: Vec<&scene::Dot> =
@@ -241,14 +241,7 @@ fn axes(all: &[Point], ceilings: &Ceilings, matrix: Option<f64>) -> Axes {
 }
 
 /// Title, what is said beside it, and which shape is which level.
-fn head(
-    to: &mut Vec<Shape>,
-    title: &str,
-    all: &[Point],
-    has_outlines: bool,
-    said: &str,
-    processor: bool,
-) {
+fn head(to: &mut Vec<Shape>, title: &str, all: &[Point], has_outlines: bool, said: &str) {
     let [left, _, right, _] = Axes::frame();
     let text = Text::new(title, (left, 8.0), TITLE, Tone::Ink);
     // A long title is made to fit.
@@ -257,7 +250,7 @@ fn head(
     let mut x = left + 6.0;
     let shown = LEVELS.into_iter().filter(|level| all.iter().any(|p| p.level == *level));
     let mut marks: Vec<(Level, bool, &str)> =
-        shown.map(|level| (level, false, level.name_on(processor))).collect();
+        shown.map(|level| (level, false, level.name())).collect();
     let executed = format!("executed, {EXECUTED} of {COUNTED} operations");
     marks.extend(has_outlines.then_some((Level::Hbm, true, executed.as_str())));
     for (level, outline, name) in marks {

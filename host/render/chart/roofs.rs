@@ -46,7 +46,7 @@ pub fn roofs(points: &[Point], ceilings: &Ceilings, matrix: Option<f64>, axes: &
         let measured = *level != Level::Shared;
         // L2's ceiling is one, whatever an older profile counts.
         let name = if *level == Level::L2AndFabric { Level::L2 } else { *level };
-        let name = name.name_on(ceilings.of_processor());
+        let name = name.name();
         let promised = if measured { "" } else { ", by its width" };
         (begin < end).then(|| Roof {
             line: line((begin, begin * bandwidth), (end, end * bandwidth)),

@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::lines::link;
 use super::stalls::Stalls;
 use super::{Page, guess, kernel};
 use crate::analysis::explain::difference::{Difference, Hunk, Sign};
@@ -53,7 +52,6 @@ fn one(page: &Page, card: &Card, stalls: &Stalls) -> Markup {
     let (id, before) = (card.version.as_str(), card.before.as_deref());
     let seconds = |id: &str| page.run.passed_result(id).map(|result| result.times.median);
     let ratio = before.and_then(|before| Some(seconds(id)? / seconds(before)?));
-    let profile = page.profiles.iter().find(|profile| profile.version == id);
     let told =
         |rule: Rule| card.verdict.iter().find(|said| said.rule == rule).map(|said| &said.text);
     let first = told(Rule::Why).or(told(Rule::Bound));
@@ -73,7 +71,6 @@ fn one(page: &Page, card: &Card, stalls: &Stalls) -> Markup {
                     @if let Some(text) = told(Rule::Published) { p { (text) } }
                     (counters(card))
                     (stalls.beside(before.into_iter().chain([id])))
-                    @if let Some(profile) = profile { p { (link(profile)) } }
                 }
             }
             details .more {

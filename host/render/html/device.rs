@@ -16,7 +16,7 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
     };
     let tera = |value: f64, unit: &str| format!("{:.2} {unit}", value / 1e12);
     let promised = |value: Option<f64>| or_dash(value.map(|value| tera(value, "TB/s")));
-    let memory = Level::Hbm.name_on(ceilings.of_processor());
+    let memory = Level::Hbm.name();
     let theory = &ceilings.theoretical;
     html! {
         div .scroll { table {
@@ -42,9 +42,6 @@ pub(super) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
                  td { (or_dash(theory.fp64.map(|v| tera(v, "TFLOP/s")))) } }
             @if let Some(sustained) = ceilings.fp64_sustained {
                 tr { td { "FP64, sustained" } td { (tera(sustained, "TFLOP/s")) } td { "–" } }
-            }
-            @for (level, rate) in ceilings.fp64_by_level.iter().flatten() {
-                tr { td { "FP64, " (level) } td { (tera(*rate, "TFLOP/s")) } td { "–" } }
             }
             tr { td { (memory) } td { (tera(ceilings.hbm, "TB/s")) } td { (promised(theory.hbm)) } }
             tr { td { "L2" } td { (tera(ceilings.l2, "TB/s")) } td { "–" } }

@@ -23,8 +23,7 @@ pub(super) fn contents(parts: &[Part], steps: &[&str]) -> Markup {
 /// What is shown: hidden where no script makes it work.
 pub(super) fn controls(page: &Page) -> Markup {
     let mut journeys: Vec<(&str, Vec<String>)> = Vec::new();
-    let others = page.processor.iter().flat_map(|of| &of.run.results);
-    let ids = page.run.results.iter().chain(others).map(|result| result.version.as_str());
+    let ids = page.run.results.iter().map(|result| result.version.as_str());
     for id in ids.chain(page.profiles.iter().map(|profile| profile.version.as_str())) {
         let of = journey_of(id).map_or("others", |journey| journey.id);
         match journeys.iter_mut().find(|(journey, _)| *journey == of) {

@@ -7,10 +7,8 @@ mod device;
 mod frame;
 mod guess;
 mod kernel;
-mod lines;
 mod matrices;
 mod measured;
-mod processor;
 mod sheet;
 mod sigma;
 mod stalls;
@@ -45,20 +43,8 @@ pub struct Page<'a> {
     pub profiles: &'a [Profile],
     /// The device's ceilings.
     pub ceilings: &'a Ceilings,
-    /// The processor's journey.
-    pub processor: Option<Processor<'a>>,
     /// Σ as a matrix.
     pub matrices: Option<&'a Folder>,
-}
-
-/// The records of a processor's journey.
-pub struct Processor<'a> {
-    /// The run.
-    pub run: &'a Run,
-    /// The profiles of its versions.
-    pub profiles: &'a [Profile],
-    /// The processor's ceilings.
-    pub ceilings: &'a Ceilings,
 }
 
 /// A section and its line in the contents; one without a body vanishes.
@@ -138,7 +124,6 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
     let none = || html! {};
     let part = |id, title, body| Part { id, title, body, folded: false };
     let folded = |id, title, body| Part { id, title, body, folded: true };
-    let processor = page.processor.as_ref().map(processor::processor).transpose()?;
     let matrices =
         page.matrices.map(|folder| matrices::matrices(folder, Some(ceilings))).transpose()?;
     let mut parts = vec![
@@ -153,11 +138,9 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
             "operations",
             "Operations and instructions",
             html! {
-                (counts::counts(profiles, ceilings)) (counts::instructions(profiles))
+                (counts::counts(profiles, ceilings))
             },
         ),
-        folded("lines", "Where the samples are, by line of source", lines::source_lines(profiles)),
-        folded("processor", "On a processor", processor.unwrap_or_else(none)),
         folded("matrices", MATRICES, matrices.unwrap_or_else(none)),
         folded("published", "What else was published", times::published_beside(sections)),
         folded("device", "Device, system and ceilings", device::device(run, ceilings)),
@@ -192,7 +175,7 @@ fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartE
     let papers = drawn(&papers, &|_| vec![Level::Hbm])?;
     let charts = |charts: &[(Level, String)]| {
         html! { div .charts { @for (level, svg) in charts {
-            figure { figcaption { "by " (level.name_on(ceilings.of_processor())) } (PreEscaped(svg)) }
+            figure { figcaption { "by " (level.name()) } (PreEscaped(svg)) }
         } } }
     };
     Ok(html! {

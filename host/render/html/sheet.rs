@@ -44,12 +44,6 @@ impl<'a> Sheet<'a> {
         self
     }
 
-    /// Has links to a version lead to its row here, where it has no card.
-    pub(super) fn anchors(mut self) -> Sheet<'a> {
-        self.anchors = true;
-        self
-    }
-
     /// Takes a row in, of a version where it is of one.
     pub(super) fn push(&mut self, version: Option<&'a str>, cells: Vec<String>) {
         self.rows.push((version, cells));

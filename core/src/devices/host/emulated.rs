@@ -98,7 +98,7 @@ impl<'a> OfBands<'a> {
                 // have the kernel's layout and what goes with it, and borrows them; `Launch::of` looked at
                 // the extents; the launches keep the entry's energies within nw; there is room for the sums
                 // of all blocks.
-                unsafe { (entry.body.host)(arguments.address(), constant.as_ptr(), block, grid) };
+                unsafe { (entry.body)(arguments.address(), constant.as_ptr(), block, grid) };
                 (watch.done)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
         }

@@ -7,11 +7,11 @@ use crate::lanes::Single;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
-fn cell(part: &Part) -> Cell<Single<f64>> {
+fn cell(part: &Part) -> Cell<Single> {
     Cell::of((), part, LIMITS)
 }
 
-fn numbers(of: [Single<f64>; MOMENTS]) -> [f64; MOMENTS] {
+fn numbers(of: [Single; MOMENTS]) -> [f64; MOMENTS] {
     of.map(|lanes| {
         let mut to = [0.0];
         lanes.add_to(&mut to);

@@ -9,7 +9,7 @@ use crate::lanes::Single;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
-fn number(of: ComplexLanes<Single<f64>>) -> Complex64 {
+fn number(of: ComplexLanes<Single>) -> Complex64 {
     let [re, im] = [of.re, of.im].map(|lanes| numbers(lanes)[0]);
     Complex64::new(re, im)
 }
@@ -32,10 +32,8 @@ fn ways_and_weights_are_those_of_one_number() {
     let energies: Vec<f64> = even.chain([1e-12, 1e3, -1e3, 1e90, -1e90, 1e101, -1e150]).collect();
     let moments: Moments = std::array::from_fn(|k| [[1.0 / (k + 1) as f64; _], [-0.3; _]]);
     for disc in discs() {
-        let (lanes, one) = (
-            Bounds::<Single<f64>>::of((), &disc, LIMITS),
-            series::Bounds::<f64>::of(&disc, &LIMITS),
-        );
+        let (lanes, one) =
+            (Bounds::<Single>::of((), &disc, LIMITS), series::Bounds::<f64>::of(&disc, &LIMITS));
         for &w in &energies {
             for occupied in [false, true] {
                 let Ways { told, first: q, ssx } = lanes.ways(lanes.splat(w), occupied);
@@ -75,7 +73,7 @@ fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
     let mut seen = [0; 3];
     let energies: Vec<f64> = (-60..80).map(|step| f64::from(step) * 0.5 + 0.017).collect();
     for disc in discs().chain([Disc { middle: (-3.0).into(), radius: 0.2, begin: 0, end: 1 }]) {
-        let bounds = Bounds::<Single<f64>>::of((), &disc, LIMITS);
+        let bounds = Bounds::<Single>::of((), &disc, LIMITS);
         for &w in energies.iter().chain(&[2.9, 3.1, 1e99, 1e101, -1e101]) {
             for occupied in [false, true] {
                 let one = bounds.splat(1.0);
