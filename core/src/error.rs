@@ -1,6 +1,5 @@
 //! Everything that can go wrong, as one enum.
 
-mod checkpoint;
 mod data;
 mod driver;
 mod file;
@@ -8,7 +7,6 @@ mod file;
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
-pub use checkpoint::{CheckpointError, Difference, Refusal};
 pub use data::{DataError, EnergyAt, PoleAt};
 pub use driver::{Code, DriverError};
 pub use file::{Fault, FileError};
@@ -135,10 +133,6 @@ pub enum Error {
         /// Of what: slabs or parts.
         of: &'static str,
     },
-
-    /// A checkpoint that a run cannot continue.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
 
     /// A file that could not be written.
     #[error("{}: cannot write: {reason}", path.display())]

@@ -39,10 +39,7 @@ pub use calculator::{
 #[doc(inline)]
 pub use devices::DeviceInfo;
 #[doc(inline)]
-pub use error::{
-    CheckpointError, Code, DataError, Difference, DriverError, EnergyAt, Error, Fault, FileError,
-    PoleAt, Refusal, Result,
-};
+pub use error::{Code, DataError, DriverError, EnergyAt, Error, Fault, FileError, PoleAt, Result};
 #[doc(hidden)]
 pub use gpp_cpu::stop;
 #[doc(hidden)]

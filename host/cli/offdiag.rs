@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use gpp_core::offdiag::checkpoint::remove;
 use gpp_core::offdiag::{Elements, Sums, Synthesised};
 
 use super::args::{EnergiesOf, OffdiagArgs, OutputArgs};
@@ -18,7 +17,6 @@ use crate::experiments::room::Crew;
 use crate::experiments::setting;
 use crate::problem::{Origin, Problem};
 use crate::process::output::{is_stdout, replace};
-use crate::process::terminal::note;
 use crate::ranks::Ranks;
 use crate::record::offdiag::Offdiag;
 use crate::render::offdiag as render;
@@ -40,16 +38,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         let what = "holds matrix elements of one state: --elements has those of all bands".into();
         return Err(Error::Data { origin, what }.into());
     }
-    if let (Some(path), true) = (&args.checkpoint, args.repeat > 1) {
-        let origin = format!("--checkpoint {}", path.display());
-        let what = "needs one calculation: no --repeat".into();
-        return Err(Error::Data { origin, what }.into());
-    }
     let versions = args.version.as_ref().map_or(&[][..], |named| &named.0);
-    if let (Some(path), [_, _, ..]) = (&args.checkpoint, versions) {
-        let origin = format!("--checkpoint {}", path.display());
-        return Err(Error::Data { origin, what: "needs one --version".into() }.into());
-    }
     let limits = args.limits();
     let on = match opened(&args.place, limits.device, &[], progress, ranks)? {
         Opened::Host(host) => {
@@ -83,24 +72,18 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
-    let checkpoint = args.checkpoint.as_deref();
     let compares = !args.verify.no_verify;
     let at = at.as_deref();
-    let options = Options { versions, repeat: args.repeat, compares, checkpoint, limits, at };
+    let options = Options { versions, repeat: args.repeat, compares, limits, at };
     let done = run((&on, ranks), &problem, &OfSome { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
-    if let (Err(Error::Stopped { .. }), Some(path), true) = (&done, checkpoint, ranks.is_root()) {
-        let path = path.display();
-        note(format_args!("{path} keeps the parts: the same command goes on from them"));
-    }
     let done = done?;
     ranks.barrier();
     let Some((mut record, sums)) = done else { return Ok(ExitCode::SUCCESS) };
     record.elements = args.elements.as_ref().map(|path| path.display().to_string());
     record.places = places;
     show(args, &plots, &record, &sums)?;
-    checkpoint.map_or(Ok(()), remove)?;
     Ok(code(record.passed()))
 }
 

@@ -1,21 +1,19 @@
 //! `gpp`: run versions, verify and report.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM, VerifyArgs};
 use super::device::say_emulated;
 use super::keep::keep;
 use crate::analysis::outcomes::failure;
-use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions, versions_for};
+use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions_for};
 use crate::catalogue::{self, BackEnd, Kernel, Task};
 use crate::devices::Device;
-use crate::engine::checkpoint;
 use crate::error::Error;
 use crate::experiments::parting::{Crew, Loaded};
 use crate::experiments::run::{self, Options};
-use crate::experiments::setting::{self, Setting, require_one_kind, require_same_tasks, slab_of};
-use crate::problem::digest::Contents;
+use crate::experiments::setting::{self, Setting, require_one_kind, require_same_tasks};
+use crate::problem::digest;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
@@ -62,12 +60,7 @@ pub fn measured(
     let named = options(BackEnd::Gpu, None)?.versions;
     let named = given.map_or(Vec::new(), |_| named);
     let source = args.problem.source_or(SMALL_SYSTEM)?;
-    let checkpoint = args.slabs.checkpoint.as_deref();
-    if let Some(path) = checkpoint {
-        require_one_calculation(args, path)?;
-    }
-    let mut limits = args.slabs.limits();
-    limits.keeps = checkpoint.is_some();
+    let limits = args.slabs.limits();
     let devices = super::devices(place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
     let back_end = devices[0].back_end();
@@ -87,20 +80,16 @@ pub fn measured(
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
     let kernels = options.kernels();
-    let contents = Contents::of(loaded.slabs(1))?;
-    let task = |&kernel: &Kernel| setting::identity(crew, loaded.frame(), &contents, kernel, 0);
-    let tasks = kernels.iter().map(task).collect();
-    require_same_tasks(ranks, &tasks)?;
-    if let Some(path) = checkpoint {
-        limits.slab = limits.slab.or(slab_of(path, ranks, &tasks[0])?);
-    }
+    let contents = digest::of_problem(loaded.slabs(1))?;
+    let task = |&kernel: &Kernel| setting::task(crew, loaded.frame(), contents, kernel);
+    require_same_tasks(ranks, &kernels.iter().map(task).collect::<Vec<_>>())?;
     let of_static_ch = args.static_ch.then(|| catalogue::static_ch(back_end));
     let all: Vec<Kernel> = kernels.into_iter().chain(of_static_ch).collect();
     let igp = loaded.igp(&all, crew, limits)?;
     let loaded = loaded.for_slabs(igp, ranks)?;
     let slabs = loaded.slabs(igp);
     let contents = contents.into();
-    let setting = Setting { crew, slabs, whole: loaded.whole(), limits, checkpoint, contents };
+    let setting = Setting { crew, slabs, whole: loaded.whole(), limits, contents };
     if !setting.is_plain() && args.measure.settle.is_some() {
         let what = "has no effect on several devices or slabs".into();
         return Err(Error::Data { origin: "--settle".into(), what }.into());
@@ -108,7 +97,7 @@ pub fn measured(
     let terms = loaded.frame().terms();
     options.repetition = args.measure.repetition(devices[0], terms);
     options.emulated = args.measure.emulated();
-    if checkpoint.is_some() || !loaded.stays() {
+    if !loaded.stays() {
         options.once(args.measure.repeat, args.measure.warmup);
     }
 
@@ -119,43 +108,12 @@ pub fn measured(
         }
         if run.results.is_empty() { Ok(()) } else { show(&output, run) }
     };
-    let run = keep(show, |kept| {
+    keep(show, |kept| {
         run::run(&setting, &options, progress, |run| {
             kept(run);
             say_last(run, progress);
         })
-    });
-    match (&run, checkpoint) {
-        // Nobody writes there any more: rank 0 has all sums.
-        (Ok(_), Some(path)) if ranks.is_root() => checkpoint::remove(path)?,
-        (Err(error), Some(path)) if is_stop(error) && ranks.is_root() => {
-            let path = path.display();
-            note(format_args!("{path} keeps the slabs: the same command goes on from them"));
-        }
-        _ => {}
-    }
-    run
-}
-
-/// Whether the program was asked to stop, and did.
-fn is_stop(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
-}
-
-/// Fails where a checkpoint is to be kept of anything but one calculation.
-fn require_one_calculation(args: &RunArgs, path: &Path) -> crate::Result<()> {
-    let origin = || format!("--checkpoint {}", path.display());
-    let needs = |what: String| Err(Error::Data { origin: origin(), what });
-    let named = args.versions.given()?;
-    let count = named.map_or(Ok(None), |names| {
-        versions(names, BackEnd::Gpu).map(|versions| Some(versions.len()))
-    })?;
-    // Where none is named the fastest runs.
-    match (count.unwrap_or(1), args.measure.repeat, args.measure.warmup) {
-        (1, None | Some(1), None | Some(0)) => Ok(()),
-        (1, ..) => needs("needs one calculation: no --repeat and no --warmup".into()),
-        (count, ..) => needs(format!("needs one version, has {count}")),
-    }
+    })
 }
 
 /// What runs where no version is named. Who names nothing at all is shown what there is; who asks for energies,
@@ -164,12 +122,7 @@ fn default_names(args: &RunArgs, back_end: BackEnd, nw: Option<usize>) -> &'stat
     let are_many = nw.is_some_and(|nw| nw > MINI_APPS_ENERGIES);
     let names_nothing = args.measure.place.device == AUTO && !args.problem.is_named();
     match back_end {
-        _ if are_many
-            || args.slabs.checkpoint.is_some()
-            || args.problem.energies.grid().is_some() =>
-        {
-            BEST
-        }
+        _ if are_many || args.problem.energies.grid().is_some() => BEST,
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if names_nothing => ON_PROCESSOR,
         BackEnd::Cpu => BEST,

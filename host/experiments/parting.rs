@@ -137,7 +137,7 @@ impl<'a> Loaded<'a> {
         }
         let groups = ngpown.div_ceil(group);
         let is_one = crew.workers() == 1 && most >= groups && self.whole().is_some();
-        if is_one && !limits.keeps {
+        if is_one {
             return Ok(ngpown);
         }
         let batches = versions.iter().map(|version| frame.batches_for(*version).count()).max();

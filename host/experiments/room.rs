@@ -24,8 +24,6 @@ pub struct Limits {
     pub host: Option<u64>,
     /// `igp` of a slab.
     pub slab: Option<usize>,
-    /// Whether slabs are kept as they are finished: then there are several, one device or not.
-    pub keeps: bool,
 }
 
 impl Limits {

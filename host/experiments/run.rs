@@ -103,8 +103,7 @@ pub fn run(
     }
     run.parting = setting.parting();
     let of_static_ch = options.static_ch.then(|| catalogue::static_ch(back_end));
-    let is_judged =
-        options.compares && setting.checkpoint.is_none() && reference::source_of(slabs).is_none();
+    let is_judged = options.compares && reference::source_of(slabs).is_none();
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
         let _deferred = deferred();
@@ -160,7 +159,7 @@ pub fn run(
         let reference = reference.as_ref();
         let mut result =
             measure(version, device, &mut engine, reference, times(&version), &telling)?;
-        result.identity = Some(setting.identity(version)?);
+        result.task = Some(setting.task(version)?);
         ran += times(&version).runs();
         run.push(result);
         each(&run);

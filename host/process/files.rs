@@ -1,12 +1,9 @@
 //! The files that a command names, held against each other before anything runs.
 //!
-//! An output takes the place of the file that its name leads to, and a checkpoint goes once results are
-//! shown. So no two flags may lead to one file, by whatever path or link, but those that only read.
+//! An output takes the place of the file that its name leads to. So no two flags may lead to one file, by whatever path or link, but those that only read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use gpp_core::engine::checkpoint::{number, numbered, numbers};
 
 use super::output::{self, folder, is_stdout, target};
 use crate::error::{Error, Result};
@@ -31,8 +28,6 @@ enum Use {
     Write,
     /// The same; `-` is standard output.
     WriteOrPrint,
-    /// It and those of other processes beside it, see [`numbered`], are replaced and removed.
-    Keep,
 }
 
 /// The variable that names a file of kernels.
@@ -73,16 +68,6 @@ impl Files {
         paths: impl IntoIterator<Item = P>,
     ) -> Self {
         self.with(flag, paths, Use::WriteOrPrint)
-    }
-
-    /// A checkpoint.
-    #[must_use]
-    pub fn keeps<P: AsRef<Path>>(
-        self,
-        flag: &'static str,
-        paths: impl IntoIterator<Item = P>,
-    ) -> Self {
-        self.with(flag, paths, Use::Keep)
     }
 
     fn with<P: AsRef<Path>>(
@@ -127,28 +112,11 @@ impl Named {
         if self.prints() || other.prints() {
             return self.prints() && other.prints();
         }
-        place(&self.path) == place(&other.path) || self.keeps(other) || other.keeps(self)
+        place(&self.path) == place(&other.path)
     }
 
     fn prints(&self) -> bool {
         self.to == Use::WriteOrPrint && is_stdout(&self.path)
-    }
-
-    /// Whether the other one is a file of some process of this checkpoint.
-    fn keeps(&self, other: &Named) -> bool {
-        let other = place(&other.path);
-        let beside = || {
-            let (folder, name) = (other.parent()?, other.file_name()?);
-            number(&self.path, name).filter(|_| place(output::folder(&self.path)) == folder)
-        };
-        // One that is there may be a link.
-        let leads = || {
-            numbers(&self.path)
-                .ok()?
-                .into_iter()
-                .find(|&n| place(&numbered(&self.path, n)) == other)
-        };
-        self.to == Use::Keep && beside().or_else(leads).is_some()
     }
 
     fn check(&self) -> Result<()> {

@@ -25,16 +25,13 @@ pub struct Offdiag {
     pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],
-    /// Operations, 8 for a complex product and its addition, whatever is executed; after a restart of what was left.
+    /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
     /// What each version took, and how it came out.
     pub results: Vec<OfVersion>,
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
     pub parts: usize,
-    /// Parts that an earlier run had summed.
-    #[serde(default)]
-    pub resumed: usize,
     /// Who summed.
     #[serde(default)]
     pub places: Vec<Place>,

@@ -45,17 +45,15 @@ pub struct Work {
     pub imbalance: Option<f64>,
     /// Seconds of the first calculation, when nothing was in place.
     pub first_s: Option<f64>,
-    /// Slabs that were taken over from a checkpoint.
-    pub resumed: usize,
 }
 
 impl Work {
     /// Of what the workers did.
-    pub fn of(shares: Vec<Share>, first_s: Option<f64>, resumed: usize) -> Work {
+    pub fn of(shares: Vec<Share>, first_s: Option<f64>) -> Work {
         let busy = || shares.iter().map(|share| share.busy_s);
         let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
         let over = longest * shares.len() as f64 / all - 1.0;
-        Work { imbalance: over.is_finite().then_some(over), shares, first_s, resumed }
+        Work { imbalance: over.is_finite().then_some(over), shares, first_s }
     }
 }
 
@@ -67,7 +65,7 @@ mod tests {
     fn imbalance_is_over_the_average() {
         let share = |busy_s: f64| Share { busy_s, ..Share::default() };
         let imbalance =
-            |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None, 0).imbalance;
+            |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
         assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
         assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
         assert_eq!(imbalance(&[]), None);

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::provenance::Provenance;
 use super::{Kind, Record};
-use crate::engine::identity::Identity;
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,8 +57,9 @@ pub struct Profile {
     pub kernel_hash: Option<String>,
     /// What tells the version's source and what that uses from others', by any compiler; null in older records.
     pub source_hash: Option<String>,
-    /// All that the sums of the run for its time depend on; null without such a run, and in older records.
-    pub identity: Option<Identity>,
+    /// A digest of all that the sums of the run for its time depend on, but for the program and slabs; null
+    /// without such a run, and in older records.
+    pub task: Option<String>,
     /// Registers of a thread of the version's kernel.
     pub registers: Option<u32>,
     /// Warps active on a multiprocessor, on average.

@@ -10,7 +10,6 @@ use super::system::SystemInfo;
 use super::times::{BeforeCap, Repetition, Spread, Times};
 use super::{Head, Kind, Record};
 use crate::devices::{DeviceInfo, HOST};
-use crate::engine::identity::Identity;
 use crate::problem::{Frame, Sums};
 use crate::process::startup;
 use crate::reference::verify::{Outcome, Verification};
@@ -114,8 +113,8 @@ pub struct Measurement {
     /// What tells its code from others', by this compiler; null of versions for processors, and in older
     /// records.
     pub kernel_hash: Option<String>,
-    /// All that the sums depend on; null in older records.
-    pub identity: Option<Identity>,
+    /// A digest of all that the sums depend on, but for the program and slabs; null in older records.
+    pub task: Option<String>,
     /// What tells its source and what that uses from others', by any compiler; null in older records.
     pub source_hash: Option<String>,
     /// Registers of a thread.
@@ -147,13 +146,11 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Rates it by so many operations of a calculation, counted by `source`. Of a calculation that an earlier run
-    /// began the time is not known.
+    /// Rates it by so many operations of a calculation, counted by `source`.
     pub fn rate(&mut self, flops: f64, source: &str) {
-        let is_timed = self.work.as_ref().is_none_or(|work| work.resumed == 0);
         self.flops = Some(flops);
         self.flops_source = source.into();
-        self.tflops = is_timed.then_some(flops / self.times.median / 1e12);
+        self.tflops = Some(flops / self.times.median / 1e12);
     }
 
     /// How it came out.

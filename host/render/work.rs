@@ -58,9 +58,6 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     if let Some(first) = work.first_s {
         text += &format!("\nfirst calculation, nothing in place: {}", time(first));
     }
-    if work.resumed > 0 {
-        text += &format!("\n{} slabs taken over from the checkpoint", work.resumed);
-    }
     text
 }
 

@@ -85,31 +85,6 @@ fn files_hold_any_number_of_energies() {
     assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
 }
 
-#[cfg(unix)]
-#[test]
-fn a_checkpoint_is_of_its_energies() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = text(dir.path().join("run.ckpt"));
-    let run = |energies: &str, checkpoint: &[&str], json: &str| {
-        let mut command = gpp();
-        command.args(["--system", "tiny", "-d", "cpu", "-v", "v13", "--slab", "16"]);
-        command.args(checkpoint).args(["--energies", energies, "--json", json]);
-        command
-    };
-    let kept = ["--checkpoint", &path];
-    // All slabs are summed, the results cannot be written.
-    run("0:3:7", &kept, "/dev/full").assert().code(2);
-    run("0:3:8", &kept, "-").assert().code(2).stderr(contains(&path));
-    run("0:4:7", &kept, "-").assert().code(2).stderr(contains(&path));
-    let sums = |command: &mut assert_cmd::Command| {
-        let output = command.assert().success();
-        let run: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-        (run["results"][0]["asx"].clone(), run["results"][0]["ach"].clone())
-    };
-    let undisturbed = sums(&mut run("0:3:7", &["--repeat", "1"], "-"));
-    assert_eq!(sums(&mut run("0:3:7", &kept, "-")), undisturbed);
-}
-
 /// There are golden sums at some of these energies, and too many terms for the rest.
 #[test]
 fn a_file_needs_sums_at_all_of_its_energies() {

@@ -1,7 +1,6 @@
 //! The program end to end: what it prints, writes and exits with.
 
 #[cfg(unix)]
-mod checkpoints;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;

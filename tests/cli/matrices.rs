@@ -1,7 +1,6 @@
-//! `gpp offdiag`: checkpoints, the bands' own energies, and memory.
+//! `gpp offdiag`: the bands' own energies, and memory.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use gpp::record;
 use gpp::record::offdiag::Offdiag;
@@ -11,100 +10,7 @@ use num_complex::Complex64;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::matrices::{PARTS, arguments, arrays, kept, write};
-use crate::common::resuming::{Running, SLOWLY, send};
 use crate::gpp;
-
-#[test]
-fn a_calculation_that_is_killed_goes_on_to_the_same_bits() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    write(folder.path(), 1);
-    let given = arguments(folder.path());
-    gpp().args(&given).arg("--npy").arg(path("whole")).assert().success();
-    let checkpoint = path("run.ckpt");
-    let mut before = Vec::new();
-    for (signal, code) in [("KILL", None), ("TERM", Some(143))] {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("gpp"));
-        command.args(&given).arg("--checkpoint").arg(&checkpoint).env(SLOWLY.0, SLOWLY.1);
-        command.env_remove("GPP_PTX").stdout(Stdio::null()).stderr(Stdio::piped());
-        let last = before.last().copied().unwrap_or(0);
-        let mut run = Running::start(&mut command);
-        assert!(run.until(|| kept(&checkpoint).is_some_and(|parts| parts > last)), "{signal}");
-        send(signal, &[run.0.id()]);
-        assert_eq!(run.code(), code);
-        let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
-        before.push(kept(&checkpoint).unwrap());
-        let said = format!(
-            "error: stopped by SIGTERM after {} of {PARTS} parts",
-            before[before.len() - 1]
-        );
-        assert_eq!(errors.contains(&said), signal == "TERM", "{errors}");
-        assert_eq!(errors.contains("run.ckpt keeps the parts: "), signal == "TERM", "{errors}");
-    }
-    assert!(before[0] < before[1] && before[1] < PARTS, "{before:?}");
-    // Results that cannot be written leave it, with all parts.
-    let again = |json: &str| {
-        let mut command = gpp();
-        command.args(&given).arg("--checkpoint").arg(&checkpoint).arg("--npy").arg(path("again"));
-        command.args(["--json", json]).assert()
-    };
-    again("/dev/full").code(2).stderr(contains("/dev/full: cannot write"));
-    assert_eq!(kept(&checkpoint), Some(PARTS));
-    again(path("run.json").to_str().unwrap()).success();
-    let run: Offdiag = record::read(&path("run.json")).unwrap();
-    assert_eq!((run.parts, run.resumed, run.flops), (PARTS, PARTS, 0.0));
-    assert_eq!(arrays(&path("again")), arrays(&path("whole")));
-    assert!(!checkpoint.exists());
-}
-
-#[test]
-fn checkpoints_of_anything_else_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    write(folder.path(), 1);
-    let (given, checkpoint) = (arguments(folder.path()), path("run.ckpt"));
-    let with = |more: &[&str]| {
-        let mut command = gpp();
-        command.args(&given).arg("--checkpoint").arg(&checkpoint).args(more).assert()
-    };
-    with(&["--json", "/dev/full"]).code(2);
-    let whole = fs::read(&checkpoint).unwrap();
-    let refused = |more: &[&str], what: &str| {
-        let before = fs::read(&checkpoint).unwrap();
-        with(more).code(2).stderr(contains(what).and(contains("run.ckpt")));
-        assert_eq!(fs::read(&checkpoint).unwrap(), before);
-    };
-    refused(&["--bands", "2:9"], "needs bands 2 to 9, has 1 to 9; see --bands");
-    refused(&["--energies=0:1:3"], "see --energies, --nw and --at");
-    refused(&["--at", "bands"], "see --energies, --nw and --at");
-    refused(&["--simd", "scalar"], "needs vectors scalar");
-    refused(&["--repeat", "2"], "needs one calculation");
-    let elements = fs::read(path("A.npy")).unwrap();
-    let mut other = elements.clone();
-    let last = other.len() - 3;
-    other[last] ^= 1;
-    fs::write(path("A.npy"), other).unwrap();
-    refused(&[], "needs matrix elements");
-    fs::write(path("A.npy"), elements).unwrap();
-    for at in [5, 900, whole.len() / 2, whole.len() - 20] {
-        let mut damaged = whole.clone();
-        damaged[at] ^= 4;
-        fs::write(&checkpoint, &damaged).unwrap();
-        with(&[]).code(2).stderr(contains("run.ckpt"));
-    }
-    fs::write(&checkpoint, &whole[..whole.len() - 100]).unwrap();
-    refused(&[], "is damaged: ends within its matrices");
-    fs::write(&checkpoint, [&whole[..], b"\n"].concat()).unwrap();
-    refused(&[], "is damaged: needs to end with");
-    fs::write(&checkpoint, "something else\n").unwrap();
-    refused(&[], "is no checkpoint");
-    fs::write(&checkpoint, &whole).unwrap();
-    with(&[]).success();
-    // One that would be removed with a result is none.
-    let beside = ["--json", checkpoint.to_str().unwrap()];
-    with(&beside).code(2).stderr(contains("it is also the file of --"));
-}
 
 #[test]
 fn elements_are_summed_at_the_bands_own_energies() {

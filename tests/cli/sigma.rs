@@ -124,7 +124,6 @@ fn what_cannot_be_is_refused_before_it_runs() {
             &["--plot", &at("a.svg"), "--plot", &at("a.svg")],
             "a.svg: it is also the file of --plot ",
         ),
-        (&["--checkpoint", &at("a"), "--csv", &at("a")], "a: it is also the file of --checkpoint "),
         (&["--version", "v0,v3"], "--version v0,v3: takes one version, not 2"),
         (&["--version", "v99"], "unknown version `v99`"),
         (&["--energies", "2:1:5"], "--energies"),
@@ -148,7 +147,6 @@ fn records_that_have_no_sigma_are_refused_by_name() {
         (&[&old, "--energies", "0:1:5"], "--energies"),
         (&[&old, "--system", "tiny"], "--system"),
         (&[&old, "--json", "x.json"], "--json"),
-        (&[&old, "--checkpoint", "x"], "--checkpoint"),
         (&[&old, "--version", "v3", "--csv", &old], "it is the input"),
         (&[&compared], "is no record of a run"),
         (&["no/such.json"], "no/such.json: cannot read"),
@@ -158,11 +156,11 @@ fn records_that_have_no_sigma_are_refused_by_name() {
     }
 }
 
-/// The static CH does not depend on energies, versions, slabs or a checkpoint; the record keeps it.
+/// The static CH does not depend on energies, versions or slabs; the record keeps it.
 #[test]
 fn the_static_ch_comes_with_the_sums() {
     let dir = tempfile::tempdir().unwrap();
-    let [json, kept] = ["s.json", "kept"].map(|name| dir.path().join(name));
+    let json = dir.path().join("s.json");
     let of = |more: &[&str], outcome: &str| -> [Option<f64>; 2] {
         let shown = format!("units of vcoul ({outcome}");
         let base = ["sigma", "--system", "tiny", "--device", "cpu", "--static-ch", "--json"];
@@ -176,9 +174,6 @@ fn the_static_ch_comes_with_the_sums() {
     assert_eq!(of(&["--energies=-5:5:11"], "passed, error"), expected);
     assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
     assert_eq!(of(&["--slab", "4", "--version", "cpu:paired"], "passed, error"), expected);
-    let kept = kept.to_str().unwrap();
-    let checkpoint = ["--slab", "4", "--version", "cpu:paired", "--checkpoint", kept];
-    assert_eq!(of(&checkpoint, "passed, error"), expected);
     assert_eq!(of(&["--no-verify"], "not verified"), expected);
     // The record shows it again; others have none.
     let of_record = gpp().args(["sigma", "--from"]).arg(&json).assert();

@@ -47,14 +47,6 @@ pub fn arguments(folder: &Path) -> Vec<String> {
         .to_vec()
 }
 
-/// Parts that a checkpoint has; none where there is no file.
-pub fn kept(path: &Path) -> Option<usize> {
-    let bytes = std::fs::read(path).ok()?;
-    let line = bytes.split(|&byte| byte == b'\n').next()?;
-    let head: serde_json::Value = serde_json::from_slice(line).ok()?;
-    Some(head["parts"].as_u64()? as usize)
-}
-
 /// The arrays that a run wrote, byte by byte.
 pub fn arrays(prefix: &Path) -> [Vec<u8>; 2] {
     ["sx", "ch"].map(|part| std::fs::read(format!("{}.{part}.npy", prefix.display())).unwrap())

@@ -5,7 +5,7 @@ pub mod arrays;
 pub mod families;
 pub mod matrices;
 pub mod ranges;
-pub mod resuming;
+pub mod running;
 pub mod stand_in;
 pub mod static_ch;
 

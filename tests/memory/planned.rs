@@ -90,7 +90,6 @@ fn runs_stay_within_what_they_are_given() {
                 slabs: loaded.slabs(igp),
                 whole: loaded.whole(),
                 limits,
-                checkpoint: None,
                 contents: OnceLock::new(),
             };
             let mut engine = setting.engine(&versions).unwrap();

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use crate::Test;
 use crate::common::fixture_path;
-use crate::common::resuming::{Running, kept, send};
+use crate::common::running::{Running, send};
 use crate::common::stand_in::compiled;
 use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
 
 pub const TESTS: &[Test] = &[
     ("an input that one rank cannot read", unreadable),
-    ("a checkpoint that one rank cannot write, from the start and later", unwritable),
     ("a rank without threads", without_threads),
     ("a rank without memory", without_memory),
     ("a rank that is killed", killed),
+    ("ranks that are asked to stop", stopped),
     ("a launcher that is killed", launcher_killed),
 ];
 
@@ -52,47 +52,6 @@ fn unreadable() {
 /// Work that takes minutes, in slabs of milliseconds.
 const LONG: [&str; 10] =
     ["--version", "v3", "--system", "demo", "--slab", "1", "--device", "cpu", "--repeat", "10000"];
-
-/// The command in one calculation, for a checkpoint.
-const MANY_SLABS: [&str; 10] = [
-    "--version",
-    "v13",
-    "--system",
-    "si214",
-    "--slab",
-    "16",
-    "--device",
-    "cpu",
-    "--checkpoint",
-    // The same name on all ranks, and a file of its own for each folder.
-    "/proc/self/cwd/runs/run.ckpt",
-];
-
-fn unwritable() {
-    let [good, bad] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let path = good.path().join("runs/run.ckpt");
-    fs::create_dir(path.parent().unwrap()).unwrap();
-    let demo: Vec<&str> =
-        MANY_SLABS.map(|word| if word == "si214" { "demo" } else { word }).to_vec();
-    ended(&mut apart(good.path(), bad.path(), &demo))
-        .expect(2, &["rank 1 of 2 on ", ": /proc/self/cwd/runs/run.ckpt"]);
-
-    // Of the second rank, a file that is as if it were no more.
-    fs::create_dir(bad.path().join("runs")).unwrap();
-    let mut command = apart(good.path(), bad.path(), &MANY_SLABS);
-    let mut run = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
-    assert!(run.until(|| kept(&bad.path().join("runs/run.ckpt")) > 0));
-    fs::remove_dir_all(bad.path().join("runs")).unwrap();
-    let begin = Instant::now();
-    assert_eq!(run.code(), Some(2));
-    assert!(begin.elapsed() < SECONDS, "{:?}", begin.elapsed());
-    let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
-    let messages: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
-    assert_eq!(messages.len(), 1, "{errors}");
-    assert!(messages[0].contains("rank 1 of 2 on "), "{errors}");
-    assert!(messages[0].contains(": /proc/self/cwd/runs/run.ckpt.1: cannot write: "), "{errors}");
-    assert!(kept(&path) > 0);
-}
 
 /// The pool of threads that emulates blocks cannot be made, which ends in a panic.
 fn without_threads() {
@@ -140,6 +99,17 @@ fn killed() {
     assert_eq!(code, Some(128 + 9), "{errors}");
     // The launcher's words.
     assert!(errors.contains("process rank") && errors.contains("signal 9"), "{errors}");
+    wait_for(&ranks);
+}
+
+/// They end after the slabs at hand.
+fn stopped() {
+    let (mut run, ranks) = under_way();
+    send("USR1", &[run.0.id()]);
+    let code = run.code();
+    let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
+    assert_eq!(code, Some(128 + 10), "{errors}");
+    assert!(errors.contains("stopped by SIGUSR1 after "), "{errors}");
     wait_for(&ranks);
 }
 

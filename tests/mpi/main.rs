@@ -1,5 +1,5 @@
 //! The program under MPI's launcher, several processes on this machine's processor: the sums of one process,
-//! what is refused, processes that fail or are killed, checkpoints, which GPU is whose. Ignored where there
+//! what is refused, processes that fail, are killed or stopped, which GPU is whose. Ignored where there
 //! is no `mpirun`; with GPP_REQUIRE_MPI set, that is a failure. Built without the feature `mpi` there is one
 //! test: that such a program is refused.
 
@@ -15,8 +15,6 @@ mod places;
 #[cfg(feature = "mpi")]
 mod refusals;
 #[cfg(feature = "mpi")]
-mod resumed;
-#[cfg(feature = "mpi")]
 mod shares;
 #[cfg(not(feature = "mpi"))]
 mod without;
@@ -29,8 +27,8 @@ use libtest_mimic::{Arguments, Trial};
 type Test = (&'static str, fn());
 
 #[cfg(feature = "mpi")]
-const TESTS: [&[Test]; 6] =
-    [shares::TESTS, refusals::TESTS, faults::TESTS, resumed::TESTS, places::TESTS, matrices::TESTS];
+const TESTS: [&[Test]; 5] =
+    [shares::TESTS, refusals::TESTS, faults::TESTS, places::TESTS, matrices::TESTS];
 
 #[cfg(not(feature = "mpi"))]
 const TESTS: [&[Test]; 1] = [without::TESTS];

@@ -4,15 +4,12 @@ use std::fs;
 
 use crate::Test;
 use crate::common::fixture_path;
-use crate::common::resuming::{PROBLEM, files};
-use crate::launch::{Ended, GPP, alone, ended, mpirun, ranks};
+use crate::launch::{Ended, GPP, ended, mpirun, ranks};
 
 pub const TESTS: &[Test] = &[
     ("usage", usage),
     ("inputs", inputs),
     ("processes that are given different tasks", different),
-    ("checkpoints that are damaged, or of something else", checkpoints),
-    ("results that cannot be written leave the checkpoint", unwritten),
 ];
 
 fn usage() {
@@ -63,50 +60,35 @@ fn different() {
     let aqsn = bytes.len() - 4 * 56 - 4 - 16 * 65 * bands;
     bytes[aqsn] ^= 1;
     fs::write(at("b.dat"), &bytes).unwrap();
-    let (paired, c) = (["-v", "cpu:paired"], at("c"));
+    let paired = ["-v", "cpu:paired"];
     for (first, second, part) in [
-        (
-            &paired[..],
-            &["-v", "cpu:threads"][..],
-            "rank 1 has --version cpu:threads, rank 0 has cpu:paired",
-        ),
+        (&paired[..], &["-v", "cpu:threads"][..], "rank 1 has other arguments than rank 0"),
         (
             &paired,
             &["-v", "cpu:paired", "--simd", "scalar"],
-            "rank 1 has vectors scalar, rank 0 has ",
+            "rank 1 has other input, energies, version, vectors or program ",
         ),
-        (&paired, &["-v", "cpu:paired", "--checkpoint", &c], "--checkpoint "),
-        (
-            &["-v", "best", "--checkpoint", &c],
-            &["-v", "best"],
-            "rank 1 has --checkpoint none, rank 0 has ",
-        ),
-        (
-            &["-v", "best", "--checkpoint", &c],
-            &["-v", "best", "--checkpoint", &at("d")],
-            "rank 1 has --checkpoint ",
-        ),
-        (&paired, &["-v", "cpu:paired", "--repeat", "3"], "rank 1 has --repeat 3, rank 0 has none"),
-        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has --no-verify "),
-        (&paired, &["-v", "cpu:paired", "--nonsense"], "rank 1 has arguments "),
+        (&paired, &["-v", "cpu:paired", "--repeat", "3"], "rank 1 has other arguments "),
+        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has other arguments "),
+        (&paired, &["-v", "cpu:paired", "--nonsense"], "rank 1 has other arguments "),
     ] {
         two(&[&run[..], first].concat(), &[&run[..], second].concat())
             .expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
     }
     for (first, second, part) in [
-        (&["-s", "tiny"][..], &["list"][..], "rank 1 has command list, rank 0 has none"),
-        (&["-s", "tiny"], &["sigma", "-s", "tiny"], "rank 1 has command sigma, rank 0 has none"),
-        (&["-s", "tiny"], &["-s", "tiny", "--seed", "3"], "rank 1 has --seed 3, rank 0 has none"),
+        (&["-s", "tiny"][..], &["list"][..], "rank 1 has other arguments "),
+        (&["-s", "tiny"], &["sigma", "-s", "tiny"], "rank 1 has other arguments "),
+        (&["-s", "tiny"], &["-s", "tiny", "--seed", "3"], "rank 1 has other arguments "),
         (
             &["sigma", "-s", "tiny", "--nw", "5"],
             &["sigma", "-s", "tiny"],
-            "rank 1 has --nw none, rank 0 has 5",
+            "rank 1 has other arguments ",
         ),
-        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], "rank 1 has problem "),
+        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], "rank 1 has other input, "),
         (
             &["-v", "best", "-i", &at("a.dat")],
             &["-v", "best", "-i", &at("b.dat")],
-            "rank 1 has problem ",
+            "rank 1 has other input, ",
         ),
     ] {
         two(first, second).expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
@@ -119,33 +101,4 @@ fn different() {
     let first = [&run[..], &["-i", &first, "--json", "-"]].concat();
     let second = [&run[..], &["-i", &second, "--host-memory", "1GiB"]].concat();
     assert_eq!(two(&first, &second).record()["complete"], true);
-}
-
-fn checkpoints() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.ckpt");
-    let checkpoint = ["--checkpoint", path.to_str().unwrap()];
-    fs::write(&path, "{\"gpp_checkpoint\":2,\"problem\":\"demo\"").unwrap();
-    ended(ranks(3).args(PROBLEM).args(checkpoint)).expect(2, &["run.ckpt: is damaged"]);
-    fs::write(&path, "something else\n").unwrap();
-    ended(ranks(3).args(PROBLEM).args(checkpoint)).expect(2, &["run.ckpt: is no checkpoint"]);
-    fs::remove_file(&path).unwrap();
-    let unwritten = ["--json", "/dev/full"];
-    ended(ranks(2).args(PROBLEM).args(checkpoint).args(unwritten));
-    let tiny = ["--version", "v13", "--system", "tiny", "--device", "cpu"];
-    ended(ranks(3).args(tiny).args(checkpoint))
-        .expect(2, &["run.ckpt", "cannot be continued by this run: needs problem tiny"]);
-    assert!(!files(&path).is_empty());
-}
-
-fn unwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.ckpt");
-    let checkpoint = ["--checkpoint", path.to_str().unwrap()];
-    let mut run = ranks(3);
-    ended(run.args(PROBLEM).args(checkpoint).args(["--quiet", "--json", "/dev/full"]))
-        .expect(2, &["/dev/full: cannot write"]);
-    let again = ended(alone().args(PROBLEM).args(checkpoint).args(["--json", "-"])).record();
-    assert_eq!(again["results"][0]["work"]["resumed"], 8);
-    assert!(files(&path).is_empty());
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::Test;
-use crate::common::resuming::sums;
+use crate::common::running::sums;
 use crate::common::{FIXTURES, HARD, Kind, Make, QUIET, fixture_path, hard_path, make};
 use crate::launch::{GPP, alone, ended, mpirun, ranks};
 

@@ -18,7 +18,7 @@ use gpp::error::Result;
 use gpp::problem::systems;
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
-use gpp_core::offdiag::calculation::{Crew, Total, Worker};
+use gpp_core::offdiag::calculation::{Crew, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::{At, OnProcessor, Sums, Synthesised, Task, on_processor, versions};
@@ -42,9 +42,7 @@ fn ways(is_small: bool) -> Vec<Way> {
             let gpu = GPU.as_ref().unwrap();
             let version = versions::on(gpu, Some(version), task.bands())?;
             let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
-            let crew = &mut Crew::new(workers, &Alone);
-            let total = Total::zero(task);
-            Ok(crew.sum(task, total, &mut |_, _| Ok(()), &|_| (), &NEVER)?.sums)
+            Ok(Crew::new(workers, &Alone).sum(task, &|_| (), &NEVER)?.sums)
         };
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
@@ -255,30 +253,15 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
     }
 }
 
-/// Parts that an earlier calculation had summed are not summed again, and bits are the same.
+/// Parts that a crew sums have the bits of those summed one after the other.
 #[test]
-fn a_calculation_goes_on_from_any_part() {
+fn a_crew_finds_the_same_bits() {
     let made = Make { nbands: 200, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 5 };
     let problem = make(made);
     let elements = Given::of(&problem, 3, 1);
     let task = Task::new(&problem, &elements);
     let host = Host::new();
-    let from = |total: Total| {
-        let mut totals = vec![total.clone()];
-        let worker = Box::new(OnProcessor::new(&host, task).unwrap());
-        let mut keep = |total: &Total, _| {
-            totals.push(total.clone());
-            Ok(())
-        };
-        let sums =
-            Crew::new(vec![worker], &Alone).sum(&task, total, &mut keep, &|_| (), &NEVER).unwrap();
-        (totals, sums.sums)
-    };
-    let (totals, whole) = from(Total::zero(&task));
-    assert_eq!(totals.len(), 10);
-    assert_eq!(whole, processor(&task).unwrap());
-    for (parts, total) in totals.into_iter().enumerate() {
-        assert_eq!(total.parts, parts);
-        assert_eq!(from(total).1, whole, "{parts}");
-    }
+    let worker = Box::new(OnProcessor::new(&host, task).unwrap());
+    let found = Crew::new(vec![worker], &Alone).sum(&task, &|_| (), &NEVER).unwrap();
+    assert_eq!(found.sums, processor(&task).unwrap());
 }

@@ -157,32 +157,24 @@ fn a_run_of_other_kernels_than_the_profiles_beside_it_is_refused() {
     for name in ["run.json", "ceilings.json", "profile-v13.json"] {
         fs::copy(from.join(name), folder.path().join(name)).unwrap();
     }
-    let identity = |code: &str, program: &str| {
-        serde_json::json!({
-            "problem": "si214", "contents": "aa", "columns": null, "ngpown": 1385, "nw": 2,
-            "energies": "0 to 1", "version": "v13", "kernel": "gpp_v13", "code": code,
-            "program": program, "back_end": "GPU", "vectors": null, "slab": 1385
-        })
-    };
     let change = |name: &str, change: &dyn Fn(&mut serde_json::Value)| {
         let path = folder.path().join(name);
         let mut record = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         change(&mut record);
         fs::write(&path, record.to_string()).unwrap();
     };
-    let of_run = |code: &str, program: &str| {
-        let identity = identity(code, program);
+    let of_run = |task: &str| {
         change("run.json", &|run| {
             let results = run["results"].as_array_mut().unwrap();
             let own = results.iter_mut().find(|result| result["version"] == "v13").unwrap();
-            own["identity"] = identity.clone();
+            own["task"] = task.into();
         });
         Records::load(folder.path()).unwrap().run()
     };
     // Older records tell nothing.
-    assert!(of_run("c1", "p1").is_ok());
-    change("profile-v13.json", &|profile| profile["identity"] = identity("c1", "p1"));
-    assert!(of_run("c1", "p1").is_ok() && of_run("c1", "p2").is_ok());
-    let told = "run.json: its v13 has kernels' code c2, the profile beside it has c1";
-    assert!(of_run("c2", "p1").unwrap_err().to_string().ends_with(told));
+    assert!(of_run("t1").is_ok());
+    change("profile-v13.json", &|profile| profile["task"] = "t1".into());
+    assert!(of_run("t1").is_ok());
+    let told = "run.json: its v13 has other data, kernels or devices than the profile beside it";
+    assert!(of_run("t2").unwrap_err().to_string().ends_with(told));
 }

@@ -12,22 +12,17 @@
 //!
 //! A problem of one slab is placed once. Each run then launches its kernels and uploads the energies.
 
-pub mod checkpoint;
 pub mod deal;
 mod groups;
-pub mod identity;
 mod locked;
 pub mod pieces;
 mod ready;
 mod reports;
 mod running;
 mod share;
-mod static_ch;
 pub mod total;
 mod under_way;
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
@@ -39,7 +34,6 @@ use crate::devices::{Device, SlabSums, Watch, Worker, spawned};
 use crate::error::{Error, Result};
 use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
-use checkpoint::{Checkpoint, Finished};
 use deal::{Deal, share_of};
 use locked::Locks;
 use pieces::Cut;
@@ -54,12 +48,6 @@ pub struct Engine<'a> {
     locks: Locks,
     deal: Deal,
     ranks: &'a dyn Ranks,
-    /// Slabs that an earlier run has finished, by their numbers.
-    skipped: BTreeSet<usize>,
-    /// The sums of the skipped slabs, on rank 0.
-    finished: Finished,
-    /// The checkpoint to which finished slabs are written.
-    checkpoint: Option<Mutex<Checkpoint>>,
     /// Bytes of the host's memory for what workers compute from slabs and need again.
     kept: u64,
     stop: &'a Stop,
@@ -77,8 +65,6 @@ pub struct Calculation {
     pub blocks: Option<u32>,
     /// The work of each worker, rank 0's workers first.
     pub shares: Vec<Share>,
-    /// Slabs that an earlier run had finished.
-    pub resumed: usize,
 }
 
 /// Numbers of slabs with their sums.
@@ -116,19 +102,8 @@ impl<'a> Engine<'a> {
             workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
         }
         let deal = Deal::new(slabs.count(), workers.len());
-        let (skipped, finished, locks, checkpoint) = Default::default();
-        Ok(Engine {
-            slabs,
-            workers,
-            locks,
-            deal,
-            ranks: &Alone,
-            skipped,
-            finished,
-            checkpoint,
-            kept: 0,
-            stop: &NEVER,
-        })
+        let locks = Locks::default();
+        Ok(Engine { slabs, workers, locks, deal, ranks: &Alone, kept: 0, stop: &NEVER })
     }
 
     /// Makes this the engine of one of several processes, each of which sums a part of the slabs.
@@ -143,18 +118,6 @@ impl<'a> Engine<'a> {
             self.workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
         }
         Ok(self)
-    }
-
-    /// Skips slabs that an earlier run has finished, and writes the others to the checkpoint when done.
-    /// Rank 0 has the sums of all skipped slabs.
-    #[must_use]
-    pub fn keeping(
-        self,
-        skipped: BTreeSet<usize>,
-        finished: Finished,
-        checkpoint: Checkpoint,
-    ) -> Self {
-        Engine { skipped, finished, checkpoint: Some(checkpoint.into()), ..self }
     }
 
     /// Has `stop` looked at between slabs.
@@ -210,10 +173,18 @@ impl<'a> Engine<'a> {
         self.run_batches(kernel, &self.problem().batches_at(energies), watch)
     }
 
+    /// The static CH, `−½ Σ vcoul · eps · M` over all bands, as the `ach` of one energy, by a kernel of
+    /// [`crate::catalogue::static_ch`]. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
+    pub fn static_ch(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
+        self.run_at(&[0], kernel, watch)
+    }
+
     fn run_batches(&mut self, kernel: Kernel, of: &Batches, watch: Watch) -> Result<Calculation> {
         groups::require_whole(self.slabs, kernel, of)?;
-        let mut numbers = share_of(self.slabs.count(), self.ranks);
-        numbers.retain(|at| !self.skipped.contains(at));
+        let numbers = share_of(self.slabs.count(), self.ranks);
         let again = self.locks.take(self.slabs, &self.workers);
         let cut = Cut::of(&numbers, &self.workers, of.first().plan().igp_of_group(kernel));
         let cut = cut.filter(|_| again);
@@ -224,8 +195,6 @@ impl<'a> Engine<'a> {
         let elapsed = begin.elapsed().as_secs_f64();
 
         let Report { mut slabs, shares, stopped } = all;
-        let finished = self.finished.iter().map(|(at, sums)| (*at, sums.clone()));
-        slabs.extend(finished);
         slabs.sort_by_key(|(at, _)| *at);
         if let Some(code) = stopped {
             let (done, all) = (slabs.len(), self.slabs.count());
@@ -236,14 +205,13 @@ impl<'a> Engine<'a> {
             let what = "its slabs were not summed once each: do all ranks read the same problem?";
             return Err(Error::Data { origin: self.problem().name().into(), what: what.into() });
         }
-        let is_alone = self.ranks.size() == 1 && self.skipped.is_empty();
         let seconds = match &slabs[..] {
-            [(_, only)] if is_alone && only.upload.bytes == 0 => only.seconds,
+            [(_, only)] if self.ranks.size() == 1 && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
         let sums = total::of(slabs.iter().map(|(_, sums)| sums), of.nw());
         let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
-        Ok(Calculation { sums, seconds, blocks, shares, resumed: self.finished.len() })
+        Ok(Calculation { sums, seconds, blocks, shares })
     }
 
     /// Sums the slabs of these numbers, each on a free worker.
@@ -254,7 +222,7 @@ impl<'a> Engine<'a> {
         watch: Watch,
         begin: Instant,
     ) -> Result<Report> {
-        let Engine { slabs, workers, deal, checkpoint, .. } = self;
+        let Engine { slabs, workers, deal, .. } = self;
         deal.begin(numbers);
         let all = numbers.iter().filter_map(|&at| slabs.range(at)).map(|igp| igp.len()).sum();
         let run = Running {
@@ -264,7 +232,6 @@ impl<'a> Engine<'a> {
             kernel,
             batches,
             watch,
-            checkpoint: checkpoint.as_ref(),
             begin,
             all,
             summed: AtomicUsize::new(0),

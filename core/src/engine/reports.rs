@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Line;
 use super::{Numbered, Share};
+use crate::devices::{SlabSums, Upload};
 use crate::error::Result;
 use crate::ranks::Ranks;
 
@@ -23,6 +23,39 @@ struct Message {
     slabs: Vec<Line>,
     shares: Vec<Share>,
     stopped: Option<i32>,
+}
+
+/// A slab's number and sums. Real numbers are sent as their bits, so that NaN and −0 arrive as they were.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    slab: usize,
+    groups: usize,
+    seconds: u64,
+    blocks: Option<u32>,
+    values: Vec<u64>,
+}
+
+impl Line {
+    fn of(at: usize, sums: &SlabSums) -> Line {
+        Line {
+            slab: at,
+            groups: sums.groups,
+            seconds: sums.seconds.to_bits(),
+            blocks: sums.blocks,
+            values: sums.values.iter().map(|value| value.to_bits()).collect(),
+        }
+    }
+
+    fn sums(self) -> (usize, SlabSums) {
+        let sums = SlabSums {
+            values: self.values.into_iter().map(f64::from_bits).collect(),
+            groups: self.groups,
+            seconds: f64::from_bits(self.seconds),
+            blocks: self.blocks,
+            upload: Upload::default(),
+        };
+        (self.slab, sums)
+    }
 }
 
 /// Gathers all reports in one on rank 0; other ranks get their own. All learn whether one was stopped.

@@ -1,13 +1,12 @@
 //! A worker's loop: slab after slab, each at all energies, as many slabs under way as the device takes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use gpp_cpu::stop::Stop;
 
-use super::checkpoint::Checkpoint;
 use super::deal::Deal;
 use super::pieces::{Cut, Piece, Pieces};
 use super::under_way::UnderWay;
@@ -27,7 +26,6 @@ pub struct Running<'a, 'r> {
     /// The energies in the batches of the kernel.
     pub batches: &'r Batches<'r>,
     pub watch: Watch<'r>,
-    pub checkpoint: Option<&'r Mutex<Checkpoint>>,
     pub begin: Instant,
     /// `igp` of all slabs.
     pub all: usize,
@@ -52,7 +50,7 @@ impl Running<'_, '_> {
     /// The work of one worker, with its sums. It begins no slab once the program was asked to stop.
     ///
     /// # Errors
-    /// Those of the worker, of the source and of the checkpoint.
+    /// Those of the worker and of the source.
     pub fn share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let mut share = Share::default();
         let _ends = EndsOnPanic(self.deal);
@@ -103,9 +101,6 @@ impl Running<'_, '_> {
             let (at, all, length) = (piece.slab, piece.whole.len(), piece.igp.len());
             if let Some(of_slab) = pieces.add(piece, of_piece) {
                 share.add(all, &of_slab);
-                if let Some(checkpoint) = self.checkpoint {
-                    checkpoint.lock().unwrap_or_else(PoisonError::into_inner).keep(at, &of_slab)?;
-                }
                 sums.push((at, of_slab));
             }
             let summed = self.summed.fetch_add(length, Ordering::Relaxed) + length;

@@ -28,25 +28,6 @@ pub trait Worker: Send {
     fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64>;
 }
 
-/// The sums of the first parts of a task.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Total {
-    /// How many parts.
-    pub parts: usize,
-    /// Their sums, added in their order.
-    pub sums: Sums,
-}
-
-impl Total {
-    /// Of no part.
-    pub fn zero(task: &Task) -> Total {
-        Total { parts: 0, sums: Sums::zero(task.bands(), task.planes()) }
-    }
-}
-
-/// Looks at a total after each part, and whether it is the last look.
-pub type Keep<'k> = &'k mut dyn FnMut(&Total, bool) -> Result<()>;
-
 /// Who sums: the workers of this process, one of several or alone.
 pub struct Crew<'a> {
     workers: Vec<Box<dyn Worker + 'a>>,
@@ -69,26 +50,19 @@ impl<'a> Crew<'a> {
         Crew { stays: true, ..self }
     }
 
-    /// Sums what a total has not got yet. Ranks take parts in turn; rank 0 has the sums, adds each part in its
-    /// turn, and has `keep` look at the total after it. Collective.
+    /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
     ///
     /// # Errors
-    /// Those of the workers, with several of them as [`Error::Device`]; those of `keep`; [`Error::Stopped`] where
-    /// `stop` says so, once parts at hand are summed and kept.
-    pub fn sum(
-        &mut self,
-        task: &Task,
-        mut total: Total,
-        keep: Keep,
-        done: Done,
-        stop: &Stop,
-    ) -> Result<Summed> {
+    /// Those of the workers, with several of them as [`Error::Device`]; [`Error::Stopped`] where `stop` says so, once
+    /// parts at hand are summed.
+    pub fn sum(&mut self, task: &Task, done: Done, stop: &Stop) -> Result<Summed> {
         let begun = Instant::now();
-        let (first, all, ranks) = (total.parts, parts::count(task), self.ranks);
-        let (own, mut homes) = (own(first..all, ranks), std::mem::take(&mut self.homes));
+        let (all, ranks) = (parts::count(task), self.ranks);
+        let (mut sums, mut summed) = (Sums::zero(task.bands(), task.planes()), 0);
+        let own = (ranks.rank()..all).step_by(ranks.size()).collect();
+        let mut homes = std::mem::take(&mut self.homes);
         if homes.len() != all {
-            let before = ranks.size() - first % ranks.size();
-            let operations = |part| match (part + before) % ranks.size() == ranks.rank() {
+            let operations = |part| match part % ranks.size() == ranks.rank() {
                 true => task.operations_of(parts::bands(task, part)),
                 false => 0.0,
             };
@@ -96,28 +70,22 @@ impl<'a> Crew<'a> {
         }
         let ahead: Vec<usize> = self.workers.iter().map(|worker| worker.ahead()).collect();
         let deal = Deal::new(own, homes, &ahead, done, stop);
-        let mut rounds = || -> Result<Option<i32>> {
-            for round in (first..all).step_by(ranks.size()) {
+        let mut rounds = || -> Option<i32> {
+            for round in (0..all).step_by(ranks.size()) {
                 let is_own = round + ranks.rank() < all;
-                let sums = if is_own { deal.take() } else { None };
-                if let (true, None, None) = (is_own, &sums, stop.asked()) {
+                let part = if is_own { deal.take() } else { None };
+                if let (true, None, None) = (is_own, &part, stop.asked()) {
                     // A worker has failed, and says why.
-                    return Ok(None);
+                    return None;
                 }
-                let lacks = is_own && sums.is_none();
+                let lacks = is_own && part.is_none();
                 let code = stopped(ranks, if lacks { stop.asked() } else { None });
                 if code.is_some() {
-                    if ranks.is_root() {
-                        keep(&total, true)?;
-                    }
-                    return Ok(code);
+                    return code;
                 }
-                add(ranks, sums.as_ref(), &mut total);
-                if ranks.is_root() {
-                    keep(&total, total.parts == all)?;
-                }
+                summed += add(ranks, part.as_ref(), &mut sums);
             }
-            Ok(None)
+            None
         };
         let (ended, seconds) = thread::scope(|scope| {
             let (deal, several) = (&deal, self.workers.len() > 1);
@@ -131,7 +99,7 @@ impl<'a> Crew<'a> {
                 )
             });
             let threads: Vec<_> = threads.collect();
-            let ended = rounds().inspect_err(|_| deal.end());
+            let ended = rounds();
             deal.end();
             let joined = threads.into_iter().map(|thread| {
                 thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -141,12 +109,11 @@ impl<'a> Crew<'a> {
         });
         self.homes = deal.homes();
         let seconds = seconds?.into_iter().fold(0.0, f64::max);
-        if let Some(code) = ended? {
-            return Err(Error::Stopped { code, done: total.parts, all, of: "parts" });
+        if let Some(code) = ended {
+            return Err(Error::Stopped { code, done: summed, all, of: "parts" });
         }
         let seconds = longest(ranks, seconds);
-        let Total { sums, .. } = total;
-        Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64(), resumed: first })
+        Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64() })
     }
 }
 
@@ -173,24 +140,19 @@ impl Drop for Leaves<'_> {
     }
 }
 
-/// The parts of a rank.
-fn own(parts: std::ops::Range<usize>, ranks: &dyn Ranks) -> Vec<usize> {
-    parts.skip(ranks.rank()).step_by(ranks.size()).collect()
-}
-
-/// Adds the parts of a round to the total of rank 0, in the order of ranks. Collective.
-fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Total) {
+/// Adds the parts of a round to the total of rank 0, in the order of ranks, and says how many there were.
+/// Collective.
+fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
     if ranks.size() == 1 {
-        let Some(own) = own else { return };
-        total.sums.add(own);
-        total.parts += 1;
-        return;
+        let Some(own) = own else { return 0 };
+        total.add(own);
+        return 1;
     }
     let each = (MESSAGE / ranks.size() / size_of::<Complex64>()).max(1);
     let mut count = 0;
     for part in 0..2 {
         let own = own.map(|own| &own.parts()[part][..]);
-        let total = &mut total.sums.parts_mut()[part][..];
+        let total = &mut total.parts_mut()[part][..];
         for at in (0..total.len()).step_by(each) {
             let to = &mut total[at..];
             let some = to.len().min(each);
@@ -206,7 +168,7 @@ fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Total) {
             count = messages.iter().filter(|message| !message.is_empty()).count();
         }
     }
-    total.parts += count;
+    count
 }
 
 /// What stopped the first rank that is stopped, for all. Collective.

@@ -1,6 +1,6 @@
 //! A task on GPUs, from the first look at their memory on.
 
-use super::calculation::{Crew, Total, Worker};
+use super::calculation::{Crew, Worker};
 use super::gpu::OnGpu;
 use super::needs::Needs;
 use super::{Summed, Task, versions};
@@ -31,7 +31,6 @@ pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'stat
     for (gpu, version) in gpus.iter().zip(&versions) {
         workers.push(Box::new(OnGpu::new(gpu, *task, version)?));
     }
-    let (mut crew, total) = (Crew::new(workers, &Alone), Total::zero(task));
-    let summed = crew.sum(task, total, &mut |_, _| Ok(()), done, task.stop)?;
+    let summed = Crew::new(workers, &Alone).sum(task, done, task.stop)?;
     Ok((summed, versions[0].id))
 }

@@ -13,7 +13,6 @@
 
 mod blocks;
 pub mod calculation;
-pub mod checkpoint;
 pub mod deal;
 pub mod elements;
 pub mod emulated;
@@ -203,6 +202,4 @@ pub struct Summed {
     pub seconds: f64,
     /// Seconds in all, with making and moving A.
     pub total: f64,
-    /// Parts that an earlier run had summed.
-    pub resumed: usize,
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use gpp_cpu::pool::{Pool, Threads};
 
 use super::blocks::{COLUMNS, EACH, IGP, KINDS, Operands, Run};
-use super::calculation::{Total, Worker};
+use super::calculation::Worker;
 use super::deal::{Deal, Next};
 use super::images::together;
 use super::parts::{self, bands, ranges};
@@ -118,7 +118,7 @@ pub fn on_processor(host: &Host, task: &Task, done: Done) -> Result<Summed> {
     let on_processor = OnProcessor::new(host, *task)?;
     memory::require(task.problem.name(), on_processor.needs())?;
     let (begun, all) = (Instant::now(), parts::count(task));
-    let (mut sums, mut seconds) = (Total::zero(task).sums, 0.0);
+    let (mut sums, mut seconds) = (Sums::zero(task.bands(), task.planes()), 0.0);
     for part in 0..all {
         let of_part = |own| done((part as f64 + own) / all as f64);
         let (own, time) = on_processor.part(part, &of_part);
@@ -128,5 +128,5 @@ pub fn on_processor(host: &Host, task: &Task, done: Done) -> Result<Summed> {
         sums.add(&own);
         seconds += time;
     }
-    Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64(), resumed: 0 })
+    Ok(Summed { sums, seconds, total: begun.elapsed().as_secs_f64() })
 }

@@ -92,10 +92,9 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The files that it names; who does not report writes none but a checkpoint.
+    /// The files that it names; who does not report writes none.
     pub fn files(&self, reports: bool) -> Files {
         let files = Files::new().reads("--input", &self.problem.input);
-        let files = files.keeps("--checkpoint", &self.slabs.checkpoint);
         files.writes_or_prints("--json", self.output.json.iter().filter(|_| reports))
     }
 }

@@ -22,8 +22,7 @@ Examples:
   gpp offdiag -s demo --bands 17:32 --csv elements.csv --plot sizes.svg
   gpp offdiag -i file.dat --elements A.npy --npy S   A of your own; S.sx.npy and S.ch.npy
   gpp offdiag -s demo --bands 32 --at bands --npy S  as QSGW takes it; S.qsgw.npy
-  gpp offdiag -s si510 -d gpu:all --checkpoint run.ckpt
-                                                     on all GPUs; goes on where it was ended
+  gpp offdiag -s si510 -d gpu:all                    on all GPUs
   mpirun -n 4 gpp offdiag -s si510                   over ranks, built with --features mpi")]
 pub struct OffdiagArgs {
     /// Bands l and m: so many, or FROM:TO, counted from 1, ends included; by default 16, on a GPU 128, or
@@ -53,11 +52,6 @@ pub struct OffdiagArgs {
         help_heading = "Problem"
     )]
     pub at: Option<EnergiesOf>,
-
-    /// Save the sums of finished parts in this file and resume from it, on any number of devices and ranks, to the
-    /// same bits. It is deleted once the results are shown. Not with several calculations
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub checkpoint: Option<PathBuf>,
 
     /// Memory to take of each GPU for arrays, as 2GiB; matrix elements that do not fit are brought again in each
     /// calculation. By default all that is free
@@ -124,12 +118,10 @@ fn named(text: &str) -> Result<Versions, String> {
 }
 
 impl OffdiagArgs {
-    /// The files that it names; who does not report writes none but a checkpoint.
+    /// The files that it names; who does not report writes none.
     pub fn files(&self, reports: bool) -> Files {
-        let files = Files::new()
-            .reads("--input", &self.problem.input)
-            .reads("--elements", &self.elements)
-            .keeps("--checkpoint", &self.checkpoint);
+        let files =
+            Files::new().reads("--input", &self.problem.input).reads("--elements", &self.elements);
         if !reports {
             return files;
         }

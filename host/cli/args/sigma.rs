@@ -36,7 +36,7 @@ pub struct SigmaArgs {
         value_hint = ValueHint::FilePath,
         conflicts_with_all = [
             "system", "input", "seed", "energies", "nw", "device", "simd", "device_memory",
-            "host_memory", "slab", "checkpoint", "json", "no_verify", "static_ch"
+            "host_memory", "slab", "json", "no_verify", "static_ch"
         ]
     )]
     pub from: Option<PathBuf>,

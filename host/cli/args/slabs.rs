@@ -1,9 +1,7 @@
-//! How a problem is parted into slabs, and where those that are finished are kept.
-
-use std::path::PathBuf;
+//! How a problem is parted into slabs.
 
 use bytesize::ByteSize;
-use clap::{Args, ValueHint};
+use clap::Args;
 
 use super::measure::at_least_one;
 use crate::experiments::parting::Limits;
@@ -29,7 +27,6 @@ impl MemoryArgs {
             device: self.device_memory.map(|limit| limit.as_u64()),
             host: self.host_memory.map(|limit| limit.as_u64()),
             slab: None,
-            keeps: false,
         }
     }
 }
@@ -45,11 +42,6 @@ pub struct SlabArgs {
     /// share evenly
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub slab: Option<usize>,
-
-    /// Keep finished slabs in this file and go on from it, on any number of devices and ranks, to the same
-    /// bits; one version, one calculation. It goes once the results are shown
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub checkpoint: Option<PathBuf>,
 }
 
 impl SlabArgs {

@@ -75,7 +75,7 @@ pub fn measure(
         kernel_hash: kernel.known.as_ref().and_then(|known| {
             (device.back_end() == BackEnd::Gpu).then(|| gpu::hash(&known.symbol))?
         }),
-        identity: None,
+        task: None,
         source_hash: sources::hash(version.id()),
         registers: kernel.known.as_ref().and_then(|known| known.registers),
         local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),

@@ -99,13 +99,13 @@ pub fn timed(
             runs.run(before)
         })?;
     let Runs { engine, first_s, last, deterministic, .. } = runs;
-    let Calculation { sums, blocks, shares, resumed, .. } = last.expect("at least one is timed");
-    let is_shared = shares.len() > 1 || engine.slabs().count() > 1 || resumed > 0;
+    let Calculation { sums, blocks, shares, .. } = last.expect("at least one is timed");
+    let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
     if is_shared {
         // It is looked at the first device alone.
         seen.energy_j = None;
     }
-    let work = is_shared.then(|| Work::of(shares, first_s, resumed));
+    let work = is_shared.then(|| Work::of(shares, first_s));
     Ok(Timed { samples, before_cap, seen, sums, deterministic, blocks, work })
 }
 

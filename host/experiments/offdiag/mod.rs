@@ -1,18 +1,15 @@
 //! Σ as a matrix: the calculation, its record, and the matrices.
 
 pub mod bands;
+mod digest;
 pub mod folder;
-mod identity;
 pub mod on;
 pub mod qsgw;
 pub mod stored;
 
-use std::path::Path;
 use std::time::Instant;
 
-use gpp_core::offdiag::calculation::{Crew, Total};
-use gpp_core::offdiag::checkpoint::{self, Checkpoint, Identity};
-use gpp_core::offdiag::images::GROUP;
+use gpp_core::offdiag::calculation::Crew;
 use gpp_core::offdiag::parts;
 use gpp_core::offdiag::versions::Version;
 use gpp_core::offdiag::{At, Elements, Summed, Sums, Task};
@@ -39,7 +36,6 @@ use crate::record::times::{Repetition, Times};
 use crate::reference::Source;
 use crate::reference::matrix::{Sample, Verdict, compare, golden, verify};
 use bands::Bands;
-use identity::identity;
 use on::On;
 
 /// How it is calculated.
@@ -51,8 +47,6 @@ pub struct Options<'a> {
     pub repeat: usize,
     /// Whether elements are compared with the definition.
     pub compares: bool,
-    /// Where the sums of parts are kept.
-    pub checkpoint: Option<&'a Path>,
     /// What was said of memory.
     pub limits: Limits,
     /// Which of the problem's energies are those of the bands, where these are asked for.
@@ -63,7 +57,7 @@ pub struct Options<'a> {
 /// other ranks than rank 0. Collective.
 ///
 /// # Errors
-/// Those of the device, and of the checkpoint.
+/// Those of the device.
 ///
 /// # Panics
 /// Where no calculation is asked for.
@@ -82,13 +76,12 @@ pub fn run(
     setting::require_one_kind(team)?;
     let times = Repetition::exactly(usize::from(options.repeat > 1), options.repeat);
     let provenance = Provenance::now(on.info()).of(problem.origin(), times);
-    let (mut results, mut found, mut resumed) = (Vec::new(), None::<Sums>, 0);
+    let (mut results, mut found) = (Vec::new(), None::<Sums>);
     let by = Calculations { on, ranks, team, task, bands, options, times, progress };
     for version in on.versions(options.versions, task.bands())? {
-        let Some(Calculated { sums, first, mut result }) = by.of(version)? else { continue };
+        let Some((sums, mut result)) = by.of(version)? else { continue };
         result.same_bits &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
         results.push(result);
-        resumed = first;
         found = Some(sums);
     }
     let Some(sums) = found else { return Ok(None) };
@@ -99,10 +92,9 @@ pub fn run(
         system: SystemInfo::of(problem),
         elements: None,
         bands: [bands.first + 1, bands.first + bands.count],
-        flops: by.flops(resumed),
+        flops: by.flops(),
         results,
         parts: parts::count(&task),
-        resumed,
         places: Vec::new(),
         map: Some(Map::of(&sums, pictured(&matrices))),
         matrices,
@@ -126,29 +118,17 @@ struct Calculations<'a> {
     progress: Progress,
 }
 
-/// What came of a version on rank 0.
-struct Calculated {
-    sums: Sums,
-    /// Parts that an earlier run had summed.
-    first: usize,
-    result: OfVersion,
-}
-
 impl Calculations<'_> {
     /// Those of one version. Of several the first is not timed: it brings A. None on other ranks than rank 0.
-    fn of(&self, version: Option<&'static Version>) -> Result<Option<Calculated>> {
+    fn of(&self, version: Option<&'static Version>) -> Result<Option<(Sums, OfVersion)>> {
         let Calculations { on, ranks, task, bands, options, times, progress, .. } = self;
         if ranks.size() > 1 {
-            let own = identity(on, (task, version), *bands, false)?;
-            require_same(*ranks, &own, Identity::difference)?;
+            let own = digest::of(on, (task, version), *bands)?;
+            require_same(*ranks, digest::WHAT, &own)?;
         }
         on.require((task, version), self.team, options.limits, *progress)?;
-        let kept = (options.checkpoint, *ranks);
-        let (mut checkpoint, first) = begun(on, (task, version), *bands, kept)?;
-        let resumed = first.parts;
-        // What is kept, and what others wait for, ends by itself.
-        let ends = options.checkpoint.is_some() || ranks.size() > 1;
-        let _deferred = ends.then(|| Deferred::new("the parts at hand"));
+        // What others wait for ends by itself.
+        let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
         let gauge = on.gauge();
         let watch = gauge.clone().map(Watch::begin);
         let bar = progress.fine_bar("summing", times.runs() as u64);
@@ -161,17 +141,12 @@ impl Calculations<'_> {
         }
         for at in 0..times.runs() {
             let done = |part: f64| bar.set(at as f64 + part);
-            let mut keep = |total: &Total, at_once: bool| match &mut checkpoint {
-                Some(checkpoint) => checkpoint.keep(total, at_once),
-                None => Ok(()),
-            };
             let since = Instant::now();
-            let summed = crew.sum(task, first.clone(), &mut keep, &done, &interrupt::ASKED)?;
-            let Summed { sums, seconds: products, total, .. } = summed;
+            let summed = crew.sum(task, &done, &interrupt::ASKED)?;
+            let Summed { sums, seconds: products, .. } = summed;
             total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
             if at >= times.warmup {
-                // Where no part was left there are no products.
-                seconds.push(if products > 0.0 { products } else { total });
+                seconds.push(products);
                 spans.push(since..Instant::now());
             }
             is_same &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
@@ -195,19 +170,18 @@ impl Calculations<'_> {
             }),
             source_hash: sources::hash_at(&source(version.map(|version| version.id))),
             total_s: total_s.unwrap_or_default(),
-            tflops: 1e-12 * self.flops(resumed) / time_s.median,
+            tflops: 1e-12 * self.flops() / time_s.median,
             state: seen(&looks, &spans, gauge.and_then(|gauge| gauge.power_limit_w())).state,
             time_s,
             same_bits: is_same,
             verification: options.compares.then(|| verdict(task, &sums, *bands, *progress)),
         };
-        Ok(Some(Calculated { sums, first: resumed, result }))
+        Ok(Some((sums, result)))
     }
 
-    /// Operations but for those of the first parts.
-    fn flops(&self, parts: usize) -> f64 {
-        let nbands = self.task.problem.extents().nbands;
-        self.task.operations_of((parts * GROUP).min(nbands)..nbands)
+    /// Operations of all parts.
+    fn flops(&self) -> f64 {
+        self.task.operations_of(0..self.task.problem.extents().nbands)
     }
 }
 
@@ -217,25 +191,6 @@ fn verdict(task: &Task, sums: &Sums, bands: Bands, progress: Progress) -> Verdic
         Some((sample, golden)) => compare(task, sums, &sample, &golden, Source::Golden),
         None => verify(task, sums, &Sample::few(task), progress),
     }
-}
-
-/// The file that keeps a total, of rank 0, and the total to go on from. Collective.
-fn begun(
-    on: &On,
-    (task, version): (&Task, Option<&'static Version>),
-    bands: Bands,
-    (path, ranks): (Option<&Path>, &dyn Ranks),
-) -> Result<(Option<Checkpoint>, Total)> {
-    let Some(path) = path else { return Ok((None, Total::zero(task))) };
-    let (mut file, mut total) = (None, Total::zero(task));
-    if ranks.is_root() {
-        let identity = identity(on, (task, version), bands, true)?;
-        total = checkpoint::read(path, task, &identity)?.unwrap_or(total);
-        file = Some(Checkpoint::begin(path, identity, &total)?);
-    }
-    let parts = ranks.broadcast((total.parts as u64).to_ne_bytes().to_vec());
-    total.parts = u64::from_ne_bytes(parts.try_into().expect("eight bytes")) as usize;
-    Ok((file, total))
 }
 
 /// The file of a version; on a processor that of what makes P.

@@ -167,7 +167,7 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         cycles: known(metrics::CYCLES),
         kernel_hash: None,
         source_hash: None,
-        identity: None,
+        task: None,
         registers: launches[0].get(metrics::REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(metrics::WARPS),
         stalls: waits.into_iter().map(|(reason, wait)| (reason, wait / all)).collect(),

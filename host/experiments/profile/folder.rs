@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::order;
-use crate::error::{Difference, Error, Result};
+use crate::error::{Error, Result};
 use crate::process::output::write_text;
 use crate::record::ceilings::Ceilings;
 use crate::record::profile::Profile;
@@ -55,13 +55,11 @@ impl Records {
         self.require_same(&path, &run.system.name)?;
         for profile in &self.profiles {
             let result = run.results.iter().find(|result| result.version == profile.version);
-            let both =
-                profile.identity.as_ref().zip(result.and_then(|result| result.identity.as_ref()));
-            if let Some(other) = both.and_then(|(own, of_run)| own.difference_of_kernels(of_run)) {
-                let Difference { field, needed, found, .. } = other;
+            let both = profile.task.as_ref().zip(result.and_then(|result| result.task.as_ref()));
+            if both.is_some_and(|(own, of_run)| own != of_run) {
                 let version = &profile.version;
                 let what = format!(
-                    "its {version} has {field} {found}, the profile beside it has {needed}"
+                    "its {version} has other data, kernels or devices than the profile beside it"
                 );
                 return Err(wrong(&path, what));
             }

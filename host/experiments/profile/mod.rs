@@ -103,6 +103,7 @@ pub fn profile(
     for profile in &mut profiles {
         let result = run.results.iter().find(|result| result.version == profile.version);
         profile.time_s = result.map(|result| result.times.median);
+        profile.task = result.and_then(|result| result.task.clone());
         profile.device.clone_from(&ceilings.device);
         profile.kernels_by.clone_from(&ceilings.kernels_by);
         profile.provenance.clone_from(&ceilings.provenance);

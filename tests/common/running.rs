@@ -1,0 +1,62 @@
+//! Programs that are stopped while they run.
+
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Has a process run; none that a test starts is left behind.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Running {
+        Running(command.spawn().unwrap())
+    }
+
+    /// Waits until this holds; whether the process was there to see it.
+    pub fn until(&mut self, holds: impl Fn() -> bool) -> bool {
+        let begin = Instant::now();
+        while self.0.try_wait().unwrap().is_none() {
+            if holds() {
+                return true;
+            }
+            assert!(begin.elapsed() < PATIENCE, "waited too long");
+            sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
+    /// Its exit code, once it has ended; none where a signal ended it.
+    pub fn code(&mut self) -> Option<i32> {
+        self.until(|| false);
+        self.0.wait().unwrap().code()
+    }
+}
+
+/// Sends a signal to processes, those of them that are still there.
+pub fn send(signal: &str, ids: &[u32]) {
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    let line = format!("kill -{signal} {} 2>&-", ids.join(" "));
+    Command::new("sh").args(["-c", &line]).status().unwrap();
+}
+
+/// The sums of all versions of a run's record, as text: numbers are written so that they are read back with
+/// the same bits.
+pub fn sums(record: &Value) -> String {
+    let results = record["results"].as_array().unwrap();
+    assert!(!results.is_empty() && record["complete"] == true, "{record}");
+    let of = |result: &Value| format!("{}: {} {}", result["version"], result["asx"], result["ach"]);
+    results.iter().map(of).collect::<Vec<_>>().join("\n")
+}
