@@ -8,7 +8,7 @@ use std::fs;
 use common::repository;
 use gpp::analysis::speed_ups::by_story;
 use gpp::analysis::table1::{rows, sections};
-use gpp::catalogue::{BackEnd, names, order};
+use gpp::catalogue::{BackEnd, journey, names, order};
 use gpp::experiments::profile::folder;
 use gpp::record;
 use gpp::record::run::Run;
@@ -174,20 +174,20 @@ fn profiles_charts_and_the_page_of_a_journey() {
     let dir = tempfile::tempdir().unwrap();
     let stored = dir.path().join("profiles");
     fs::create_dir(&stored).unwrap();
-    for id in ["V1", "V4"] {
-        let name = format!("profile-talk-{id}.json");
+    for version in journey("talk").unwrap().ids() {
+        let name = format!("profile-{}.json", version.replace(':', "-"));
         let from = repository("data/runs/h200-2026-11-23/si214-journeys");
         fs::copy(from.join(&name), stored.join(name)).unwrap();
     }
     let profiles = folder::load(&stored).unwrap();
     let ids: Vec<&str> = profiles.iter().map(|profile| profile.version.as_str()).collect();
-    assert_eq!(ids, ["talk:V1", "talk:V4"]);
+    assert_eq!(ids, journey("talk").unwrap().ids());
 
     let archive = repository("data/runs/h200-2026-11-23/si214");
     fs::copy(archive.join("ceilings.json"), stored.join("ceilings.json")).unwrap();
     gpp().args(["roofline", "--from"]).arg(&stored).arg("-o").arg(&stored).assert().success();
     let chart = fs::read_to_string(stored.join("roofline-talk.svg")).unwrap();
-    assert!(chart.contains("talk:V1, talk:V4"), "{chart:.300}");
+    assert!(chart.contains("talk:V1, talk:V2"), "{chart:.300}");
     assert!(!stored.join("roofline.svg").exists());
 
     let run = run_of("v0,talk");

@@ -36,7 +36,6 @@ fn every_version_of_every_journey_has_a_card() {
         ("past", "h200-2026-11-23/si214", Some("v8")),
         ("blog", "h200-2026-11-23/si214-journeys", None),
         ("talk", "h200-2026-11-23/si214-journeys", None),
-        ("cpu", "cpu-2026-11-25/demo", None),
     ] {
         let cards = cards(&["explain", "--journey", id], &records(folder));
         let ids: Vec<&str> = cards.iter().map(|card| card["version"].as_str().unwrap()).collect();
@@ -161,17 +160,17 @@ fn a_folder_of_profiles_comes_before_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("gpp-profile/tiny");
     fs::create_dir_all(&folder).unwrap();
-    let archive = PathBuf::from(records("cpu-2026-11-25/demo"));
-    for file in ["profile-cpu-threads.json", "profile-cpu-simd.json", "ceilings.json"] {
+    let archive = PathBuf::from(records("h200-2026-11-23/si214"));
+    for file in ["profile-v0.json", "profile-v1.json", "ceilings.json"] {
         fs::copy(archive.join(file), folder.join(file)).unwrap();
     }
-    let explain = |system: &str| {
+    let explain = |version: &str, system: &str| {
         let mut command = gpp();
-        command.current_dir(dir.path()).args(["explain", "cpu:simd", "--system", system]);
+        command.current_dir(dir.path()).args(["explain", version, "--system", system]);
         command.assert().success()
     };
-    explain("tiny").stdout(contains("gpp-profile/tiny").and(contains("FLOP a term")));
-    explain("tiny-complex")
+    explain("v1", "tiny").stdout(contains("gpp-profile/tiny").and(contains("FLOP a term")));
+    explain("cpu:simd", "tiny-complex")
         .stdout(says("measured for this card, without counters: `gpp profile` has them counted"))
         .stdout(contains("- ").and(contains("FLOP a term").not()));
 }
