@@ -40,7 +40,7 @@ one("[data-guess]").click();
 check(cards.every((card) => shown(one(".figures", card))), "all can be shown");
 
 // A version pointed at is highlighted wherever it stands, and nothing else.
-const kinds = ["figure .dot", "tbody tr", ".stall", ".bar", "details.lines", "article.card"];
+const kinds = ["figure .dot", "tbody tr", ".stall", ".bar", "article.card"];
 for (const list of all("details")) list.open = true;
 for (const kind of kinds) {
   const own = all(`${kind}[data-version]`).find((found) => !found.dataset.version.startsWith("cpu:"));
@@ -87,7 +87,7 @@ check(shown(one("#v13")), "and comes back");
 
 // The address of what is folded opens it.
 for (const list of all("details")) list.open = false;
-location.hash = "#lines-v4";
+location.hash = "#operations";
 await new Promise((done) => setTimeout(done, 100));
-check(shown(one("#lines-v4 table")), "an address opens what it names");
+check(shown(one("#operations table")), "an address opens what it names");
 return { problems, checks };
