@@ -1,7 +1,7 @@
 //! What the kernels compute with: a few numbers at once, or one.
 //!
-//! A kernel is written once, for any [`Lanes`]. Its instances are for one number, for the vectors of each
-//! instruction set, and for a number that counts what is done with it.
+//! A kernel is written once, for any [`Lanes`]. Its instances are for one number and for the vectors of each
+//! instruction set.
 
 mod single;
 mod vector;
