@@ -20,7 +20,7 @@ use gpp::problem::{Extents, Problem, memory};
 const PROBLEM: &str = include_str!("../fortran/problem.f90");
 const ENTRY: &str = include_str!("../fortran/entry.f90");
 
-/// Loops of the yardstick.
+/// Loops in Fortran.
 #[derive(Debug)]
 pub struct Loops {
     /// Name.
@@ -111,7 +111,7 @@ pub struct Loaded {
 }
 
 /// All builds, loaded.
-pub struct Yardstick {
+pub struct Builds {
     /// What gfortran says of its version.
     pub compiler: String,
     /// The builds, in the order of [`BUILDS`].
@@ -122,17 +122,17 @@ fn failed(what: String) -> Error {
     Error::Compiler { what }
 }
 
-impl Yardstick {
+impl Builds {
     /// Compiles all builds for this processor and loads them.
     ///
     /// # Errors
     /// [`Error::Compiler`] without gfortran or with its message.
-    pub fn compile(gfortran: &Path) -> Result<Yardstick> {
+    pub fn compile(gfortran: &Path) -> Result<Builds> {
         let version = run(gfortran, Path::new("."), ["--version"])?;
         let compiler = version.lines().next().unwrap_or("unknown gfortran").trim().to_string();
         let builds: Result<_> =
             BUILDS.par_iter().map(|build| Loaded::compile(build, gfortran)).collect();
-        Ok(Yardstick { compiler, builds: builds? })
+        Ok(Builds { compiler, builds: builds? })
     }
 }
 
@@ -201,7 +201,7 @@ impl Loaded {
     pub fn place<'a>(&'a mut self, problem: &'a Problem) -> Result<Placed<'a>> {
         let extents = problem.extents();
         if self.build.loops.relaid {
-            memory::require("the yardstick's copies of the arrays", extents.bytes())?;
+            memory::require("copies of the arrays in Fortran", extents.bytes())?;
         }
         let Extents { nbands, ngpown, ncouls, nw } = extents;
         let of = |extent: usize| c_int::try_from(extent).expect("files have 32-bit extents");

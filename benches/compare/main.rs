@@ -20,7 +20,7 @@ use gpp::catalogue::names::versions;
 use gpp::catalogue::{BackEnd, Kernel};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::gpu::yardstick::{OnBoth, Side};
+use gpp::devices::gpu::cuda_cpp::{OnBoth, Side};
 use gpp::devices::host::Host;
 use gpp::engine::{Engine, total};
 use gpp::problem::{Problem, Sums, synthesis, systems};
@@ -77,7 +77,7 @@ fn main() -> anyhow::Result<ExitCode> {
             true => on_cpu(&arguments, &problem)?,
             false => on_gpu(&arguments, &problem)?,
         };
-        println!("{name}, medians of {} runs, in turn", arguments.repeat);
+        println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
         let base = rows.iter().filter(|row| row.is_other).map(Row::median);
         let fastest = base.fold(f64::INFINITY, f64::min);
@@ -126,13 +126,13 @@ fn verdict(
 /// Each version by rustc and by nvcc.
 fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
     let gpu = Gpu::open(arguments.gpu)?;
-    let yardstick = gpu.yardstick(&arguments.compiler.clone().unwrap_or("nvcc".into()))?;
-    println!("{}, {}", gpu.info().name, yardstick.compiler);
+    let cuda = gpu.cuda_kernels(&arguments.compiler.clone().unwrap_or("nvcc".into()))?;
+    println!("{}, {}", gpu.info().name, cuda.compiler);
     let mut rows = Vec::new();
     for listed in versions(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
         let version = listed.kernel.require_gpu()?;
         anyhow::ensure!(OnBoth::has(version), "CUDA C++ has v0 to v8, not {}", listed.id());
-        let mut both = gpu.both(problem, &yardstick)?;
+        let mut both = gpu.both(problem, &cuda)?;
         let mut seconds = [Vec::new(), Vec::new()];
         let mut last = [None, None];
         // Each side alone until its clock is steady, and twice: at the power limit every kernel has a clock of its own.
@@ -162,20 +162,20 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
     Ok(rows)
 }
 
-/// Versions for CPUs and the builds in Fortran, all in turn.
+/// Versions for CPUs and the builds in Fortran, alternately.
 fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
     let host = Host::new();
     let threads = host.team().count(Threads::All);
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
-    let mut yardstick = fortran::Yardstick::compile(&gfortran)?;
-    println!("{}, {threads} threads, {}", host.info().name, yardstick.compiler);
+    let mut fortran = fortran::Builds::compile(&gfortran)?;
+    println!("{}, {threads} threads, {}", host.info().name, fortran.compiler);
     let ours = versions(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
     let mut rows: Vec<Row> = Vec::new();
     let row = |name: String, is_other| {
         let sums = Sums::zero(problem.nw());
         Row { name, is_other, other: None, seconds: Vec::new(), sums }
     };
-    rows.extend(yardstick.builds.iter().map(|loaded| row(loaded.build.name(), true)));
+    rows.extend(fortran.builds.iter().map(|loaded| row(loaded.build.name(), true)));
     rows.extend(ours.iter().map(|listed| row(listed.id().into(), false)));
     let mut engine = Engine::whole(&host, problem)?;
     let begin = Instant::now();
@@ -190,8 +190,8 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
             }
             row.sums = sums;
         };
-        let builds = yardstick.builds.len();
-        for (at, loaded) in yardstick.builds.iter_mut().enumerate() {
+        let builds = fortran.builds.len();
+        for (at, loaded) in fortran.builds.iter_mut().enumerate() {
             let sums = loaded.place(problem)?.sum(threads);
             done(at, sums.seconds, total::of([&sums], problem.nw()));
         }

@@ -1,4 +1,4 @@
-// The yardstick: the paper's versions v0 to v8 in CUDA C++, for benches/compare.
+// The baseline: the paper's versions v0 to v8 in CUDA C++, for benches/compare.
 //
 // Written from the paper (section III) as a careful CUDA programmer would: restrict pointers and
 // 16-byte loads, 32-bit indices, collapsed loops that advance without dividing, the number of

@@ -105,8 +105,8 @@ pub enum Error {
         here: u32,
     },
 
-    /// The yardstick's compiler is missing or failed.
-    #[error("yardstick: {what}")]
+    /// The compiler of kernels to compare with is missing or failed.
+    #[error("{what}")]
     Compiler {
         /// What went wrong and what to do.
         what: String,

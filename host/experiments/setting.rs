@@ -161,22 +161,18 @@ pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String
     format!("{:016x}", digest::of(all.as_bytes()))
 }
 
-/// The entries that a version for GPUs runs on a problem, with their kernels' caps on registers; none for
-/// one for processors.
-fn kernels(frame: &Frame, version: Kernel) -> Vec<(&'static str, Option<u32>)> {
+/// The symbols of the entries that a version for GPUs runs on a problem; none for one for CPUs.
+fn kernels(frame: &Frame, version: Kernel) -> Vec<&'static str> {
     let Kernel::Gpu(gpu) = version else { return Vec::new() };
-    let of_batch = |batch: Arc<Batch>| {
-        let kernel = batch.plan().kernel(gpu);
-        (entry(kernel, batch.nw()).symbol, kernel.max_registers)
-    };
+    let of_batch = |batch: Arc<Batch>| entry(batch.plan().kernel(gpu), batch.nw()).symbol;
     let mut kernels: Vec<_> = frame.batches_for(version).kinds().map(of_batch).collect();
     kernels.dedup();
     kernels
 }
 
 /// A digest of the code of kernels, and of the second stage.
-fn code(kernels: &[(&str, Option<u32>)]) -> String {
-    let symbols = kernels.iter().map(|(symbol, _)| *symbol).chain([reduction::SYMBOL]);
+fn code(kernels: &[&str]) -> String {
+    let symbols = kernels.iter().copied().chain([reduction::SYMBOL]);
     let hash = |symbol| gpu::hash(symbol).unwrap_or("unknown".into());
     symbols.map(hash).collect::<Vec<_>>().join(" ")
 }

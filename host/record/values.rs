@@ -21,7 +21,7 @@ const fn from_zero(most: f64) -> Limits {
     Limits { least: 0.0, most, zero: true }
 }
 
-/// Seconds, milliseconds and nanoseconds that something is divided by.
+/// Seconds that something is divided by.
 const TIMES: Limits = above_zero(1e-12, 1e12);
 
 /// The same that may be none.
@@ -32,9 +32,6 @@ const COUNTS: Limits = from_zero(1e27);
 
 /// Operations and bytes a second.
 const RATES: Limits = above_zero(1.0, 1e24);
-
-/// Of two times.
-const RATIOS: Limits = above_zero(1e-12, 1e12);
 
 /// Clocks, watts and joules.
 const READINGS: Limits = from_zero(1e12);
@@ -49,8 +46,8 @@ const ANY: Limits = Limits { least: -f64::MAX, most: f64::MAX, zero: true };
 const OTHERS: Limits = Limits { least: -1e30, most: 1e30, zero: true };
 
 /// The limits of a field and of all that is in it, unless a field around it has others.
-const FIELDS: [(Limits, &[&str]); 9] = [
-    (TIMES, &["time_s", "duration_s", "time_ms"]),
+const FIELDS: [(Limits, &[&str]); 8] = [
+    (TIMES, &["time_s", "duration_s"]),
     (
         DURATIONS,
         &[
@@ -59,10 +56,6 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "startup_s",
             "settle_s",
             "seconds",
-            "gather_s",
-            "gather_byte_s",
-            "igp_s",
-            "slab_s",
             "first_s",
             "busy_s",
             "kernels_s",
@@ -70,27 +63,9 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "source_s",
         ],
     ),
-    (
-        COUNTS,
-        &[
-            "dadd",
-            "dmul",
-            "dfma",
-            "flops",
-            "bytes",
-            "counted",
-            "l2_bytes",
-            "hbm_bytes",
-            "cycles",
-            "uploaded",
-        ],
-    ),
+    (COUNTS, &["dadd", "dmul", "dfma", "flops", "bytes", "l2_bytes", "cycles", "uploaded"]),
     (above_zero(1.0, 1e27), &["terms"]),
-    (
-        RATES,
-        &["fp64", "fp64_sustained", "fp64_by_level", "hbm", "l2", "l1", "theoretical", "bandwidth"],
-    ),
-    (RATIOS, &["over_yardstick", "over_before_cap", "speed_up", "efficiency"]),
+    (RATES, &["fp64", "fp64_sustained", "hbm", "l2", "l1", "theoretical", "bandwidth"]),
     (
         READINGS,
         &["sm_mhz", "memory_mhz", "power_w", "power_limit_w", "energy_j", "tflops", "warps_per_sm"],
@@ -106,10 +81,7 @@ const FIELDS: [(Limits, &[&str]); 9] = [
             "held_back",
         ],
     ),
-    (
-        ANY,
-        &["asx", "ach", "max_rel_error", "v3_error", "undecided", "matrices", "map", "static_ch"],
-    ),
+    (ANY, &["asx", "ach", "max_rel_error", "undecided", "matrices", "map", "static_ch"]),
 ];
 
 /// A number that its field cannot have.

@@ -4,6 +4,7 @@ mod arguments;
 mod bands;
 pub mod ceilings;
 mod code;
+pub mod cuda_cpp;
 #[cfg(feature = "gpu")]
 pub mod driver;
 #[cfg(not(feature = "gpu"))]
@@ -24,7 +25,6 @@ mod ring;
 mod uploads;
 mod worker;
 mod working;
-pub mod yardstick;
 
 #[cfg(feature = "nvml")]
 use std::sync::OnceLock;

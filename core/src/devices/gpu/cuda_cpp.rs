@@ -1,4 +1,4 @@
-//! The yardstick: v0 to v8 in CUDA C++ (`benches/cuda/gpp.cu`), compiled here and now by nvcc and
+//! The baseline: v0 to v8 in CUDA C++ (`benches/cuda/gpp.cu`), compiled here and now by nvcc and
 //! run on the same arrays, with the same launch shapes, in the same process as ours.
 
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::problem::Problem;
 /// The versions in CUDA C++.
 const SOURCE: &str = include_str!("../../../../benches/cuda/gpp.cu");
 
-/// The yardstick's kernels, loaded.
-pub struct Yardstick {
+/// The kernels in CUDA C++, loaded.
+pub struct CudaKernels {
     module: Module,
     /// The GPU that they are on.
     device: String,
@@ -33,16 +33,16 @@ pub struct Yardstick {
 pub enum Side {
     /// Our kernels.
     Rust,
-    /// The yardstick's.
+    /// Those in CUDA C++.
     Cuda,
 }
 
 impl Gpu {
-    /// Compiles the yardstick for this device and loads it.
+    /// Compiles the kernels in CUDA C++ for this device and loads them.
     ///
     /// # Errors
     /// [`Error::Compiler`] without nvcc or with its message; [`Error::Driver`].
-    pub fn yardstick(&self, nvcc: &Path) -> Result<Yardstick> {
+    pub fn cuda_kernels(&self, nvcc: &Path) -> Result<CudaKernels> {
         let failed = |what: String| Error::Compiler { what };
         let missing = |e: std::io::Error| {
             failed(format!(
@@ -74,7 +74,11 @@ impl Gpu {
         let image = std::fs::read(&image).map_err(|e| failed(format!("nvcc wrote none: {e}")))?;
         // SAFETY: a cubin that nvcc wrote whole.
         let module = unsafe { self.context.image(&image)? };
-        Ok(Yardstick { module, device: self.info.id.clone(), compiler: format!("nvcc {release}") })
+        Ok(CudaKernels {
+            module,
+            device: self.info.id.clone(),
+            compiler: format!("nvcc {release}"),
+        })
     }
 
     /// Someone to sum a problem by either side.
@@ -83,15 +87,11 @@ impl Gpu {
     /// As [`Device::worker`].
     ///
     /// # Panics
-    /// For a yardstick on another GPU.
-    pub fn both<'a>(
-        &'a self,
-        problem: &'a Problem,
-        yardstick: &'a Yardstick,
-    ) -> Result<OnBoth<'a>> {
-        assert_eq!(yardstick.device, self.info.id, "the yardstick is on this GPU");
+    /// For kernels on another GPU.
+    pub fn both<'a>(&'a self, problem: &'a Problem, cuda: &'a CudaKernels) -> Result<OnBoth<'a>> {
+        assert_eq!(cuda.device, self.info.id, "the kernels are on this GPU");
         let lane = Lane::new(&self.context)?;
-        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame(), lane), yardstick })
+        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame(), lane), cuda })
     }
 }
 
@@ -99,16 +99,16 @@ impl Gpu {
 pub struct OnBoth<'a> {
     problem: &'a Problem,
     worker: OnGpu<'a>,
-    yardstick: &'a Yardstick,
+    cuda: &'a CudaKernels,
 }
 
-/// The yardstick's name of one of our kernels.
+/// The name in CUDA C++ of one of our kernels.
 fn name(symbol: &str) -> String {
     symbol.replacen("gpp_", "cuda_", 1)
 }
 
 impl OnBoth<'_> {
-    /// Whether the yardstick has this version: it has the paper's.
+    /// Whether CUDA C++ has this version: it has the paper's.
     pub fn has(version: &kernel::Gpu) -> bool {
         PAPER.iter().any(|own| own.id() == version.id())
     }
@@ -127,7 +127,7 @@ impl OnBoth<'_> {
         match side {
             Side::Rust => self.worker.begin_by_own(slab, &batch, version)?,
             Side::Cuda => {
-                let module = &self.yardstick.module;
+                let module = &self.cuda.module;
                 let functions =
                     Functions { kernel: module, table: None, second_stage: module, symbol: name };
                 self.worker.begin_by(slab, &batch, version, &functions)?;
