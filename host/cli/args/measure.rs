@@ -30,7 +30,7 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// Timed runs of each version or shape, by default 5; on a CPU 1 of what is emulated and of large problems
+    /// Timed runs of each version, by default 5; on a CPU 1 of what is emulated and of large problems
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<usize>,
 
@@ -38,9 +38,9 @@ pub struct MeasureArgs {
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
 
-    /// Seconds of runs in a row, 200 of them at most. A GPU whose clock NVML shows is timed twice: before
-    /// its limit of power lowers the clock, then sustained, until two such rows take the same time. By default
-    /// 1 there; none elsewhere, and none with --warmup 0
+    /// Seconds of a series of runs, 200 runs at most. A GPU whose clock NVML shows is timed twice: before the power
+    /// limit lowers its clock, then sustained, in series until two of them take the same time. By default 1 on such
+    /// a GPU; none elsewhere, and none with --warmup 0
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub settle: Option<Duration>,
 }
