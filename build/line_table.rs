@@ -2,7 +2,7 @@
 //!
 //! The rule: an instruction is shown at the innermost line of the kernels' sources, up the calls
 //! that were inlined around it, leaving out what only stands in for the language ([`LANGUAGE`]):
-//! the number type, the intrinsics and the macros that make entries. What `ptxas` appends, the slow
+//! the intrinsics and the macros that make entries. What `ptxas` appends, the slow
 //! ways of divisions and roots, takes a kernel's last line, so its `ret` is shown where the last of
 //! these is, a division before others.
 //!
@@ -18,8 +18,7 @@ use super::inlining::Inlining;
 const OURS: &str = "/kernels/src/";
 
 /// Those of them that are passed over while a caller says more.
-pub const LANGUAGE: [&str; 5] =
-    ["real.rs", "intrinsics/", "arguments.rs", "entries.rs", "kernel.rs"];
+pub const LANGUAGE: [&str; 4] = ["intrinsics/", "arguments.rs", "entries.rs", "kernel.rs"];
 
 /// Operations that `ptxas` may make a call of, the most seldom first.
 const WITH_A_SLOW_WAY: [&str; 3] = ["sqrt.rn.f64", "rcp.rn.f64", "div.rn.f64"];

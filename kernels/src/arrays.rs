@@ -2,10 +2,9 @@
 
 use num_complex::{Complex, Complex64};
 
-use crate::intrinsics::load;
+use crate::intrinsics::{load, settle};
 use crate::layout::{Lengths, Order};
 use crate::plan::Plan;
-use crate::real::Real;
 
 /// The three limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,9 +63,9 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub unsafe fn wtilde<R: Real>(&self, ig: u32, igp: u32) -> Complex<R> {
+    pub unsafe fn wtilde(&self, ig: u32, igp: u32) -> Complex64 {
         // SAFETY: the launch contract, indices in range.
-        R::complex(unsafe { load(self.wtilde, igp * self.ncouls + ig) })
+        unsafe { load(self.wtilde, igp * self.ncouls + ig) }
     }
 
     /// `eps(ig, igp)`.
@@ -74,9 +73,9 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub unsafe fn eps<R: Real>(&self, ig: u32, igp: u32) -> Complex<R> {
+    pub unsafe fn eps(&self, ig: u32, igp: u32) -> Complex64 {
         // SAFETY: the launch contract, indices in range.
-        R::complex(unsafe { load(self.eps, igp * self.ncouls + ig) })
+        unsafe { load(self.eps, igp * self.ncouls + ig) }
     }
 
     /// `M = conj(aqsm_local(igp, n)) · aqsn(ig, n)`.
@@ -84,7 +83,7 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range, arrays in the order of `L`.
     #[inline(always)]
-    pub unsafe fn matngmatmgp<R: Real, L: Order>(&self, ig: u32, igp: u32, n: u32) -> Complex<R> {
+    pub unsafe fn matngmatmgp<L: Order>(&self, ig: u32, igp: u32, n: u32) -> Complex64 {
         // SAFETY: the launch contract, indices in range.
         let (aqsm, aqsn) = unsafe {
             (
@@ -92,8 +91,8 @@ impl Arrays {
                 load(self.aqsn, n * self.ncouls + ig),
             )
         };
-        let m = R::complex(aqsm).conj() * R::complex(aqsn);
-        Complex::new(m.re.settle(), m.im.settle())
+        let m = aqsm.conj() * aqsn;
+        Complex::new(settle(m.re), settle(m.im))
     }
 
     /// `wx(iw, n)`.
@@ -101,9 +100,9 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range, arrays in the order of `L`.
     #[inline(always)]
-    pub unsafe fn wx<R: Real, L: Order>(&self, iw: u32, n: u32) -> R {
+    pub unsafe fn wx<L: Order>(&self, iw: u32, n: u32) -> f64 {
         // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.wx.add(L::wx(self.lengths(), iw, n) as usize) }).settle()
+        settle(unsafe { *self.wx.add(L::wx(self.lengths(), iw, n) as usize) })
     }
 
     /// `vcoul_loc(igp)`.
@@ -111,9 +110,9 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), index in range.
     #[inline(always)]
-    pub unsafe fn vcoul_loc<R: Real>(&self, igp: u32) -> R {
+    pub unsafe fn vcoul_loc(&self, igp: u32) -> f64 {
         // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.vcoul_loc.add(igp as usize) })
+        unsafe { *self.vcoul_loc.add(igp as usize) }
     }
 
     /// `occ(n)`.
@@ -121,8 +120,8 @@ impl Arrays {
     /// # Safety
     /// The [launch contract](crate::contract), index in range.
     #[inline(always)]
-    pub unsafe fn occ<R: Real>(&self, n: u32) -> R {
+    pub unsafe fn occ(&self, n: u32) -> f64 {
         // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.occ.add(n as usize) })
+        unsafe { *self.occ.add(n as usize) }
     }
 }

@@ -52,11 +52,11 @@ pub unsafe fn run_block<const NW: usize>(
     constant: *const f64,
     block: u32,
     grid: Grid,
-    body: unsafe fn(&Arrays, u32, Thread) -> Sums<f64, NW>,
+    body: unsafe fn(&Arrays, u32, Thread) -> Sums<NW>,
 ) {
     let PaperArguments { iw, partials, .. } = arguments.common();
     let arrays = arguments.arrays(constant);
-    let of_threads: Vec<Sums<f64, NW>> = (0..grid.threads)
+    let of_threads: Vec<Sums<NW>> = (0..grid.threads)
         .map(|lane| {
             let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
             // SAFETY: the launch contract.
@@ -64,7 +64,7 @@ pub unsafe fn run_block<const NW: usize>(
         })
         .collect();
     for at in 0..NW {
-        let each = |of: fn(&Sums<f64, NW>, usize) -> f64| {
+        let each = |of: fn(&Sums<NW>, usize) -> f64| {
             reduction::block_sum(of_threads.iter().map(|sums| of(sums, at)))
         };
         let values: [f64; VALUES] = [

@@ -25,6 +25,7 @@
 //! The modules stand below in groups: a module uses only its own group and those before it, and no
 //! two modules use each other.
 #![no_std]
+#![allow(clippy::assign_op_pattern, reason = "sums stand as the formula has them")]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch))]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -35,7 +36,6 @@ pub mod contract;
 pub mod intrinsics;
 
 pub mod quotient;
-pub mod real;
 
 pub mod arguments;
 pub mod arrays;

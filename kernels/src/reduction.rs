@@ -87,7 +87,7 @@ mod gpu {
     /// than the blocks of the grid and no other block's.
     #[inline(always)]
     pub unsafe fn store_block_sums<const NW: usize>(
-        sums: &Sums<f64, NW>,
+        sums: &Sums<NW>,
         iw: u32,
         slot: u32,
         partials: *mut f64,

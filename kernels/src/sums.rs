@@ -1,8 +1,6 @@
 //! What threads, blocks and launches sum.
 
-use num_complex::Complex;
-
-use crate::real::Real;
+use num_complex::{Complex, Complex64};
 
 /// Values that one energy contributes, in the order in which blocks store them: `Re asx`, `Im asx`,
 /// `Re ach`, `Im ach`.
@@ -13,18 +11,18 @@ pub const MAX_VALUES: usize = 3 * VALUES;
 
 /// What one thread, one block or one launch has summed: a complex pair for each energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sums<R, const NW: usize> {
+pub struct Sums<const NW: usize> {
     /// Screened-exchange sums, with the sign of the definition.
-    pub asx: [Complex<R>; NW],
+    pub asx: [Complex64; NW],
     /// Coulomb-hole sums.
-    pub ach: [Complex<R>; NW],
+    pub ach: [Complex64; NW],
 }
 
-impl<R: Real, const NW: usize> Sums<R, NW> {
+impl<const NW: usize> Sums<NW> {
     /// Nothing summed yet.
     #[inline(always)]
     pub fn zero() -> Self {
-        let zero = Complex::new(R::zero(), R::zero());
+        let zero = Complex::new(0.0, 0.0);
         Sums { asx: [zero; NW], ach: [zero; NW] }
     }
 }

@@ -6,7 +6,6 @@ use core::arch::{asm, global_asm};
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::load_const;
-use crate::real::Real;
 
 /// Where a kernel reads energies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +51,10 @@ impl Table {
     /// # Safety
     /// The [launch contract](crate::contract), `n < nbands` and `NW = nw`.
     #[inline(always)]
-    pub unsafe fn energies<R: Real, const NW: usize>(&self, n: u32) -> [R; NW] {
+    pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
         core::array::from_fn(|e| {
             // SAFETY: the launch contract fills the table for all bands.
-            R::of(unsafe { self.number(n * NW as u32 + e as u32) })
+            unsafe { self.number(n * NW as u32 + e as u32) }
         })
     }
 

@@ -9,12 +9,11 @@
 //! for each group, of nothing but its own data, and in an order that depends on nothing else: it has the
 //! same bits in whatever slab of whole groups it stands.
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use crate::arrays::Arrays;
 use crate::grid::{Thread, split};
 use crate::intrinsics::WARP;
-use crate::real::Real;
 
 /// Blocks that sum odd pairs, or tiles, in a row while there are both: about as many as a GPU has
 /// multiprocessors, which are given blocks in turn.
@@ -204,12 +203,12 @@ impl Place {
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    pub unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
             Some((ig, igp)) => unsafe { a.wtilde(ig, igp) },
-            None => Complex::new(R::of(HARMLESS), R::zero()),
+            None => Complex::new(HARMLESS, 0.0),
         }
     }
 
@@ -218,12 +217,12 @@ impl Place {
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    pub unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
-            Some((ig, igp)) => unsafe { a.eps::<R>(ig, igp) * a.vcoul_loc::<R>(igp) },
-            None => Complex::new(R::zero(), R::zero()),
+            Some((ig, igp)) => unsafe { a.eps(ig, igp) * a.vcoul_loc(igp) },
+            None => Complex::new(0.0, 0.0),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Body for Reference {
                     let w = bands.wx[n * bands.nw + iw];
                     for begin in (0..bands.ncouls).step_by(CHAIN) {
                         let end = bands.ncouls.min(begin + CHAIN);
-                        let mut part = Sums::<f64, 1>::zero();
+                        let mut part = Sums::<1>::zero();
                         for ig in begin..end {
                             let at = igp * bands.ncouls + ig;
                             let wtilde = slab.wtilde[at];

@@ -9,14 +9,13 @@ use super::sums::add;
 use super::team::Team;
 use crate::arguments::CellsArguments;
 use crate::pairs::Part;
-use crate::real::Real;
 
 /// Adds what the moments of the bands from `first` on give a share.
 ///
 /// # Safety
 /// As [`block`](super::block).
 #[inline(always)]
-pub unsafe fn at_energy<R: Real, T: Team<R>>(
+pub unsafe fn at_energy<T: Team>(
     a: &CellsArguments,
     team: &T,
     part: &Part,
@@ -28,14 +27,14 @@ pub unsafe fn at_energy<R: Real, T: Team<R>>(
     if iw >= a.nw {
         return;
     }
-    let zero = Complex::new(R::zero(), R::zero());
+    let zero = Complex::new(0.0, 0.0);
     let (mut asx, mut ach) = (zero, zero);
     let mut b = begin;
     while b < bands {
         // SAFETY: a band and an energy in range.
-        let (w, occ) = unsafe { (a.wx::<R>(iw, first + b), a.occ(first + b)) };
+        let (w, occ) = unsafe { (a.wx(iw, first + b), a.occ(first + b)) };
         if let Some(way) = way(w, part, occ != 0.0, &limits) {
-            let given = |weights: &[R; MOMENTS]| {
+            let given = |weights: &[f64; MOMENTS]| {
                 let mut sum = zero;
                 for (k, &weight) in weights.iter().enumerate() {
                     let [re, im] = team.pair(place::moment(b, k));
@@ -51,10 +50,10 @@ pub unsafe fn at_energy<R: Real, T: Team<R>>(
                 // 1/(w + ω̃) is −1/(−w − ω̃).
                 let p = Weights::of(-w, part);
                 let weights = if way.q { q.minus(&p, w, part) } else { p.weights };
-                asx = asx - given(&weights) * R::of(occ);
+                asx = asx - given(&weights) * occ;
             }
         }
         b += step;
     }
-    add::<Part, R, T>(team, share, [asx.re, asx.im, ach.re, ach.im]);
+    add::<Part, T>(team, share, [asx.re, asx.im, ach.re, ach.im]);
 }

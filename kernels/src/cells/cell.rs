@@ -2,14 +2,13 @@
 
 use core::ops::Range;
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use super::series::Way;
 use super::team::Team;
 use crate::arguments::CellsArguments;
 use crate::arrays::Limits;
 use crate::pairs::Pole;
-use crate::real::Real;
 
 /// What the cells of a kernel are: pairs next to each other whose poles lie between two bounds, or in a disc
 /// ([`crate::discs`]).
@@ -33,30 +32,24 @@ pub trait Cell: Copy {
     unsafe fn pole(a: &CellsArguments, at: u32) -> Pole<Self::Wtilde>;
 
     /// ω̃.
-    fn wtilde<R: Real>(of: Self::Wtilde) -> Complex<R>;
+    fn wtilde(of: Self::Wtilde) -> Complex64;
 
     /// Its pairs.
     fn pairs(&self) -> Range<u32>;
 
     /// How its moments tell its sums at an energy, of an occupied band or an empty one; `None` where they do
     /// not.
-    fn ways<R: Real>(&self, limits: Limits) -> impl Fn(R, bool) -> Option<Way>;
+    fn ways(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<Way>;
 
     /// Sums its moments for each band from `first` on, which the block then shares.
     ///
     /// # Safety
     /// As [`block`](super::block).
-    unsafe fn sum_moments<R: Real, T: Team<R>>(&self, a: &CellsArguments, team: &T, first: u32);
+    unsafe fn sum_moments<T: Team>(&self, a: &CellsArguments, team: &T, first: u32);
 
     /// Adds what its moments of the bands from `first` on give a share.
     ///
     /// # Safety
     /// As [`block`](super::block).
-    unsafe fn at_energy<R: Real, T: Team<R>>(
-        &self,
-        a: &CellsArguments,
-        team: &T,
-        first: u32,
-        share: u32,
-    );
+    unsafe fn at_energy<T: Team>(&self, a: &CellsArguments, team: &T, first: u32, share: u32);
 }

@@ -32,7 +32,6 @@ mod team;
 use crate::arguments::CellsArguments;
 use crate::formula::TermFn;
 use crate::grid::split;
-use crate::real::Real;
 use crate::sums::VALUES;
 pub use cell::Cell;
 use one_by_one::one_by_one;
@@ -59,15 +58,15 @@ fn unit(block: u32, blocks: u32, round: u32) -> u32 {
 /// The [launch contract](crate::contract), `block` one of `blocks`; `team` has [`BANDS`] threads and room for
 /// the numbers of such cells: [`NUMBERS`], or those of [`crate::discs`].
 #[inline(always)]
-pub unsafe fn block<C: Cell, R: Real, T: Team<R>>(
+pub unsafe fn block<C: Cell, T: Team>(
     a: &CellsArguments,
     team: &T,
     block: u32,
     blocks: u32,
-    term: impl TermFn<R> + Copy,
+    term: impl TermFn + Copy,
 ) {
     team.all(|thread| {
-        each_of(thread, VALUES as u32 * HOLDS, |at| team.set(C::SUMS + at, R::zero()));
+        each_of(thread, VALUES as u32 * HOLDS, |at| team.set(C::SUMS + at, 0.0));
     });
     let units = a.units();
     let mut round = 0;
@@ -93,10 +92,10 @@ pub unsafe fn block<C: Cell, R: Real, T: Team<R>>(
     team.all(|thread| {
         each_of(thread, VALUES as u32 * a.nw, |at| {
             let (iw, value) = (at / VALUES as u32, at % VALUES as u32);
-            let mut sum = R::zero();
+            let mut sum = 0.0;
             each_of_energy(iw, a, |share| sum = sum + team.get(sums::at::<C>(share) + value));
             // SAFETY: the launch contract: room for the values of all blocks, this one's own.
-            unsafe { *a.partials.add((at * blocks + block) as usize) = sum.value() }
+            unsafe { *a.partials.add((at * blocks + block) as usize) = sum }
         });
     });
 }

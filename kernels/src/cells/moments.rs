@@ -1,13 +1,12 @@
 //! The moments of a part.
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use super::place::{self, STAGED};
 use super::series::MOMENTS;
 use super::team::Team;
 use crate::arguments::CellsArguments;
 use crate::pairs::{Part, Pole};
-use crate::real::Real;
 
 /// Pairs whose matrix elements are under way together.
 const AHEAD: u32 = 4;
@@ -18,15 +17,10 @@ const _: () = assert!(STAGED.is_multiple_of(AHEAD), "all of them are taken");
 /// # Safety
 /// As [`block`](super::block).
 #[inline(always)]
-pub unsafe fn sum_moments<R: Real, T: Team<R>>(
-    a: &CellsArguments,
-    team: &T,
-    part: &Part,
-    first: u32,
-) {
+pub unsafe fn sum_moments<T: Team>(a: &CellsArguments, team: &T, part: &Part, first: u32) {
     let (mid, half) = part.middle();
     let scale = 1.0 / half;
-    let zero = Complex::new(R::zero(), R::zero());
+    let zero = Complex::new(0.0, 0.0);
     // SAFETY: at most the last pair of the part.
     let pole = |at: u32| unsafe { Pole::read(a.poles, at.min(part.end - 1)) };
     let fetch = |at: u32| {
@@ -36,11 +30,11 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
     };
     let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole, f64)| {
         let there = if at < part.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
-        let weight = R::complex(pole.eps) * R::of(there);
+        let weight = pole.eps * there;
         team.set_pair(place::weight(buffer, thread), [weight.re, weight.im]);
-        let t = R::of((pole.wtilde - mid) * scale);
+        let t = (pole.wtilde - mid) * scale;
         let twice = t + t;
-        let (mut odd, mut even) = (t, twice * t - R::one());
+        let (mut odd, mut even) = (t, twice * t - 1.0);
         for half in 0..MOMENTS / 2 {
             team.set_pair(place::polynomials(buffer, thread, 2 * half), [odd, even]);
             odd = twice * even - odd;
@@ -49,7 +43,7 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
     };
     team.all(|thread| {
         for k in 0..MOMENTS {
-            team.set_pair(place::moment(thread, k), [R::zero(); 2]);
+            team.set_pair(place::moment(thread, k), [0.0; 2]);
         }
         put(0, thread, part.begin + thread, fetch(part.begin + thread));
     });
@@ -59,10 +53,10 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
         team.all(|thread| {
             let ahead = next < part.end;
             let fetched = fetch(if ahead { next + thread } else { begin });
-            let elements = |at: u32| -> [[Complex<R>; 2]; AHEAD as usize] {
+            let elements = |at: u32| -> [[Complex64; 2]; AHEAD as usize] {
                 core::array::from_fn(|i| {
                     // SAFETY: a pair of the part, a band within the rows.
-                    unsafe { a.elements::<_, R>(&pole(at + i as u32), first + thread) }
+                    unsafe { a.elements(&pole(at + i as u32), first + thread) }
                 })
             };
             // Of these pairs, then to all: fewer additions in a row.

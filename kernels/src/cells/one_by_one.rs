@@ -8,7 +8,6 @@ use crate::arguments::CellsArguments;
 use crate::formula::{Pair, Term, TermFn};
 use crate::intrinsics::WARP;
 use crate::pairs::Pole;
-use crate::real::Real;
 use crate::sums::VALUES;
 
 /// Adds, pair by pair, what moments do not give the shares of a warp from `shares` on.
@@ -16,16 +15,16 @@ use crate::sums::VALUES;
 /// # Safety
 /// As [`block`](super::block).
 #[inline(always)]
-pub unsafe fn one_by_one<C: Cell, R: Real, T: Team<R>>(
+pub unsafe fn one_by_one<C: Cell, T: Team>(
     a: &CellsArguments,
     team: &T,
     part: &C,
     first: u32,
     shares: u32,
-    term: impl TermFn<R> + Copy,
+    term: impl TermFn + Copy,
 ) {
     let (limits, bands) = (a.limits(), a.bands(first));
-    let way = part.ways::<R>(limits);
+    let way = part.ways(limits);
     // The bands of a share are as many as of any other, or one fewer.
     let mut from = 0;
     while from < bands {
@@ -37,7 +36,7 @@ pub unsafe fn one_by_one<C: Cell, R: Real, T: Team<R>>(
             let (iw, b) = band(lane);
             iw < a.nw && b < bands && {
                 // SAFETY: a band and an energy in range.
-                let (w, occ) = unsafe { (a.wx::<R>(iw, first + b), a.occ(first + b)) };
+                let (w, occ) = unsafe { (a.wx(iw, first + b), a.occ(first + b)) };
                 way(w, occ != 0.0).is_none()
             }
         });
@@ -48,19 +47,19 @@ pub unsafe fn one_by_one<C: Cell, R: Real, T: Team<R>>(
             let n = first + b;
             // SAFETY: as above, and pairs of the part.
             let sums = team.sum(|lane| unsafe {
-                let (w, occ) = (a.wx::<R>(iw, n), a.occ(n));
-                let mut sums = [R::zero(); VALUES];
+                let (w, occ) = (a.wx(iw, n), a.occ(n));
+                let mut sums = [0.0; VALUES];
                 let pairs = part.pairs();
                 let mut at = pairs.start + lane;
                 while at < pairs.end {
                     let pole = C::pole(a, at);
-                    let found = term(&pair::<C, R>(&pole), w, &limits);
+                    let found = term(&pair::<C>(&pole), w, &limits);
                     add_term(a, &pole, n, occ, found, &mut sums);
                     at += WARP;
                 }
                 sums
             });
-            team.first(|| add::<C, R, T>(team, shares + share, sums));
+            team.first(|| add::<C, T>(team, shares + share, sums));
         }
         from += Share::of(shares, a).step;
     }
@@ -68,9 +67,9 @@ pub unsafe fn one_by_one<C: Cell, R: Real, T: Team<R>>(
 
 /// The factors of a pair.
 #[inline(always)]
-fn pair<C: Cell, R: Real>(pole: &Pole<C::Wtilde>) -> Pair<R> {
-    let wtilde = C::wtilde::<R>(pole.wtilde);
-    let (wtilde2, eps) = (wtilde * wtilde, R::complex(pole.eps));
+fn pair<C: Cell>(pole: &Pole<C::Wtilde>) -> Pair {
+    let wtilde = C::wtilde(pole.wtilde);
+    let (wtilde2, eps) = (wtilde * wtilde, pole.eps);
     Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
 }
 
@@ -79,20 +78,20 @@ fn pair<C: Cell, R: Real>(pole: &Pole<C::Wtilde>) -> Pair<R> {
 /// # Safety
 /// As [`block`](super::block), the pair and the band in range.
 #[inline(always)]
-unsafe fn add_term<W, R: Real>(
+unsafe fn add_term<W>(
     a: &CellsArguments,
     pole: &Pole<W>,
     n: u32,
     occ: f64,
-    Term { ssx, sch }: Term<R>,
-    sums: &mut [R; VALUES],
+    Term { ssx, sch }: Term,
+    sums: &mut [f64; VALUES],
 ) {
     // SAFETY: in range.
     let ([aqsm, aqsn], vcoul) =
-        unsafe { (a.elements::<W, R>(pole, n), R::of(*a.vcoul_loc.add(pole.igp as usize))) };
+        unsafe { (a.elements(pole, n), *a.vcoul_loc.add(pole.igp as usize)) };
     let m = aqsm.conj() * aqsn;
-    let asx = ssx * (vcoul * R::of(occ)) * m;
-    let ach = sch * (vcoul * R::of(0.5)) * m;
+    let asx = ssx * (vcoul * occ) * m;
+    let ach = sch * (vcoul * 0.5) * m;
     let [asx_re, asx_im, ach_re, ach_im] = sums;
     (*asx_re, *asx_im) = (*asx_re - asx.re, *asx_im - asx.im);
     (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);

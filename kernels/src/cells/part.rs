@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use super::at_energies::at_energy;
 use super::cell::Cell;
@@ -13,7 +13,6 @@ use super::team::Team;
 use crate::arguments::CellsArguments;
 use crate::arrays::Limits;
 use crate::pairs::{Part, Pole};
-use crate::real::Real;
 
 impl Cell for Part {
     type Wtilde = f64;
@@ -33,8 +32,8 @@ impl Cell for Part {
     }
 
     #[inline(always)]
-    fn wtilde<R: Real>(of: f64) -> Complex<R> {
-        Complex::new(R::of(of), R::zero())
+    fn wtilde(of: f64) -> Complex64 {
+        Complex::new(of, 0.0)
     }
 
     #[inline(always)]
@@ -43,24 +42,18 @@ impl Cell for Part {
     }
 
     #[inline(always)]
-    fn ways<R: Real>(&self, limits: Limits) -> impl Fn(R, bool) -> Option<Way> {
+    fn ways(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<Way> {
         move |w, occupied| way(w, self, occupied, &limits)
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<R: Real, T: Team<R>>(&self, a: &CellsArguments, team: &T, first: u32) {
+    unsafe fn sum_moments<T: Team>(&self, a: &CellsArguments, team: &T, first: u32) {
         // SAFETY: this function's own contract.
         unsafe { sum_moments(a, team, self, first) }
     }
 
     #[inline(always)]
-    unsafe fn at_energy<R: Real, T: Team<R>>(
-        &self,
-        a: &CellsArguments,
-        team: &T,
-        first: u32,
-        share: u32,
-    ) {
+    unsafe fn at_energy<T: Team>(&self, a: &CellsArguments, team: &T, first: u32, share: u32) {
         // SAFETY: this function's own contract.
         unsafe { at_energy(a, team, self, first, share) }
     }

@@ -1,13 +1,12 @@
 //! What kernels read of their arguments.
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use super::place::BANDS;
 use crate::arguments::CellsArguments;
 use crate::arrays::Limits;
 use crate::intrinsics::load;
 use crate::pairs::Pole;
-use crate::real::Real;
 
 impl CellsArguments {
     pub(crate) fn limits(&self) -> Limits {
@@ -25,9 +24,9 @@ impl CellsArguments {
     /// # Safety
     /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub(crate) unsafe fn wx<R: Real>(&self, iw: u32, n: u32) -> R {
+    pub(crate) unsafe fn wx(&self, iw: u32, n: u32) -> f64 {
         // SAFETY: indices in range, whose product has 32 bits.
-        R::of(unsafe { *self.wx.add((n * self.nw + iw) as usize) })
+        unsafe { *self.wx.add((n * self.nw + iw) as usize) }
     }
 
     /// Whether a band is occupied, and how much.
@@ -51,7 +50,7 @@ impl CellsArguments {
     /// # Safety
     /// As [`CellsArguments::wx`], `n < rows`.
     #[inline(always)]
-    pub(crate) unsafe fn elements<W, R: Real>(&self, pole: &Pole<W>, n: u32) -> [Complex<R>; 2] {
+    pub(crate) unsafe fn elements<W>(&self, pole: &Pole<W>, n: u32) -> [Complex64; 2] {
         // SAFETY: in range.
         let (aqsm, aqsn) = unsafe {
             (
@@ -59,6 +58,6 @@ impl CellsArguments {
                 load(self.aqsn, pole.ig * self.rows + n),
             )
         };
-        [R::complex(aqsm), R::complex(aqsn)]
+        [aqsm, aqsn]
     }
 }

@@ -3,7 +3,6 @@
 use super::cell::Cell;
 use super::place::BANDS;
 use super::team::Team;
-use crate::real::Real;
 use crate::sums::VALUES;
 
 /// Calls `each` for every [`BANDS`]-th of `count`, from `first` on.
@@ -24,7 +23,7 @@ pub const fn at<C: Cell>(share: u32) -> u32 {
 
 /// Adds to the sums of a share.
 #[inline(always)]
-pub fn add<C: Cell, R: Real, T: Team<R>>(team: &T, share: u32, values: [R; VALUES]) {
+pub fn add<C: Cell, T: Team>(team: &T, share: u32, values: [f64; VALUES]) {
     let at = at::<C>(share);
     let ([a, b], [c, d]) = (team.pair(at), team.pair(at + 2));
     team.set_pair(at, [a + values[0], b + values[1]]);

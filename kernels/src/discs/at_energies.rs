@@ -7,14 +7,13 @@ use super::series::Bounds;
 use crate::arguments::CellsArguments;
 use crate::cells::{Share, Team, add};
 use crate::pairs::Disc;
-use crate::real::Real;
 
 /// Adds what the moments of the bands from `first` on give a share.
 ///
 /// # Safety
 /// As [`block`](crate::cells::block).
 #[inline(always)]
-pub unsafe fn at_energy<R: Real, T: Team<R>>(
+pub unsafe fn at_energy<T: Team>(
     a: &CellsArguments,
     team: &T,
     disc: &Disc,
@@ -26,12 +25,12 @@ pub unsafe fn at_energy<R: Real, T: Team<R>>(
         return;
     }
     let (bounds, bands) = (Bounds::of(disc, &a.limits()), a.bands(first));
-    let zero = Complex::new(R::zero(), R::zero());
+    let zero = Complex::new(0.0, 0.0);
     let (mut asx, mut ach) = (zero, zero);
     let mut b = begin;
     while b < bands {
         // SAFETY: a band and an energy in range.
-        let (w, occ) = unsafe { (a.wx::<R>(iw, first + b), a.occ(first + b)) };
+        let (w, occ) = unsafe { (a.wx(iw, first + b), a.occ(first + b)) };
         if let Some(way) = bounds.way(w, occ != 0.0) {
             let moment = |k: usize| {
                 let [re, im] = team.pair(place::moment(b, k));
@@ -49,10 +48,10 @@ pub unsafe fn at_energy<R: Real, T: Team<R>>(
                 let p = bounds.series(-w);
                 let one = if way.q { bounds.difference(&q, &p) } else { p.first };
                 ssx = ssx + moment(0) * one + p.first * p.tail(moment);
-                asx = asx - ssx * R::of(occ);
+                asx = asx - ssx * occ;
             }
         }
         b += step;
     }
-    add::<Disc, R, T>(team, share, [asx.re, asx.im, ach.re, ach.im]);
+    add::<Disc, T>(team, share, [asx.re, asx.im, ach.re, ach.im]);
 }

@@ -15,14 +15,13 @@ pub mod series;
 
 use core::ops::Range;
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex64;
 
 use crate::arguments::CellsArguments;
 use crate::arrays::Limits;
 use crate::cells::series::Way;
 use crate::cells::{Cell, Team};
 use crate::pairs::{Disc, Pole};
-use crate::real::Real;
 pub use place::NUMBERS;
 use series::Bounds;
 
@@ -47,8 +46,8 @@ impl Cell for Disc {
     }
 
     #[inline(always)]
-    fn wtilde<R: Real>(of: Complex64) -> Complex<R> {
-        R::complex(of)
+    fn wtilde(of: Complex64) -> Complex64 {
+        of
     }
 
     #[inline(always)]
@@ -57,25 +56,19 @@ impl Cell for Disc {
     }
 
     #[inline(always)]
-    fn ways<R: Real>(&self, limits: Limits) -> impl Fn(R, bool) -> Option<Way> {
+    fn ways(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<Way> {
         let bounds = Bounds::of(self, &limits);
         move |w, occupied| bounds.way(w, occupied)
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<R: Real, T: Team<R>>(&self, a: &CellsArguments, team: &T, first: u32) {
+    unsafe fn sum_moments<T: Team>(&self, a: &CellsArguments, team: &T, first: u32) {
         // SAFETY: this function's own contract.
         unsafe { moments::sum_moments(a, team, self, first) }
     }
 
     #[inline(always)]
-    unsafe fn at_energy<R: Real, T: Team<R>>(
-        &self,
-        a: &CellsArguments,
-        team: &T,
-        first: u32,
-        share: u32,
-    ) {
+    unsafe fn at_energy<T: Team>(&self, a: &CellsArguments, team: &T, first: u32, share: u32) {
         // SAFETY: this function's own contract.
         unsafe { at_energies::at_energy(a, team, self, first, share) }
     }

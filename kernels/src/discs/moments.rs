@@ -8,7 +8,6 @@ use crate::arguments::CellsArguments;
 use crate::cells::{Cell, Team};
 use crate::pairs::{Disc, Pole};
 use crate::quotient::plus_product;
-use crate::real::Real;
 
 /// Pairs whose matrix elements are under way together.
 const AHEAD: u32 = 4;
@@ -17,12 +16,7 @@ const _: () = assert!(STAGED.is_multiple_of(AHEAD), "all of them are taken");
 /// Adds a pair with these factors and this `M`. Written out for each: of a loop over so much the compiler makes
 /// one that reads registers by number, from memory.
 #[inline(always)]
-fn add_pair<R: Real, T: Team<R>>(
-    team: &T,
-    factors: u32,
-    m: Complex<R>,
-    moments: &mut [Complex<R>; MOMENTS],
-) {
+fn add_pair<T: Team>(team: &T, factors: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]) {
     let factor = |which: usize| {
         let [re, im] = team.pair(factors + 2 * which as u32);
         Complex::new(re, im)
@@ -44,15 +38,10 @@ fn add_pair<R: Real, T: Team<R>>(
 /// # Safety
 /// As [`block`](crate::cells::block).
 #[inline(always)]
-pub unsafe fn sum_moments<R: Real, T: Team<R>>(
-    a: &CellsArguments,
-    team: &T,
-    disc: &Disc,
-    first: u32,
-) {
+pub unsafe fn sum_moments<T: Team>(a: &CellsArguments, team: &T, disc: &Disc, first: u32) {
     let (begin_of_all, end) = (disc.begin, disc.end);
-    let zero = Complex::new(R::zero(), R::zero());
-    let (middle, scale) = (R::complex(disc.middle), R::of(1.0 / disc.radius));
+    let zero = Complex::new(0.0, 0.0);
+    let (middle, scale) = (disc.middle, 1.0 / disc.radius);
     // SAFETY: at most the last pair of the disc.
     let pole = |at: u32| unsafe { Disc::pole(a, at.min(end - 1)) };
     let fetch = |at: u32| {
@@ -60,15 +49,15 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
         // SAFETY: `igp` in range.
         (pole, unsafe { *a.vcoul_loc.add(pole.igp as usize) })
     };
-    let set = |at: u32, value: Complex<R>| team.set_pair(at, [value.re, value.im]);
+    let set = |at: u32, value: Complex64| team.set_pair(at, [value.re, value.im]);
     let get = |at: u32| {
         let [re, im] = team.pair(at);
         Complex::new(re, im)
     };
     let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
-        let there = R::of(if at < end { 0.5 * vcoul } else { 0.0 });
-        let wtilde = R::complex(pole.wtilde);
-        set(place::factor(buffer, thread, 0), wtilde * R::complex(pole.eps) * there);
+        let there = if at < end { 0.5 * vcoul } else { 0.0 };
+        let wtilde = pole.wtilde;
+        set(place::factor(buffer, thread, 0), wtilde * pole.eps * there);
         let zeta = (wtilde - middle) * scale;
         set(place::factor(buffer, thread, 1), zeta);
         let square = zeta * zeta;
@@ -90,7 +79,7 @@ pub unsafe fn sum_moments<R: Real, T: Team<R>>(
         team.all(|thread| {
             let ahead = next < end;
             let fetched = fetch(if ahead { next + thread } else { begin });
-            let elements = |at: u32| -> [[Complex<R>; 2]; AHEAD as usize] {
+            let elements = |at: u32| -> [[Complex64; 2]; AHEAD as usize] {
                 core::array::from_fn(|i| {
                     // SAFETY: a pair of the disc, a band within the rows.
                     unsafe { a.elements(&pole(at + i as u32), first + thread) }

@@ -1,12 +1,11 @@
 //! Where bands come from.
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex64;
 
 use super::energies::Energies;
 use crate::arrays::Arrays;
 use crate::intrinsics::load;
 use crate::layout::Planned;
-use crate::real::Real;
 use crate::tiling::Place;
 
 /// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile, and its energies.
@@ -23,14 +22,14 @@ pub struct Band<const T: usize, E> {
 impl<const T: usize, E: Energies> Band<T, E> {
     /// `M` of pair `t` of the tile.
     #[inline(always)]
-    pub fn matngmatmgp<R: Real>(&self, t: usize) -> Complex<R> {
-        R::complex(self.aqsm[t]).conj() * R::complex(self.aqsn)
+    pub fn matngmatmgp(&self, t: usize) -> Complex64 {
+        self.aqsm[t].conj() * self.aqsn
     }
 
     /// Adds `M` of pair `t` of the tile, in four fused operations.
     #[inline(always)]
-    pub fn add_matngmatmgp<R: Real>(&self, t: usize, sum: &mut Complex<R>) {
-        let (aqsm, aqsn) = (R::complex(self.aqsm[t]), R::complex(self.aqsn));
+    pub fn add_matngmatmgp(&self, t: usize, sum: &mut Complex64) {
+        let (aqsm, aqsn) = (self.aqsm[t], self.aqsn);
         sum.re = sum.re + aqsm.re * aqsn.re;
         sum.im = sum.im + aqsm.re * aqsn.im;
         sum.im = sum.im - aqsm.im * aqsn.re;
@@ -42,7 +41,7 @@ impl<const T: usize, E: Energies> Band<T, E> {
     /// # Safety
     /// As [`Energies::of`].
     #[inline(always)]
-    pub unsafe fn wx<R: Real, const NW: usize>(&self, a: &Arrays, n: u32) -> [R; NW] {
+    pub unsafe fn wx<const NW: usize>(&self, a: &Arrays, n: u32) -> [f64; NW] {
         // SAFETY: as this function's own.
         unsafe { self.energies.of(a, n) }
     }

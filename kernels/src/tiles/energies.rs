@@ -4,7 +4,6 @@ use num_complex::Complex64;
 
 use crate::arrays::Arrays;
 use crate::layout::Planned;
-use crate::real::Real;
 use crate::table::EnergiesFrom;
 
 /// What memory holds of a band's energies beside its elements, and how the energies are had of it.
@@ -25,7 +24,7 @@ pub trait Energies: Copy {
     ///
     /// # Safety
     /// The [launch contract](crate::contract), `n < nbands` and `NW = nw`.
-    unsafe fn of<R: Real, const NW: usize>(&self, a: &Arrays, n: u32) -> [R; NW];
+    unsafe fn of<const NW: usize>(&self, a: &Arrays, n: u32) -> [f64; NW];
 }
 
 /// Energies come with the band.
@@ -50,8 +49,8 @@ impl Energies for WithBand {
     }
 
     #[inline(always)]
-    unsafe fn of<R: Real, const NW: usize>(&self, _: &Arrays, _: u32) -> [R; NW] {
-        core::array::from_fn(|e| R::of(self.0[e]))
+    unsafe fn of<const NW: usize>(&self, _: &Arrays, _: u32) -> [f64; NW] {
+        core::array::from_fn(|e| self.0[e])
     }
 }
 
@@ -74,7 +73,7 @@ impl Energies for FromConstant {
     }
 
     #[inline(always)]
-    unsafe fn of<R: Real, const NW: usize>(&self, a: &Arrays, n: u32) -> [R; NW] {
+    unsafe fn of<const NW: usize>(&self, a: &Arrays, n: u32) -> [f64; NW] {
         // SAFETY: the launch contract.
         unsafe { a.plan.table.energies(n) }
     }
@@ -98,7 +97,7 @@ impl Energies for Unread {
     }
 
     #[inline(always)]
-    unsafe fn of<R: Real, const NW: usize>(&self, _: &Arrays, _: u32) -> [R; NW] {
-        [R::zero(); NW]
+    unsafe fn of<const NW: usize>(&self, _: &Arrays, _: u32) -> [f64; NW] {
+        [0.0; NW]
     }
 }

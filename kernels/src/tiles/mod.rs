@@ -22,7 +22,7 @@ pub mod partial_fractions;
 pub mod real_poles;
 pub mod static_ch;
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use crate::arrays::Arrays;
 use crate::formula::{Pair, TermFn};
@@ -30,7 +30,6 @@ use crate::grid::{Thread, each};
 use crate::intrinsics::WARP;
 use crate::layout::Planned;
 use crate::plan::Poles;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
 use crate::tiling::{Place, Shape};
@@ -48,10 +47,10 @@ pub trait Fraction {
     /// # Safety
     /// The [launch contract](crate::contract): called by all threads of a block of `W` warps alike,
     /// with the places of one block, `NW = nw`.
-    unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
+    unsafe fn sums<const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
         place: Place,
-    ) -> Sums<R, NW>;
+    ) -> Sums<NW>;
 }
 
 /// One thread's sums: a tile by `F`, or its share of an odd pair by the definition as `term` writes it.
@@ -59,11 +58,11 @@ pub trait Fraction {
 /// # Safety
 /// The [launch contract](crate::contract), for tiles of `T` in blocks of `W` warps.
 #[inline(always)]
-pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const W: usize>(
+pub unsafe fn sums<F: Fraction, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
-    term: impl TermFn<R>,
-) -> Sums<R, NW> {
+    term: impl TermFn,
+) -> Sums<NW> {
     let shape = Shape { tile: T as u32, warps: W as u32 };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
@@ -71,11 +70,11 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
         let may_be_odd = !matches!(F::POLES, Poles::Unread);
         if may_be_odd && shape.grid_of(a).is_odd(thread.block) {
             return match shape.odd_pair(a, thread) {
-                Some((igp, ig)) => odd_pair::<_, NW, W>(a, ig, igp, thread.lane / WARP, term),
+                Some((igp, ig)) => odd_pair::<NW, W>(a, ig, igp, thread.lane / WARP, term),
                 None => Sums::zero(),
             };
         }
-        F::sums::<R, NW, T, W>(a, shape.place(a, thread))
+        F::sums::<NW, T, W>(a, shape.place(a, thread))
     }
 }
 
@@ -85,13 +84,13 @@ pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const 
 /// # Safety
 /// The [launch contract](crate::contract), the pair in range, `NW = nw`.
 #[inline(always)]
-unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
+unsafe fn odd_pair<const NW: usize, const W: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,
     warp: u32,
-    term: impl TermFn<R>,
-) -> Sums<R, NW> {
+    term: impl TermFn,
+) -> Sums<NW> {
     let mut sums = Sums::zero();
     // SAFETY: the launch contract; bands and energies are in range.
     unsafe {
@@ -99,10 +98,10 @@ unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
         let vcoul = a.vcoul_loc(igp);
         let mut n = warp;
         while n < a.nbands {
-            let matngmatmgp = a.matngmatmgp::<R, Planned>(ig, igp, n);
+            let matngmatmgp = a.matngmatmgp::<Planned>(ig, igp, n);
             let occ = a.occ(n);
             each::<NW>(|e| {
-                let w = a.wx::<R, Planned>(e as u32, n);
+                let w = a.wx::<Planned>(e as u32, n);
                 sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
             });
             n += W as u32;
@@ -117,7 +116,7 @@ unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
 /// to issue. The order is such that each shares one with the instruction before, which the hardware
 /// then need not read again: the factor, then a part of `m`, in turn.
 #[inline(always)]
-fn add<R: Real, const N: usize>(sums: &mut [Complex<R>; N], m: Complex<R>, factors: [R; N]) {
+fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N]) {
     each::<N>(|at| {
         let (sum, factor) = (&mut sums[at], factors[at]);
         if at % 2 == 0 {

@@ -1,35 +1,35 @@
 //! The test for the second branch: whether an energy is near a pole.
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use crate::arrays::Arrays;
-use crate::real::Real;
+use crate::intrinsics::upper;
 
 /// How a distance is compared with the largest of the second branch.
 pub trait NearTest {
     /// What the loops keep of the largest distance.
-    type Bound<R: Real>: Copy;
+    type Bound: Copy;
 
     /// The bound for the largest distance.
-    fn bound<R: Real>(largest: R) -> Self::Bound<R>;
+    fn bound(largest: f64) -> Self::Bound;
 
     /// Whether a distance takes the second branch.
-    fn is_near<R: Real>(distance: R, bound: Self::Bound<R>) -> bool;
+    fn is_near(distance: f64, bound: Self::Bound) -> bool;
 }
 
 /// All digits.
 pub struct Exact;
 
 impl NearTest for Exact {
-    type Bound<R: Real> = R;
+    type Bound = f64;
 
     #[inline(always)]
-    fn bound<R: Real>(largest: R) -> R {
+    fn bound(largest: f64) -> f64 {
         largest
     }
 
     #[inline(always)]
-    fn is_near<R: Real>(distance: R, bound: R) -> bool {
+    fn is_near(distance: f64, bound: f64) -> bool {
         distance <= bound
     }
 }
@@ -39,23 +39,23 @@ impl NearTest for Exact {
 pub struct UpperWord;
 
 impl NearTest for UpperWord {
-    type Bound<R: Real> = f32;
+    type Bound = f32;
 
     #[inline(always)]
-    fn bound<R: Real>(largest: R) -> f32 {
-        largest.upper()
+    fn bound(largest: f64) -> f32 {
+        upper(largest)
     }
 
     #[inline(always)]
-    fn is_near<R: Real>(distance: R, bound: f32) -> bool {
-        distance.upper() <= bound
+    fn is_near(distance: f64, bound: f32) -> bool {
+        upper(distance) <= bound
     }
 }
 
 /// Largest `|wdiff|²` that takes the second branch.
 #[inline(always)]
-pub fn largest2<R: Real>(a: &Arrays, wtilde: Complex<R>) -> R {
-    let two = R::of(a.limits.limittwo);
-    let one = wtilde.norm_sqr() / R::of(a.limits.limitone);
+pub fn largest2(a: &Arrays, wtilde: Complex64) -> f64 {
+    let two = a.limits.limittwo;
+    let one = wtilde.norm_sqr() / a.limits.limitone;
     if one > two { one } else { two }
 }

@@ -6,14 +6,13 @@
 
 use core::array::from_fn;
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use super::add;
 use super::far::FarBands;
 use super::real_poles::FarSums;
 use crate::arrays::Arrays;
 use crate::quotient::reciprocal_unless;
-use crate::real::Real;
 use crate::table::Table;
 
 /// Far bands have a loop of their own, without the test for the second branch and with one reciprocal
@@ -30,19 +29,19 @@ impl FarBands for PairedReciprocal {
 impl FarSums for PairedReciprocal {
     /// Of `M/(x² − h²)` and `M·x/(x² − h²)`, then of `M/(w − ω̃)` for a third energy; or of
     /// `M/(w − ω̃)` for a single one.
-    type Of<R: Real, const NW: usize> = [Complex<R>; NW];
+    type Of<const NW: usize> = [Complex64; NW];
 
     #[inline(always)]
-    fn zero<R: Real, const NW: usize>() -> [Complex<R>; NW] {
-        [Complex::new(R::zero(), R::zero()); NW]
+    fn zero<const NW: usize>() -> [Complex64; NW] {
+        [Complex::new(0.0, 0.0); NW]
     }
 
     #[inline(always)]
-    fn add<R: Real, const NW: usize>(
-        sums: &mut [Complex<R>; NW],
-        m: Complex<R>,
-        w: &[R; NW],
-        wtilde: R,
+    fn add<const NW: usize>(
+        sums: &mut [Complex64; NW],
+        m: Complex64,
+        w: &[f64; NW],
+        wtilde: f64,
         table: &Table,
     ) {
         let c = -wtilde;
@@ -50,8 +49,8 @@ impl FarSums for PairedReciprocal {
         if NW == 1 {
             return add(sums, m, [single(0); NW]);
         }
-        let x = w[0] + (c + R::of(table.half));
-        let one = reciprocal_unless(false, x * x - R::of(table.square));
+        let x = w[0] + (c + table.half);
+        let one = reciprocal_unless(false, x * x - table.square);
         add(
             sums,
             m,
@@ -64,15 +63,15 @@ impl FarSums for PairedReciprocal {
     }
 
     #[inline(always)]
-    fn join<R: Real, const NW: usize>(
-        q: [Complex<R>; NW],
-        sums: &[Complex<R>; NW],
+    fn join<const NW: usize>(
+        q: [Complex64; NW],
+        sums: &[Complex64; NW],
         table: &Table,
-    ) -> [Complex<R>; NW] {
+    ) -> [Complex64; NW] {
         if NW == 1 {
             return from_fn(|e| q[e] + sums[e]);
         }
-        let (one, x) = (sums[0] * R::of(table.half), sums[1 % NW]);
+        let (one, x) = (sums[0] * table.half, sums[1 % NW]);
         from_fn(|e| {
             q[e] + match e {
                 0 => x + one,

@@ -8,7 +8,7 @@ use core::array::{from_fn, from_mut};
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
 use super::bands::Bands;
 use super::energies::Energies;
@@ -17,9 +17,9 @@ use super::near::{self, NearTest};
 use super::{Fraction, add};
 use crate::arrays::Arrays;
 use crate::grid::each;
+use crate::intrinsics::sqrt;
 use crate::plan::Poles;
 use crate::quotient::reciprocal_unless;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::{EnergiesFrom, Table};
 use crate::tiling::Place;
@@ -30,96 +30,105 @@ pub struct RealPoles<B, E, N, F>(PhantomData<(B, E, N, F)>);
 /// How `q` is summed over far bands.
 pub trait FarSums: FarBands {
     /// The sums of one pair.
-    type Of<R: Real, const NW: usize>: Copy;
+    type Of<const NW: usize>: Copy;
 
     /// Nothing summed yet.
-    fn zero<R: Real, const NW: usize>() -> Self::Of<R, NW>;
+    fn zero<const NW: usize>() -> Self::Of<NW>;
 
     /// Adds a band with energies `w`, for the pole `wtilde`.
-    fn add<R: Real, const NW: usize>(
-        sums: &mut Self::Of<R, NW>,
-        m: Complex<R>,
-        w: &[R; NW],
-        wtilde: R,
+    fn add<const NW: usize>(
+        sums: &mut Self::Of<NW>,
+        m: Complex64,
+        w: &[f64; NW],
+        wtilde: f64,
         table: &Table,
     );
 
     /// `q`, the sums over the other bands, with those over far bands.
-    fn join<R: Real, const NW: usize>(
-        q: [Complex<R>; NW],
-        sums: &Self::Of<R, NW>,
+    fn join<const NW: usize>(
+        q: [Complex64; NW],
+        sums: &Self::Of<NW>,
         table: &Table,
-    ) -> [Complex<R>; NW];
+    ) -> [Complex64; NW];
 }
 
 impl FarSums for LikeEmpty {
-    type Of<R: Real, const NW: usize> = ();
+    type Of<const NW: usize> = ();
 
     #[inline(always)]
-    fn zero<R: Real, const NW: usize>() {}
+    fn zero<const NW: usize>() {}
 
     #[inline(always)]
-    fn add<R: Real, const NW: usize>(_: &mut (), _: Complex<R>, _: &[R; NW], _: R, _: &Table) {}
+    fn add<const NW: usize>(_: &mut (), _: Complex64, _: &[f64; NW], _: f64, _: &Table) {}
 
     #[inline(always)]
-    fn join<R: Real, const NW: usize>(q: [Complex<R>; NW], (): &(), _: &Table) -> [Complex<R>; NW] {
+    fn join<const NW: usize>(q: [Complex64; NW], (): &(), _: &Table) -> [Complex64; NW] {
         q
     }
 }
 
 /// What the loops need of one pole.
 #[derive(Clone, Copy)]
-struct Pole<R: Real, N: NearTest> {
-    wtilde: R,
+struct Pole<N: NearTest> {
+    wtilde: f64,
     /// Of the largest |w − ω̃| of the second branch.
-    near: N::Bound<R>,
+    near: N::Bound,
 }
 
-impl<R: Real, N: NearTest> Pole<R, N> {
+impl<N: NearTest> Pole<N> {
     /// Whether `d = w − ω̃` takes the second branch.
     #[inline(always)]
-    fn is_near(&self, d: R) -> bool {
+    fn is_near(&self, d: f64) -> bool {
         N::is_near(d, self.near)
     }
 
     /// `d`, `s`, `z`, and whether `d` is near.
     #[inline(always)]
-    fn denominators(&self, w: R) -> (R, R, R, bool) {
+    fn denominators(&self, w: f64) -> (f64, f64, f64, bool) {
         let (d, s) = (w - self.wtilde, w + self.wtilde);
         let near = self.is_near(d);
-        (d, s, select_unpredictable(near, self.wtilde * R::of(-2.0), d) * s, near)
+        (d, s, select_unpredictable(near, self.wtilde * -2.0, d) * s, near)
     }
 
     /// `y` and `q` of an energy that nothing cuts off; a `q` near the pole is next to nothing, one
     /// selection instead of two.
     #[inline(always)]
-    fn quotients(&self, w: R) -> (R, R) {
+    fn quotients(&self, w: f64) -> (f64, f64) {
         let (_, s, z, near) = self.denominators(w);
         let y = reciprocal_unless(false, z);
-        (y, s.upper_unless(near) * y)
+        (y, upper_unless(near, s) * y)
     }
 
     /// `y` and `q` of an energy that may be cut off, with the cutoff of `a`.
     #[inline(always)]
-    fn cut_quotients(&self, a: &Arrays, w: R) -> (R, R) {
+    fn cut_quotients(&self, a: &Arrays, w: f64) -> (f64, f64) {
         let (d, _, z, near) = self.denominators(w);
-        let bound = self.wtilde * self.wtilde / R::of(a.limits.sexcut);
-        let cut = w < R::zero() && z * z < bound * bound;
+        let bound = self.wtilde * self.wtilde / a.limits.sexcut;
+        let cut = w < 0.0 && z * z < bound * bound;
         (reciprocal_unless(cut, z), reciprocal_unless(near, d))
     }
 
     /// `q`.
     #[inline(always)]
-    fn quotient(&self, w: R) -> R {
+    fn quotient(&self, w: f64) -> f64 {
         let d = w - self.wtilde;
         reciprocal_unless(self.is_near(d), d)
     }
 }
 
-/// A sum of `M·q`, without what is left of those near the pole.
+/// `x`, or without its upper word where `near` holds: next to nothing, below 1e-313.
 #[inline(always)]
-fn flushed<R: Real>(q: Complex<R>) -> Complex<R> {
-    Complex::new(q.re.flushed(), q.im.flushed())
+fn upper_unless(near: bool, x: f64) -> f64 {
+    let (upper, lower) = ((x.to_bits() >> 32) as u32, x.to_bits() as u32);
+    let upper = select_unpredictable(near, 0, upper);
+    f64::from_bits(u64::from(upper) << 32 | u64::from(lower))
+}
+
+/// A sum of `M·q`, without what [`upper_unless`] left of those near the pole.
+#[inline(always)]
+fn flushed(q: Complex64) -> Complex64 {
+    let flush = |x: f64| if x.abs() < 1e-280 { 0.0 } else { x };
+    Complex::new(flush(q.re), flush(q.im))
 }
 
 impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E, N, F> {
@@ -127,26 +136,26 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E
     const ENERGIES: EnergiesFrom = E::FROM;
 
     #[inline(always)]
-    unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
+    unsafe fn sums<const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
         place: Place,
-    ) -> Sums<R, NW> {
+    ) -> Sums<NW> {
         let (plan, table) = (&a.plan, &a.plan.table);
-        let poles: [Pole<R, N>; T] = from_fn(|t| {
+        let poles: [Pole<N>; T] = from_fn(|t| {
             // SAFETY: the launch contract.
-            let wtilde = unsafe { place.wtilde::<R>(a, t) };
-            Pole { wtilde: wtilde.re, near: N::bound(near::largest2(a, wtilde).sqrt()) }
+            let wtilde = unsafe { place.wtilde(a, t) };
+            Pole { wtilde: wtilde.re, near: N::bound(sqrt(near::largest2(a, wtilde))) }
         });
         // SAFETY: the launch contract.
-        let weight = |t: usize| unsafe { place.weight::<R>(a, t) } * poles[t].wtilde;
+        let weight = |t: usize| unsafe { place.weight(a, t) } * poles[t].wtilde;
         let far_begin = F::begin(a);
-        let zero = [[Complex::new(R::zero(), R::zero()); NW]; T];
+        let zero = [[Complex::new(0.0, 0.0); NW]; T];
         let (mut q, mut y) = (zero, zero);
 
         // SAFETY: the launch contract; the classes end within nbands.
         unsafe {
             B::each::<T, W, E>(a, place, 0, plan.plain, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     let both = w.map(|w| poles[t].quotients(w));
@@ -155,7 +164,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E
                 });
             });
             B::each::<T, W, E>(a, place, plan.plain, plan.occupied, |n, band| {
-                let (w, occ): ([R; NW], R) = (band.wx(a, n), a.occ(n));
+                let (w, occ): ([f64; NW], f64) = (band.wx(a, n), a.occ(n));
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     each::<NW>(|e| {
@@ -171,24 +180,24 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E
             let omega2 = weight(t) * poles[t].wtilde;
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
-        let mut far = [F::zero::<R, NW>(); T];
+        let mut far = [F::zero::<NW>(); T];
         // SAFETY: as above.
         unsafe {
             B::each::<T, W, E>(a, place, plan.occupied, far_begin, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
                 });
             });
             B::each::<T, W, E>(a, place, far_begin, a.nbands, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     F::add(&mut far[t], band.matngmatmgp(t), &w, poles[t].wtilde, table);
                 });
             });
         }
         each::<T>(|t| {
-            let half = weight(t) * R::of(0.5);
+            let half = weight(t) * 0.5;
             let q = F::join(q[t].map(flushed), &far[t], table);
             each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
         });

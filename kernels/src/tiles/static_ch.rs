@@ -11,7 +11,6 @@ use super::energies::Unread;
 use crate::arrays::Arrays;
 use crate::grid::each;
 use crate::plan::Poles;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
 use crate::tiling::Place;
@@ -24,11 +23,11 @@ impl<B: Bands> Fraction for StaticCh<B> {
     const ENERGIES: EnergiesFrom = EnergiesFrom::Nowhere;
 
     #[inline(always)]
-    unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
+    unsafe fn sums<const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
         place: Place,
-    ) -> Sums<R, NW> {
-        let mut of_pairs = [Complex::new(R::zero(), R::zero()); T];
+    ) -> Sums<NW> {
+        let mut of_pairs = [Complex::new(0.0, 0.0); T];
         // SAFETY: the launch contract.
         unsafe {
             B::each::<T, W, Unread>(a, place, 0, a.nbands, |_, band| {
@@ -38,7 +37,7 @@ impl<B: Bands> Fraction for StaticCh<B> {
         let mut sums = Sums::zero();
         each::<T>(|t| {
             // SAFETY: the launch contract.
-            let weight = unsafe { place.weight::<R>(a, t) } * R::of(-0.5);
+            let weight = unsafe { place.weight(a, t) } * -0.5;
             sums.ach[0] = sums.ach[0] + weight * of_pairs[t];
         });
         sums

@@ -7,7 +7,7 @@
 //!
 //! Lines of the nest: 1, 2, 3.
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
@@ -15,11 +15,11 @@ use crate::formula::{
     Pair, Size, TOL_ZERO, Term, TermFn, first_denominator, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each};
+use crate::intrinsics::{settle, sqrt};
 use crate::kernel::{Energies, Gpu, Kernel, Loops, Version};
 use crate::layout::{Layout, Order, Original};
 use crate::plan::Poles;
 use crate::quotient::Quotients;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
 
@@ -53,12 +53,12 @@ pub struct Divisions;
 
 impl Quotients for Divisions {
     #[inline(always)]
-    fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, _: R) -> Complex<R> {
+    fn delw(wtilde: Complex64, wdiff: Complex64, _: f64) -> Complex64 {
         wtilde / wdiff
     }
 
     #[inline(always)]
-    fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    fn over(a: Complex64, b: Complex64) -> Complex64 {
         a / b
     }
 }
@@ -68,47 +68,43 @@ pub struct Roots;
 
 impl Size for Roots {
     #[inline(always)]
-    fn of<R: Real>(ssx: Complex<R>) -> R {
-        ssx.norm_sqr().sqrt()
+    fn of(ssx: Complex64) -> f64 {
+        sqrt(ssx.norm_sqr())
     }
 
     #[inline(always)]
-    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R {
+    fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64 {
         sexcut * Roots::of(eps)
     }
 }
 
 /// One term with a three-way branch.
 #[inline(always)]
-pub fn three_ways<R: Real, Q: Quotients, S: Size>(
-    pair: &Pair<R>,
-    w: R,
-    limits: &Limits,
-) -> Term<R> {
+pub fn three_ways<Q: Quotients, S: Size>(pair: &Pair, w: f64, limits: &Limits) -> Term {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-    let wsum = (w + wtilde.re).settle();
+    let wsum = settle(w + wtilde.re);
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
     let delw = Q::delw(wtilde, wdiff, wdiffr);
     let delwr = delw.norm_sqr();
 
-    let term = if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+    let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
         let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         Term { sch: delw * eps, ssx: Q::over(omega2, cden) }
-    } else if delwr > R::of(TOL_ZERO) {
+    } else if delwr > TOL_ZERO {
         let cden = second_denominator(wsum, wtilde);
         Term { sch: Term::zero().sch, ssx: -Q::over(omega2, cden) }
     } else {
         Term::zero()
     };
 
-    term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), eps))
+    term.cut::<S>(w, S::ssxcutoff(limits.sexcut, eps))
 }
 
 /// One term with divisions, square roots and a three-way branch.
 #[inline(always)]
-pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    three_ways::<R, Divisions, Roots>(pair, w, limits)
+pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    three_ways::<Divisions, Roots>(pair, w, limits)
 }
 
 /// The three loops collapsed; `term` is how the version writes a term.
@@ -116,12 +112,12 @@ pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
 /// # Safety
 /// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
+pub unsafe fn collapse3<L: Order, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
-    term: impl TermFn<R>,
-) -> Sums<R, NW> {
+    term: impl TermFn,
+) -> Sums<NW> {
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let stride = Collapsed::split(thread.count, ngpown, ncouls);
     let mut at = Collapsed::split(thread.index, ngpown, ncouls);
@@ -132,10 +128,10 @@ pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
         // the arrays are valid by the launch contract.
         unsafe {
             let pair = Pair::load(arrays, ig, igp);
-            let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
+            let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
             let (vcoul, occ) = (arrays.vcoul_loc(igp), arrays.occ(n));
             each::<NW>(|e| {
-                let w = arrays.wx::<R, L>(iw + e as u32, n);
+                let w = arrays.wx::<L>(iw + e as u32, n);
                 sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
             });
         }
@@ -147,7 +143,7 @@ pub unsafe fn collapse3<R: Real, L: Order, const NW: usize>(
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse3::<Original, NW>(a, iw, thread, term) }
 }

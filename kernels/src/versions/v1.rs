@@ -6,7 +6,7 @@
 //!
 //! Lines of the nest: 6, 7, 8.
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use super::v0::{self, Roots, collapse3, three_ways};
 use crate::arrays::Arrays;
@@ -15,7 +15,6 @@ use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
 use crate::quotient::{Quotients, reciprocal};
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v1 is.
@@ -42,13 +41,13 @@ pub struct Reciprocals;
 
 impl Quotients for Reciprocals {
     #[inline(always)]
-    fn delw<R: Real>(wtilde: Complex<R>, wdiff: Complex<R>, wdiffr: R) -> Complex<R> {
-        let rden = R::one() / wdiffr;
+    fn delw(wtilde: Complex64, wdiff: Complex64, wdiffr: f64) -> Complex64 {
+        let rden = 1.0 / wdiffr;
         wtilde * wdiff.conj() * rden
     }
 
     #[inline(always)]
-    fn over<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    fn over(a: Complex64, b: Complex64) -> Complex64 {
         a * reciprocal(b)
     }
 }
@@ -56,7 +55,7 @@ impl Quotients for Reciprocals {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, three_ways::<R, Reciprocals, Roots>) }
+    unsafe { collapse3::<Original, NW>(a, iw, thread, three_ways::<Reciprocals, Roots>) }
 }

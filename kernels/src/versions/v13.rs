@@ -33,7 +33,7 @@ pub static VERSION: Version = Version {
 /// How a GPU does it.
 pub static GPU: Gpu = Gpu { version: &VERSION, kernels: &[REAL, ANY], beyond: Some(&v12::GPU) };
 
-/// What the body for real poles is composed of: see [`crate::tiles`]. Not the number type, [`crate::real::Real`].
+/// What the body for real poles is composed of: see [`crate::tiles`].
 type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
 
 /// What the body for any poles is composed of.

@@ -11,10 +11,10 @@ use crate::arrays::{Arrays, Limits};
 use crate::entries::entries;
 use crate::formula::{Pair, Size, TOL_ZERO, Term, first_denominator, second_denominator, wdiff};
 use crate::grid::Thread;
+use crate::intrinsics::settle;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
 use crate::quotient::Quotients;
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v2 is.
@@ -38,20 +38,20 @@ pub const KERNEL: Kernel = Kernel {
 
 /// One term before the cutoff, with a two-way branch.
 #[inline(always)]
-pub fn two_ways<R: Real, Q: Quotients>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
+pub fn two_ways<Q: Quotients>(pair: &Pair, w: f64, limits: &Limits) -> Term {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-    let wsum = (w + wtilde.re).settle();
+    let wsum = settle(w + wtilde.re);
     let wdiff = wdiff(w, wtilde);
     let wdiffr = wdiff.norm_sqr();
     let delw = Q::delw(wtilde, wdiff, wdiffr);
     let delwr = delw.norm_sqr();
 
     let mut term = Term::zero();
-    if wdiffr > R::of(limits.limittwo) && delwr < R::of(limits.limitone) {
+    if wdiffr > limits.limittwo && delwr < limits.limitone {
         let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
         term.sch = delw * eps;
         term.ssx = Q::over(omega2, cden);
-    } else if delwr > R::of(TOL_ZERO) {
+    } else if delwr > TOL_ZERO {
         let cden = second_denominator(wsum, wtilde);
         term.ssx = -Q::over(omega2, cden);
     }
@@ -60,15 +60,15 @@ pub fn two_ways<R: Real, Q: Quotients>(pair: &Pair<R>, w: R, limits: &Limits) ->
 
 /// One term with reciprocals and a two-way branch.
 #[inline(always)]
-pub fn term<R: Real, S: Size>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    let term = two_ways::<R, Reciprocals>(pair, w, limits);
-    term.cut::<S>(w, S::ssxcutoff(R::of(limits.sexcut), pair.eps))
+pub fn term<S: Size>(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    let term = two_ways::<Reciprocals>(pair, w, limits);
+    term.cut::<S>(w, S::ssxcutoff(limits.sexcut, pair.eps))
 }
 
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term::<R, Roots>) }
+    unsafe { collapse3::<Original, NW>(a, iw, thread, term::<Roots>) }
 }

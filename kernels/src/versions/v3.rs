@@ -6,7 +6,7 @@
 //!
 //! Lines of the nest: 9.
 
-use num_complex::Complex;
+use num_complex::Complex64;
 
 use super::v0::collapse3;
 use super::v2;
@@ -16,7 +16,6 @@ use crate::formula::{Pair, Size, Term};
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v3 is.
@@ -43,26 +42,26 @@ pub struct Squares;
 
 impl Size for Squares {
     #[inline(always)]
-    fn of<R: Real>(ssx: Complex<R>) -> R {
+    fn of(ssx: Complex64) -> f64 {
         ssx.norm_sqr()
     }
 
     #[inline(always)]
-    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R {
+    fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64 {
         sexcut * sexcut * eps.norm_sqr()
     }
 }
 
 /// One term as v2 writes it, with the cutoff by squares.
 #[inline(always)]
-pub fn term<R: Real>(pair: &Pair<R>, w: R, limits: &Limits) -> Term<R> {
-    v2::term::<R, Squares>(pair, w, limits)
+pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    v2::term::<Squares>(pair, w, limits)
 }
 
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse3::<R, Original, NW>(a, iw, thread, term) }
+    unsafe { collapse3::<Original, NW>(a, iw, thread, term) }
 }

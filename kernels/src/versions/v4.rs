@@ -14,7 +14,6 @@ use crate::formula::{Factors, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::layout::{Order, Original};
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v4 is.
@@ -46,12 +45,12 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
-pub unsafe fn collapse2<R: Real, L: Order, P: Factors<R>, const NW: usize>(
+pub unsafe fn collapse2<L: Order, P: Factors, const NW: usize>(
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
-    term: impl TermFn<R, P>,
-) -> Sums<R, NW> {
+    term: impl TermFn<P>,
+) -> Sums<NW> {
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let mut sums = Sums::zero();
     for index in thread.strided(ngpown * ncouls) {
@@ -62,10 +61,10 @@ pub unsafe fn collapse2<R: Real, L: Order, P: Factors<R>, const NW: usize>(
             let pair = P::load(arrays, ig, igp);
             let vcoul = arrays.vcoul_loc(igp);
             for n in 0..nbands {
-                let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
+                let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
                 let occ = arrays.occ(n);
                 each::<NW>(|e| {
-                    let w = arrays.wx::<R, L>(iw + e as u32, n);
+                    let w = arrays.wx::<L>(iw + e as u32, n);
                     sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
                 });
             }
@@ -77,7 +76,7 @@ pub unsafe fn collapse2<R: Real, L: Order, P: Factors<R>, const NW: usize>(
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term) }
+    unsafe { collapse2::<Original, _, NW>(a, iw, thread, term) }
 }

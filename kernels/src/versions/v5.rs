@@ -12,7 +12,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Energies, Gpu, Kernel, Version};
 use crate::layout::Original;
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v5 is.
@@ -37,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, term) }
+    unsafe { collapse2::<Original, _, NW>(a, iw, thread, term) }
 }

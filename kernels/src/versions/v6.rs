@@ -16,7 +16,6 @@ use crate::grid::{Thread, each, split};
 use crate::intrinsics::settle_index;
 use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::layout::{Order, Original};
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// Band blocks, the stride of the band loop.
@@ -53,9 +52,8 @@ pub const KERNEL: Kernel = Kernel {
 /// The [launch contract](crate::contract), arrays in the order of `L`.
 #[inline(always)]
 pub unsafe fn blocked<
-    R: Real,
     L: Order,
-    P: Factors<R>,
+    P: Factors,
     const NW: usize,
     const N_BLK: u32,
     const IG_BLK: u32,
@@ -63,8 +61,8 @@ pub unsafe fn blocked<
     arrays: &Arrays,
     iw: u32,
     thread: Thread,
-    term: impl TermFn<R, P>,
-) -> Sums<R, NW> {
+    term: impl TermFn<P>,
+) -> Sums<NW> {
     let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
     let mut sums = Sums::zero();
     for index in thread.strided(N_BLK * ngpown * IG_BLK) {
@@ -80,10 +78,10 @@ pub unsafe fn blocked<
                 let pair = P::load(arrays, ig, igp);
                 let mut n = n_blk;
                 while n < nbands {
-                    let matngmatmgp = arrays.matngmatmgp::<R, L>(ig, igp, n);
+                    let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
                     let occ = arrays.occ(n);
                     each::<NW>(|e| {
-                        let w = arrays.wx::<R, L>(iw + e as u32, n);
+                        let w = arrays.wx::<L>(iw + e as u32, n);
                         sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
                     });
                     n += N_BLK;
@@ -98,7 +96,7 @@ pub unsafe fn blocked<
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { blocked::<R, Original, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
+    unsafe { blocked::<Original, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
 }

@@ -12,7 +12,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::{Layout, Swapped};
-use crate::real::Real;
 use crate::sums::Sums;
 
 /// What v7 is.
@@ -36,7 +35,7 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { blocked::<R, Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
+    unsafe { blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term) }
 }

@@ -12,7 +12,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Original;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::versions::v0::three_ways;
 use crate::versions::v1::Reciprocals;
@@ -42,7 +41,7 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Original, _, NW>(a, iw, thread, three_ways::<R, Reciprocals, Squares>) }
+    unsafe { collapse2::<Original, _, NW>(a, iw, thread, three_ways::<Reciprocals, Squares>) }
 }

@@ -13,7 +13,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Loops, Version};
 use crate::layout::Swapped;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::versions::v1::Reciprocals;
 use crate::versions::v3::Squares;
@@ -46,9 +45,7 @@ pub const IG_BLK: u32 = 512;
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe {
-        blocked::<R, Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<R, Reciprocals, Squares>)
-    }
+    unsafe { blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<Reciprocals, Squares>) }
 }

@@ -11,7 +11,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::{Layout, Swapped};
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::versions::v0::term;
 use crate::versions::v4::collapse2;
@@ -37,7 +36,7 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term) }
+    unsafe { collapse2::<Swapped, _, NW>(a, iw, thread, term) }
 }

@@ -16,7 +16,6 @@ use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Swapped;
 use crate::quotient::Quotients;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::versions::v0::{Divisions, Roots};
 use crate::versions::v2::two_ways;
@@ -43,36 +42,32 @@ pub const KERNEL: Kernel = Kernel {
 };
 
 /// A pair with the bound on its `ssx`, as `S` writes it.
-pub struct Bounded<R, S> {
-    pair: Pair<R>,
-    ssxcutoff: R,
+pub struct Bounded<S> {
+    pair: Pair,
+    ssxcutoff: f64,
     size: PhantomData<S>,
 }
 
-impl<R: Real, S: Size> Factors<R> for Bounded<R, S> {
+impl<S: Size> Factors for Bounded<S> {
     #[inline(always)]
     unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
         // SAFETY: the launch contract, the pair in range.
         let pair = unsafe { Pair::load(arrays, ig, igp) };
-        let ssxcutoff = S::ssxcutoff(R::of(arrays.limits.sexcut), pair.eps);
+        let ssxcutoff = S::ssxcutoff(arrays.limits.sexcut, pair.eps);
         Bounded { pair, ssxcutoff, size: PhantomData }
     }
 }
 
 /// One term with a two-way branch and the bound that is there already.
 #[inline(always)]
-pub fn term<R: Real, Q: Quotients, S: Size>(
-    bounded: &Bounded<R, S>,
-    w: R,
-    limits: &Limits,
-) -> Term<R> {
-    two_ways::<R, Q>(&bounded.pair, w, limits).cut::<S>(w, bounded.ssxcutoff)
+pub fn term<Q: Quotients, S: Size>(bounded: &Bounded<S>, w: f64, limits: &Limits) -> Term {
+    two_ways::<Q>(&bounded.pair, w, limits).cut::<S>(w, bounded.ssxcutoff)
 }
 
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term::<R, Divisions, Roots>) }
+    unsafe { collapse2::<Swapped, _, NW>(a, iw, thread, term::<Divisions, Roots>) }
 }

@@ -10,7 +10,6 @@ use crate::entries::entries;
 use crate::grid::Thread;
 use crate::kernel::{Gpu, Kernel, Version};
 use crate::layout::Swapped;
-use crate::real::Real;
 use crate::sums::Sums;
 use crate::versions::v0::Roots;
 use crate::versions::v1::Reciprocals;
@@ -36,7 +35,7 @@ pub const KERNEL: Kernel = Kernel {
 /// # Safety
 /// The [launch contract](crate::contract).
 #[inline(always)]
-pub unsafe fn body<R: Real, const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<R, NW> {
+pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
     // SAFETY: the launch contract.
-    unsafe { collapse2::<R, Swapped, _, NW>(a, iw, thread, term::<R, Reciprocals, Roots>) }
+    unsafe { collapse2::<Swapped, _, NW>(a, iw, thread, term::<Reciprocals, Roots>) }
 }

@@ -33,7 +33,7 @@ fn ways_and_weights_are_those_of_one_number() {
     let moments: Moments = std::array::from_fn(|k| [[1.0 / (k + 1) as f64; _], [-0.3; _]]);
     for disc in discs() {
         let (lanes, one) =
-            (Bounds::<Single>::of((), &disc, LIMITS), series::Bounds::<f64>::of(&disc, &LIMITS));
+            (Bounds::<Single>::of((), &disc, LIMITS), series::Bounds::of(&disc, &LIMITS));
         for &w in &energies {
             for occupied in [false, true] {
                 let Ways { told, first: q, ssx } = lanes.ways(lanes.splat(w), occupied);
