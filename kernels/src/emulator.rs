@@ -4,9 +4,10 @@ use std::vec::Vec;
 
 use crate::arguments::{PaperArguments, PlannedArguments};
 use crate::arrays::Arrays;
+use crate::formula::{Sums, VALUES};
 use crate::grid::Thread;
-use crate::reduction::{self, THREADS};
-use crate::sums::{Sums, VALUES};
+use crate::reduction;
+use crate::reduction::THREADS;
 use crate::tiling::Grid;
 
 /// A block of an entry as the host runs it: where its structure of arguments stands
@@ -59,8 +60,7 @@ pub unsafe fn run_block<const NW: usize>(
     let of_threads: Vec<Sums<NW>> = (0..grid.threads)
         .map(|lane| {
             let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
-            // SAFETY: the launch contract.
-            unsafe { body(&arrays, iw, thread) }
+            body(&arrays, iw, thread)
         })
         .collect();
     for at in 0..NW {
@@ -76,8 +76,8 @@ pub unsafe fn run_block<const NW: usize>(
         let first = (iw as usize + at) * VALUES;
         for (value, sum) in (first..).zip(values) {
             let place = value * grid.blocks() as usize + grid.slot(block) as usize;
-            // SAFETY: the launch contract: room for the values of all blocks, this slot is the block's own.
-            unsafe { *partials.add(place) = sum }
+            // Room for the values of all blocks, this slot is the block's own.
+            *partials.add(place) = sum
         }
     }
 }

@@ -47,18 +47,15 @@ macro_rules! entries {
     (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
         const TILES: $crate::tiling::Shape = $shape;
 
-        /// # Safety
-        /// The [launch contract](crate::contract).
         #[inline(always)]
         unsafe fn tile<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::grid::Thread,
-        ) -> $crate::sums::Sums<NW> {
+        ) -> $crate::formula::Sums<NW> {
             const T: usize = TILES.tile as usize;
             const W: usize = TILES.warps as usize;
-            // SAFETY: the launch contract.
-            unsafe { $crate::tiles::sums::<$fraction, NW, T, W>(a, thread, $term) }
+            $crate::tiles::sums::<$fraction, NW, T, W>(a, thread, $term)
         }
 
         $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)

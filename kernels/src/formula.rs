@@ -16,11 +16,12 @@
 //! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
 //! [`is_cut_off`].
 
+use core::hint::select_unpredictable;
+
 use num_complex::{Complex, Complex64};
 
 use crate::arrays::{Arrays, Limits};
-use crate::intrinsics::settle;
-use crate::sums::Sums;
+use crate::intrinsics::{approximate_reciprocal, settle};
 
 /// Smallest `|delw|²` that the second branch takes.
 pub const TOL_ZERO: f64 = 1e-12;
@@ -33,7 +34,6 @@ pub const LIMITONE: f64 = 1.0 / (4.0 * 1e-6);
 pub struct Pair {
     /// ω̃ in eV.
     pub wtilde: Complex64,
-    /// ω̃².
     pub wtilde2: Complex64,
     /// `δ − ε⁻¹`.
     pub eps: Complex64,
@@ -43,13 +43,9 @@ pub struct Pair {
 
 impl Pair {
     /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        // SAFETY: the launch contract, the pair in range.
-        let (wtilde, eps) = unsafe { (arrays.wtilde(ig, igp), arrays.eps(ig, igp)) };
+        let (wtilde, eps) = (arrays.wtilde(ig, igp), arrays.eps(ig, igp));
         let wtilde2 = wtilde * wtilde;
         Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
     }
@@ -58,31 +54,24 @@ impl Pair {
 /// What a thread has of a pair before it goes through the bands: a [`Pair`], or more.
 pub trait Factors: Sized {
     /// Reads and computes them for `(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self;
 }
 
 impl Factors for Pair {
     #[inline(always)]
     unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        // SAFETY: the launch contract, the pair in range.
-        unsafe { Pair::load(arrays, ig, igp) }
+        Pair::load(arrays, ig, igp)
     }
 }
 
 /// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
 pub struct Term {
-    /// Screened exchange.
     pub ssx: Complex64,
-    /// Coulomb hole.
     pub sch: Complex64,
 }
 
 impl Term {
-    /// Both zero.
     #[inline(always)]
     pub fn zero() -> Self {
         let zero = Complex::new(0.0, 0.0);
@@ -111,7 +100,6 @@ pub trait Size {
     fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64;
 }
 
-/// `wdiff = w − ω̃`.
 #[inline(always)]
 pub fn wdiff(w: f64, wtilde: Complex64) -> Complex64 {
     Complex::new(w - wtilde.re, -wtilde.im)
@@ -152,5 +140,66 @@ impl<const NW: usize> Sums<NW> {
         let (asx, ach) = (self.asx[iw] - asx, self.ach[iw] + ach);
         self.asx[iw] = Complex::new(settle(asx.re), settle(asx.im));
         self.ach[iw] = Complex::new(settle(ach.re), settle(ach.im));
+    }
+}
+
+// Quotients and products of complex numbers: how a version writes them, and reciprocals, by one real division
+// and without any.
+
+/// How a version writes its three quotients.
+pub trait Quotients {
+    /// `delw = ω̃ / wdiff`, where `wdiffr` is `|wdiff|²`.
+    fn delw(wtilde: Complex64, wdiff: Complex64, wdiffr: f64) -> Complex64;
+    fn over(a: Complex64, b: Complex64) -> Complex64;
+}
+
+/// `sum + a·b`, four fused operations.
+#[inline(always)]
+pub fn plus_product(sum: Complex64, a: Complex64, b: Complex64) -> Complex64 {
+    let re = sum.re + a.re * b.re - a.im * b.im;
+    let im = sum.im + a.re * b.im + a.im * b.re;
+    Complex::new(re, im)
+}
+
+/// `1 / z` with one real reciprocal.
+#[inline(always)]
+pub fn reciprocal(z: Complex64) -> Complex64 {
+    let rden = 1.0 / z.norm_sqr();
+    z.conj() * rden
+}
+
+/// `1 / z`, or zero where `unless` holds, whatever finite number `z` is: the hardware's approximation
+/// and one cubic correction.
+///
+/// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
+/// below the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
+#[inline(always)]
+pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
+    let approximate = select_unpredictable(unless, 0.0, approximate_reciprocal(z));
+    let error = 1.0 - z * approximate;
+    let correction = error + error * error;
+    approximate + approximate * correction
+}
+
+/// Values that one energy contributes, in the order in which blocks store them: `Re asx`, `Im asx`,
+/// `Re ach`, `Im ach`.
+pub const VALUES: usize = 4;
+
+/// Most values of a launch: three energies.
+pub const MAX_VALUES: usize = 3 * VALUES;
+
+/// What one thread, one block or one launch has summed: a complex pair for each energy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums<const NW: usize> {
+    /// Screened-exchange sums, with the sign of the definition.
+    pub asx: [Complex64; NW],
+    pub ach: [Complex64; NW],
+}
+
+impl<const NW: usize> Sums<NW> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = Complex::new(0.0, 0.0);
+        Sums { asx: [zero; NW], ach: [zero; NW] }
     }
 }

@@ -1,6 +1,6 @@
 //! The threads of a block that work together: at once on the GPU, one after the other on the host.
 
-use crate::sums::VALUES;
+use crate::formula::VALUES;
 
 /// The threads of a block and the numbers that they share.
 pub trait Team {
@@ -24,10 +24,8 @@ pub trait Team {
     /// [`Team::warps`].
     fn first(&self, once: impl FnMut());
 
-    /// A shared number.
     fn get(&self, at: u32) -> f64;
 
-    /// Shares a number.
     fn set(&self, at: u32, value: f64);
 
     /// Two shared numbers, from an even one on.
@@ -46,13 +44,13 @@ mod gpu {
 
     use num_complex::Complex64;
 
-    use super::super::place::NUMBERS;
+    use super::super::NUMBERS;
     use super::Team;
+    use crate::formula::VALUES;
     use crate::intrinsics::{
         WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
         store_shared_pair, vote, warp_barrier,
     };
-    use crate::sums::VALUES;
 
     global_asm!(
         ".shared .align 16 .b8 gpp_cells[{bytes}];",
@@ -73,11 +71,8 @@ mod gpu {
         #[inline(always)]
         pub unsafe fn calling() -> Self {
             let base: u32;
-            // SAFETY: takes an address.
-            unsafe {
-                asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
-                     options(pure, nomem, nostack, preserves_flags));
-            }
+            asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
+                 options(pure, nomem, nostack, preserves_flags));
             Block { base }
         }
     }
@@ -186,10 +181,10 @@ mod host {
     use std::vec;
     use std::vec::Vec;
 
-    use super::super::place::BANDS;
+    use super::super::BANDS;
     use super::Team;
+    use crate::formula::VALUES;
     use crate::intrinsics::WARP;
-    use crate::sums::VALUES;
 
     /// A block whose threads take turns, forwards and backwards: what one reads of another within a turn is
     /// not always there.

@@ -18,13 +18,16 @@
 
 use num_complex::{Complex, Complex64};
 
+use crate::arguments::CellsArguments;
 use crate::arrays::Limits;
 use crate::cells::series::{MOST, ROOM, Way};
+use crate::cells::{Cell, Team};
+use crate::discs;
+use crate::discs::{EVEN, STAGED};
+use crate::formula::{plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
-use crate::pairs::Disc;
-use crate::quotient::{plus_product, reciprocal_unless};
+use crate::pairs::{Disc, Pole};
 
-/// Moments of a disc.
 pub const MOMENTS: usize = 16;
 
 /// The least distance, in radii, at which they tell enough.
@@ -146,6 +149,106 @@ impl Series {
             sum = plus_product(moment(k), sum, self.step);
         }
         sum * self.step
+    }
+}
+
+// The moments of a disc.
+
+/// Pairs whose matrix elements are under way together.
+const AHEAD: u32 = 4;
+const _: () = assert!(STAGED.is_multiple_of(AHEAD), "all of them are taken");
+
+/// Adds a pair with these factors and this `M`. Written out for each: of a loop over so much the compiler makes
+/// one that reads registers by number, from memory.
+#[inline(always)]
+fn add_pair<T: Team>(team: &T, factors: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]) {
+    let factor = |which: usize| {
+        let [re, im] = team.pair(factors + 2 * which as u32);
+        Complex::new(re, im)
+    };
+    let even = m * factor(0);
+    let odd = even * factor(1);
+    moments[0] = moments[0] + even;
+    moments[1] = moments[1] + odd;
+    for which in 1..EVEN {
+        let power = factor(which + 1);
+        let [two, three] = [2 * which, 2 * which + 1];
+        moments[two] = plus_product(moments[two], even, power);
+        moments[three] = plus_product(moments[three], odd, power);
+    }
+}
+
+/// Sums the moments of a disc for each band from `first` on, which the block then shares.
+#[inline(always)]
+pub unsafe fn sum_moments<T: Team>(a: &CellsArguments, team: &T, disc: &Disc, first: u32) {
+    let (begin_of_all, end) = (disc.begin, disc.end);
+    let zero = Complex::new(0.0, 0.0);
+    let (middle, scale) = (disc.middle, 1.0 / disc.radius);
+    // At most the last pair of the disc.
+    let pole = |at: u32| Disc::pole(a, at.min(end - 1));
+    let fetch = |at: u32| {
+        let pole = pole(at);
+        (pole, *a.vcoul_loc.add(pole.igp as usize))
+    };
+    let set = |at: u32, value: Complex64| team.set_pair(at, [value.re, value.im]);
+    let get = |at: u32| {
+        let [re, im] = team.pair(at);
+        Complex::new(re, im)
+    };
+    let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
+        let there = if at < end { 0.5 * vcoul } else { 0.0 };
+        let wtilde = pole.wtilde;
+        set(discs::factor(buffer, thread, 0), wtilde * pole.eps * there);
+        let zeta = (wtilde - middle) * scale;
+        set(discs::factor(buffer, thread, 1), zeta);
+        let square = zeta * zeta;
+        let mut power = square;
+        for which in 1..EVEN {
+            set(discs::factor(buffer, thread, which + 1), power);
+            power = power * square;
+        }
+    };
+    team.all(|thread| {
+        for k in 0..MOMENTS {
+            set(discs::moment(thread, k), zero);
+        }
+        put(0, thread, begin_of_all + thread, fetch(begin_of_all + thread));
+    });
+    let (mut begin, mut buffer) = (begin_of_all, 0);
+    while begin < end {
+        let next = begin + STAGED;
+        team.all(|thread| {
+            let ahead = next < end;
+            let fetched = fetch(if ahead { next + thread } else { begin });
+            let elements = |at: u32| -> [[Complex64; 2]; AHEAD as usize] {
+                core::array::from_fn(|i| {
+                    // A pair of the disc, a band within the rows.
+                    a.elements(&pole(at + i as u32), first + thread)
+                })
+            };
+            // Of these pairs, then to all: fewer additions in a row.
+            let mut moments = [zero; MOMENTS];
+            let mut under_way = elements(begin);
+            let (mut at, staged) = (0, STAGED.min(end - begin));
+            while at < staged {
+                let factors = under_way.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                under_way = elements(begin + at + AHEAD);
+                let [one, two, three, four] = factors;
+                add_pair(team, discs::factor(buffer, at, 0), one, &mut moments);
+                add_pair(team, discs::factor(buffer, at + 1, 0), two, &mut moments);
+                add_pair(team, discs::factor(buffer, at + 2, 0), three, &mut moments);
+                add_pair(team, discs::factor(buffer, at + 3, 0), four, &mut moments);
+                at += AHEAD;
+            }
+            for (k, &moment) in moments.iter().enumerate() {
+                let at = discs::moment(thread, k);
+                set(at, get(at) + moment);
+            }
+            if ahead {
+                put(buffer ^ 1, thread, next + thread, fetched);
+            }
+        });
+        (begin, buffer) = (next, buffer ^ 1);
     }
 }
 

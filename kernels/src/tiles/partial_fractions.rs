@@ -14,17 +14,12 @@ use core::marker::PhantomData;
 
 use num_complex::{Complex, Complex64};
 
-use super::bands::Bands;
-use super::energies::Energies;
-use super::far::FarBands;
-use super::near::{self, NearTest};
-use super::{Fraction, add};
 use crate::arrays::Arrays;
+use crate::formula::{Sums, reciprocal_unless};
 use crate::grid::each;
-use crate::plan::Poles;
-use crate::quotient::reciprocal_unless;
-use crate::sums::Sums;
-use crate::table::EnergiesFrom;
+use crate::plan::{EnergiesFrom, Poles};
+use crate::tiles;
+use crate::tiles::{Bands, Energies, FarBands, Fraction, NearTest, add};
 use crate::tiling::Place;
 
 /// Partial fractions of any poles, reciprocals approximated and corrected once. Bands that are far for
@@ -85,7 +80,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
         let poles: [Pole<N>; T] = from_fn(|t| {
             // SAFETY: the launch contract.
             let wtilde = unsafe { place.wtilde(a, t) };
-            let near = N::bound(near::largest2(a, wtilde));
+            let near = N::bound(tiles::largest2(a, wtilde));
             Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near }
         });
         // The factors ω̃ and ½·vcoul·ω̃·eps, read again where they are needed, not held in the loops.

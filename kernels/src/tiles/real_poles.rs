@@ -10,18 +10,13 @@ use core::marker::PhantomData;
 
 use num_complex::{Complex, Complex64};
 
-use super::bands::Bands;
-use super::energies::Energies;
-use super::far::{FarBands, LikeEmpty};
-use super::near::{self, NearTest};
-use super::{Fraction, add};
 use crate::arrays::Arrays;
+use crate::formula::{Sums, reciprocal_unless};
 use crate::grid::each;
 use crate::intrinsics::sqrt;
-use crate::plan::Poles;
-use crate::quotient::reciprocal_unless;
-use crate::sums::Sums;
-use crate::table::{EnergiesFrom, Table};
+use crate::plan::{EnergiesFrom, Poles, Table};
+use crate::tiles;
+use crate::tiles::{Bands, Energies, FarBands, Fraction, LikeEmpty, NearTest, add};
 use crate::tiling::Place;
 
 /// Quotients of purely real, positive poles, reciprocals approximated and corrected once.
@@ -32,7 +27,6 @@ pub trait FarSums: FarBands {
     /// The sums of one pair.
     type Of<const NW: usize>: Copy;
 
-    /// Nothing summed yet.
     fn zero<const NW: usize>() -> Self::Of<NW>;
 
     /// Adds a band with energies `w`, for the pole `wtilde`.
@@ -108,7 +102,6 @@ impl<N: NearTest> Pole<N> {
         (reciprocal_unless(cut, z), reciprocal_unless(near, d))
     }
 
-    /// `q`.
     #[inline(always)]
     fn quotient(&self, w: f64) -> f64 {
         let d = w - self.wtilde;
@@ -142,65 +135,131 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E
     ) -> Sums<NW> {
         let (plan, table) = (&a.plan, &a.plan.table);
         let poles: [Pole<N>; T] = from_fn(|t| {
-            // SAFETY: the launch contract.
-            let wtilde = unsafe { place.wtilde(a, t) };
-            Pole { wtilde: wtilde.re, near: N::bound(sqrt(near::largest2(a, wtilde))) }
+            let wtilde = place.wtilde(a, t);
+            Pole { wtilde: wtilde.re, near: N::bound(sqrt(tiles::largest2(a, wtilde))) }
         });
-        // SAFETY: the launch contract.
-        let weight = |t: usize| unsafe { place.weight(a, t) } * poles[t].wtilde;
+        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
         let far_begin = F::begin(a);
         let zero = [[Complex::new(0.0, 0.0); NW]; T];
         let (mut q, mut y) = (zero, zero);
 
-        // SAFETY: the launch contract; the classes end within nbands.
-        unsafe {
-            B::each::<T, W, E>(a, place, 0, plan.plain, |n, band| {
-                let w: [f64; NW] = band.wx(a, n);
-                each::<T>(|t| {
-                    let m = band.matngmatmgp(t);
-                    let both = w.map(|w| poles[t].quotients(w));
-                    add(&mut y[t], m, both.map(|(y, _)| y));
-                    add(&mut q[t], m, both.map(|(_, q)| q));
+        // The classes end within nbands.
+        B::each::<T, W, E>(a, place, 0, plan.plain, |n, band| {
+            let w: [f64; NW] = band.wx(a, n);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        B::each::<T, W, E>(a, place, plan.plain, plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (band.wx(a, n), a.occ(n));
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
                 });
             });
-            B::each::<T, W, E>(a, place, plan.plain, plan.occupied, |n, band| {
-                let (w, occ): ([f64; NW], f64) = (band.wx(a, n), a.occ(n));
-                each::<T>(|t| {
-                    let m = band.matngmatmgp(t);
-                    each::<NW>(|e| {
-                        let (one, quotient) = poles[t].cut_quotients(a, w[e]);
-                        add(from_mut(&mut y[t][e]), m, [one * occ]);
-                        add(from_mut(&mut q[t][e]), m, [quotient]);
-                    });
-                });
-            });
-        }
+        });
         let mut sums = Sums::zero();
         each::<T>(|t| {
             let omega2 = weight(t) * poles[t].wtilde;
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
         let mut far = [F::zero::<NW>(); T];
-        // SAFETY: as above.
-        unsafe {
-            B::each::<T, W, E>(a, place, plan.occupied, far_begin, |n, band| {
-                let w: [f64; NW] = band.wx(a, n);
-                each::<T>(|t| {
-                    add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
-                });
+        B::each::<T, W, E>(a, place, plan.occupied, far_begin, |n, band| {
+            let w: [f64; NW] = band.wx(a, n);
+            each::<T>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
             });
-            B::each::<T, W, E>(a, place, far_begin, a.nbands, |n, band| {
-                let w: [f64; NW] = band.wx(a, n);
-                each::<T>(|t| {
-                    F::add(&mut far[t], band.matngmatmgp(t), &w, poles[t].wtilde, table);
-                });
+        });
+        B::each::<T, W, E>(a, place, far_begin, a.nbands, |n, band| {
+            let w: [f64; NW] = band.wx(a, n);
+            each::<T>(|t| {
+                F::add(&mut far[t], band.matngmatmgp(t), &w, poles[t].wtilde, table);
             });
-        }
+        });
         each::<T>(|t| {
             let half = weight(t) * 0.5;
             let q = F::join(q[t].map(flushed), &far[t], table);
             each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
         });
         sums
+    }
+}
+
+// One reciprocal for two energies of a far band.
+//
+// `q = 1/(w − ω̃)` of a far band ([`crate::plan`]): with `x` between two energies, less `ω̃`, and half of
+// their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of `1/(x² − h²)` and of
+// `x/(x² − h²)`. `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
+
+/// Far bands have a loop of their own, without the test for the second branch and with one reciprocal
+/// for the first two energies.
+pub struct PairedReciprocal;
+
+impl FarBands for PairedReciprocal {
+    #[inline(always)]
+    fn begin(a: &Arrays) -> u32 {
+        a.plan.far_begin
+    }
+}
+
+impl FarSums for PairedReciprocal {
+    /// Of `M/(x² − h²)` and `M·x/(x² − h²)`, then of `M/(w − ω̃)` for a third energy; or of
+    /// `M/(w − ω̃)` for a single one.
+    type Of<const NW: usize> = [Complex64; NW];
+
+    #[inline(always)]
+    fn zero<const NW: usize>() -> [Complex64; NW] {
+        [Complex::new(0.0, 0.0); NW]
+    }
+
+    #[inline(always)]
+    fn add<const NW: usize>(
+        sums: &mut [Complex64; NW],
+        m: Complex64,
+        w: &[f64; NW],
+        wtilde: f64,
+        table: &Table,
+    ) {
+        let c = -wtilde;
+        let single = |e: usize| reciprocal_unless(false, w[e] + c);
+        if NW == 1 {
+            return add(sums, m, [single(0); NW]);
+        }
+        let x = w[0] + (c + table.half);
+        let one = reciprocal_unless(false, x * x - table.square);
+        add(
+            sums,
+            m,
+            from_fn(|e| match e {
+                0 => one,
+                1 => x * one,
+                _ => single(e),
+            }),
+        );
+    }
+
+    #[inline(always)]
+    fn join<const NW: usize>(
+        q: [Complex64; NW],
+        sums: &[Complex64; NW],
+        table: &Table,
+    ) -> [Complex64; NW] {
+        if NW == 1 {
+            return from_fn(|e| q[e] + sums[e]);
+        }
+        let (one, x) = (sums[0] * table.half, sums[1 % NW]);
+        from_fn(|e| {
+            q[e] + match e {
+                0 => x + one,
+                1 => x - one,
+                _ => sums[e],
+            }
+        })
     }
 }
