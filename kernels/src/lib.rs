@@ -12,7 +12,7 @@
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
 //! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
-//! [`versions`] lists the versions; each has a file of its own that holds exactly what it changes.
+//! [`versions`] lists the versions; each is a module that holds exactly what it changes.
 //! [`contract`] lists the conditions of every launch.
 //!
 //! Read [`versions::v0`] first: a loop, a term, a kernel and its entries. [`versions::v3`] changes the term,

@@ -2,7 +2,7 @@
 
 use gpp_kernels::cells::series::{Way, Weights, way};
 
-use super::*;
+use crate::cells::real::*;
 use crate::lanes::Single;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };

@@ -3,8 +3,8 @@
 use gpp_kernels::cells::series::Way;
 use gpp_kernels::discs::series;
 
-use super::*;
-use crate::cells::ways::numbers;
+use crate::cells::discs::*;
+use crate::cells::real::numbers;
 use crate::lanes::Single;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
