@@ -1,18 +1,12 @@
 //! What tells a kernel's code from another's, on what two compilers wrote: see `tests/build.rs`.
 
-#[path = "../build/bounds.rs"]
-mod bounds;
-#[path = "../build/inlining.rs"]
-mod inlining;
-#[path = "../build/line_table.rs"]
-mod line_table;
 #[path = "../build/ptx.rs"]
 mod ptx;
 #[allow(dead_code, reason = "the build script lists files with it")]
 #[path = "../build/sources.rs"]
 mod sources;
 
-use gpp::catalogue::sources::{SourceFile, all, hash_at, of};
+use gpp::catalogue::sources::of;
 use gpp::devices::gpu::ptx::Ptx;
 
 const RECORDED: [&str; 2] =
@@ -21,7 +15,7 @@ const RECORDED: [&str; 2] =
 #[test]
 fn a_hash_is_of_the_code_alone() {
     for ptx in RECORDED {
-        let finished = ptx::finished(ptx);
+        let finished = ptx::with_bounds(ptx);
         let hash = |text: &str, symbol: &str| Ptx::new(text).hash(symbol);
         let v13 = hash(&finished, "gpp_v13_nw1");
         assert_eq!(v13.as_ref().map(String::len), Some(16));
@@ -55,45 +49,21 @@ fn a_hash_is_of_the_code_alone() {
     }
 }
 
-/// The hashes of all sources, with one text in place of another's.
-fn hashes(changed: &str, text: impl Fn(&str) -> String) -> Vec<(&'static str, String)> {
-    let files: Vec<SourceFile> = all().collect();
-    let texts = files.iter().map(|file| {
-        let own = if file.path == changed { text(file.text) } else { file.text.into() };
-        (file.path.to_string(), own)
-    });
-    let texts: Vec<(String, String)> = texts.collect();
-    files.iter().map(|file| file.path).zip(sources::hashes(&texts)).collect()
-}
-
-/// Files whose hash changes with a text.
-fn touched(path: &str, text: impl Fn(&str) -> String) -> Vec<&'static str> {
-    let now = hashes(path, text);
-    let other = now.into_iter().filter(|(path, hash)| hash_at(path).as_ref() != Some(hash));
-    other.map(|(path, _)| path).collect()
+#[test]
+fn a_section_of_a_file_is_a_source_of_its_own() {
+    let text =
+        "use a::B;\n\npub mod v0 {\n    //! v0: one.\n    fn f() {\n    }\n}\n\nconst C: u8 = 0;\n";
+    let own = ("p.rs".to_string(), "use a::B;\n\n\nconst C: u8 = 0;\n".to_string());
+    let v0 = ("p.rs#v0".to_string(), "//! v0: one.\nfn f() {\n}\n".to_string());
+    assert_eq!(sources::sections("p.rs", text), [own, v0]);
 }
 
 #[test]
-fn a_source_s_hash_is_of_its_code_and_what_that_uses() {
-    let file = |id: &str| of(id).unwrap().path;
-    let (v3, v13, paired) = (file("v3"), file("v13"), file("cpu:paired"));
-    let comment = |text: &str| format!("// One more.\n{text}");
-    let test = |text: &str| format!("{text}\n#[cfg(test)]\nmod more {{ fn one() {{}} }}\n");
-    let code = |text: &str| format!("{text}\nconst ONE_MORE: u32 = 1;\n");
-    for path in [v3, "kernels/src/formula.rs", "cpu/src/planned.rs"] {
-        assert_eq!(touched(path, comment), [""; 0]);
-        assert_eq!(touched(path, test), [""; 0]);
-    }
-    // What v13 says of itself is nothing to v3, what v3 uses is something to both.
-    let of_v13 = touched(v13, code);
-    assert!(
-        of_v13.contains(&v13) && !of_v13.contains(&v3) && !of_v13.contains(&paired),
-        "{of_v13:?}"
-    );
-    let of_formula = touched("kernels/src/formula.rs", code);
-    assert!(of_formula.contains(&v3), "{of_formula:?}");
-    let of_staging = touched("kernels/src/staging.rs", code);
-    assert!(of_staging.contains(&v13) && !of_staging.contains(&v3), "{of_staging:?}");
-    let of_planned = touched("cpu/src/planned.rs", code);
-    assert!(of_planned.contains(&paired) && !of_planned.contains(&v13), "{of_planned:?}");
+fn a_source_s_hash_is_of_code_alone() {
+    let hash = |text: &str| sources::hash(&[("p.rs".to_string(), text.to_string())]);
+    assert_eq!(hash("fn f() {\n    1\n}\n"), hash("// One.\nfn f() {\n\n1\n}\n"));
+    assert_ne!(hash("fn f() {\n    1\n}\n"), hash("fn f() {\n    2\n}\n"));
+    let of = |id: &str| of(id).unwrap().hash;
+    assert_eq!(of("v3"), of("v13"));
+    assert_ne!(of("v3"), of("cpu:paired"));
 }

@@ -133,10 +133,9 @@ fn faults(
             "gpp_cpu::definition",
             "gpp_cpu::fractions",
             "gpp_cpu::lanes",
-            "gpp_cpu::odd",
-            "gpp_cpu::place",
-            "gpp_cpu::quotients",
-            "gpp_cpu::running",
+            "gpp_cpu::planned::Place",
+            "gpp_cpu::planned::Running",
+            "gpp_cpu::planned::reciprocals",
             "core::array",
             "core::iter",
         ];

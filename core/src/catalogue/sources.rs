@@ -2,7 +2,7 @@
 
 use crate::catalogue::find;
 
-/// A source file.
+/// A source file, or a module of one of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its path in the repository.
@@ -24,7 +24,7 @@ pub fn all() -> impl Iterator<Item = SourceFile> {
 pub fn of(version: &str) -> Option<SourceFile> {
     find(version)?;
     let stated = format!("id: \"{version}\"");
-    all().find(|file| file.path.contains("/versions/") && file.text.contains(&stated))
+    all().find(|file| file.path.contains("/versions") && file.text.contains(&stated))
 }
 
 /// [`SourceFile::hash`] of a version's file.

@@ -4,8 +4,8 @@ use gpp_kernels::formula::{Pair, Term};
 use gpp_kernels::pairs::PAIRS;
 use gpp_kernels::versions::v3;
 
-use super::*;
-use crate::stop::NEVER;
+use crate::caller::NEVER;
+use crate::cells::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 

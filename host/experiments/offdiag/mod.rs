@@ -195,7 +195,7 @@ fn verdict(task: &Task, sums: &Sums, bands: Bands, progress: Progress) -> Verdic
 
 /// The file of a version; on a processor that of what makes P.
 pub fn source(version: Option<&str>) -> String {
-    let of_gpu = |version| format!("kernels/src/offdiag/versions/{version}.rs");
+    let of_gpu = |version| format!("kernels/src/offdiag/versions.rs#{version}");
     version.map_or_else(|| "cpu/src/poles.rs".into(), of_gpu)
 }
 

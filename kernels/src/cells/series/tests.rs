@@ -1,6 +1,6 @@
 //! What moments tell, against quotients.
 
-use super::*;
+use crate::cells::series::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 

@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::*;
+use crate::discs::series::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
