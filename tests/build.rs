@@ -15,7 +15,7 @@ mod line_table;
 #[path = "common/loops.rs"]
 mod loops;
 
-use gpp::devices::gpu::ptx::Ptx;
+use gpp::devices::gpu::Ptx;
 use loops::Loop;
 
 const RECORDED: [&str; 2] =
