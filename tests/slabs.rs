@@ -7,7 +7,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use common::{FIXTURES, HARD, Kind, Make, QUIET, alone, fixture_path, hard_path, make};
-use gpp::error::Error;
 use gpp::problem::file::{Input, write_with_subrecords};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;

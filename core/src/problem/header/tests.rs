@@ -2,7 +2,6 @@ use num_complex::Complex64;
 
 use super::*;
 use crate::problem::CheckedPairs;
-use crate::problem::memory::WTILDE;
 
 /// Of so many columns, of which only these are not masked: without a row, or without a Coulomb interaction.
 fn header(given: usize, summed: &[usize]) -> Header {
