@@ -11,7 +11,7 @@ mod loops;
 #[path = "../build/ptx.rs"]
 mod ptx;
 
-use gpp::devices::gpu::ptx::Ptx;
+use gpp::devices::gpu::Ptx;
 use loops::Loop;
 
 const RECORDED: [&str; 2] =

@@ -12,7 +12,7 @@ use gpp::Error;
 use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::launch::entry;
+use gpp::devices::entry;
 use gpp::engine::{Calculation, Engine};
 use gpp::experiments::measure::same_bits;
 use gpp::kernels::{kernel, versions::ALL};

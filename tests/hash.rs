@@ -7,7 +7,7 @@ mod ptx;
 mod sources;
 
 use gpp::catalogue::sources::of;
-use gpp::devices::gpu::ptx::Ptx;
+use gpp::devices::gpu::Ptx;
 
 const RECORDED: [&str; 2] =
     [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];

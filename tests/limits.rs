@@ -1,5 +1,5 @@
 //! Inputs that cannot be read whole and at once, and memory that a control group limits. Groups are made where
-//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/system/cgroup.rs`
+//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/system/memory`
 //! have a made-up tree of files.
 #![cfg(target_os = "linux")]
 
@@ -56,29 +56,21 @@ impl Group {
     /// Below the group of this process, or beside all others; none where it cannot be made.
     fn of(bytes: u64) -> Option<Group> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let below = |controller: &str| {
-            let line = own.lines().find(|line| line.split(':').nth(1) == Some(controller))?;
-            Some(line.splitn(3, ':').nth(2)?.trim_start_matches('/').to_string())
-        };
         let name = format!("gpp-limits-{}-{bytes}", std::process::id());
-        let make = |parent: PathBuf, limit: &str| -> Option<Group> {
+        let make = |parent: PathBuf| -> Option<Group> {
             let folder = parent.join(&name);
             fs::create_dir(&folder).ok()?;
             let group = Group { members: folder.join("cgroup.procs"), folder };
             // A group without the controller has no such file, and none can be made there.
             fs::OpenOptions::new()
                 .write(true)
-                .open(group.folder.join(limit))
+                .open(group.folder.join("memory.max"))
                 .and_then(|mut file| file.write_all(bytes.to_string().as_bytes()))
                 .ok()?;
             Some(group)
         };
-        let v1 = || {
-            make(Path::new("/sys/fs/cgroup/memory").join(below("memory")?), "memory.limit_in_bytes")
-        };
-        let v2 = || make(Path::new("/sys/fs/cgroup").join(below("")?), "memory.max");
-        let root = || make(PathBuf::from("/sys/fs/cgroup"), "memory.max");
-        v1().or_else(v2).or_else(root)
+        let below = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        make(Path::new("/sys/fs/cgroup").join(below)).or_else(|| make("/sys/fs/cgroup".into()))
     }
 
     /// The program in it.

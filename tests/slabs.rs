@@ -7,7 +7,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use common::{FIXTURES, HARD, Kind, Make, QUIET, alone, fixture_path, hard_path, make};
-use gpp::error::{DataError, Error};
 use gpp::problem::file::{Input, write_with_subrecords};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
@@ -74,7 +73,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
     }
     for igp in [0..0, 1..1, 0..ngpown + 1, ngpown..ngpown + 1] {
         let error = source.slab(&bands, igp.clone()).err().expect("no such part");
-        assert!(matches!(error, Error::Problem { what: DataError::Igp { .. }, .. }), "{error}");
+        assert!(error.to_string().contains("is not a part of 0.."), "{error}");
     }
     let loaded = source.load().unwrap();
     assert_part(loaded.slab(), whole.slab(), 0..ngpown);
@@ -229,8 +228,7 @@ fn errors_name_elements_of_the_whole_problem() {
     let slab = problem.slab().part(4..7).copied(bands).unwrap();
     let [wtilde, eps, aqsm_local] = slab.into_matrices();
     let error = Slab::new(bands, 4..8, wtilde, eps, aqsm_local).unwrap_err();
-    let needed = DataError::Length { name: "wtilde_array(ig,igp)", needed: 20, found: 15 };
-    assert_eq!(error, needed);
+    assert_eq!(error.to_string(), "wtilde_array(ig,igp) needs 20 elements, has 15");
     let part = problem.slab().part(4..7).copied(bands).unwrap();
     let parts = (problem.origin().clone(), Bands::clone(bands).into());
     assert!(Problem::of("a part", parts.0, parts.1, part).is_err());

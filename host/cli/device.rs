@@ -1,15 +1,13 @@
 //! The devices named on the command line.
 
-use bytemuck::cast_slice;
-use gpp_cpu::topology::{Room, mask};
+use gpp_cpu::topology::Room;
 
 use super::args::{AUTO, DeviceArgs};
 use crate::catalogue::{BackEnd, Listed};
-use crate::devices::Device;
-use crate::devices::choice::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
 use crate::devices::host::Host;
+use crate::devices::{Choice, Device};
 use crate::error::{Error, Result};
 use crate::process::progress::Progress;
 use crate::process::terminal::note;
@@ -85,12 +83,7 @@ pub fn opened(
 ) -> Result<Opened> {
     let choice = args.choice()?;
     args.level()?;
-    let mask: Vec<u64> = mask().into_iter().map(|id| id as u64).collect();
-    let masks: Vec<Vec<usize>> = ranks.beside(cast_slice(&mask)).iter().map(|m| ids(m)).collect();
-    let host = || {
-        let (at, _) = ranks.local();
-        Ok(Opened::Host(args.host(Room::here().shared(&masks, at))?.into()))
-    };
+    let host = || Ok(Opened::Host(args.host(Room::here())?.into()));
     let is_for_processors = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match choice {
         Choice::Cpu => host(),
@@ -118,12 +111,6 @@ pub fn opened(
             gpus.collect::<Result<_>>().map(Opened::Gpus)
         }
     }
-}
-
-/// Numbers of processors, from the bytes that another process gave.
-fn ids(bytes: &[u8]) -> Vec<usize> {
-    let of = |id: &[u8; 8]| u64::from_ne_bytes(*id) as usize;
-    bytes.as_chunks().0.iter().map(of).collect()
 }
 
 /// The GPU of a process: all on a host count those that they see, and start again where there are more

@@ -7,10 +7,11 @@ pub use super::room::{Crew, Limits};
 use super::sizes::{Share, Waves};
 use crate::catalogue::Kernel;
 use crate::error::{Error, Result};
-use crate::problem::kept::Kept;
 use crate::problem::memory::{Extents, Of};
+use crate::problem::slab::slab_count;
+use crate::problem::source::Kept;
 use crate::problem::vectors::SortedSlab;
-use crate::problem::{Frame, Problem, Slabs, Source, slabs};
+use crate::problem::{Frame, Problem, Slabs, Source};
 use crate::ranks::Ranks;
 
 /// A problem as this process has it.
@@ -98,7 +99,7 @@ impl<'a> Loaded<'a> {
     pub fn for_slabs(self, igp: usize, ranks: &dyn Ranks) -> Result<Self> {
         let Loaded::Share(frame, kept) = self else { return Ok(self) };
         let ngpown = frame.header().ngpown;
-        let own = ranks.share(slabs::count(ngpown, igp));
+        let own = ranks.share(slab_count(ngpown, igp));
         let bound = |slab: usize| slab.saturating_mul(igp).min(ngpown);
         let kept = kept.moved(bound(own.start)..bound(own.end))?;
         Ok(Loaded::Share(frame, kept.into()))

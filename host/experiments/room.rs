@@ -6,10 +6,10 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
+use crate::devices::Beside;
 use crate::devices::Device;
-use crate::devices::beside::Beside;
 use crate::error::{Error, Result, mib};
-use crate::problem::batch::KEPT;
+use crate::problem::bands::KEPT;
 use crate::problem::memory::{EPS, Of, WTILDE};
 use crate::problem::{Extents, Frame, Slabs, memory};
 use crate::process::memory::Free;

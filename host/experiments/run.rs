@@ -8,7 +8,7 @@ use super::room::of_sorted;
 use super::setting::Setting;
 use super::static_ch::static_ch;
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
-use crate::devices::launch::entry;
+use crate::devices::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::Engine;
 use crate::error::Result;

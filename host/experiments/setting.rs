@@ -6,7 +6,7 @@ use gpp_kernels::reduction;
 
 use super::room::{self, Crew, Limits};
 use crate::catalogue::{BackEnd, Kernel, sources};
-use crate::devices::launch::entry;
+use crate::devices::entry;
 use crate::devices::{Device, DeviceInfo, gpu};
 use crate::engine::Engine;
 use crate::error::{Error, Result};

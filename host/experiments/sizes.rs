@@ -5,7 +5,7 @@ use gpp_kernels::intrinsics::WARP;
 
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::Device;
-use crate::devices::launch::entry;
+use crate::devices::entry;
 use crate::error::Result;
 use crate::problem::Frame;
 

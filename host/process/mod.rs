@@ -9,4 +9,5 @@ pub mod progress;
 pub mod startup;
 pub mod terminal;
 
-pub use gpp_core::system::{format, input, memory};
+pub use gpp_core::system::memory;
+pub use gpp_core::system::output as input;

@@ -88,13 +88,6 @@ impl Ranks for World {
         Some(parted(&counts, |parts| root.gather_varcount_into_root(bytes, parts)))
     }
 
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        let mut counts = vec![0; self.local().1];
-        self.host.all_gather_into(&length(bytes), &mut counts[..]);
-        let bytes = if bytes.is_empty() { &NOTHING[..0] } else { bytes };
-        parted(&counts, |parts| self.host.all_gather_varcount_into(bytes, parts))
-    }
-
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         let root = self.communicator.process_at_rank(0);
         let mut count = length(&bytes);

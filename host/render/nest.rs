@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::catalogue::nest::{ABOUT, NEST, SUM, WORDS, changed};
+use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS, changed};
 use crate::record::system::SystemInfo;
 
 /// The loops with their numbers, as they stand in a block of code.
 pub fn loops() -> Vec<String> {
-    let code =
-        |line: &crate::catalogue::nest::Line| format!("{}{}", "  ".repeat(line.depth), line.code);
+    let code = |line: &crate::catalogue::sources::Line| {
+        format!("{}{}", "  ".repeat(line.depth), line.code)
+    };
     let widest = NEST.iter().map(|line| code(line).chars().count()).max().unwrap_or(0);
     let numbered = NEST.iter().enumerate();
     numbered

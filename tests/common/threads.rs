@@ -59,10 +59,6 @@ impl Ranks for OnThread {
         self.is_root().then_some(all)
     }
 
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        self.all(bytes)
-    }
-
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         self.all(&bytes).swap_remove(0)
     }

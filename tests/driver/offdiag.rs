@@ -15,7 +15,7 @@ use gpp_core::offdiag::calculation::{Crew, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::images::{Shape, begins, poles};
-use gpp_core::offdiag::needs::Needs;
+use gpp_core::offdiag::calculation::Needs;
 use gpp_core::offdiag::versions::{ALL, Version, find};
 use gpp_core::offdiag::{Elements, Sums, Task};
 use gpp_core::ranks::Alone;

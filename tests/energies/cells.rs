@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gpp::kernels::cells::series::way;
 use gpp::kernels::pairs::Part;
-use gpp::problem::batch::KEPT;
+use gpp::problem::bands::KEPT;
 use gpp::problem::grid::{Even, OnGrid};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Batch, Cells, Evaluator, Grid, Problem, Source, systems};

@@ -18,10 +18,11 @@ use gpp::devices::host::Host;
 use gpp::experiments::parting::{Crew, Limits, Loaded};
 use gpp::experiments::room::Held;
 use gpp::problem::file::{Input, write};
-use gpp::problem::kept::Kept;
 use gpp::problem::memory::Of;
+use gpp::problem::slab::slab_count;
+use gpp::problem::source::Kept;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Frame, Problem, Source, System, slabs, systems};
+use gpp::problem::{Extents, Frame, Problem, Source, System, systems};
 use gpp::ranks::Ranks;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
@@ -53,10 +54,6 @@ impl Ranks for OneOfFour {
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         Some(vec![bytes.to_vec(); FOUR])
-    }
-
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        vec![bytes.to_vec(); FOUR]
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
@@ -109,7 +106,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
             assert_eq!(igp, slab);
             loaded.for_slabs(igp, &ranks).unwrap()
         });
-        let own = ranks.share(slabs::count(whole.ngpown, slab));
+        let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
         let held = Held::Share(igp.max(share.ngpown)).bytes(whole);
         // What a share lacks of its slabs is made beside it.

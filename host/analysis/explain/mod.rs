@@ -16,7 +16,7 @@ pub mod verdict;
 
 use serde::Serialize;
 
-use crate::catalogue::{find, journey_of, nest, sources};
+use crate::catalogue::{find, journey_of, sources};
 use difference::{Difference, difference};
 use rows::Row;
 pub use step::Evidence;
@@ -58,7 +58,7 @@ pub struct Idea {
     pub text: Vec<String>,
     /// What it changes from the version before.
     pub change: String,
-    /// The lines of [`nest::NEST`] that it changes, from 1; null where its source names none.
+    /// The lines of [`sources::NEST`] that it changes, from 1; null where its source names none.
     pub lines: Option<Vec<usize>>,
     /// Where the change is described.
     pub source: String,
@@ -111,8 +111,8 @@ fn idea(version: &str) -> Option<Idea> {
     let title = own.or(other).unwrap_or(&title);
     Some(Idea {
         title: title.into(),
-        text: header.filter(|paragraph| !nest::names_lines(paragraph)).collect(),
-        lines: nest::changed(version),
+        text: header.filter(|paragraph| !sources::names_lines(paragraph)).collect(),
+        lines: sources::changed(version),
         change: listed.version.change.into(),
         source: listed.version.source.into(),
         file: file.path.into(),

@@ -12,7 +12,7 @@ use super::names::{BUILT_IN, DEVICES, EXPLAINED, EXPLAINED_STORIES};
 use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::names::require_journeys;
 use crate::catalogue::{BackEnd, Listed, names};
-use crate::devices::choice::Choice;
+use crate::devices::Choice;
 
 /// Why versions of Σ as a matrix take neither system nor device.
 const NOT_RUN: &str = "has no effect on versions of Σ as a matrix, which do not run for a card: \

@@ -13,8 +13,8 @@ use gpp_cpu::topology::Room;
 
 use super::names::{DEVICES, VECTORS};
 use crate::catalogue::BackEnd;
+use crate::devices::Choice;
 use crate::devices::Device;
-use crate::devices::choice::Choice;
 use crate::devices::host::Host;
 use crate::error::Error;
 use crate::experiments::measure::timed::settle;

@@ -10,7 +10,7 @@ use gpp_cpu::level::Level;
 
 use crate::analysis::explain::matrices::JOURNEY;
 use crate::catalogue::{JOURNEYS, names};
-use crate::devices::choice;
+use crate::devices;
 use crate::error::Error;
 use crate::problem::systems::SYSTEMS;
 
@@ -38,7 +38,7 @@ pub const EXPLAINED_STORIES: Names =
 pub const BUILT_IN: Names = Names(|| SYSTEMS.iter().map(|system| system.name.as_str()).collect());
 
 /// Names of devices.
-pub const DEVICES: Names = Names(|| choice::NAMED.to_vec());
+pub const DEVICES: Names = Names(|| devices::NAMED.to_vec());
 
 /// Names of a processor's vectors.
 pub const VECTORS: Names = Names(|| Level::ALL.map(Level::name).to_vec());

@@ -8,8 +8,8 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use crate::catalogue::{BackEnd, Kernel, sources};
+use crate::devices::entry;
 use crate::devices::gpu;
-use crate::devices::launch::entry;
 use crate::devices::{Device, KernelInfo};
 use crate::engine::Engine;
 use crate::error::Result;

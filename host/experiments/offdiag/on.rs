@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytesize::ByteSize;
+use gpp_core::offdiag::calculation::Needs;
 use gpp_core::offdiag::calculation::Worker;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::needs::Needs;
 use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{OnProcessor, Task};
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::catalogue::nest::{ABOUT, NEST, SUM, WORDS};
+use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
 use crate::record::system::SystemInfo;
 use crate::render::nest::picture;
 

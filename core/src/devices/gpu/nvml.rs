@@ -51,7 +51,6 @@ impl Gauge for OfNvml {
     }
 }
 
-/// Milliwatts at this moment.
 fn instant_power(device: &Device) -> Option<f64> {
     let asked = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
     let answer = device.field_values_for(&asked).ok()?.pop()?.ok()?.value.ok()?;
