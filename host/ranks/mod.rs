@@ -3,9 +3,9 @@
 #[cfg(feature = "mpi")]
 mod world;
 
-pub use gpp_core::ranks::{Alone, Ranks, require_same};
-
 use crate::error::{Error, Result};
+
+pub use gpp_core::ranks::{Alone, Ranks, require_same};
 
 /// What launchers tell a process of the number of ranks: Open MPI's, MPICH's, MVAPICH's, Slurm's.
 const SIZES: [&str; 4] =

@@ -8,8 +8,9 @@ use mpi::environment::Universe;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
-use super::Ranks;
 use crate::error::{Error, Result};
+use crate::output;
+use crate::ranks::Ranks;
 
 /// A communicator, and what ends MPI with it.
 struct World {
@@ -47,7 +48,7 @@ fn end_all_on_panic(world: &World) {
         std::panic::set_hook(Box::new(move |panic| {
             before(panic);
             let name = name.clone().unwrap_or_else(|| format!("rank {rank}"));
-            crate::process::terminal::note(format_args!("error: {name} panicked"));
+            output::note(format_args!("error: {name} panicked"));
             SimpleCommunicator::world().abort(PANICKED);
         }));
     });

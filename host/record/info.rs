@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::provenance::Provenance;
-use super::system::Poles;
 use crate::catalogue::BackEnd;
 use crate::devices::DeviceInfo;
+use crate::record::Provenance;
+use crate::record::run::Poles;
 
 /// Layout of these documents.
 pub const SCHEMA: u32 = 1;

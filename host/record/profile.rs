@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::provenance::Provenance;
-use super::{Kind, Record};
+use crate::record::run::State;
+use crate::record::{Kind, Provenance, Record, first};
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,4 +129,117 @@ impl Profile {
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map(|(reason, share)| (reason.as_str(), *share))
     }
+}
+
+// What a device can do. Measured and theoretical figures are kept apart.
+
+/// Measured ceilings of a device, in operations and bytes a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Layout of the record.
+    #[serde(default = "first")]
+    pub schema: u32,
+    /// The device's name.
+    pub device: String,
+    /// Where the record comes from; null in older records.
+    pub provenance: Option<Provenance>,
+    /// What tells the code of the kernels that measured from others', by symbol; null of a processor, and in older
+    /// records.
+    pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells their sources from others'; null in older records.
+    pub source_hash: Option<String>,
+    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor, and in older records.
+    pub state: Option<State>,
+    /// The compiler of the kernels that measured them and its LLVM, where it is known.
+    pub kernels_by: Option<String>,
+    /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
+    /// in the widest vectors that were used.
+    pub fp64: f64,
+    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
+    /// records.
+    pub fp64_sustained: Option<f64>,
+    /// Reads from memory.
+    pub hbm: f64,
+    /// Reads from L2.
+    pub l2: f64,
+    /// Reads from L1.
+    pub l1: f64,
+    /// What clocks and widths promise.
+    pub theoretical: Theoretical,
+}
+
+impl Record for Ceilings {
+    const KIND: Kind = Kind::Ceilings;
+}
+
+/// Ceilings computed from the device's clocks and widths, where these are known: not of a processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Theoretical {
+    /// FP64 operations at the highest clock, where the capability's lanes are known.
+    pub fp64: Option<f64>,
+    /// Memory clock × bus width, two transfers a clock.
+    pub hbm: Option<f64>,
+    /// 128 bytes a clock and multiprocessor.
+    pub l1: Option<f64>,
+    /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
+    pub shared: Option<f64>,
+}
+
+// Clock, power and energy of sustained runs, as the device's own tools tell them.
+
+/// Versions that ran long enough for the device to settle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Layout of the record.
+    pub schema: u32,
+    /// The device's name.
+    pub device: String,
+    /// The GPU's driver.
+    pub driver: String,
+    /// The device's limit in watts.
+    pub power_limit_w: f64,
+    /// The kernels' commit and compiler.
+    pub kernels: String,
+    /// The system's name.
+    pub system: String,
+    /// How it was measured.
+    pub how: String,
+    /// One line for each version.
+    pub versions: Vec<Sustained>,
+    /// What L2 moved, of versions where it was counted.
+    pub l2_bytes: Vec<L2Bytes>,
+}
+
+impl Record for Clock {
+    const KIND: Kind = Kind::Clock;
+}
+
+/// A version that runs again and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sustained {
+    /// The version's id.
+    pub version: String,
+    /// Time of a calculation.
+    pub time_ms: f64,
+    /// Clock of the multiprocessors.
+    pub sm_mhz: f64,
+    /// Power.
+    pub power_w: f64,
+    /// Energy of a calculation.
+    pub energy_j: f64,
+    /// What held the clock back.
+    pub throttle: String,
+}
+
+/// Bytes that L2 moved for a version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct L2Bytes {
+    /// The version's id.
+    pub version: String,
+    /// All.
+    pub all: f64,
+    /// Those that L1 asked for.
+    pub from_l1: f64,
+    /// Those from one of its halves to the other.
+    pub between_halves: f64,
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 #[test]
 fn write_until_interrupted() {
     let Some(path) = std::env::var_os("GPP_TEST_WRITE") else { return };
-    gpp::process::interrupt::watch(true).unwrap();
+    gpp::interrupt::watch(true).unwrap();
     let _deferred = std::env::var_os("GPP_TEST_DEFERRED")
-        .map(|_| gpp::process::interrupt::Deferred::new("the end of time"));
-    let _ = gpp::process::output::replace(std::path::Path::new(&path), |file| {
+        .map(|_| gpp::interrupt::Deferred::new("the end of time"));
+    let _ = gpp::output::replace(std::path::Path::new(&path), |file| {
         use std::io::Write;
         file.write_all(b"half")?;
         println!("writing");

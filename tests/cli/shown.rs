@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 
+use gpp::explain::show::Parts;
+use gpp::explain::{Evidence, card};
+use gpp::profile::Records;
+use predicates::prelude::*;
+use predicates::str::contains;
+
 use crate::common::{self, fixture_path};
 use crate::gpp;
 use crate::outcomes::measured;
-use ::gpp::analysis::explain::{Evidence, card};
-use ::gpp::experiments::profile::folder::Records;
-use ::gpp::render::explain::Parts;
-use predicates::prelude::*;
-use predicates::str::contains;
 
 #[test]
 fn help_and_tables_fit_a_narrow_terminal() {
@@ -20,13 +21,13 @@ fn help_and_tables_fit_a_narrow_terminal() {
     }
     let records = [measured(&[1.0; 8]).1];
     for width in [80, 60, 40] {
-        let table = ::gpp::render::results::results(&records, Some(width));
+        let table = ::gpp::run::results(&records, Some(width));
         assert!(table.contains("median"), "{table}");
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
-    let table = ::gpp::render::results::results(&records, Some(80));
+    let table = ::gpp::run::results(&records, Some(80));
     assert!(table.contains("not shown in this width: registers"), "{table}");
-    let wide = ::gpp::render::results::results(&records, None);
+    let wide = ::gpp::run::results(&records, None);
     assert!(wide.contains("registers") && !wide.contains("not shown"), "{wide}");
 }
 
@@ -38,10 +39,10 @@ fn numbers(text: &str) -> HashSet<&str> {
 
 #[test]
 fn narrow_tables_break_no_number() {
-    let listing = ::gpp::experiments::inventory::listing();
+    let listing = ::gpp::list::listing();
     let list = |width: Option<u16>| {
         let mut text = Vec::new();
-        ::gpp::render::kernels::listing(&mut text, &listing, width).unwrap();
+        ::gpp::list::list_text(&mut text, &listing, width).unwrap();
         String::from_utf8(text).unwrap()
     };
     let folder = "data/runs/h200-2026-11-23/si214";
@@ -56,10 +57,10 @@ fn narrow_tables_break_no_number() {
     let card = [card("v4", Some("v3"), evidence).unwrap()];
     let explain = |width: Option<u16>| {
         let mut text = Vec::new();
-        ::gpp::render::explain::text(&mut text, &card, Parts::Explained, width).unwrap();
+        ::gpp::explain::show::text(&mut text, &card, Parts::Explained, width).unwrap();
         String::from_utf8(text).unwrap()
     };
-    let results = |width: Option<u16>| ::gpp::render::results::results(&run.results, width);
+    let results = |width: Option<u16>| ::gpp::run::results(&run.results, width);
     for (name, text) in [
         ("list", &list as &dyn Fn(Option<u16>) -> String),
         ("explain", &explain),
@@ -83,7 +84,7 @@ fn narrow_tables_break_no_number() {
 #[test]
 fn a_lone_version_is_compared_with_nothing() {
     let records = [measured(&[1.0; 8]).1];
-    let table = ::gpp::render::results::results(&records, None);
+    let table = ::gpp::run::results(&records, None);
     assert!(!table.contains("over") && !table.contains('×'), "{table}");
 }
 

@@ -10,11 +10,9 @@ use std::path::Path;
 
 use common::{json, repository};
 use gpp::error::exit_code;
-use gpp::experiments::profile::folder::Records;
-use gpp::record::ceilings::Ceilings;
-use gpp::record::clock::Clock;
+use gpp::profile::Records;
 use gpp::record::offdiag::Offdiag;
-use gpp::record::profile::Profile;
+use gpp::record::profile::{Ceilings, Clock, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
 use serde_json::Value;
@@ -88,7 +86,7 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 #[test]
 fn what_is_no_such_record_says_what_it_is() {
     let path = repository("tests/data/older/schema-1/run.json");
-    let said = |error: gpp::Error| {
+    let said = |error: gpp::error::Error| {
         assert_eq!(exit_code(&error), 2);
         error.to_string()
     };

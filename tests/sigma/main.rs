@@ -4,13 +4,12 @@
 mod common;
 mod plots;
 
-use gpp::analysis::sigma::{Row, Sigma, SigmaError};
-use gpp::analysis::table1::sections;
+use gpp::chart::plots::inline;
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::render::chart::sigma::inline;
-use gpp::render::html::{self, Page};
-use gpp::render::sigma::{csv, text};
+use gpp::report::{self, Page};
+use gpp::sigma::{Row, Sigma, SigmaError, csv, text};
+use gpp::table::sections;
 use num_complex::Complex64;
 
 const FOLDER: &str = "tests/data/older/schema-2/si214";
@@ -143,7 +142,7 @@ fn the_page_shows_the_plot_of_more_than_three_energies() {
     let ceilings = record::read(&ceilings).unwrap();
     let page = |run: &Run| {
         let sections = sections(run, None);
-        html::page(&Page {
+        report::page(&Page {
             run,
             sections: &sections,
             profiles: &[],
