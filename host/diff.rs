@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::catalogue::find;
 use crate::cli::args::{AUTO, CardArgs, DiffArgs};
 use crate::error::{Error, Result};
-use crate::explain::show::{self, ChangeBetween, Parts, between};
 use crate::explain;
+use crate::explain::show::{ChangeBetween, Parts, between};
 use crate::explain::{Gathered, gather, matrices, show_document};
 use crate::outcomes::words;
 use crate::output::Files;
@@ -35,13 +35,17 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     match gather(&args.cards, &all)? {
         Gathered::Records(records) => {
             let card = records.card(version.id(), Some(before.id()))?;
-            explain::show(&[card], &records.steps(before.id(), version.id()), &args.cards, Parts::Compared)
+            explain::show(
+                &[card],
+                &records.steps(before.id(), version.id()),
+                &args.cards,
+                Parts::Compared,
+            )
         }
         Gathered::NotVerified(code) => Ok(code),
     }
 }
 
-/// Two runs that files or folders hold.
 fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     let without_effect = [
         ("--from", args.from.is_some()),
@@ -68,20 +72,14 @@ fn read(files: [&Path; 2]) -> Result<Difference> {
     let (before, now) = (before?, now?);
     let (first, second): (Run, Run) = (record::read(&before)?, record::read(&now)?);
     let [before, now] = [before, now].map(|path| path.display().to_string());
-    difference((&before, &first), (&now, &second)).map_err(|error| Error::Data {
-        origin: format!("{before} and {now}"),
-        what: error.to_string(),
-    })
+    difference((&before, &first), (&now, &second))
 }
 
 // Two runs side by side: what became of the time of each version.
 
-/// One of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct End {
-    /// Its file.
     pub file: String,
-    /// The device's name.
     pub device: String,
     /// When it was made; null in older records.
     pub date: Option<String>,
@@ -89,12 +87,9 @@ pub struct End {
     pub commit: Option<String>,
 }
 
-/// A version in two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The version's id.
     pub version: String,
-    /// How its time changed.
     pub time: ChangeBetween,
     /// Median clock of the multiprocessors before and now, in MHz; null where a record has none.
     pub sm_mhz: Option<[f64; 2]>,
@@ -102,42 +97,19 @@ pub struct Row {
     pub other_code: Option<bool>,
 }
 
-/// Two runs on one system.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The system's name.
     pub system: String,
-    /// The first run.
     pub before: End,
-    /// The second.
     pub now: End,
-    /// What passed in both.
     pub rows: Vec<Row>,
     /// What did not, or ran in one of them only.
     pub left_out: Vec<String>,
 }
 
-/// Why two runs cannot be compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DifferenceError {
-    /// They are of two problems.
-    #[error("are of {before} and of {now}")]
-    Problems {
-        /// That of the first.
-        before: String,
-        /// That of the second.
-        now: String,
-    },
-    /// No version passed in both.
-    #[error("have no version that passed in both: {0}")]
-    Nothing(String),
-}
-
 /// The second run against the first.
-///
-/// # Errors
-/// [`DifferenceError`].
-pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference, DifferenceError> {
+pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference> {
+    let wrong = |what| Error::Data { origin: format!("{} and {}", before.0, now.0), what };
     let extents = |run: &Run| {
         let system = &run.system;
         let size = (system.nbands, system.ngpown, system.ncouls, system.nw());
@@ -148,7 +120,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference,
             let (name, (nbands, ngpown, ncouls, nw)) = extents(run);
             format!("{name} ({nbands} bands, {ngpown} G′, {ncouls} G, {nw} energies)")
         };
-        return Err(DifferenceError::Problems { before: named(before.1), now: named(now.1) });
+        return Err(wrong(format!("are of {} and of {}", named(before.1), named(now.1))));
     }
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for old in &before.1.results {
@@ -169,7 +141,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference,
     let only = |new: &Measurement| format!("{}: in {} only", new.version, now.0);
     left_out.extend(now.1.results.iter().filter(is_new).map(only));
     if rows.is_empty() {
-        return Err(DifferenceError::Nothing(left_out.join(", ")));
+        return Err(wrong(format!("have no version that passed in both: {}", left_out.join(", "))));
     }
     let system = now.1.system.name.clone();
     let [before, now] = [before, now].map(|(file, run)| end(file, run));
@@ -199,13 +171,8 @@ fn row(old: &Measurement, new: &Measurement) -> Row {
 
 // Two runs side by side, in every form.
 
-/// Layout of the JSON.
 const SCHEMA: u32 = 1;
 
-/// For the terminal.
-///
-/// # Errors
-/// Those of `to`.
 pub fn text(to: &mut dyn Write, of: &Difference, width: Option<u16>) -> io::Result<()> {
     head(of).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     let (headings, rows) = cells(of);
@@ -214,11 +181,10 @@ pub fn text(to: &mut dyn Write, of: &Difference, width: Option<u16>) -> io::Resu
         column.set_cell_alignment(CellAlignment::Left);
     }
     shown.add_rows(rows);
-    writeln!(to, "{}", fit(shown, &[7, 5, 6], width))?;
+    writeln!(to, "{}", fit(shown, width))?;
     of.left_out.iter().try_for_each(|what| writeln!(to, "left out: {what}"))
 }
 
-/// For a page.
 pub fn markdown(of: &Difference) -> String {
     let (headings, rows) = cells(of);
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
@@ -232,10 +198,6 @@ pub fn markdown(of: &Difference) -> String {
     format!("{}\n{table}\n{}", list(&head(of)), list(&left_out))
 }
 
-/// For a program.
-///
-/// # Errors
-/// Those of `to`.
 pub fn json(to: &mut dyn Write, of: &Difference) -> io::Result<()> {
     #[derive(Serialize)]
     struct Document<'a> {
@@ -246,7 +208,6 @@ pub fn json(to: &mut dyn Write, of: &Difference) -> io::Result<()> {
     writeln!(to, "{}", crate::record::plain(&Document { schema: SCHEMA, of }))
 }
 
-/// What is compared.
 fn head(of: &Difference) -> Vec<String> {
     let line = |which: &str, end: &End| {
         let End { file, device, date, commit } = end;
@@ -256,7 +217,6 @@ fn head(of: &Difference) -> Vec<String> {
     vec![line("before", &of.before), line("now", &of.now)]
 }
 
-/// The column of the verdict.
 const VERDICT: usize = 4;
 
 fn cells(of: &Difference) -> (Vec<String>, Vec<Vec<String>>) {

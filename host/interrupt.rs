@@ -1,30 +1,21 @@
-//! What happens when someone asks the program to stop: tasks registered for that moment run, and it
-//! exits with 128 and the signal's number, as shells expect. Asked again, it removes what is half-written
-//! and exits at once. While work is [`Deferred`] it is for the work to look whether it was asked
-//! ([`ASKED`]), and to end by itself.
+//! What happens when someone asks the program to stop: tasks registered for that moment run, and it exits with 128 and
+//! the signal's number, as shells expect. While work is [`Deferred`] it is for the work to look whether it was asked
+//! ([`ASKED`]), and to end by itself. Asked again, the program removes what is half-written and exits at once.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-#[cfg(unix)]
-use std::sync::mpsc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
 
 use gpp_core::stop::Stop;
 use gpp_core::system::output::remove_half_written;
 
 use crate::output::{self, note};
 
-/// What is to be done when the program stops.
 pub type Task = Box<dyn FnOnce() + Send>;
 
-/// What a task is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     /// It shows what is done; that may take its time.
     Showing,
-    /// It removes what is half-written.
     Removing,
 }
 
@@ -66,19 +57,12 @@ impl Drop for Guard {
     }
 }
 
-/// Makes something that is to be removed on an interrupt, by this task; none comes between. The guard
-/// comes first so that it is dropped last.
-///
-/// # Errors
-/// Those of `make`.
-pub fn guarded<T, E>(
-    make: impl FnOnce() -> Result<T, E>,
-    task: impl FnOnce(&T) -> Task,
-) -> Result<(Guard, T), E> {
-    let mut state = state();
-    let made = make()?;
-    let guard = state.register(For::Removing, task(&made));
-    Ok((guard, made))
+impl State {
+    fn register(&mut self, what: For, task: Task) -> Guard {
+        self.next += 1;
+        self.tasks.push((self.next, what, task));
+        Guard(self.next)
+    }
 }
 
 /// Registers a task that shows what is done.
@@ -86,24 +70,14 @@ pub(crate) fn showing(task: Task) -> Guard {
     state().register(For::Showing, task)
 }
 
-impl State {
-    fn register(&mut self, what: For, task: Task) -> Guard {
-        let id = self.next;
-        self.next += 1;
-        self.tasks.push((id, what, task));
-        Guard(id)
-    }
-}
-
-/// A folder for passing files that goes when the program does.
-///
-/// # Errors
-/// The system's.
+/// A folder for passing files that goes when the program does. The guard comes first so that it is dropped last.
 pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
-    guarded(tempfile::tempdir, |folder| {
-        let path = folder.path().to_path_buf();
-        Box::new(move || drop(std::fs::remove_dir_all(path)))
-    })
+    // None comes between the folder and the task that removes it.
+    let mut state = state();
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().to_path_buf();
+    let guard = state.register(For::Removing, Box::new(|| drop(std::fs::remove_dir_all(path))));
+    Ok((guard, folder))
 }
 
 /// Asked for the signal by which the program is to stop: what work that is [`Deferred`] looks at.
@@ -132,106 +106,33 @@ impl Drop for Deferred {
 /// a job, unless the program was started to ignore them, as by nohup. SIGXFSZ is caught so that a write beyond the limit
 /// of a file's size fails like any other. `speaks` is whether it says what happens: not where a launcher of
 /// MPI sends the same signal to many processes, for its own reasons too.
-///
-/// # Errors
-/// The system's.
 #[cfg(unix)]
 pub fn watch(speaks: bool) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
-    use std::sync::Arc;
 
-    // Whoever asks for the third time does not wait for what is removed either.
-    let at_once = Arc::new(AtomicBool::new(false));
     let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter();
     let ends = all.filter(|&signal| !ignores(signal));
-    for signal in ends.clone() {
-        let code = 128 + signal;
-        signal_hook::flag::register_conditional_shutdown(signal, code, at_once.clone())?;
-    }
     let mut signals = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ]))?;
-    let (stop, stops) = mpsc::channel();
-    let stopper = thread::Builder::new().spawn(move || {
-        LISTENS.set(true);
-        if let Ok(code) = stops.recv() {
-            self::stop(speaks);
-            exit(code);
-        }
-    })?;
     thread::Builder::new().spawn(move || {
-        LISTENS.set(true);
-        for signal in signals.forever() {
-            let failed = FAILED.load(Ordering::SeqCst);
-            if signal == SIGXFSZ && failed == 0 {
-                continue;
+        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            if !ASKED.ask(signal) {
+                end(signal);
             }
-            let is_first = ASKED.ask(signal);
-            if !is_first && failed == 0 {
-                at_once.store(true, Ordering::SeqCst);
-                end(128 + signal);
-            }
-            let mut state = lock();
-            match state.deferred.last() {
-                Some(after) if failed == 0 => {
-                    let after = format!("stopping after {after}; asked again, at once");
-                    drop(state);
-                    if speaks {
-                        note(after);
-                    }
+            let after = lock().deferred.last().copied();
+            match after {
+                Some(after) if speaks => {
+                    note(format_args!("stopping after {after}; asked again, at once"));
                 }
-                _ => {
-                    // From here on nobody registers anything, or takes anything back.
-                    state.stopping = Some(stopper.thread().id());
-                    drop(state);
-                    let _ = stop.send(if failed == 0 { 128 + signal } else { failed });
+                Some(_) => {}
+                // On a thread of its own: who asks again does not wait for what is shown.
+                None if thread::Builder::new().spawn(move || stop(signal, speaks)).is_err() => {
+                    stop(signal, speaks)
                 }
-            }
-            if failed != 0 {
-                thread::sleep(PATIENCE);
-                end(failed);
+                None => {}
             }
         }
     })?;
-    WATCHES.store(true, Ordering::SeqCst);
     Ok(())
-}
-
-/// Whether signals are listened for.
-static WATCHES: AtomicBool = AtomicBool::new(false);
-
-/// The exit code of a program that [gives up](give_up); 0 for one that does not.
-static FAILED: AtomicI32 = AtomicI32::new(0);
-
-/// How long what is done may take to be shown when the program gives up: it may wait for what is held where
-/// it failed.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-thread_local! {
-    /// Whether this is one of the threads that listen and stop.
-    static LISTENS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Ends the program with this code, after what is done is shown: for what can be told to no caller. Takes no
-/// memory.
-pub fn give_up(code: u8) -> ! {
-    let is_first = FAILED.swap(code.into(), Ordering::SeqCst) == 0;
-    if !WATCHES.load(Ordering::SeqCst) || LISTENS.get() {
-        exit(code.into());
-    }
-    #[cfg(unix)]
-    if is_first && signal_hook::low_level::raise(signal_hook::consts::SIGXFSZ).is_err() {
-        exit(code.into());
-    }
-    loop {
-        thread::sleep(PATIENCE);
-    }
-}
-
-/// Ends the program at once.
-fn exit(code: i32) -> ! {
-    #[cfg(unix)]
-    signal_hook::low_level::exit(code);
-    #[cfg(not(unix))]
-    std::process::exit(code);
 }
 
 /// Whether the program was started with a signal ignored, where the system tells.
@@ -250,31 +151,38 @@ pub fn watch(_: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs all tasks, the last one first.
-fn stop(speaks: bool) {
+/// Runs all tasks, the last one first, and ends the program.
+fn stop(signal: i32, speaks: bool) -> ! {
+    // From here on nobody registers anything, or takes anything back.
+    lock().stopping = Some(thread::current().id());
     output::clear_bar();
-    if speaks && FAILED.load(Ordering::SeqCst) == 0 {
+    if speaks {
         note("interrupted");
     }
     // Whoever asks again finds those that are left.
     while let Some((.., task)) = { lock().tasks.pop() } {
         done(task);
     }
-    remove_half_written();
+    exit(signal)
 }
 
 /// Ends the program once what is half-written is removed.
-fn end(code: i32) -> ! {
+fn end(signal: i32) -> ! {
     let mut state = lock();
     state.stopping = Some(thread::current().id());
     let tasks = std::mem::take(&mut state.tasks);
     drop(state);
-    tasks
-        .into_iter()
-        .filter(|(_, what, _)| *what == For::Removing)
-        .for_each(|(.., task)| done(task));
+    let removing = tasks.into_iter().filter(|(_, what, _)| *what == For::Removing);
+    removing.for_each(|(.., task)| done(task));
+    exit(signal)
+}
+
+fn exit(signal: i32) -> ! {
     remove_half_written();
-    exit(code)
+    #[cfg(unix)]
+    signal_hook::low_level::exit(128 + signal);
+    #[cfg(not(unix))]
+    std::process::exit(128 + signal);
 }
 
 /// Runs a task; one that panics has said so, and the program still has to end.

@@ -4,31 +4,28 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use comfy_table::CellAlignment;
-use gpp_core::offdiag::{Synthesised, Task};
+use gpp_core::offdiag::versions::{ALL, Version};
 use gpp_cpu::level::Level;
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_kernels::kernel;
+use serde_json::{Value, json};
 
 use crate::catalogue::names::versions;
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, Listed, best, best_of_all};
-use crate::cli::args::{GenerateArgs, GoldenArgs, InfoArgs, ListArgs, PtxArgs};
+use crate::cli::args::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::Device;
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result};
 use crate::offdiag;
 use crate::output::{Files, print, write_text};
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::problem::{Grid, Problem, Sums};
 use crate::progress::Progress;
-use crate::record::info::{
-    Info, Kernel, ListedBest, ListedJourney, ListedMatrix, ListedSystem, Listing, Processor, SCHEMA,
-};
-use crate::record::run::Poles;
+use crate::record::info::{Info, Kernel, Processor, SCHEMA};
 use crate::record::{PROGRAM, Provenance, plain};
-use crate::reference::matrix::{self, GoldenMatrix, Sample};
-use crate::reference::{self, At, Golden};
+use crate::reference;
 use crate::setup::Source;
 use crate::terminal::{fit, or_dash, table, terminal};
 
@@ -36,7 +33,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
     // It says itself why there is no GPU.
     let device = crate::setup::device(&args.place, &[], Progress { shown: false })?;
     let info = device_info(device.as_ref())?;
-    match &args.json {
+    match &args.list.json {
         Some(path) => write_text(path, &plain(&info))?,
         None => print(|to| info_text(to, &info, terminal()))?,
     }
@@ -44,15 +41,12 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let listing = listing();
     match &args.json {
-        Some(path) => write_text(path, &plain(&listing))?,
-        None => print(|to| list_text(to, &listing, terminal()))?,
+        Some(path) => write_text(path, &plain(&listing()))?,
+        None => print(|to| list_text(to, terminal()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
-
-// `gpp generate` and `gpp golden`: a built-in system as a file, and its sums.
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
@@ -69,21 +63,6 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     file::write(&args.output, &problem, &sums, progress)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-pub fn golden(args: &GoldenArgs) -> anyhow::Result<ExitCode> {
-    let progress = Progress { shown: !args.quiet };
-    let systems =
-        args.system.iter().map(|name| systems::find(name)).collect::<error::Result<Vec<_>>>()?;
-    let grid = args.energies.grid();
-    if !args.bands.is_empty() {
-        let made = golden_matrices(&systems, args.seed, grid.as_ref(), &args.bands, progress)?;
-        print(|to| writeln!(to, "{}", plain(&made)))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let sums = golden_sums(&systems, args.seed, grid.as_ref(), progress)?;
-    print(|to| writeln!(to, "{}", plain(&sums)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,9 +98,6 @@ fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
 // What there is: a device and its kernels, versions and systems.
 
 /// A device and every version's kernels on it.
-///
-/// # Errors
-/// [`crate::error::Error::Driver`].
 pub fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
@@ -177,114 +153,66 @@ fn threads_by(host: &Host) -> Option<&'static str> {
     }
 }
 
-/// All versions, journeys and built-in systems.
-pub fn listing() -> Listing {
-    let versions = catalogue::versions().map(|listed| crate::record::info::Listed {
-        id: listed.id().into(),
-        change: listed.version.change.into(),
-        source: listed.version.source.into(),
-        best: listed.id() == best(BackEnd::Gpu).id(),
-    });
-    let systems = SYSTEMS.iter().map(|system| ListedSystem {
-        name: system.name.clone(),
-        nbands: system.nbands,
-        nvband: system.nvband,
-        ngpown: system.ngpown,
-        ncouls: system.ncouls,
-        nstart: system.nstart,
-        nend: system.nend,
-        poles: if system.complex_modes { Poles::Complex } else { Poles::Real },
-        bytes: system.bytes(),
-        note: system.note.clone(),
-    });
-    let matrix = gpp_core::offdiag::versions::ALL.into_iter().map(|version| ListedMatrix {
-        id: version.id.into(),
-        change: version.change.into(),
-        capability: version.capability,
-        file: offdiag::source(Some(version.id)),
-    });
-    Listing {
-        schema: SCHEMA,
-        versions: versions.collect(),
-        journeys: JOURNEYS.iter().map(journey).collect(),
-        best: [BackEnd::Gpu, BackEnd::Cpu].map(|on| listed_best(best_of_all(on))).into(),
-        matrix: matrix.collect(),
-        systems: systems.collect(),
-    }
-}
-
-fn journey(journey: &Journey) -> ListedJourney {
-    ListedJourney {
-        id: journey.id.into(),
-        title: journey.title.into(),
-        source: journey.source.into(),
-        versions: journey.ids().into_iter().map(str::to_string).collect(),
-        baseline: journey.baseline.into(),
-        continues: journey.continues.map(str::to_string),
-        best: journey.best.iter().map(listed_best).collect(),
-    }
-}
-
-fn listed_best(best: &Best) -> ListedBest {
-    ListedBest {
-        back_end: best.back_end,
-        version: best.version.into(),
-        condition: best.condition.into(),
-    }
-}
-
-// Sums of built-in systems: those that `data/golden.json` holds, and those that a file is written with.
-
-/// Evaluates the sums of these systems, at other energies than their own where some are given.
-///
-/// # Errors
-/// Those of [`Source::load`].
-pub fn golden_sums(
-    systems: &[&'static System],
-    seed: u64,
-    grid: Option<&crate::problem::grid::Grid>,
-    progress: Progress,
-) -> Result<Vec<Golden>> {
-    let of = |&system: &&'static System| {
-        let problem = Source::System(system, seed).at(grid.cloned()).load(progress)?;
-        let sums = reference::evaluate(&problem, progress)?.sums;
-        let at = grid.map(|_| At::of(problem.header()));
-        Ok(Golden { system: system.name.clone(), seed, at, sums })
+/// All versions, journeys and built-in systems, for a program.
+fn listing() -> Value {
+    let best_of = |best: &Best| json!({ "back_end": best.back_end, "version": best.version, "condition": best.condition });
+    let version = |listed: Listed| {
+        json!({
+            "id": listed.id(),
+            "change": listed.version.change,
+            "source": listed.version.source,
+            "best": listed.id() == best(BackEnd::Gpu).id(),
+        })
     };
-    systems.iter().map(of).collect()
+    let journey = |journey: &Journey| {
+        json!({
+            "id": journey.id,
+            "title": journey.title,
+            "source": journey.source,
+            "versions": journey.ids(),
+            "baseline": journey.baseline,
+            "continues": journey.continues,
+            "best": journey.best.iter().map(best_of).collect::<Vec<_>>(),
+        })
+    };
+    let matrix = |version: &Version| {
+        json!({
+            "id": version.id,
+            "change": version.change,
+            "capability": version.capability,
+            "file": offdiag::source(Some(version.id)),
+        })
+    };
+    let system = |system: &System| {
+        json!({
+            "name": system.name,
+            "nbands": system.nbands,
+            "nvband": system.nvband,
+            "ngpown": system.ngpown,
+            "ncouls": system.ncouls,
+            "nstart": system.nstart,
+            "nend": system.nend,
+            "poles": poles(system),
+            "bytes": system.bytes(),
+            "note": system.note,
+        })
+    };
+    let best = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best_of(best_of_all(on)));
+    json!({
+        "schema": SCHEMA,
+        "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
+        "journeys": JOURNEYS.iter().map(journey).collect::<Vec<_>>(),
+        "best": best,
+        "matrix": ALL.map(matrix),
+        "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
+    })
 }
 
-/// Evaluates the elements of these systems' matrices between some bands, counted from 1.
-///
-/// # Errors
-/// As [`golden_sums`].
-pub fn golden_matrices(
-    systems: &[&'static System],
-    seed: u64,
-    grid: Option<&crate::problem::grid::Grid>,
-    bands: &[usize],
-    progress: Progress,
-) -> Result<Vec<GoldenMatrix>> {
-    let mut bands = bands.to_vec();
-    bands.sort_unstable();
-    bands.dedup();
-    let of = |&system: &&'static System| {
-        let problem = Source::System(system, seed).at(grid.cloned()).load(progress)?;
-        let synthesised = Synthesised::new(system, seed, bands.iter().copied().fold(0, usize::max));
-        let task = Task::new(&problem, &synthesised);
-        let own = bands.iter().map(|band| band - 1).collect();
-        let sample = Sample { bands: own, energies: (0..problem.nw()).collect() };
-        let elements = matrix::evaluate(&task, &sample, progress);
-        let (system, at) = (system.name.clone(), At::of(problem.header()));
-        Ok(GoldenMatrix { system, seed, at, bands: bands.clone(), elements })
-    };
-    systems.iter().map(of).collect()
+fn poles(system: &System) -> &'static str {
+    if system.complex_modes { "complex" } else { "real" }
 }
 
 /// A problem and its reference sums, stored or evaluated now.
-///
-/// # Errors
-/// Those of [`Source::load`]; [`Error::Data`] where it has too many terms to evaluate its sums.
 pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Data {
@@ -300,9 +228,6 @@ pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)>
 // Devices, kernels, versions and systems for the terminal.
 
 /// The device, the program and the kernels.
-///
-/// # Errors
-/// Those of `to`.
 pub fn info_text(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
@@ -346,7 +271,6 @@ pub fn info_text(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Res
     writeln!(to, "{}", kernels(&info.kernels, width))
 }
 
-/// One line for each kernel.
 fn kernels(kernels: &[Kernel], width: Option<u16>) -> String {
     let mut table = table(&[
         "kernel",
@@ -373,22 +297,19 @@ fn kernels(kernels: &[Kernel], width: Option<u16>) -> String {
             kernel.change.clone(),
         ]);
     }
-    fit(table, &[5, 1, 4], width)
+    fit(table, width)
 }
 
 /// The versions and the built-in systems.
-///
-/// # Errors
-/// Those of `to`.
-pub fn list_text(to: &mut dyn Write, listing: &Listing, width: Option<u16>) -> io::Result<()> {
+pub fn list_text(to: &mut dyn Write, width: Option<u16>) -> io::Result<()> {
     let mut versions = table(&["version", "what it changes", "where it is described"]);
     for at in 1..3 {
         if let Some(column) = versions.column_mut(at) {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for version in &listing.versions {
-        versions.add_row([&version.id, &version.change, &version.source]);
+    for listed in catalogue::versions() {
+        versions.add_row([listed.id(), listed.version.change, listed.version.source]);
     }
     let mut systems = table(&["system", "bands", "occupied", "G′", "G", "poles", "MiB", "note"]);
     for at in [5, 7] {
@@ -396,29 +317,27 @@ pub fn list_text(to: &mut dyn Write, listing: &Listing, width: Option<u16>) -> i
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for system in &listing.systems {
+    for system in SYSTEMS.iter() {
         systems.add_row([
             system.name.clone(),
             system.nbands.to_string(),
             system.nvband.to_string(),
             system.ngpown.to_string(),
             system.ncouls.to_string(),
-            system.poles.name().into(),
-            format!("{:.1}", system.bytes as f64 / f64::from(1 << 20)),
+            poles(system).into(),
+            format!("{:.1}", system.bytes() as f64 / f64::from(1 << 20)),
             system.note.clone(),
         ]);
     }
-    writeln!(to, "{}", fit(versions, &[2], width))?;
-    writeln!(to, "{}", journeys(&listing.journeys, width))?;
-    let on = |best: &ListedBest| format!("{} on a {}", best.version, name(best.back_end));
-    let best: Vec<String> = listing.best.iter().map(on).collect();
-    writeln!(to, "--version best is {}", best.join(", "))?;
-    writeln!(to, "{}", matrix(&listing.matrix, width))?;
-    writeln!(to, "{}\n{STATISTICS}", fit(systems, &[2, 6], width))
+    writeln!(to, "{}", fit(versions, width))?;
+    writeln!(to, "{}", journeys(width))?;
+    let on = |back_end| format!("{} on a {}", best_of_all(back_end).version, name(back_end));
+    writeln!(to, "--version best is {}, {}", on(BackEnd::Gpu), on(BackEnd::Cpu))?;
+    writeln!(to, "{}", matrix(width))?;
+    writeln!(to, "{}\n{STATISTICS}", fit(systems, width))
 }
 
-/// The versions of Σ as a matrix.
-fn matrix(versions: &[ListedMatrix], width: Option<u16>) -> String {
+fn matrix(width: Option<u16>) -> String {
     let headings = ["gpp offdiag --version", "what it changes", "capability", "file"];
     let mut table = table(&headings);
     for at in [1, 3] {
@@ -426,13 +345,13 @@ fn matrix(versions: &[ListedMatrix], width: Option<u16>) -> String {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for ListedMatrix { id, change, capability, file } in versions {
-        table.add_row([id, change, &format!("{capability:.1}"), file]);
+    for Version { id, change, capability, .. } in ALL {
+        let (capability, file) = (format!("{capability:.1}"), offdiag::source(Some(*id)));
+        table.add_row([*id, *change, capability.as_str(), &file]);
     }
-    fit(table, &[3], width)
+    fit(table, width)
 }
 
-/// A back end as in texts.
 fn name(back_end: BackEnd) -> &'static str {
     match back_end {
         BackEnd::Gpu => "GPU",
@@ -441,7 +360,7 @@ fn name(back_end: BackEnd) -> &'static str {
 }
 
 /// The fastest version of each journey on each back end, one a line.
-fn journeys(journeys: &[ListedJourney], width: Option<u16>) -> String {
+fn journeys(width: Option<u16>) -> String {
     let headings = ["journey", "where it is told", "baseline", "back end", "best", "measured"];
     let mut table = table(&headings);
     for at in [1, 3, 5] {
@@ -449,12 +368,11 @@ fn journeys(journeys: &[ListedJourney], width: Option<u16>) -> String {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for journey in journeys {
-        for best in &journey.best {
+    for Journey { id, source, baseline, best, .. } in JOURNEYS {
+        for best in best.iter() {
             let back_end = name(best.back_end);
-            let ListedJourney { id, source, baseline, .. } = journey;
-            table.add_row([id, source, baseline, back_end, &best.version, &best.condition]);
+            table.add_row([*id, *source, *baseline, back_end, best.version, best.condition]);
         }
     }
-    fit(table, &[1], width)
+    fit(table, width)
 }

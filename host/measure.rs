@@ -25,17 +25,10 @@ use crate::reference::verify::{Outcome, Verification, verify};
 /// Source of the operation counts that kernels hold.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
-/// Where a kernel holds none.
 const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
 
 /// Has `engine` run a version on `device`, which is watched meanwhile, and compares the sums with
 /// `reference`.
-///
-/// # Errors
-/// Those of the device.
-///
-/// # Panics
-/// Where `repetition` has no timed run.
 pub fn measure(
     version: Kernel,
     device: &dyn Device,
@@ -144,9 +137,6 @@ fn for_cpu(cpu: &'static Cpu, device: &dyn Device) -> Result<Ran> {
 
 /// Compares the last sums of repeated runs, starting sums included, with a reference. Wrong sums are
 /// worse than sums that change.
-///
-/// # Errors
-/// Those of [`verify`].
 pub fn judged<'a>(
     problem: impl Into<Slabs<'a>>,
     sums: &Sums,
@@ -178,25 +168,20 @@ pub struct Telling<'a> {
     pub last: &'a dyn Fn(),
 }
 
-/// What timed runs gave.
 pub struct Timed {
-    /// Seconds of each.
     pub samples: Vec<f64>,
     /// Runs before the limit of power lowered the clock.
     pub before_cap: Option<BeforeCap>,
-    /// What was seen of the device meanwhile.
     pub seen: Seen,
     /// The sums of the last run, without the starting sums.
     pub sums: Sums,
     /// Whether all runs found the same bits, those before the timed ones included.
     pub deterministic: bool,
-    /// Blocks of a launch.
     pub blocks: Option<u32>,
     /// What the workers did in the last run.
     pub work: Option<Work>,
 }
 
-/// Runs so far.
 struct Runs<'r, 'a> {
     version: Kernel,
     engine: &'r mut Engine<'a>,
@@ -230,12 +215,6 @@ impl Runs<'_, '_> {
 }
 
 /// Has `engine` run a version as often as `repetition` says, and as long.
-///
-/// # Errors
-/// Those of the device.
-///
-/// # Panics
-/// Where `repetition` has no timed run.
 pub fn timed(
     version: Kernel,
     device: &dyn Device,
@@ -265,7 +244,6 @@ pub fn timed(
     Ok(Timed { samples, before_cap, seen, sums, deterministic, blocks, work })
 }
 
-/// Tells nobody.
 pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
 
 /// How long runs of a regime go on for on a device, unless it is said: one with a gauge has clocks to settle, in
@@ -304,18 +282,15 @@ const WARM: f64 = 0.5;
 /// these were.
 pub type Run<'r> = dyn FnMut(usize, bool) -> Result<(f64, Range<Instant>)> + 'r;
 
-/// What runs gave.
 #[derive(Clone, Debug)]
 pub struct TimedByRegime {
     /// Seconds of each timed run: of the last regime that was asked for.
     pub samples: Vec<f64>,
-    /// What was seen of the device meanwhile.
     pub seen: Seen,
     /// Runs before the limit of power lowered the clock; the same as `samples` where it lowered none.
     pub before_cap: Option<BeforeCap>,
 }
 
-/// Runs, one after the other.
 #[derive(Clone, Debug, Default)]
 struct RegimeRuns {
     samples: Vec<f64>,
@@ -353,12 +328,6 @@ impl RegimeRuns {
 
 /// Runs as often as `repetition` says, and as long; by count alone where it has no time. Where nothing shows the
 /// device's clock there is one regime: runs settle, and are timed for as long again.
-///
-/// # Errors
-/// Those of a run.
-///
-/// # Panics
-/// Where `repetition` has no timed run.
 pub fn timed_by_regime(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
@@ -521,7 +490,6 @@ impl On<'_> {
 /// What the looks tell of runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Of all runs.
     pub state: Option<State>,
     /// For each run, whether something held the clock back; `None` where nobody tells.
     pub held_back: Option<Vec<bool>>,

@@ -19,9 +19,7 @@ use crate::problem::vectors::SortedSlab;
 use crate::problem::{Frame, Problem, Slabs, Source, slabs};
 use crate::ranks::Ranks;
 
-/// A problem as this process has it.
 pub enum Loaded<'a> {
-    /// All in memory.
     Whole(Box<Problem>),
     /// The slabs of this process in memory.
     Share(Box<Frame>, Box<Kept<'a>>),
@@ -36,9 +34,6 @@ impl<'a> Loaded<'a> {
     /// All of a source where that is for one process and finds room, else the share of this process, else its
     /// bands. Nothing is made or read twice that stays: of a share poles are looked at where it is in memory. Of
     /// a problem that streams they are read once before all, by each process those of its share. Collective.
-    ///
-    /// # Errors
-    /// Those of the source; [`Error::Memory`] where there is no room for the bands.
     pub fn of(source: Box<dyn Source + 'a>, crew: Crew, limits: Limits) -> Result<Loaded<'a>> {
         let extents = source.extents();
         let room = of_host(crew, limits, 0);
@@ -68,7 +63,6 @@ impl<'a> Loaded<'a> {
         Ok(Loaded::Streamed(Frame::of(source.as_ref(), ranks)?.into(), source))
     }
 
-    /// What all slabs have in common.
     pub fn frame(&self) -> &Frame {
         match self {
             Loaded::Whole(problem) => problem.frame(),
@@ -76,7 +70,6 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// All of it, where it is in memory.
     pub fn whole(&self) -> Option<&Problem> {
         match self {
             Loaded::Whole(problem) => Some(problem),
@@ -98,9 +91,6 @@ impl<'a> Loaded<'a> {
     }
 
     /// The same for slabs of so many `igp`: a share is then that of whole slabs.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub fn for_slabs(self, igp: usize, ranks: &dyn Ranks) -> Result<Self> {
         let Loaded::Share(frame, kept) = self else { return Ok(self) };
         let ngpown = frame.header().ngpown;
@@ -121,9 +111,6 @@ impl<'a> Loaded<'a> {
 
     /// The `igp` of a slab for these versions: all where one device holds them and the host what it needs. Else a
     /// device has room for two slabs, and all devices are filled and have about as much to do. Collective.
-    ///
-    /// # Errors
-    /// Those of [`Waves::on`] and [`Need::most`]; [`Error::Data`] for a `--slab` that ends within a group.
     pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
         let frame = self.frame();
         let group = group(frame, versions);
@@ -176,7 +163,6 @@ fn of_processor(crew: Crew) -> bool {
 /// What the user says of memory and slabs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Bytes of each device's memory.
     pub device: Option<u64>,
     /// Bytes of the host's memory, for all ranks on it.
     pub host: Option<u64>,
@@ -186,9 +172,6 @@ pub struct Limits {
 
 impl Limits {
     /// Fails where a limit means nothing to what the kernels run on.
-    ///
-    /// # Errors
-    /// [`Error::Data`] that names the flag.
     pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
         if back_end == BackEnd::Cpu && self.device.is_some() {
             let what = "has no effect on a CPU: --host-memory limits its arrays".into();
@@ -198,12 +181,9 @@ impl Limits {
     }
 }
 
-/// Who shares a problem.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
-    /// The devices of this process.
     pub devices: &'a [&'a dyn Device],
-    /// The processes.
     pub ranks: &'a dyn Ranks,
 }
 
@@ -241,7 +221,6 @@ pub fn of_host(crew: Crew, limits: Limits, taken: u64) -> Free {
 /// What this process has of a problem's slabs in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// All.
     All,
     /// Those of so many igp, its own share.
     Share(usize),
@@ -325,9 +304,6 @@ impl<'a> Need<'a> {
 
     /// The most of `groups` groups of so many igp that a slab may have: two slabs find room on each device, or one
     /// where it is alone with all, and the host holds what it has to.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] where a slab of one group does not fit; those of the devices. Collective.
     pub fn most(&self, groups: usize, group: usize, limits: Limits) -> Result<usize> {
         let mut most = groups;
         for device in self.crew.devices {
@@ -401,9 +377,6 @@ pub struct Waves {
 
 impl Waves {
     /// Of the last of these versions that keeps sums of groups, on a GPU.
-    ///
-    /// # Errors
-    /// Those of loading its kernel.
     pub fn on(device: &dyn Device, frame: &Frame, versions: &[Kernel]) -> Result<Option<Waves>> {
         let of_groups = versions.iter().rev().find_map(|version| {
             let batch = frame.batches_for(*version).first();
@@ -436,14 +409,11 @@ impl Waves {
     }
 }
 
-/// What there is to share out.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// All groups.
     pub groups: usize,
     /// Terms of a group at the energies that are summed together.
     pub terms: f64,
-    /// Who shares them.
     pub workers: usize,
     /// How launches fill a device, where that is known.
     pub waves: Option<Waves>,
@@ -470,65 +440,4 @@ impl Share {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_that_fits_is_found() {
-        for most in 1..20 {
-            for fitting in 1..25 {
-                assert_eq!(largest(most, |n| n <= fitting), most.min(fitting));
-            }
-        }
-    }
-
-    fn share(groups: usize, terms: f64, workers: usize) -> Share {
-        Share { groups, terms, workers, waves: None }
-    }
-
-    #[test]
-    fn workers_have_about_the_same_to_do() {
-        for groups in [1, 2, 7, 9, 87, 208, 415, 1000] {
-            for workers in [1, 2, 3, 4, 5, 8] {
-                for most in [1, 3, 10, 1000] {
-                    // So much that what a slab costs is nothing.
-                    let size = share(groups, 1e12, workers).at_most(most);
-                    assert!((1..=most).contains(&size), "{groups} {workers} {most}: {size}");
-                    let busiest = groups.div_ceil(size).div_ceil(workers) * size;
-                    let ideal = groups.div_ceil(workers);
-                    assert!(
-                        busiest <= ideal + ideal / 16 + 1,
-                        "{groups} groups on {workers}: {busiest} of {ideal}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn slabs_are_worth_their_cost() {
-        // si510's groups of 16 on four devices, si214's, and the demo's, which are soon done.
-        let slabs = |groups: usize, terms: f64, workers| {
-            groups.div_ceil(share(groups, terms / groups as f64, workers).unbounded())
-        };
-        assert!((20..=60).contains(&slabs(208, 3.3e11, 4)));
-        assert!((8..=20).contains(&slabs(87, 2.45e10, 4)));
-        assert_eq!((slabs(9, 3e7, 1), slabs(9, 3e7, 3)), (1, 3));
-    }
-
-    #[test]
-    fn slabs_fill_the_devices() {
-        // v13 on an H200.
-        let waves = Waves { blocks: 830, places: 264 };
-        assert!((waves.filled(4) - 13.0 * 264.0 / 830.0).abs() < 1e-12, "{}", waves.filled(4));
-        for workers in [1, 2, 4] {
-            let of = Share { waves: Some(waves), ..share(208, 3.3e11 / 208.0, workers) };
-            let size = of.unbounded();
-            let (slabs, part) = (208usize.div_ceil(size), size as f64 / waves.filled(size));
-            assert!(slabs >= 2 * workers && part > 0.99, "{workers}: {size} groups, {part} filled");
-            assert!(slabs.is_multiple_of(workers), "{workers}: {slabs} slabs");
-            // Where that does not find room, it is the best of those that do.
-            assert!((1..=5).contains(&of.at_most(5)), "{workers}");
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,7 @@
 //! What was found: outcomes, the fastest versions, speed-ups.
 
-use std::collections::BTreeMap;
-
 use crate::catalogue::{JOURNEYS, journey_of, order};
 use crate::explain::verdict::{Power, highest_mhz};
-use crate::record::profile::Profile;
 use crate::record::run::{Measurement, Run, State, Verdict};
 use crate::reference::Source;
 use crate::reference::verify::{Outcome, RelativeTo, Undecided, Verification};
@@ -12,7 +9,6 @@ use crate::table::{Row, Section};
 
 // How runs came out, in words.
 
-/// An outcome in words.
 pub fn words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
@@ -22,7 +18,6 @@ pub fn words(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Where a reference comes from, in words.
 pub fn reference(source: Option<Source>) -> &'static str {
     match source {
         Some(Source::File) => "the sums stored in the input file",
@@ -103,11 +98,8 @@ pub fn all_reservations(results: &[Measurement]) -> Vec<(String, Vec<&str>)> {
 /// The reference mini-app's own criterion, where a file's sums are judged: it is absolute, 1e-12.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MiniApp<'a> {
-    /// Whether it holds.
     pub holds: bool,
-    /// Whether the versions passed.
     pub passed: bool,
-    /// Of these versions.
     pub versions: Vec<&'a str>,
     /// The criterion over the largest sum.
     pub relative: f64,
@@ -294,51 +286,6 @@ pub fn baseline(first: Option<&str>) -> &'static str {
     first.and_then(order::baseline).unwrap_or_else(of_none)
 }
 
-/// What versions are compared by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum By {
-    /// The median time, of a GPU sustained.
-    #[default]
-    Time,
-    /// The median time before the limit of power lowered the clock.
-    BeforeCap,
-    /// Cycles of a multiprocessor: what is left of the time where all ran at one clock.
-    Cycles,
-    /// Energy of a calculation.
-    Energy,
-}
-
-impl By {
-    /// In a heading.
-    pub fn name(self) -> &'static str {
-        match self {
-            By::Time => "time",
-            By::BeforeCap => "time before the cap",
-            By::Cycles => "cycles",
-            By::Energy => "energy",
-        }
-    }
-
-    /// Of a version; `None` where it was not measured.
-    pub fn of(self, result: &Measurement) -> Option<f64> {
-        match self {
-            By::Time => Some(result.times.median),
-            By::BeforeCap => Some(result.before_cap.as_ref()?.times.median),
-            By::Cycles => result.cycles,
-            By::Energy => result.energy_j,
-        }
-    }
-
-    /// How speed-ups over a baseline are headed: `over v0`, `over v0 in cycles`.
-    pub fn over(self, baseline: &str) -> String {
-        match self {
-            By::Time => format!("over {baseline}"),
-            By::BeforeCap => format!("over {baseline} before the cap"),
-            _ => format!("over {baseline} in {}", self.name()),
-        }
-    }
-}
-
 /// The baseline and its time over that of each result, where the baseline ran and passed, and another version
 /// beside it.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
@@ -347,51 +294,4 @@ pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>
     let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);
     (id, results.iter().map(over).collect())
-}
-
-// The roofline with the number of energies as its knob: a version at several of them.
-
-/// A version at several numbers of energies.
-pub struct ByEnergies {
-    /// The version's id.
-    pub version: String,
-    /// Its profiles by number, each with it for a name: `nw 6`.
-    pub profiles: Vec<Profile>,
-    numbers: Vec<u32>,
-}
-
-impl ByEnergies {
-    /// The versions with profiles at more than one number of energies, in their order. Of two profiles at one
-    /// number the first counts. Profiles that do not tell their number are left out.
-    pub fn of(profiles: &[Profile]) -> Vec<ByEnergies> {
-        let mut versions: BTreeMap<(usize, &str), BTreeMap<u32, &Profile>> = BTreeMap::new();
-        for profile in profiles {
-            let Some(nw) = profile.nw else { continue };
-            let place = order::place(&profile.version).unwrap_or(usize::MAX);
-            versions.entry((place, &profile.version)).or_default().entry(nw).or_insert(profile);
-        }
-        versions.retain(|_, by_number| by_number.len() > 1);
-        let of_version = |by_number: BTreeMap<u32, &Profile>| ByEnergies {
-            version: by_number.values().next().map_or(String::new(), |p| p.version.clone()),
-            numbers: by_number.keys().copied().collect(),
-            profiles: by_number.into_iter().map(|(nw, profile)| at(profile, nw)).collect(),
-        };
-        versions.into_values().map(of_version).collect()
-    }
-
-    /// File name of its chart, without the ending.
-    pub fn name(&self) -> String {
-        format!("roofline-energies-{}", self.version.replace(':', "-"))
-    }
-
-    /// What its chart says above.
-    pub fn title(&self) -> String {
-        let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
-        format!("{}, {} energies", self.version, numbers.join(", "))
-    }
-}
-
-/// A profile with the number of energies for a name.
-fn at(profile: &Profile, nw: u32) -> Profile {
-    Profile { version: format!("nw {nw}"), ..profile.clone() }
 }

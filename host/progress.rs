@@ -28,12 +28,10 @@ impl FineBar {
         }
     }
 
-    /// What is being done.
     pub fn set_message(&self, what: String) {
         self.0.set_message(what);
     }
 
-    /// Takes it off the terminal.
     pub fn finish_and_clear(&self) {
         self.0.finish_and_clear();
     }

@@ -9,7 +9,8 @@ use gpp_kernels::ceilings::{FMA_SYMBOL, READ_SYMBOLS};
 use serde::Serialize;
 
 use crate::catalogue::{order, sources};
-use crate::chart::{self, Chart, Roofline};
+use crate::chart::scene::Scene;
+use crate::chart::{self, Roofline};
 use crate::cli::args::RooflineArgs;
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
@@ -19,9 +20,8 @@ use crate::error::{ChartError, Error, Result};
 use crate::interrupt;
 use crate::measure::seen;
 use crate::offdiag::records::{self, Folder, Matrices};
-use crate::outcomes::ByEnergies;
 use crate::output::{print, replace, require_name};
-use crate::profile::{self, Records};
+use crate::profile::Records;
 use crate::record::profile::{Ceilings, Profile, Theoretical};
 use crate::record::{Provenance, SCHEMA, kernels_by};
 
@@ -30,7 +30,6 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         require_name("--output", output, "folder")?;
     }
     let records = Records::load(&args.from)?;
-    let versions = by_energies(args, &records)?;
     let Records { profiles, ceilings, .. } = records;
     let matrices = args.offdiag.as_deref().map(|folder| matrices(folder, &ceilings)).transpose()?;
     let output = match &args.output {
@@ -38,12 +37,8 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
         None => Path::new("."),
     };
     write_charts(output, &profiles, &ceilings)?;
-    write_by_energies(output, &versions, &ceilings)?;
     matrices.iter().try_for_each(|of| write_matrices(output, of))?;
-    print(|to| {
-        versions.iter().try_for_each(|version| profile::by_energies(to, version, &ceilings))?;
-        writeln!(to, "rooflines in {}", output.display())
-    })?;
+    print(|to| writeln!(to, "rooflines in {}", output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,49 +53,6 @@ pub fn of_offdiag(error: Error) -> Error {
     match error {
         Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
         other => other,
-    }
-}
-
-/// The versions that the folders hold at several numbers of energies.
-fn by_energies(args: &RooflineArgs, records: &Records) -> Result<Vec<ByEnergies>> {
-    let mut all: Vec<Profile> = records.profiles.clone();
-    let wrong =
-        |folder: &Path, what: String| Error::Data { origin: folder.display().to_string(), what };
-    let tells = |folder: &Path, profiles: &[Profile]| match profiles.iter().all(|p| p.nw.is_some())
-    {
-        true => Ok(()),
-        false => {
-            Err(wrong(folder, "does not tell its number of energies: `gpp profile` does".into()))
-        }
-    };
-    if !args.with.is_empty() {
-        tells(&records.folder, &all)?;
-    }
-    for folder in &args.with {
-        let Records { system, profiles, ceilings, .. } = Records::load(folder)?;
-        let [own, other] = [&records.ceilings.device, &ceilings.device];
-        if (&records.system, own) != (&system, other) {
-            let of = format!("is of {system} on {other}, --from of {} on {own}", records.system);
-            return Err(wrong(folder, of));
-        }
-        tells(folder, &profiles)?;
-        let twice = profiles.iter().find(|own| {
-            all.iter().any(|other| (&other.version, other.nw) == (&own.version, own.nw))
-        });
-        if let Some(Profile { version, nw: Some(nw), .. }) = twice {
-            return Err(wrong(
-                folder,
-                format!("has {version} at {nw} energies, which another has"),
-            ));
-        }
-        all.extend(profiles);
-    }
-    let versions = ByEnergies::of(&all);
-    match args.with.first() {
-        Some(folder) if versions.is_empty() => {
-            Err(wrong(folder, format!("has no version of {}", args.from.display())))
-        }
-        _ => Ok(versions),
     }
 }
 
@@ -123,7 +75,6 @@ impl Timing {
         if run { Timing::Runs } else { Timing::Profiler }
     }
 
-    /// Seconds of a calculation.
     pub fn seconds(self, profile: &Profile) -> f64 {
         match self {
             Timing::Runs => profile.seconds(),
@@ -135,13 +86,10 @@ impl Timing {
 /// One dot: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// The version's id.
     pub version: String,
-    /// The level.
     pub level: Level,
     /// Operations for each byte moved at the level.
     pub intensity: f64,
-    /// Operations a second.
     pub flops_per_s: f64,
 }
 
@@ -168,19 +116,15 @@ pub fn points(profile: &Profile, timing: Timing) -> Vec<Point> {
 pub struct Figure {
     /// File name without its ending.
     pub name: &'static str,
-    /// Its number in the paper.
     pub paper: Option<u32>,
-    /// Its versions.
     shown: Shown,
 }
 
-/// Versions of a figure.
 enum Shown {
     /// Those of a journey and of what goes on from it.
     Story(&'static str),
     /// Those past the paper, and the one that they start from.
     Past,
-    /// From one to another.
     Range(&'static str, &'static str),
 }
 
@@ -202,7 +146,6 @@ pub const FIGURES: [Figure; 9] = [
 ];
 
 impl Figure {
-    /// The versions that it is of.
     pub fn versions(&self) -> Vec<&'static str> {
         match self.shown {
             Shown::Story(id) => order::told(id),
@@ -221,7 +164,6 @@ impl Figure {
         if self.paper.is_some() { &LEVELS } else { &[Level::Hbm] }
     }
 
-    /// The profiles that it shows.
     pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
         let versions = self.versions();
         profiles.iter().filter(|p| versions.contains(&p.version.as_str())).collect()
@@ -258,7 +200,6 @@ fn names(places: &[usize]) -> String {
 /// A level of the memory hierarchy, or what older profiles knew of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Level {
-    /// Device memory.
     #[serde(rename = "HBM")]
     Hbm,
     /// Second-level cache: what L1 asks for, and what goes from one half of L2 to the other as well. Of
@@ -269,12 +210,10 @@ pub enum Level {
     L2,
     /// First-level cache, shared memory left out.
     L1,
-    /// Shared memory.
     #[serde(rename = "shared")]
     Shared,
 }
 
-/// All levels, outermost first.
 pub const LEVELS: [Level; 5] =
     [Level::Hbm, Level::L2AndFabric, Level::L2, Level::L1, Level::Shared];
 
@@ -282,7 +221,6 @@ pub const LEVELS: [Level; 5] =
 const FABRIC_APART: u32 = 4;
 
 impl Level {
-    /// Its name in charts.
     pub fn name(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -359,10 +297,6 @@ pub fn shared_limits(shared: f64) -> [f64; 3] {
 
 // What a device can do: measured ceilings, and those that its clocks and widths promise.
 
-/// Measures the ceilings of a GPU.
-///
-/// # Errors
-/// [`crate::error::Error::Driver`].
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     let watch = gpu.gauge().map(Watch::begin);
     let limits = gpu.limits()?;
@@ -389,7 +323,6 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     })
 }
 
-/// What clocks and widths promise.
 fn theoretical(limits: &Limits) -> Theoretical {
     let cycles = f64::from(limits.multiprocessors) * limits.hertz;
     Theoretical {
@@ -415,9 +348,6 @@ fn fp64_lanes(capability: (u32, u32)) -> Option<f64> {
 // All rooflines of some profiles and their points, as files in a folder.
 
 /// Writes each figure as SVG and PNG, and all points as CSV.
-///
-/// # Errors
-/// [`Error::Write`], also for a chart that cannot be drawn.
 pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
     std::fs::create_dir_all(folder)
         .map_err(|e| Error::Write { path: folder.into(), reason: e.to_string() })?;
@@ -436,31 +366,7 @@ pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) ->
     Ok(())
 }
 
-/// Writes a chart of each version that has several numbers of energies, as SVG and PNG, and their points as
-/// CSV.
-///
-/// # Errors
-/// [`Error::Write`], also for a chart that cannot be drawn.
-pub fn write_by_energies(
-    folder: &Path,
-    versions: &[ByEnergies],
-    ceilings: &Ceilings,
-) -> Result<()> {
-    for version in versions {
-        let shown: Vec<&Profile> = version.profiles.iter().collect();
-        let path = folder.join(version.name());
-        let (title, levels) = (version.title(), &[Level::Hbm]);
-        let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
-        draw(&path, chart.chart())?;
-        replace(&path.with_extension("csv"), |file| csv(file, &version.profiles, ceilings))?;
-    }
-    Ok(())
-}
-
 /// Writes the chart of versions of Σ as a matrix as SVG and PNG, and their points as CSV.
-///
-/// # Errors
-/// [`Error::Write`], also for a chart that cannot be drawn.
 pub fn write_matrices(folder: &Path, of: &Matrices) -> Result<()> {
     let path = folder.join(records::NAME);
     draw(&path, chart::matrices(of))?;
@@ -477,8 +383,7 @@ pub fn write_matrices(folder: &Path, of: &Matrices) -> Result<()> {
     })
 }
 
-/// A chart as SVG and PNG.
-fn draw(path: &Path, chart: std::result::Result<Chart, ChartError>) -> Result<()> {
+fn draw(path: &Path, chart: std::result::Result<Scene, ChartError>) -> Result<()> {
     let failed = |reason: String| Error::Write { path: path.into(), reason };
     let chart = chart.map_err(|e| failed(e.to_string()))?;
     replace(&path.with_extension("svg"), |file| file.write_all(chart.svg().as_bytes()))?;
@@ -486,9 +391,6 @@ fn draw(path: &Path, chart: std::result::Result<Chart, ChartError>) -> Result<()
 }
 
 /// Has `draw` make a picture, which appears whole or not at all.
-///
-/// # Errors
-/// [`Error::Write`], also for a chart that cannot be drawn.
 pub fn png(
     path: &Path,
     draw: impl FnOnce(&Path) -> std::result::Result<(), ChartError>,
@@ -525,37 +427,4 @@ fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Res
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn titles_name_what_is_there() {
-        assert_eq!(names(&[0, 1]), "v0, v1");
-        assert_eq!(names(&[0, 3, 8, 9, 10]), "v0, v3, v8 to v10");
-        assert_eq!(names(&[13, 14, 15, 16]), "v13, blog:baseline to blog:step2");
-        assert_eq!(names(&[]), "");
-    }
-
-    #[test]
-    fn an_h200_by_its_clocks_and_widths() {
-        let limits = Limits {
-            fp64: 0.0,
-            fp64_sustained: 0.0,
-            hbm: 0.0,
-            l2: 0.0,
-            l1: 0.0,
-            capability: (9, 0),
-            multiprocessors: 132,
-            hertz: 1.98e9,
-            memory_hertz: 3.201e9,
-            bus_bits: 6016.0,
-        };
-        let theoretical = theoretical(&limits);
-        // The archive's, to a millionth.
-        let near = |value: f64, archived: f64| (value / archived - 1.0).abs() <= 1e-6;
-        assert!(near(theoretical.fp64.unwrap(), 33_454_080_000_000.0));
-        assert!(near(theoretical.hbm.unwrap(), 4_814_304_000_000.0), "{theoretical:?}");
-        assert!(near(theoretical.shared.unwrap(), 33_454_080_000_000.0));
-        assert_eq!(fp64_lanes((13, 0)), None);
-    }
-}
+mod tests;

@@ -47,9 +47,6 @@ pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
 
 /// Runs what the arguments say; `default` names the versions where they name none, of so many energies. `show`
 /// shows the results at the end, on an error and on an interrupt, once there is one.
-///
-/// # Errors
-/// Those of the arguments, the run and `show`.
 pub fn measured(
     args: &RunArgs,
     default: impl Fn(BackEnd, Option<usize>) -> &'static str,
@@ -91,7 +88,7 @@ pub fn measured(
     require_one_kind(crew)?;
     // Before anything of the problem or of kernels can fail: it may be for a device.
     let places = setup::places(crew).unwrap_or_default();
-    places(&places).iter().for_each(|line| progress.say(line));
+    self::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
     let kernels = options.kernels();
@@ -175,23 +172,18 @@ pub fn code(passed: bool) -> ExitCode {
 
 // Versions on one problem and device: timed, verified, recorded.
 
-/// What runs, and how often.
 #[derive(Clone)]
 pub struct Options {
-    /// In the order in which they run.
     pub versions: Vec<Listed>,
-    /// How often each version runs.
     pub repetition: Repetition,
     /// How often each emulated version runs.
     pub emulated: Repetition,
-    /// Whether sums are compared with others.
     pub compares: bool,
     /// Whether the static CH is summed after the versions.
     pub static_ch: bool,
 }
 
 impl Options {
-    /// These versions, compared.
     pub fn new(versions: &[Listed], repetition: Repetition) -> Options {
         Options {
             versions: versions.to_vec(),
@@ -208,15 +200,11 @@ impl Options {
         (self.repetition, self.emulated) = (times, times);
     }
 
-    /// The kernels of the versions.
     pub fn kernels(&self) -> Vec<Kernel> {
         self.versions.iter().map(|listed| listed.kernel).collect()
     }
 
     /// Fails where the device cannot run a version.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Data`] that names the version.
     pub fn require_effect_on(&self, device: &dyn Device) -> Result<()> {
         let back_end = device.back_end();
         self.versions.iter().try_for_each(|listed| listed.kernel.require_on(back_end))
@@ -225,12 +213,6 @@ impl Options {
 
 /// Runs the versions of `options`; `each` is called when the run begins and after each version. Of several
 /// processes rank 0 measures, the others take part in its calculations.
-///
-/// # Errors
-/// Those of the devices.
-///
-/// # Panics
-/// Where there is no device.
 pub fn run_versions(
     setting: &Setting,
     options: &Options,
@@ -367,9 +349,6 @@ fn judge(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {
 
 /// The static CH of an engine's problem by a kernel, compared with one that is evaluated now where that is wanted
 /// and not too much.
-///
-/// # Errors
-/// Those of the engine and of the problem's source.
 pub fn static_ch(
     engine: &mut Engine,
     kernel: Kernel,
@@ -395,7 +374,6 @@ pub fn problem_line(result: &Measurement) -> String {
     format!("{:<18} {time:>12}  {outcome}{but}{warning}", named(result))
 }
 
-/// The problem in a line.
 pub fn system(s: &SystemInfo) -> String {
     let masked = match s.masked {
         0 => String::new(),
@@ -413,7 +391,6 @@ pub fn system(s: &SystemInfo) -> String {
     )
 }
 
-/// The energies in a few words.
 fn energies(s: &SystemInfo) -> String {
     match s.energies_ev.as_deref() {
         Some([first, .., last]) if s.nw() > LISTED => {
@@ -452,7 +429,7 @@ pub fn places(places: &[Place]) -> Vec<String> {
 /// passed.
 pub fn results(results: &[Measurement], width: Option<u16>) -> String {
     let stories = by_story(results);
-    let tables = stories.iter().map(|(_, told)| fit(results_table(told), SPARE, width));
+    let tables = stories.iter().map(|(_, told)| fit(results_table(told), width));
     tables.collect::<Vec<_>>().join("\n")
 }
 
@@ -466,9 +443,6 @@ pub fn regime(regime: Regime) -> &'static str {
         Regime::BeforeCap => "times are of runs before the limit of power lowered the clock",
     }
 }
-
-/// Columns of [`results_table`] that a narrow terminal goes without, the first of them first.
-pub const SPARE: &[usize] = &[10, 11, 3, 7, 12, 4, 9, 6];
 
 /// The table of [`results`] of one journey.
 pub fn results_table(results: &[Measurement]) -> Table {
@@ -530,9 +504,6 @@ fn named(result: &Measurement) -> String {
 }
 
 /// A run: what it was of, its table, and the last version's sums.
-///
-/// # Errors
-/// Those of `to`.
 pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     let device = &run.head.device;
     writeln!(to, "{}", system(&run.system))?;
@@ -542,7 +513,7 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
         writeln!(to, "{said}")?;
     }
     if let Some(parting) = &run.parting {
-        writeln!(to, "{}", parting(parting))?;
+        writeln!(to, "{}", self::parting(parting))?;
         for result in &run.results {
             let Some(done) = &result.work else { continue };
             writeln!(to, "{}:\n{}", result.version, shares(parting, done, terminal()))?;
@@ -585,7 +556,6 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
 
 // How a problem was parted, and what each worker did.
 
-/// The slabs in a line.
 pub fn parting(parting: &Parting) -> String {
     let Parting { igp, slabs, in_memory, ranks, places, .. } = parting;
     let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -599,7 +569,6 @@ pub fn parting(parting: &Parting) -> String {
     )
 }
 
-/// A line for each worker.
 pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     let seconds = work.shares.iter().flat_map(|share| [share.kernels_s, share.busy_s]);
     let unit = Unit::of_times(seconds);
@@ -629,7 +598,7 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
             Cell::new(place.device.uuid.as_deref().unwrap_or("–")),
         ]);
     }
-    let mut text = fit(shares, &[8, 6, 5], width);
+    let mut text = fit(shares, width);
     if let Some(imbalance) = work.imbalance.filter(|_| work.shares.len() > 1) {
         text +=
             &format!("\nimbalance {:.1} %: the longest busy over the average", imbalance * 100.0);

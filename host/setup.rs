@@ -33,19 +33,13 @@ use crate::{interrupt, record};
 /// A problem before it is made or read.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A built-in system and its seed.
     System(&'static System, u64),
     /// A file in the reference mini-app's format.
     File(PathBuf),
-    /// One of these at other energies.
     OnGrid(Box<Source>, Grid),
 }
 
 impl Source {
-    /// A built-in system by its name.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`].
     pub fn system(name: &str, seed: u64) -> Result<Source> {
         Ok(Source::System(systems::find(name)?, seed))
     }
@@ -79,7 +73,6 @@ impl Source {
         }
     }
 
-    /// The input file.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Source::System(..) => None,
@@ -88,7 +81,6 @@ impl Source {
         }
     }
 
-    /// The arguments that name it.
     pub fn arguments(&self) -> Vec<OsString> {
         match self {
             Source::System(system, seed) => {
@@ -103,9 +95,6 @@ impl Source {
     }
 
     /// Who makes or reads it, whole or slab by slab.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::File`] for a file that is none.
     pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source + '_>> {
         Ok(match self {
             Source::File(path) => Box::new(file::Input::open(path, progress)?),
@@ -116,11 +105,6 @@ impl Source {
         })
     }
 
-    /// Makes or reads it.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Memory`] where it does not fit, [`crate::error::Error::File`] and
-    /// [`crate::error::Error::Data`] for a file that is none.
     pub fn load(&self, progress: Progress) -> Result<Problem> {
         self.open(progress)?.load()
     }
@@ -128,22 +112,16 @@ impl Source {
 
 // Who calculates what: the devices and processes that share a problem, and its slabs.
 
-/// Devices, processes and a problem.
 pub struct Setting<'a> {
-    /// Who calculates.
     pub crew: Crew<'a>,
-    /// The problem in its slabs.
     pub slabs: Slabs<'a>,
-    /// All of it, where it is in memory.
     pub whole: Option<&'a Problem>,
-    /// What was said of memory.
     pub limits: Limits,
     /// The problem's digest, once it is known.
     pub contents: OnceLock<u64>,
 }
 
 impl<'a> Setting<'a> {
-    /// One device and a problem that is one slab.
     pub fn whole(device: &'a &'a dyn Device, problem: &'a Problem) -> Setting<'a> {
         Setting {
             crew: Crew { devices: std::slice::from_ref(device), ranks: &Alone },
@@ -159,10 +137,6 @@ impl<'a> Setting<'a> {
         self.crew.workers() == 1 && self.slabs.count() == 1
     }
 
-    /// Who does it.
-    ///
-    /// # Errors
-    /// Those of [`Engine::whole`] and [`Engine::new`].
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let mut engine = self.opened()?;
         engine.keep(memory::spare(self.slabs, versions, self.crew, self.limits));
@@ -182,9 +156,6 @@ impl<'a> Setting<'a> {
     }
 
     /// A digest of all that the sums of a version depend on, but for the program and slabs.
-    ///
-    /// # Errors
-    /// Those of [`digest::of_problem`], where the problem's digest is not known yet.
     pub fn task(&self, version: Kernel) -> Result<String> {
         let contents = match self.contents.get() {
             Some(contents) => *contents,
@@ -214,9 +185,6 @@ impl<'a> Setting<'a> {
 }
 
 /// Where the workers are, for rank 0. Collective.
-///
-/// # Panics
-/// Never: what is read was written by the same program.
 pub fn places(crew: Crew) -> Option<Vec<Place>> {
     let place = |device: &&dyn Device| Place {
         rank: crew.ranks.rank(),
@@ -232,9 +200,6 @@ pub fn places(crew: Crew) -> Option<Vec<Place>> {
 }
 
 /// Fails on all ranks where their devices are of several kinds: those would run other versions, or find other bits.
-///
-/// # Errors
-/// [`Error::Data`] that names a device of another kind than the first one of rank 0.
 pub fn require_one_kind(crew: Crew) -> Result<()> {
     let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
     if let Some(other) = own.iter().find(|other| **other != own[0]) {
@@ -245,18 +210,12 @@ pub fn require_one_kind(crew: Crew) -> Result<()> {
 }
 
 /// Fails on all ranks where these are not the tasks of all, or another program is to calculate them.
-///
-/// # Errors
-/// [`Error::Data`] that names the rank.
 pub fn require_same_tasks(ranks: &dyn Ranks, own: &[String]) -> Result<()> {
     let own = format!("{} {}", own.join(" "), record::program());
     require_same(ranks, "input, energies, version, vectors or program", &own)
 }
 
 /// A digest of all that the sums of a version depend on, but for the program and slabs.
-///
-/// # Panics
-/// Where there is no device.
 pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String {
     let device = crew.devices[0];
     let kernels = kernels(frame, version);
@@ -288,7 +247,6 @@ fn code(kernels: &[&str]) -> String {
     symbols.map(hash).collect::<Vec<_>>().join(" ")
 }
 
-/// What runs the kernels.
 pub fn back_end(info: &DeviceInfo) -> String {
     match &info.compute_capability {
         Some(capability) => format!("GPU of compute capability {capability}"),
@@ -300,9 +258,6 @@ pub fn back_end(info: &DeviceInfo) -> String {
 
 /// Runs an experiment that hands out its record after each part. The last record, or the one that it returns,
 /// is shown.
-///
-/// # Errors
-/// That of the experiment, else that of showing.
 pub fn keep<R: Clone + Send + 'static>(
     show: impl Fn(&R) -> anyhow::Result<()> + Send + Sync + 'static,
     experiment: impl FnOnce(&mut dyn FnMut(&R)) -> Result<R>,
@@ -334,9 +289,6 @@ pub fn device(
 }
 
 /// Fails where several devices are asked for.
-///
-/// # Errors
-/// [`Error::Data`].
 pub fn require_one(args: &DeviceArgs) -> Result<()> {
     let choice = args.choice()?;
     if choice.is_several() {
@@ -346,11 +298,8 @@ pub fn require_one(args: &DeviceArgs) -> Result<()> {
     Ok(())
 }
 
-/// What is opened for a process.
 pub enum Opened {
-    /// The processor.
     Host(Box<Host>),
-    /// GPUs, one at least.
     Gpus(Vec<Gpu>),
 }
 
@@ -451,9 +400,6 @@ pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
 }
 
 /// Fails where the vectors of a level are asked for and no version uses them.
-///
-/// # Errors
-/// [`Error::Data`] that names the flag.
 pub fn require_vectors(args: &DeviceArgs, versions: &[Listed]) -> Result<()> {
     let uses = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match &args.simd {

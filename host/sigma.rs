@@ -53,7 +53,6 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Of a record; nothing runs.
 fn stored(path: &Path, args: &SigmaArgs, files: &Written) -> anyhow::Result<ExitCode> {
     let path = &run_file(path)?;
     let run: Run = record::read(path)?;
@@ -78,7 +77,7 @@ fn is_incorrect(run: &Run) -> bool {
 
 fn of<'a>(run: &'a Run, version: Option<&str>, origin: &str) -> Result<Sigma<'a>> {
     let wrong = |what: String| Error::Data { origin: origin.into(), what };
-    Sigma::of(run, version).map_err(|error| wrong(error.to_string()))
+    Sigma::of(run, version).map_err(wrong)
 }
 
 /// The files to write besides the record.
@@ -114,9 +113,7 @@ impl Written {
 /// The sums of a version by energy, and the run that they are of.
 #[derive(Clone, Debug)]
 pub struct Sigma<'a> {
-    /// The run.
     pub run: &'a Run,
-    /// The version's result in it.
     pub result: &'a Measurement,
     /// A row for each energy, one at least, in the run's order.
     pub rows: Vec<Row>,
@@ -130,11 +127,8 @@ pub const UNIT: &str = "units of vcoul";
 pub struct Row {
     /// ω in eV above the state's energy.
     pub above_ev: f64,
-    /// ω in eV.
     pub omega_ev: f64,
-    /// Screened exchange.
     pub sx: Complex64,
-    /// Coulomb hole.
     pub ch: Complex64,
 }
 
@@ -163,84 +157,45 @@ impl Row {
     }
 }
 
-/// Why a run has no Σ(ω).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SigmaError {
-    /// No version ran.
-    #[error("holds no version's sums")]
-    Empty,
-    /// Which version is left open.
-    #[error("holds {0}: --version names one of them")]
-    Several(String),
-    /// The version is not there.
-    #[error("has no version {version}, it holds {held}")]
-    Missing {
-        /// The version asked for.
-        version: String,
-        /// Those that are there.
-        held: String,
-    },
-    /// It does not say which energies.
-    #[error("does not say its energies: records have them since there may be any number")]
-    NoEnergies,
-    /// Energies and sums do not belong together.
-    #[error("has {energies} energies, and of {version} {sx} sums asx and {ch} sums ach")]
-    Counts {
-        /// Energies.
-        energies: usize,
-        /// The version.
-        version: String,
-        /// Sums of screened exchange.
-        sx: usize,
-        /// Sums of the Coulomb hole.
-        ch: usize,
-    },
-}
-
 impl<'a> Sigma<'a> {
-    /// Of a version, or of the only one that ran.
-    ///
-    /// # Errors
-    /// [`SigmaError`].
-    pub fn of(run: &'a Run, version: Option<&str>) -> Result<Sigma<'a>, SigmaError> {
+    /// Of a version, or of the only one that ran; or why there is none.
+    pub fn of(run: &'a Run, version: Option<&str>) -> Result<Sigma<'a>, String> {
         let held = || {
             let ids: Vec<&str> = run.results.iter().map(|r| r.version.as_str()).collect();
             ids.join(", ")
         };
         let result = match (version, &run.results[..]) {
-            (_, []) => Err(SigmaError::Empty),
+            (_, []) => Err("holds no version's sums".to_string()),
             (Some(id), results) => results
                 .iter()
                 .find(|result| result.version == id)
-                .ok_or_else(|| SigmaError::Missing { version: id.into(), held: held() }),
+                .ok_or_else(|| format!("has no version {id}, it holds {}", held())),
             (None, [only]) => Ok(only),
-            (None, _) => Err(SigmaError::Several(held())),
+            (None, _) => Err(format!("holds {}: --version names one of them", held())),
         }?;
-        let (Some(state), Some(energies)) = (run.system.state_ev, &run.system.energies_ev) else {
-            return Err(SigmaError::NoEnergies);
+        let known = run.system.energies_ev.as_ref().filter(|energies| !energies.is_empty());
+        let (Some(state), Some(energies)) = (run.system.state_ev, known) else {
+            return Err(
+                "does not say its energies: records have them since there may be any number".into(),
+            );
         };
         let (sx, ch) = (&result.sums.asx, &result.sums.ach);
         if [sx.len(), ch.len()] != [energies.len(); 2] {
             let (energies, sx, ch) = (energies.len(), sx.len(), ch.len());
-            let version = result.version.clone();
-            return Err(SigmaError::Counts { energies, version, sx, ch });
-        }
-        if energies.is_empty() {
-            return Err(SigmaError::NoEnergies);
+            let version = &result.version;
+            return Err(format!(
+                "has {energies} energies, and of {version} {sx} sums asx and {ch} sums ach"
+            ));
         }
         let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
         let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
         Ok(Sigma { run, result, rows })
     }
 
-    /// Of the fastest version that passed.
-    ///
-    /// # Errors
-    /// [`SigmaError`].
-    pub fn of_fastest(run: &'a Run) -> Result<Sigma<'a>, SigmaError> {
+    pub fn of_fastest(run: &'a Run) -> Option<Sigma<'a>> {
         let passed = run.results.iter().filter(|result| result.passed());
         let fastest = passed.min_by(|a, b| a.times.median.total_cmp(&b.times.median));
-        Sigma::of(run, Some(&fastest.ok_or(SigmaError::Empty)?.version))
+        Sigma::of(run, Some(&fastest?.version)).ok()
     }
 
     /// The energies, in eV above the state's, at which a part is no number.
@@ -260,9 +215,6 @@ const NAMED: usize = 5;
 
 /// What the run was of, how it came out, and a row for each energy; on a terminal of some width those at both
 /// ends, where there are many.
-///
-/// # Errors
-/// Those of `to`.
 pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result<()> {
     let Sigma { run, result, rows } = sigma;
     let (device, verification) = (&run.head.device, &result.verification);
@@ -310,10 +262,6 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     Ok(())
 }
 
-/// Columns that a narrow terminal goes without, the first of them first: imaginary parts, then SX and CH.
-const SPARE: &[usize] = &[2, 4, 6, 1, 3];
-
-/// The table of the energies.
 fn energies(rows: &[Row], width: Option<u16>) -> String {
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
@@ -336,7 +284,7 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
             table.add_row(cells(row));
         }
     }
-    let mut text = fit(table, SPARE, width);
+    let mut text = fit(table, width);
     if !is_short {
         let (left_out, all) = (rows.len() - 2 * ends, rows.len());
         text += &format!("\n{left_out} of {all} energies are not shown: --csv has all");
@@ -345,9 +293,6 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
 }
 
 /// A row for each energy, every number to the last bit.
-///
-/// # Errors
-/// Those of `to`.
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     csv.write_record([
@@ -366,20 +311,14 @@ pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     csv.flush()
 }
 
-/// Forms of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Picture {
-    /// Scalable.
     Svg,
-    /// Of pixels.
     Png,
 }
 
 impl Picture {
     /// That of a file, by its name's ending.
-    ///
-    /// # Errors
-    /// [`Error::Write`] for another ending.
     pub fn of(path: &Path) -> Result<Picture> {
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         match ending.as_str() {
@@ -393,9 +332,6 @@ impl Picture {
     }
 
     /// Writes a plot, whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::Write`], also for one that cannot be drawn.
     pub fn write(self, path: &Path, sigma: &Sigma) -> Result<()> {
         match self {
             Picture::Svg => replace(path, |file| file.write_all(plots::svg(sigma).as_bytes())),

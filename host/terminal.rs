@@ -21,9 +21,7 @@ pub fn table(headings: &[impl AsRef<str>]) -> Table {
 
 /// A table, for the terminal and for the page.
 pub struct Cells {
-    /// Of the columns.
     pub headings: Vec<String>,
-    /// The rows.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -45,12 +43,8 @@ impl Cells {
         Cells { headings: of(&self.headings), rows: self.rows.iter().map(|row| of(row)).collect() }
     }
 
-    /// Prints the table as wide as the terminal, without those of `drops` that find no room: see [`fit`].
-    /// Nothing where there are no rows.
-    ///
-    /// # Errors
-    /// Those of `to`.
-    pub fn print(self, to: &mut dyn Write, drops: &[usize]) -> io::Result<()> {
+    /// Prints the table as wide as the terminal; nothing where there are no rows.
+    pub fn print(self, to: &mut dyn Write) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -61,7 +55,7 @@ impl Cells {
                 known.map_or_else(|| Cell::new(cell), outcome_cell)
             }));
         }
-        writeln!(to, "{}", fit(shown, drops, terminal()))
+        writeln!(to, "{}", fit(shown, terminal()))
     }
 }
 
@@ -76,116 +70,43 @@ pub fn terminal() -> Option<u16> {
     Table::new().width().filter(|&width| width >= NARROWEST)
 }
 
-/// No terminal is narrower.
 const NARROWEST: u16 = 20;
 
-/// The table as text, at most `width` wide: columns without any value are left out, then those of
-/// `drops` in turn until it fits. What is left wraps between words; where even that is too wide, columns go
-/// from the last to the second, so that no number is broken.
-pub fn fit(mut table: Table, drops: &[usize], width: Option<u16>) -> String {
+/// The table as text, wrapped between words to `width` where that is possible; columns without any value are left out.
+pub fn fit(mut table: Table, width: Option<u16>) -> String {
     for at in 0..table.column_count() {
         let without = |row: &Row| content(row, at).is_none_or(|cell| cell == "–");
-        if !table.is_empty() && table.row_iter().all(without) {
-            hide(&mut table, at);
+        let is_empty = !table.is_empty() && table.row_iter().all(without);
+        let least = Width::Fixed(narrowest(&table, at));
+        if let Some(column) = table.column_mut(at) {
+            column.set_constraint(match is_empty {
+                true => ColumnConstraint::Hidden,
+                false => ColumnConstraint::LowerBoundary(least),
+            });
         }
     }
-    let mut left_out = Vec::new();
-    if width.is_none() {
-        table.force_no_tty();
-    }
-    if let Some(width) = width {
-        for &at in drops {
-            if natural_width(&table) <= usize::from(width) {
-                break;
-            }
-            if hide(&mut table, at) {
-                left_out.extend(table.header().and_then(|row| content(row, at)));
-            }
-        }
-        while narrowest_width(&table) > usize::from(width) {
-            let shown = (1..table.column_count()).rev().find(|&at| !is_hidden(&table, at));
-            let Some(at) = shown else { break };
-            hide(&mut table, at);
-            left_out.extend(table.header().and_then(|row| content(row, at)));
-        }
-        for at in 0..table.column_count() {
-            let least = u16::try_from(narrowest(&table, at)).unwrap_or(u16::MAX);
-            if let Some(column) = table.column_mut(at).filter(|column| !column.is_hidden()) {
-                let least = Width::Fixed(least.saturating_add(column.padding_width()));
-                column.set_constraint(ColumnConstraint::LowerBoundary(least));
-            }
-        }
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    let mut text = table.to_string();
-    if !left_out.is_empty() {
-        let named = format!("not shown in this width: {}", left_out.join(", "));
-        text.push('\n');
-        text.push_str(&wrapped(&named, usize::from(width.unwrap_or(u16::MAX))));
-    }
-    text
-}
-
-/// Words in lines of at most `width` letters, where they are not longer themselves.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is one");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.into());
-        }
-    }
-    lines.join("\n")
+    match width {
+        None => table.force_no_tty(),
+        Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+    };
+    table.to_string()
 }
 
 fn content(row: &Row, at: usize) -> Option<String> {
     row.cell_iter().nth(at).map(|cell| cell.content().replace('\n', " "))
 }
 
-/// Hides a column; false where it was hidden already.
-fn hide(table: &mut Table, at: usize) -> bool {
-    let Some(column) = table.column_mut(at) else { return false };
-    let shown = !column.is_hidden();
-    column.set_constraint(ColumnConstraint::Hidden);
-    shown
-}
-
-fn is_hidden(table: &Table, at: usize) -> bool {
-    table.column(at).is_none_or(|column| column.is_hidden())
-}
-
-/// Letters of the longest cell that is not broken: what is longer is a text.
-const WHOLE: usize = 16;
-
-/// The fewest letters that a column needs: its words, and short cells as they are.
-fn narrowest(table: &Table, at: usize) -> usize {
+/// The fewest letters of a column in which no word is broken, and no short cell.
+fn narrowest(table: &Table, at: usize) -> u16 {
     let letters = |text: &str| text.chars().count();
     let words = |text: &str| text.split_whitespace().map(letters).max().unwrap_or(0);
     let cell = |row: &Row| {
         let text = content(row, at).unwrap_or_default();
-        if letters(&text) <= WHOLE { letters(&text) } else { words(&text) }
+        if letters(&text) <= 16 { letters(&text) } else { words(&text) }
     };
-    let heading = table.header().and_then(|row| content(row, at));
-    let heading = heading.map_or(0, |text| words(&text));
-    table.row_iter().map(cell).max().unwrap_or(0).max(heading)
-}
-
-/// The fewest columns of a terminal that the table needs.
-fn narrowest_width(table: &Table) -> usize {
-    let shown = table.column_iter().enumerate().filter(|(_, column)| !column.is_hidden());
-    // A blank on either side of a cell, a line behind it.
-    1 + shown.map(|(at, _)| narrowest(table, at) + 3).sum::<usize>()
-}
-
-fn natural_width(table: &Table) -> usize {
-    let mut table = table.clone();
-    table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
-    table.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    let heading = table.header().and_then(|row| content(row, at)).map_or(0, |text| words(&text));
+    // A blank on either side of a cell.
+    table.row_iter().map(cell).max().unwrap_or(0).max(heading) as u16 + 2
 }
 
 const OUTCOMES: [Outcome; 4] =
@@ -201,7 +122,6 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// An outcome as a cell.
 pub fn outcome_cell(of: Outcome) -> Cell {
     Cell::new(outcome(of)).fg(match of {
         Outcome::Passed => Color::Green,
@@ -222,7 +142,6 @@ pub fn sigma(times: &Times) -> String {
     }))
 }
 
-/// Which operation counts rates are by.
 pub fn rated_by(source: &str) -> String {
     match source.split_once(": ") {
         Some(("archived", rest)) => format!("TFLOP/s by archived operation counts ({rest})"),
@@ -253,35 +172,28 @@ const fn unit(name: &'static str, size: f64) -> Unit {
     Unit { name, size }
 }
 
-/// Digits of a number.
 const DIGITS: i32 = 4;
 
 impl Unit {
-    /// For times in seconds.
     pub fn of_times(seconds: impl IntoIterator<Item = f64>) -> Unit {
         fitting(&TIMES, seconds)
     }
 
-    /// For operations a second.
     pub fn of_rates(rates: impl IntoIterator<Item = f64>) -> Unit {
         fitting(&RATES, rates)
     }
 
-    /// For numbers of operations.
     pub fn of_operations(counts: impl IntoIterator<Item = f64>) -> Unit {
         fitting(&OPERATIONS, counts)
     }
 
-    /// Milliseconds, where others beside them are.
     pub const MILLISECONDS: Unit = unit("ms", 1e-3);
 
-    /// A number in this unit.
     pub fn show(self, value: f64) -> String {
         digits(value / self.size)
     }
 }
 
-/// A time with its unit.
 pub fn time(seconds: f64) -> String {
     let unit = Unit::of_times([seconds]);
     format!("{} {}", unit.show(seconds), unit.name)
@@ -316,32 +228,4 @@ fn fitting(units: &[Unit], values: impl IntoIterator<Item = f64>) -> Unit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_four_digits_and_columns_one_unit() {
-        for (seconds, text) in [
-            (0.0146, "14.60 ms"),
-            (0.23861, "238.6 ms"),
-            (3602.083127, "3602 s"),
-            (12_345.6, "12346 s"),
-            (3.7e-6, "3.700 µs"),
-            (2.1e-8, "21.00 ns"),
-            (0.0, "0 s"),
-            (f64::NAN, "NaN s"),
-        ] {
-            assert_eq!(time(seconds), text);
-        }
-        let column = |values: &[f64]| {
-            let unit = Unit::of_times(values.iter().copied());
-            let cells: Vec<String> = values.iter().map(|value| unit.show(*value)).collect();
-            format!("{} {}", cells.join(" "), unit.name)
-        };
-        assert_eq!(column(&[0.0146, 0.0383]), "14.60 38.30 ms");
-        assert_eq!(column(&[0.0146, 14.6]), "14.60 14600 ms");
-        assert_eq!(column(&[0.0146, 3602.0]), "0.01460 3602 s");
-        assert_eq!(Unit::of_rates([3.4e10, 5.0e11]).show(3.4e10), "34.00");
-        assert_eq!(Unit::of_operations([3.77e6]).name, "MFLOP");
-    }
-}
+mod tests;

@@ -2,14 +2,14 @@
 
 mod dots;
 pub mod plots;
-mod scene;
+pub mod scene;
 
 use std::ops::Range;
 use std::path::Path;
 
 use crate::chart::dots::{Area, Labels, rate};
 use crate::chart::scene::{Place, Scene, Shape, Text, Tone, size};
-use crate::error::{ChartError, MOST_DECADES};
+use crate::error::ChartError;
 use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::record::profile::{Ceilings, Profile};
 use crate::roofline::{LEVELS, Level, Point, Timing, points};
@@ -24,13 +24,9 @@ const NAME: f64 = 15.0;
 /// A roofline: these profiles at these levels of the memory.
 #[derive(Clone, Copy)]
 pub struct Roofline<'a> {
-    /// What it is of, beside the device.
     pub title: &'a str,
-    /// The versions, in their order.
     pub profiles: &'a [&'a Profile],
-    /// What the device can do.
     pub ceilings: &'a Ceilings,
-    /// The levels that have dots.
     pub levels: &'a [Level],
 }
 
@@ -38,34 +34,20 @@ impl Roofline<'_> {
     /// The chart as SVG, to stand alone, with colours for light and dark. Each dot is a group of class `dot`
     /// that tells its version, intensity and rate to a pointer and to the keyboard's focus; dots, names and
     /// the lines between dots have the attribute `data-version`.
-    ///
-    /// # Errors
-    /// [`ChartError`].
     pub fn svg(&self) -> Result<String, ChartError> {
         Ok(self.chart()?.svg())
     }
 
     /// The chart as SVG for a page, which brings the colours.
-    ///
-    /// # Errors
-    /// [`ChartError`].
     pub fn inline(&self) -> Result<String, ChartError> {
         Ok(self.chart()?.inline())
     }
 
-    /// The chart as a PNG file.
-    ///
-    /// # Errors
-    /// [`ChartError`].
     pub fn png(&self, path: &Path) -> Result<(), ChartError> {
         self.chart()?.png(path)
     }
 
-    /// The chart itself.
-    ///
-    /// # Errors
-    /// [`ChartError`].
-    pub fn chart(&self) -> Result<Chart, ChartError> {
+    pub fn chart(&self) -> Result<Scene, ChartError> {
         let Roofline { title, profiles, ceilings, levels } = *self;
         let timing = Timing::of(profiles.iter().copied());
         let all = profiles.iter().flat_map(|profile| points(profile, timing));
@@ -75,73 +57,45 @@ impl Roofline<'_> {
             Timing::Profiler => "times: under the profiler; ceilings: runs",
         };
         scene(Shown { title, counted, executed: Vec::new(), ceilings, matrix: None, said })
-            .map(Chart)
     }
 }
 
 /// The roofline of versions of Σ as a matrix: outlines are by the operations that are executed.
-///
-/// # Errors
-/// [`ChartError`].
-pub fn matrices(of: &Matrices) -> Result<Chart, ChartError> {
+pub fn matrices(of: &Matrices) -> Result<Scene, ChartError> {
     let Matrices { title, points, ceilings, matrix } = of;
     let (counted, executed) = (points.clone(), of.executed());
     let said = "rates and ceilings: runs";
-    scene(Shown { title, counted, executed, ceilings, matrix: *matrix, said }).map(Chart)
+    scene(Shown { title, counted, executed, ceilings, matrix: *matrix, said })
 }
 
-/// A chart whose parts have their places.
-pub struct Chart(Scene);
-
-impl Chart {
-    /// As [`Roofline::svg`].
-    pub fn svg(&self) -> String {
-        scene::alone(&self.0)
-    }
-
-    /// As [`Roofline::inline`].
-    pub fn inline(&self) -> String {
-        scene::inline(&self.0)
-    }
-
-    /// As [`Roofline::png`].
-    ///
-    /// # Errors
-    /// [`ChartError::Drawing`].
-    pub fn png(&self, path: &Path) -> Result<(), ChartError> {
-        scene::png(path, &self.0)
-    }
-}
-
-/// What a chart shows.
 struct Shown<'a> {
     title: &'a str,
-    /// Dots.
     counted: Vec<Point>,
     /// The same as outlines, by the operations that are executed; none where nothing else is counted.
     executed: Vec<Point>,
     ceilings: &'a Ceilings,
-    /// The peak of matrix units.
     matrix: Option<f64>,
-    /// What is said beside the levels.
     said: &'a str,
 }
+
+/// Powers of ten that an axis has room for.
+const MOST_DECADES: f64 = 24.0;
 
 /// Dots within so many pixels of each other share a name.
 const TOGETHER: f64 = 6.0;
 
-/// Where everything is.
 fn scene(of: Shown) -> Result<Scene, ChartError> {
     let Shown { title, counted, executed, ceilings, matrix, said } = of;
     let (first, has_outlines) = (counted.len(), !executed.is_empty());
     let all = [counted, executed].concat();
     if let Some(bad) = all.iter().find(|p| !(p.intensity > 0.0 && p.flops_per_s > 0.0)) {
-        return Err(ChartError::NoPoint {
-            version: bad.version.clone(),
-            level: bad.level.name(),
-            intensity: bad.intensity,
-            flops_per_s: bad.flops_per_s,
-        });
+        return Err(ChartError(format!(
+            "{} has no {} point: {} FLOP/byte, {} FLOP/s",
+            bad.version,
+            bad.level.name(),
+            bad.intensity,
+            bad.flops_per_s
+        )));
     }
     let title = format!("{}, {title}", ceilings.device);
     let axes = axes(&all, ceilings, matrix);
@@ -182,7 +136,7 @@ fn scene(of: Shown) -> Result<Scene, ChartError> {
         let names: Vec<&str> = group.iter().map(|dot| dot.point.version.as_str()).collect();
         let name = names.join(", ");
         let placed = labels.place(&[group[0].at], size(&name, NAME));
-        let placed = placed.ok_or_else(|| ChartError::NoRoom { name: name.clone() })?;
+        let placed = placed.ok_or_else(|| ChartError(format!("no room for the name `{name}`")))?;
         let text = Text::new(name, (placed.area.left, placed.area.top), NAME, Tone::Ink);
         let point = &group[0].point;
         let (version, level) = (point.version.clone(), point.level.name());
@@ -190,7 +144,8 @@ fn scene(of: Shown) -> Result<Scene, ChartError> {
     }
     for roof in &roofs {
         let placed = labels.place(&roof.anchors(), size(&roof.name, NAME));
-        let placed = placed.ok_or_else(|| ChartError::NoRoom { name: roof.name.clone() })?;
+        let placed =
+            placed.ok_or_else(|| ChartError(format!("no room for the name `{}`", roof.name)))?;
         if let Some(leader) = placed.leader {
             let points = leader.to_vec();
             shapes.push(Shape::Line { points, tone: Tone::Ink, width: 0.8, opacity: 0.7 });
@@ -266,9 +221,7 @@ fn head(to: &mut Vec<Shape>, title: &str, all: &[Point], has_outlines: bool, sai
 
 /// A line that no dot passes, and its name.
 pub struct Roof {
-    /// From where to where.
     pub line: [Place; 2],
-    /// What it is.
     pub name: String,
     /// Whether it is only promised.
     pub faint: bool,
@@ -332,7 +285,6 @@ const STEPS: [f64; 2] = [12.0, 8.0];
 const PLAIN: Range<f64> = 1e-3..1e5;
 const NARROWEST: f64 = 1e-6;
 
-/// Pixels of numbers and of names.
 const NUMBER: f64 = 14.0;
 const PANEL_NAME: f64 = 16.0;
 
@@ -390,7 +342,6 @@ impl Axis {
         multiples.map(number).collect()
     }
 
-    /// What the numbers are of.
     fn named(&self, name: &str) -> String {
         match self.exponent {
             0 => name.into(),
@@ -399,18 +350,14 @@ impl Axis {
     }
 }
 
-/// Where a panel is, and its axes.
 pub struct Panel<'a> {
     /// Left, top, right and bottom in pixels.
     pub frame: [f64; 4],
-    /// To the right.
     pub x: &'a Axis,
-    /// Upwards.
     pub y: Axis,
 }
 
 impl Panel<'_> {
-    /// Where two values are.
     pub fn place(&self, x: f64, y: f64) -> Place {
         let [left, top, right, bottom] = self.frame;
         (left + self.x.part(x) * (right - left), bottom - self.y.part(y) * (bottom - top))
@@ -451,7 +398,6 @@ impl Panel<'_> {
         to.push(Shape::Text(text));
     }
 
-    /// Numbers and name of the axis below.
     pub fn draw_below(&self, name: &str, to: &mut Vec<Shape>) {
         let [left, _, right, bottom] = self.frame;
         for (part, number) in self.x.steps(STEPS[0]) {
@@ -474,11 +420,8 @@ pub const SIZE: (u32, u32) = (600, 460);
 /// Pixels around the plot: left, top, right, bottom.
 const AROUND: [f64; 4] = [66.0, 66.0, 16.0, 54.0];
 
-/// Axes of intensity and rate.
 pub struct Axes {
-    /// Operations for each byte.
     pub x: Range<f64>,
-    /// Operations a second.
     pub y: Range<f64>,
 }
 
@@ -491,9 +434,6 @@ impl Axes {
     }
 
     /// Fails where one reaches farther than there is room for, or to no number.
-    ///
-    /// # Errors
-    /// [`ChartError::Axis`].
     pub fn check(&self) -> Result<(), ChartError> {
         let has_room = |axis: &&Range<f64>| {
             axis.start > 0.0
@@ -501,12 +441,14 @@ impl Axes {
                 && (axis.end / axis.start).log10() <= MOST_DECADES
         };
         match [&self.x, &self.y].into_iter().find(|axis| !has_room(axis)) {
-            Some(axis) => Err(ChartError::Axis { from: axis.start, to: axis.end }),
+            Some(axis) => Err(ChartError(format!(
+                "an axis from {:e} to {:e}, and {MOST_DECADES} powers of ten have room",
+                axis.start, axis.end
+            ))),
             None => Ok(()),
         }
     }
 
-    /// Where an intensity and a rate are.
     pub fn place(&self, x: f64, y: f64) -> Place {
         let [left, top, right, bottom] = Axes::frame();
         let part = |value: f64, axis: &Range<f64>| {

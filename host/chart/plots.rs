@@ -6,7 +6,7 @@ use std::path::Path;
 use gpp_core::offdiag::Sums;
 use num_complex::Complex64;
 
-use crate::chart::scene::{self, Place, SIZE, Scene, Shape, Text, Tone};
+use crate::chart::scene::{Place, SIZE, Scene, Shape, Text, Tone};
 use crate::chart::{Axis, NAME, Panel, SUBTITLE, TITLE};
 use crate::error::ChartError;
 use crate::record::offdiag::{Grid, Offdiag, pictured};
@@ -50,20 +50,16 @@ const SUMS: [Sum; 3] = [
 /// The chart as SVG, to stand alone. The curves have the class `curve` and an attribute
 /// `data-curve`, re-sx to im-sigma.
 pub fn svg(sigma: &Sigma) -> String {
-    scene::alone(&scene(sigma))
+    scene(sigma).svg()
 }
 
 /// The chart as SVG for a page, which brings the colours.
 pub fn inline(sigma: &Sigma) -> String {
-    scene::inline(&scene(sigma))
+    scene(sigma).inline()
 }
 
-/// The chart as a PNG file.
-///
-/// # Errors
-/// [`ChartError::Drawing`].
 pub fn png(path: &Path, sigma: &Sigma) -> Result<(), ChartError> {
-    scene::png(path, &scene(sigma))
+    scene(sigma).png(path)
 }
 
 fn scene(sigma: &Sigma) -> Scene {
@@ -97,7 +93,6 @@ fn scene(sigma: &Sigma) -> Scene {
     Scene { title, size: SIZE, shapes, dots: Vec::new() }
 }
 
-/// What the chart shows.
 fn title(sigma: &Sigma) -> String {
     let (system, device) = (&sigma.run.system.name, &sigma.run.head.device.name);
     let count = match sigma.rows.len() {
@@ -172,7 +167,6 @@ const COLORS: [[u8; 3]; 5] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// What is no number.
 const BROKEN: [u8; 3] = [0xd7, 0x3a, 0x7d];
 
 /// Parts of the scale of colours.
@@ -185,7 +179,6 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// Of the matrices.
     pub fn of(record: &'a Offdiag, sums: &Sums) -> Sizes<'a> {
         Sizes { record, grid: Grid::of(sums, pictured(&record.matrices), MOST) }
     }
@@ -195,22 +188,16 @@ impl<'a> Sizes<'a> {
         Some(Sizes { record, grid: record.map.as_ref()?.grid() })
     }
 
-    /// As SVG, for a page.
     pub fn inline(&self) -> String {
-        scene::inline(&self.scene())
+        self.scene().inline()
     }
 
-    /// As SVG, to stand alone.
     pub fn svg(&self) -> String {
-        scene::alone(&self.scene())
+        self.scene().svg()
     }
 
-    /// As a PNG file.
-    ///
-    /// # Errors
-    /// [`ChartError::Drawing`].
     pub fn png(&self, path: &Path) -> Result<(), ChartError> {
-        scene::png(path, &self.scene())
+        self.scene().png(path)
     }
 
     fn scene(&self) -> Scene {

@@ -21,19 +21,15 @@ pub const LONE: f64 = 2.0;
 /// The letters' name among the drawing library's.
 pub const FONT: &str = "chart";
 
-/// A place: x, y.
 pub type Place = (f64, f64);
 
 /// What something is drawn with: a page, or a reader who likes it dark, may give the first three other colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Of the background.
     Paper,
-    /// Of the lines behind all.
     Grid,
     /// Of axes, roofs and their texts.
     Ink,
-    /// Of a version or a curve.
     Color([u8; 3]),
 }
 
@@ -49,74 +45,51 @@ impl Tone {
     }
 }
 
-/// A part of a chart.
 pub enum Shape {
-    /// A line through points.
     Line {
-        /// The points.
         points: Vec<Place>,
-        /// Its colour.
         tone: Tone,
-        /// Pixels across.
         width: f64,
         /// From 0 to 1.
         opacity: f64,
     },
-    /// A filled area.
     Area {
-        /// Its corners.
         points: Vec<Place>,
-        /// Its colour.
         tone: Tone,
     },
     /// A line through values, with a vertex for each; a dot where there is but one.
     Curve {
-        /// What a page knows it by.
         id: String,
-        /// The vertices, one at least.
         points: Vec<Place>,
-        /// Its colour.
         color: [u8; 3],
     },
     /// The line from a dot to the next version's.
     Step {
-        /// The next version.
         version: String,
-        /// From where to where.
         points: [Place; 2],
     },
-    /// A line of text.
     Text(Text),
     /// A dot's name, and the line that leads to it where the name stands apart.
     Name {
-        /// The dot's version.
         version: String,
         /// The name of the dot's level.
         level: &'static str,
-        /// The name.
         text: Text,
-        /// From the dot to the name.
         leader: Option<[Place; 2]>,
     },
 }
 
-/// A line of text.
 pub struct Text {
-    /// What it says.
     pub text: String,
     /// Left upper corner of its [`Text::size`]; of an upright one the left lower corner, its text
     /// running upwards.
     pub at: Place,
-    /// Height of the letters in pixels.
     pub letters: f64,
-    /// Its colour.
     pub tone: Tone,
-    /// Whether it runs upwards.
     pub upright: bool,
 }
 
 impl Text {
-    /// A text that runs to the right.
     pub fn new(text: impl Into<String>, at: Place, letters: f64, tone: Tone) -> Text {
         Text { text: text.into(), at, letters, tone, upright: false }
     }
@@ -127,7 +100,6 @@ impl Text {
     }
 }
 
-/// Width and height of a text.
 pub fn size(text: &str, letters: f64) -> Place {
     // The same letters in each picture, whatever fonts the machine has.
     static FONTS: Once = Once::new();
@@ -146,29 +118,21 @@ pub fn size(text: &str, letters: f64) -> Place {
 pub struct Dot {
     /// The version, the level and what is drawn of them.
     pub point: Point,
-    /// What is told.
     pub told: String,
-    /// Its middle.
     pub at: Place,
-    /// Its shape's corners.
     pub mark: Vec<Place>,
     /// Whether the shape is an outline.
     pub hollow: bool,
     /// Where a pointer meets this dot and no other.
     pub hit: Vec<Place>,
-    /// Its version's colour.
     pub color: [u8; 3],
 }
 
-/// A chart.
 pub struct Scene {
-    /// What it tells, in a sentence.
     pub title: String,
-    /// Its pixels.
     pub size: (u32, u32),
     /// What is behind the dots, in the order in which it is drawn.
     pub shapes: Vec<Shape>,
-    /// The dots, in the versions' order.
     pub dots: Vec<Dot>,
 }
 
@@ -179,14 +143,20 @@ pub struct Scene {
 const DARK: &str = "@media(prefers-color-scheme:dark){.paper{fill:#12161b}polyline.grid{stroke:#323b46}\
     polyline.ink,.step{stroke:#e4e9ef}text,polygon.ink{fill:#e4e9ef}}";
 
-/// The text of a chart that stands alone.
-pub fn alone(scene: &Scene) -> String {
-    text(scene, true)
-}
+impl Scene {
+    /// The text of a chart that stands alone.
+    pub fn svg(&self) -> String {
+        text(self, true)
+    }
 
-/// The text of a chart within a page.
-pub fn inline(scene: &Scene) -> String {
-    text(scene, false)
+    /// The text of a chart within a page, which brings the colours.
+    pub fn inline(&self) -> String {
+        text(self, false)
+    }
+
+    pub fn png(&self, path: &Path) -> Result<(), ChartError> {
+        png(path, self)
+    }
 }
 
 fn text(scene: &Scene, alone: bool) -> String {
@@ -299,11 +269,7 @@ fn color(tone: Tone) -> String {
 
 type Area<'a> = DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
 
-/// Draws a chart to a PNG file.
-///
-/// # Errors
-/// [`ChartError::Drawing`].
-pub fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
+fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
     let area = BitMapBackend::new(path, scene.size).into_drawing_area();
     let all = || -> Result<(), DrawingAreaErrorKind<_>> {
         area.fill(&png_color(Tone::Paper))?;
@@ -339,7 +305,7 @@ pub fn png(path: &Path, scene: &Scene) -> Result<(), ChartError> {
         }
         area.present()
     };
-    all().map_err(|e| ChartError::Drawing(e.to_string()))
+    all().map_err(|e| ChartError(e.to_string()))
 }
 
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>>;

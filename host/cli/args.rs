@@ -1,4 +1,4 @@
-//! The arguments of every subcommand, a file for each group of commands.
+//! The arguments of every subcommand.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -27,7 +27,6 @@ use crate::explain::matrices::JOURNEY;
 use crate::measure::settle;
 use crate::memory::Limits;
 use crate::offdiag::Bands;
-use crate::outcomes::By;
 use crate::output::{Files, is_stdout, print};
 use crate::problem::grid::{Even, Grid};
 use crate::problem::header::MOST_ENERGIES;
@@ -36,7 +35,6 @@ use crate::progress::Progress;
 use crate::record::run::Repetition;
 use crate::record::{self, Record};
 use crate::setup::Source;
-
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -112,8 +110,6 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Say what changed from one version to another, in source and counters, or from one run to another
     Diff(DiffArgs),
-    /// Evaluate the golden sums of a built-in system and print them as JSON
-    Golden(GoldenArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
 }
@@ -519,9 +515,6 @@ impl DeviceArgs {
     }
 
     /// The vectors asked for.
-    ///
-    /// # Errors
-    /// [`Error::UnknownName`]; [`Error::Data`] where this processor has not got them.
     pub fn level(&self) -> error::Result<Option<Level>> {
         let Some(name) = &self.simd else { return Ok(None) };
         let level: Level = name
@@ -536,9 +529,6 @@ impl DeviceArgs {
     }
 
     /// The processor with vectors and threads as asked for, of a process that has this room.
-    ///
-    /// # Errors
-    /// Those of [`DeviceArgs::level`].
     pub fn host(&self, room: Room) -> error::Result<Host> {
         let level = self.level()?.unwrap_or_else(Level::best);
         let host = Host::with_team(level, Arc::new(Team::new(room)));
@@ -639,17 +629,11 @@ pub struct VersionArgs {
 
 impl VersionArgs {
     /// The names given, or the journeys that run without any.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`] for a journey that is none.
     pub fn names(&self) -> error::Result<&str> {
         Ok(self.given()?.unwrap_or(MAIN))
     }
 
     /// The names given.
-    ///
-    /// # Errors
-    /// As [`VersionArgs::names`].
     pub fn given(&self) -> error::Result<Option<&str>> {
         if let Some(journeys) = &self.journey {
             require_journeys(journeys)?;
@@ -666,7 +650,6 @@ pub struct VerifyArgs {
     pub no_verify: bool,
 }
 
-/// Arguments of a run.
 #[derive(Args)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -700,9 +683,6 @@ impl RunArgs {
     }
 }
 
-// Arguments of `sigma`.
-
-/// Arguments of `sigma`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -795,9 +775,6 @@ impl SigmaArgs {
     }
 }
 
-// Arguments of `offdiag`.
-
-/// Arguments of `offdiag`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -864,8 +841,7 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub csv: Option<PathBuf>,
 
-    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times. A
-    /// terminal shows them in shades without it
+    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times
     #[arg(
         long,
         value_name = "FILE.svg|FILE.png",
@@ -947,7 +923,6 @@ pub enum EnergiesOf {
 
 // Arguments of the command that shows versions beside what was published.
 
-/// Arguments of `table`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -975,10 +950,6 @@ pub struct TableArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
-    /// What speed-ups are by
-    #[arg(long, value_enum, default_value_t = By::Time)]
-    pub by: By,
-
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -1002,13 +973,10 @@ pub struct TableArgs {
     pub output: OutputArgs,
 }
 
-// Arguments of `explain` and `diff`.
-
 /// Why versions of Σ as a matrix take neither system nor device.
 const NOT_RUN: &str = "has no effect on versions of Σ as a matrix, which do not run for a card: \
     `gpp offdiag --version all --json FILE` runs them, and --from FILE shows what it wrote";
 
-/// Arguments of `explain`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  gpp explain v4\n  \
     gpp explain --journey paper --from data/runs/h200-2026-11-23/si214\n  \
@@ -1038,7 +1006,6 @@ pub struct ExplainArgs {
     pub cards: CardArgs,
 }
 
-/// Arguments of `diff`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -1109,9 +1076,6 @@ pub struct CardArgs {
 
 impl ExplainArgs {
     /// The versions of Σ as a matrix, each once; none where others are named.
-    ///
-    /// # Errors
-    /// Those of [`CardArgs::matrices`].
     pub fn matrices(&self) -> error::Result<Vec<&'static Version>> {
         let mut found = self.cards.matrices(&self.given(), self.journey.is_some())?;
         let mut ids = BTreeSet::new();
@@ -1120,9 +1084,6 @@ impl ExplainArgs {
     }
 
     /// The versions named.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`].
     pub fn named(&self) -> error::Result<Vec<Listed>> {
         self.cards.others(&self.given(), self.journey.is_some())
     }
@@ -1134,9 +1095,6 @@ impl ExplainArgs {
 
 impl DiffArgs {
     /// The files of two runs, where that is what is named.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Data`] for a file and a version.
     pub fn files(&self) -> error::Result<Option<[&Path; 2]>> {
         let named = [&self.before, &self.version].map(Path::new);
         let is_run = |path: &Path| path.exists() || path.extension() == Some("json".as_ref());
@@ -1151,9 +1109,6 @@ impl DiffArgs {
     }
 
     /// The two versions, the one to compare with first.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`]; [`crate::error::Error::Data`] for a name of several.
     pub fn named(&self) -> error::Result<[Listed; 2]> {
         let back_end = self.cards.back_end()?;
         let one = |name: &str| {
@@ -1163,9 +1118,6 @@ impl DiffArgs {
     }
 
     /// The same of Σ as a matrix; `None` where others are named.
-    ///
-    /// # Errors
-    /// Those of [`CardArgs::matrices`]; [`crate::error::Error::Data`] for a name of several.
     pub fn matrices(&self) -> error::Result<Option<[&'static Version; 2]>> {
         let given = [self.before.as_str(), &self.version];
         match self.cards.matrices(&given.join(","), false)?[..] {
@@ -1181,9 +1133,6 @@ impl DiffArgs {
 
 impl CardArgs {
     /// The versions of Σ as a matrix that these names are of, or these journeys; none where others are named.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`]; [`crate::error::Error::Data`] for both kinds, and for what only the others take.
     fn matrices(&self, given: &str, are_journeys: bool) -> error::Result<Vec<&'static Version>> {
         let of = |name: &str| match matrices::find(name) {
             _ if name == JOURNEY => matrices::ALL.to_vec(),
@@ -1212,9 +1161,6 @@ impl CardArgs {
     }
 
     /// The other versions that names are of.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::UnknownName`].
     fn others(&self, given: &str, are_journeys: bool) -> error::Result<Vec<Listed>> {
         if are_journeys {
             require_journeys(given).map_err(|error| EXPLAINED_STORIES.among(error))?;
@@ -1234,7 +1180,6 @@ impl CardArgs {
 /// Where `profile` stores its records, a folder for each system, and the others look for them.
 pub const DEFAULT_FOLDER: &str = "gpp-profile";
 
-/// Arguments of `profile`.
 #[derive(Args)]
 #[command(after_help = "Example: gpp profile -s si214 && gpp roofline && gpp report")]
 pub struct ProfileArgs {
@@ -1266,7 +1211,6 @@ pub struct ProfileArgs {
     pub problem: ProblemArgs,
 }
 
-/// Arguments of `roofline`.
 #[derive(Args)]
 pub struct RooflineArgs {
     /// Folder with the records of one system; by default the one in gpp-profile/
@@ -1278,11 +1222,6 @@ pub struct RooflineArgs {
     )]
     pub from: PathBuf,
 
-    /// Records of the same system at another number of energies; may be given several times, for a chart
-    /// of each version that there are several of
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub with: Vec<PathBuf>,
-
     /// Also draw the versions of Σ as a matrix: a folder of what `gpp offdiag --json` wrote, with the profiler's
     /// counters.csv of the record with most versions; ceilings are those of --from
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
@@ -1293,7 +1232,6 @@ pub struct RooflineArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
     /// Folder with the records of one system; by default the one in gpp-profile/. With --offdiag alone there need be
@@ -1320,7 +1258,6 @@ impl ReportArgs {
 
 // Arguments of the commands that tell what there is or make a file of it.
 
-/// Arguments of `list`.
 #[derive(Args)]
 pub struct ListArgs {
     /// Write it as JSON to a file, or to standard output for - and without a name
@@ -1335,25 +1272,15 @@ pub struct ListArgs {
     pub json: Option<PathBuf>,
 }
 
-/// Arguments of `info`.
 #[derive(Args)]
 pub struct InfoArgs {
     #[command(flatten)]
     pub place: DeviceArgs,
 
-    /// Write it as JSON to a file, or to standard output for - and without a name
-    #[arg(
-        short,
-        long,
-        value_name = "FILE|-",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        value_hint = ValueHint::FilePath
-    )]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub list: ListArgs,
 }
 
-/// Arguments of `generate`.
 #[derive(Args)]
 #[command(after_help = "Example: gpp generate -s demo -o demo.dat && gpp -i demo.dat")]
 pub struct GenerateArgs {
@@ -1380,41 +1307,6 @@ pub struct GenerateArgs {
     pub quiet: bool,
 }
 
-/// Arguments of `golden`.
-#[derive(Args)]
-pub struct GoldenArgs {
-    /// Built-in systems, several with commas
-    #[arg(
-        short,
-        long,
-        value_name = "NAME[,NAME…]",
-        value_delimiter = ',',
-        value_parser = BUILT_IN,
-        hide_possible_values = true,
-        required = true
-    )]
-    pub system: Vec<String>,
-
-    /// Seed
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-
-    #[command(flatten)]
-    pub energies: EnergyArgs,
-
-    #[command(flatten)]
-    pub threads: ThreadsArgs,
-
-    /// Elements of the matrix between these bands, counted from 1, in place of sums
-    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = at_least_one)]
-    pub bands: Vec<usize>,
-
-    /// No progress
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// Arguments of `ptx`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -1431,7 +1323,6 @@ pub struct PtxArgs {
     pub kernels: Vec<String>,
 }
 
-/// Arguments of `completions`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

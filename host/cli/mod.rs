@@ -16,11 +16,10 @@ use gpp_cpu::pool::{STACK, start_rayon};
 use crate::catalogue::names;
 use crate::cli::args::{Cli, Command, CompletionsArgs};
 use crate::error::{Error, Result};
-use crate::output::{note, print, require_stdout};
+use crate::output::{note, print};
 use crate::ranks::{self, Alone, Ranks, require_same};
 use crate::{
-    allocation, diff, explain, interrupt, list, offdiag, profile, report, roofline, run, sigma,
-    table,
+    diff, explain, interrupt, list, offdiag, profile, report, roofline, run, sigma, table,
 };
 
 pub use crate::run::exit_code;
@@ -52,9 +51,6 @@ fn run_all() -> ExitCode {
         }
     };
     let ranks = ranks.as_ref();
-    if let Some(name) = ranks.name() {
-        allocation::NAME.get_or_init(|| name);
-    }
     let done = || {
         let cli = match cli {
             Err(error) => return Ok(usage(&error, ranks)),
@@ -91,7 +87,6 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Table(args) => table::table(args),
         Command::Explain(args) => explain::explain(args),
         Command::Diff(args) => diff::diff(args),
-        Command::Golden(args) => list::golden(args),
         Command::Completions(args) => completions(args),
         Command::Ptx(args) => list::ptx(args),
     }
@@ -128,15 +123,9 @@ fn usage(error: &clap::Error, ranks: &dyn Ranks) -> ExitCode {
     if !ranks.is_root() {
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
-    let to_stdout = if error.use_stderr() { Ok(()) } else { require_stdout() };
-    let printed = to_stdout.map_err(|error| error.to_string()).and_then(|()| match error.print() {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: cannot write: {e}"))
-        }
-        _ => Ok(()),
-    });
-    if let Err(what) = &printed {
-        note(format_args!("error: {what}"));
+    let failed = error.print().err().filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+    if let Some(e) = &failed {
+        note(format_args!("error: standard output: cannot write: {e}"));
     }
     let argument = error.get(ContextKind::InvalidArg);
     if let (ErrorKind::InvalidValue, Some(ContextValue::String(argument))) =
@@ -148,7 +137,7 @@ fn usage(error: &clap::Error, ranks: &dyn Ranks) -> ExitCode {
             names::known().join(", ")
         ));
     }
-    ExitCode::from(if printed.is_ok() && !error.use_stderr() { 0 } else { 2 })
+    ExitCode::from(if failed.is_none() && !error.use_stderr() { 0 } else { 2 })
 }
 
 // What processes that share a run have to be given alike.
@@ -225,9 +214,6 @@ impl Given {
     }
 
     /// Fails on all processes where one was given something else than rank 0. Collective.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Data`] that names the rank.
     pub fn require_same(&self, ranks: &dyn Ranks) -> Result<()> {
         require_same(ranks, "arguments", &self.0)
     }

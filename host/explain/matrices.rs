@@ -15,12 +15,10 @@ use crate::explain::{Card, Figures, Group, Idea, Row, change};
 use crate::offdiag::records::{COUNTERS, Folder};
 use crate::offdiag::source;
 use crate::record::offdiag::{OfVersion, Offdiag};
-use crate::record::run::{State, Verdict as Spread};
+use crate::record::run::{State, Verdict};
 
-/// What all of them are called.
 pub const JOURNEY: &str = "offdiag";
 
-/// Where their ideas are described.
 const DESCRIBED: &str = "docs/off-diagonal.md";
 
 /// Words of a right image of real poles.
@@ -129,7 +127,6 @@ impl<'a> Side<'a> {
         Some(self.state()?.sm_mhz?.median)
     }
 
-    /// Time × clock.
     fn cycles(&self) -> Option<f64> {
         Some(self.seconds()? * 1e6 * self.mhz()?)
     }
@@ -143,7 +140,6 @@ impl<'a> Side<'a> {
         self.counter("Elapsed Cycles")
     }
 
-    /// Instructions of a multiprocessor.
     fn instructions(&self) -> Option<f64> {
         Some(self.counted_cycles()? * self.counter("Executed Ipc Elapsed")?)
     }
@@ -153,7 +149,6 @@ impl<'a> Side<'a> {
 struct Step<'a> {
     before: Option<Side<'a>>,
     now: Side<'a>,
-    /// The first of all.
     first: Side<'a>,
     record: Option<&'a Offdiag>,
 }
@@ -211,14 +206,13 @@ impl<'a> Step<'a> {
         rows
     }
 
-    /// Why the time changed.
     fn why(&self) -> Option<String> {
         let time = self.both(Side::seconds)?;
         let (counted, is_counted) = (self.counted(time), self.both(Side::counted_cycles).is_some());
         let cycles = self.both(Side::cycles).filter(|pair| !is_counted && differ(*pair));
         let clock = self.both(Side::mhz).filter(|pair| counted.is_none() && differ(*pair));
         let (before, now) = (self.before.as_ref()?, &self.now);
-        let noise = differs(&before.own()?.time_s, &now.own()?.time_s) == Some(Spread::Noise);
+        let noise = differs(&before.own()?.time_s, &now.own()?.time_s) == Some(Verdict::Noise);
         let limit = self.power().and_then(|power| power.limit_w);
         let told = Reasons {
             before: before.version.id,

@@ -12,7 +12,6 @@ use std::process::ExitCode;
 
 use gpp_core::offdiag::versions::{ALL, Version};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::catalogue::{BackEnd, Listed, find, journey_of, nest, order, sources};
 use crate::cli::args::{
@@ -28,7 +27,7 @@ use crate::problem::systems::DEFAULT_SEED;
 use crate::profile::{RUN, Records};
 use crate::progress::Progress;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, Repetition, Run, Span, State, Times};
+use crate::record::run::{Measurement, Repetition, Run};
 use crate::roofline::{Level, share_of_peak};
 use crate::run::{self, Options, exit_code};
 use crate::setup::{Setting, Source};
@@ -126,9 +125,7 @@ pub fn show_document(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What cards are made of.
 pub enum Gathered {
-    /// Records.
     Records(Box<Found>),
     /// A run in which something did not pass.
     NotVerified(ExitCode),
@@ -174,7 +171,6 @@ fn stored(folder: &Path) -> Result<Gathered> {
     Ok(Gathered::Records(Box::new(Found { from, run, profiles, ceilings: Some(ceilings) })))
 }
 
-/// Runs the versions on what they are made for.
 fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathered> {
     let progress = Progress { shown: !args.quiet };
     let back_end = versions[0].kernel.back_end();
@@ -226,7 +222,6 @@ impl Found {
         order::nearest_before(id, self.has())
     }
 
-    /// The steps from one version to another.
     pub fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
         let times = |id: &str| {
             let result = self.run.as_ref()?.passed_result(id)?;
@@ -243,9 +238,6 @@ impl Found {
     }
 
     /// The card of a version against another.
-    ///
-    /// # Errors
-    /// [`Error::Data`] that names a version that the records lack.
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
         let has = self.has();
         if let Some(missing) = [Some(id), before].into_iter().flatten().find(|id| !has.contains(id))
@@ -275,19 +267,15 @@ impl Found {
 // A card compares a version with another one, by the records of one folder or one run. What a record lacks
 // is left out: its rows, and the sentences that would need it.
 
-/// Layout of the JSON.
 pub const SCHEMA: u32 = 2;
 
 /// Why a version takes the time that it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// The version's id.
     pub version: String,
     /// The version that it is compared with; null of a journey's first.
     pub before: Option<String>,
-    /// The journey that it is of.
     pub journey: String,
-    /// What it is.
     pub idea: Idea,
     /// What changed in the source; null where there is nothing before.
     pub difference: Option<Difference>,
@@ -304,28 +292,20 @@ pub struct Card {
 /// What a version is, in the words of its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Idea {
-    /// In a line.
     pub title: String,
-    /// Paragraphs.
     pub text: Vec<String>,
-    /// What it changes from the version before.
     pub change: String,
     /// The lines of [`nest::NEST`] that it changes, from 1; null where its source names none.
     pub lines: Option<Vec<usize>>,
-    /// Where the change is described.
     pub source: String,
-    /// Its file in the repository.
     pub file: String,
 }
 
-/// Where figures come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figures {
     /// A folder, or that they were measured for the card.
     pub from: String,
-    /// The system's name.
     pub system: String,
-    /// The device's name.
     pub device: String,
     /// Whether hardware or the source counted operations and bytes.
     pub has_counters: bool,
@@ -378,111 +358,17 @@ pub fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-// Made records, for the tests of the verdict.
-
-/// Records of one version.
-pub struct Made {
-    pub profile: Option<Profile>,
-    pub measured: Option<Measurement>,
-}
-
-/// 100 ms, 150 · 10⁶ cycles at 1500 MHz; HBM is used to 50 %, the FP64 pipe to 70 %.
-pub fn made(change: impl FnOnce(&mut Profile, &mut Measurement)) -> Made {
-    let profile = json!({
-        "schema": 4, "version": "v1", "system": "si214", "terms": 1_000_000, "device": "H200",
-        "source": "made", "time_s": 0.1, "duration_s": 0.1,
-        "dadd": 1e11, "dmul": 1e11, "dfma": 2e11, "cycles": 150e6,
-        "bytes": { "hbm": 2e11, "l2": 2e11, "l1": 3e11 },
-        "fp64_pipe_percent": 70.0, "pipes_percent": { "issue slots": 30.0 },
-        "registers": 64, "warps_per_sm": 20.0,
-        "stalls": { "selected": 0.1, "not_selected": 0.1, "long_scoreboard": 0.5, "wait": 0.3 },
-        "lines": [], "launches": [],
-    });
-    let measured = json!({
-        "version": "v1", "device": "gpu:0", "time_s": { "median": 0.1, "min": 0.099, "max": 0.101,
-        "samples": [0.1, 0.099, 0.101] }, "flops_source": "made", "cycles": 150e6, "energy_j": 60.0,
-        "registers": 64, "local_bytes": 0, "warps_per_sm": 24,
-        "asx": [], "ach": [], "deterministic": true,
-        "verification": { "outcome": "passed", "tolerance": 1e-10, "reference": "golden" },
-    });
-    let mut profile = serde_json::from_value(profile).expect("a profile");
-    let mut measured: Measurement = serde_json::from_value(measured).expect("a measurement");
-    measured.state = Some(state(1500.0, 600.0));
-    change(&mut profile, &mut measured);
-    Made { profile: Some(profile), measured: Some(measured) }
-}
-
-/// A clock in MHz and a power in watts.
-pub fn state(mhz: f64, watts: f64) -> State {
-    State {
-        looks: 9,
-        sm_mhz: Span::of(vec![mhz]),
-        memory_mhz: None,
-        power_w: Span::of(vec![watts]),
-        power_limit_w: Some(700.0),
-        temperature_c: None,
-        held_back: Default::default(),
-        highest_mhz: None,
-        mean_w: None,
-    }
-}
-
-/// Times within a hundredth of a median.
-pub fn times(median: f64) -> Times {
-    Times::of([1.0, 0.99, 1.01, 0.995, 1.005].map(|part| part * median).to_vec())
-}
-
-/// Ceilings: 4 TB/s from HBM, 8 from L2, 30 from L1.
-pub fn ceilings() -> Ceilings {
-    let none = json!({ "fp64": null, "hbm": null, "l1": null, "shared": null });
-    let ceilings = json!({
-        "device": "H200", "fp64": 60e12, "hbm": 4e12, "l2": 8e12, "l1": 30e12, "theoretical": none,
-    });
-    serde_json::from_value(ceilings).expect("ceilings")
-}
-
-/// What is said of a step from `before` to `now`.
-pub fn said(rule: fn(&Step) -> Option<String>, before: &Made, now: &Made) -> Option<String> {
-    let ceilings = ceilings();
-    rule(&step(before, now, &ceilings))
-}
-
-/// The step from one version to another.
-pub fn step<'a>(before: &'a Made, now: &'a Made, ceilings: &'a Ceilings) -> Step<'a> {
-    let side = |id, made: &'a Made| Side {
-        id,
-        measured: made.measured.as_ref(),
-        profile: made.profile.as_ref(),
-        over_baseline: None,
-    };
-    Step {
-        before: Some(side("v0", before)),
-        now: side("v1", now),
-        ceilings: Some(ceilings),
-        highest_mhz: Some(1980.0),
-        published: None,
-        system: "si214",
-        device: "H200",
-    }
-}
-
 // The table of a card: what was measured of a version and of the one before.
 
 /// Reasons to wait that a card names.
 const STALLS: usize = 5;
 
-/// A quantity before and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What kind of quantity it is.
     pub group: Group,
-    /// Its name.
     pub name: String,
-    /// Its unit; empty of a count.
     pub unit: &'static str,
-    /// Of the version before.
     pub before: Option<f64>,
-    /// Of the version.
     pub now: Option<f64>,
     /// `now / before − 1`; null where one of them is, or where there was none before.
     pub change: Option<f64>,
@@ -493,9 +379,7 @@ pub struct Row {
 /// A published quantity, before and now.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// Of the version before.
     pub before: Option<f64>,
-    /// Of the version.
     pub now: f64,
     /// As [`Row::change`].
     pub change: Option<f64>,
@@ -505,15 +389,10 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// Time, clock, cycles, energy.
     Time,
-    /// Registers, warps.
     Kernel,
-    /// Operations and rates.
     Operations,
-    /// Bytes at each level.
     Bytes,
-    /// What warps wait for.
     Waits,
 }
 
@@ -539,7 +418,6 @@ pub fn rows(step: &Step) -> Vec<Row> {
     rows
 }
 
-/// What was published of a quantity.
 type ToldOf<'a> = &'a dyn Fn(&Told) -> Option<f64>;
 
 /// Takes a row in: group, name, unit, the value of a version, what was published.
@@ -649,70 +527,49 @@ pub fn change(before: Option<f64>, now: Option<f64>) -> Option<f64> {
 /// The records that cards are made from: of one system and device.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
-    /// Where they are from.
     pub from: &'a str,
-    /// Times of the versions.
     pub run: Option<&'a Run>,
     /// Counters; none where nothing was profiled.
     pub profiles: &'a [Profile],
-    /// What the device can do.
     pub ceilings: Option<&'a Ceilings>,
 }
 
-/// What is known of one version.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// Its id.
     pub id: &'a str,
     /// Its result in the run, where it passed and was not emulated.
     pub measured: Option<&'a Measurement>,
-    /// Its counters.
     pub profile: Option<&'a Profile>,
-    /// The baseline's time over its own.
     pub over_baseline: Option<f64>,
 }
 
-/// A version against another.
 pub struct Step<'a> {
     /// The version that it is compared with, where there is one.
     pub before: Option<Side<'a>>,
-    /// The version.
     pub now: Side<'a>,
-    /// What the device can do.
     pub ceilings: Option<&'a Ceilings>,
     /// The highest clock of the device, in MHz, where the run tells.
     pub highest_mhz: Option<f64>,
-    /// What was published of the same step.
     pub published: Option<PublishedStep>,
-    /// The system's name.
     pub system: &'a str,
-    /// The device's name.
     pub device: &'a str,
 }
 
-/// What was published of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedStep {
-    /// Who published it, and on what.
     pub by: String,
     /// Of the version before, where it is of the same source.
     pub before: Option<Told>,
-    /// Of the version.
     pub now: Told,
 }
 
-/// What was published of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
-    /// Seconds.
     pub time_s: Option<f64>,
     /// 10¹² operations a second.
     pub tflops: Option<f64>,
-    /// The baseline's time over its own.
     pub over_baseline: Option<f64>,
-    /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Warps on a multiprocessor.
     pub warps: Option<u32>,
     /// FLOP/byte on HBM.
     pub intensity: Option<f64>,
@@ -757,7 +614,6 @@ impl<'a> Side<'a> {
         self.measured?.state.as_ref()?.watts()
     }
 
-    /// Registers of a thread.
     pub fn registers(&self) -> Option<u32> {
         self.measured.and_then(|own| own.registers).or(self.profile.and_then(|own| own.registers))
     }
@@ -798,7 +654,6 @@ impl<'a> Step<'a> {
         Some(Step { before, now, ceilings, highest_mhz, published, system, device })
     }
 
-    /// A quantity of both versions.
     pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
         of(self.before.as_ref()?).zip(of(&self.now))
     }

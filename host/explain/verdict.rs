@@ -9,7 +9,7 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 use crate::catalogue::order;
 use crate::explain::{Side, Step};
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, Run, State, Times, Verdict, Verdict as Spread};
+use crate::record::run::{Measurement, Run, State, Times, Verdict};
 use crate::roofline::{LEVELS, Level, Timing};
 
 /// Changes below this share are no changes.
@@ -21,9 +21,7 @@ const FAR: f64 = 0.28;
 /// A sentence or two about a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// What it is about.
     pub rule: Rule,
-    /// What it says.
     pub text: String,
 }
 
@@ -31,11 +29,8 @@ pub struct Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Why the time changed.
     Why,
-    /// What bounds the version.
     Bound,
-    /// What was published of the step.
     Published,
 }
 
@@ -46,7 +41,6 @@ pub fn verdict(step: &Step) -> Vec<Statement> {
     said.into_iter().filter_map(|(rule, text)| Some(Statement { rule, text: text? })).collect()
 }
 
-/// A quantity before and now.
 pub type Pair = (f64, f64);
 
 /// How the time changed, and why: cycles, the clock, and behind the cycles the evidence that weighs most.
@@ -72,13 +66,9 @@ fn why(step: &Step) -> Option<String> {
 
 /// What a sentence about a change of the time is made of.
 pub struct Reasons<'a> {
-    /// The version before.
     pub before: &'a str,
-    /// The time.
     pub time: Pair,
-    /// Whether the time stays.
     pub stays: bool,
-    /// The cycles, where they changed.
     pub cycles: Option<Pair>,
     /// The clock, where it changed, and what is said of it.
     pub clock: Option<(Pair, String)>,
@@ -87,7 +77,6 @@ pub struct Reasons<'a> {
 }
 
 impl Reasons<'_> {
-    /// The sentence.
     pub fn sentence(self) -> String {
         let Reasons { before, time, stays, cycles, clock, cause } = self;
         if stays {
@@ -121,7 +110,7 @@ impl Reasons<'_> {
 fn stays(step: &Step, time: Pair) -> bool {
     let noise = || {
         let (before, now) = (step.before.as_ref()?.measured?, step.now.measured?);
-        differs(&before.times, &now.times).map(|verdict| verdict == Spread::Noise)
+        differs(&before.times, &now.times).map(|verdict| verdict == Verdict::Noise)
     };
     noise() == Some(true) || !differ(time)
 }
@@ -177,7 +166,6 @@ fn cause(step: &Step) -> Option<Cause> {
     Some(Cause { text, lowers })
 }
 
-/// Instructions as a cause.
 pub fn instructions(pair: Pair) -> String {
     format!("from {}", amount(pair, "instructions"))
 }
@@ -204,7 +192,6 @@ fn waits(step: &Step, (before, now): Pair) -> Option<String> {
     ))
 }
 
-/// What bounds the version.
 fn bound(step: &Step) -> Option<String> {
     let own = &step.now;
     let bound = bound_verdict(own.profile?, step.ceilings?, own.measured, step.highest_mhz);
@@ -247,9 +234,6 @@ pub fn amount((before, now): Pair, of: &str) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
 // What bounds a version: how much of each unit of the device it uses, and what the clock lost.
 //
 // Shares are of the profiler's run: pipes by its cycles, bandwidths by its duration. The clock is that of the
@@ -267,7 +251,6 @@ const BOUNDS_TOLD: f64 = 0.01;
 /// A unit of the device and the share of it that is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
-    /// The unit.
     pub limit: &'static str,
     /// From 0 to 1.
     pub share: f64,
@@ -285,7 +268,6 @@ pub enum Band {
 }
 
 impl Band {
-    /// Of a share.
     pub fn of(share: f64) -> Band {
         if share >= BOUND {
             Band::Bound
@@ -304,7 +286,6 @@ pub struct Power {
     pub lost: f64,
     /// Median clock of the multiprocessors in MHz.
     pub mhz: f64,
-    /// The board's limit in watts.
     pub limit_w: Option<f64>,
 }
 
@@ -442,13 +423,11 @@ impl fmt::Display for BoundVerdict {
     }
 }
 
-/// A text that begins a sentence.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A share in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
@@ -550,7 +529,6 @@ fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
 
 // Why warps wait: the profiler's reasons and what they mean.
 
-/// Reasons to wait, and what for.
 pub const REASONS: [(&str, &str); 15] = [
     ("long_scoreboard", "loads from L1, L2 or memory"),
     ("wait", "their own previous instruction"),
@@ -578,3 +556,6 @@ pub fn meaning(reason: &str) -> String {
     let known = REASONS.iter().chain(&ELIGIBLE).find(|(name, _)| *name == reason);
     known.map_or_else(|| reason.replace('_', " "), |(_, meaning)| (*meaning).into())
 }
+
+#[cfg(test)]
+mod tests;

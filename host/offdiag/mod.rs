@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use self::SomeBands as OfSome;
 use bytesize::ByteSize;
 use gpp_core::offdiag::calculation::Worker;
 use gpp_core::offdiag::gpu::OnGpu;
@@ -27,8 +26,7 @@ use rayon::prelude::*;
 use crate::catalogue::{BackEnd, sources};
 use crate::cli::args::{EnergiesOf, OffdiagArgs, OutputArgs};
 use crate::devices::gauge::{Gauge, Watch};
-use crate::devices::gpu::{self, Gpu};
-use crate::devices::host::Host;
+use crate::devices::gpu;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Deferred};
@@ -67,13 +65,13 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let versions = args.version.as_ref().map_or(&[][..], |named| &named.0);
     let limits = args.limits();
     let on = match opened(&args.place, limits.device, &[], progress, ranks)? {
-        Opened::Host(host) => {
-            ranks.having(&[]);
-            On::Host(host)
-        }
         Opened::Gpus(gpus) => {
             require_vectors(&args.place, &[])?;
-            On::Gpus(shared(gpus, ranks)?)
+            Opened::Gpus(shared(gpus, ranks)?)
+        }
+        host => {
+            ranks.having(&[]);
+            host
         }
     };
     let places = setup::places(Crew { devices: &on.devices(), ranks }).unwrap_or_default();
@@ -101,7 +99,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let compares = !args.verify.no_verify;
     let at = at.as_deref();
     let options = Options { versions, repeat: args.repeat, compares, limits, at };
-    let done = run((&on, ranks), &problem, &OfSome { all, bands }, bands, options, progress);
+    let done = run((&on, ranks), &problem, &SomeBands { all, bands }, bands, options, progress);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
     let done = done?;
@@ -127,7 +125,6 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     }
 }
 
-/// Those of a built-in system.
 fn synthesised(problem: &Problem, bands: Bands) -> Option<Synthesised<'_>> {
     match problem.origin() {
         Origin::System(system, seed) => {
@@ -167,16 +164,13 @@ fn show(
 
 // Σ as a matrix: the calculation, its record, and the matrices.
 
-/// How it is calculated.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// How a GPU multiplies, one after the other; none is as is fastest.
     pub versions: &'a [&'static Version],
-    /// Calculations that are timed.
     pub repeat: usize,
     /// Whether elements are compared with the definition.
     pub compares: bool,
-    /// What was said of memory.
     pub limits: Limits,
     /// Which of the problem's energies are those of the bands, where these are asked for.
     pub at: Option<&'a [usize]>,
@@ -184,14 +178,8 @@ pub struct Options<'a> {
 
 /// Sums the matrices of bands l and m by each version; what is shown of them comes first, then they themselves. None on
 /// other ranks than rank 0. Collective.
-///
-/// # Errors
-/// Those of the device.
-///
-/// # Panics
-/// Where no calculation is asked for.
 pub fn run(
-    (on, ranks): (&On, &dyn Ranks),
+    (on, ranks): (&Opened, &dyn Ranks),
     problem: &Problem,
     elements: &dyn Elements,
     bands: Bands,
@@ -237,7 +225,7 @@ const BUSY: f64 = 0.9;
 
 /// A task, where and how often it is calculated.
 struct Calculations<'a> {
-    on: &'a On,
+    on: &'a Opened,
     ranks: &'a dyn Ranks,
     team: memory::Crew<'a>,
     task: Task<'a>,
@@ -309,7 +297,6 @@ impl Calculations<'_> {
         Ok(Some((sums, result)))
     }
 
-    /// Operations of all parts.
     fn flops(&self) -> f64 {
         self.task.operations_of(0..self.task.problem.extents().nbands)
     }
@@ -367,57 +354,44 @@ fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> 
 
 // The devices that sum, and what they need.
 
-/// Who sums in this process.
-pub enum On {
-    /// A processor.
-    Host(Box<Host>),
-    /// GPUs, one at least.
-    Gpus(Vec<Gpu>),
-}
-
-impl On {
-    /// The devices.
+impl Opened {
     pub fn devices(&self) -> Vec<&dyn Device> {
         match self {
-            On::Host(host) => vec![host.as_ref()],
-            On::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
+            Opened::Host(host) => vec![host.as_ref()],
+            Opened::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
         }
     }
 
-    /// The first device.
     pub fn info(&self) -> &DeviceInfo {
         match self {
-            On::Host(host) => host.info(),
-            On::Gpus(gpus) => gpus[0].info(),
+            Opened::Host(host) => host.info(),
+            Opened::Gpus(gpus) => gpus[0].info(),
         }
     }
 
     /// What shows the state of the first GPU.
     pub fn gauge(&self) -> Option<Arc<dyn Gauge>> {
         match self {
-            On::Host(_) => None,
-            On::Gpus(gpus) => gpus[0].gauge(),
+            Opened::Host(_) => None,
+            Opened::Gpus(gpus) => gpus[0].gauge(),
         }
     }
 
     /// The versions that GPUs sum with: those asked for, or the fastest; on a processor there is none.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for a version that the device does not run.
     pub fn versions(
         &self,
         asked: &[&'static Version],
         bands: usize,
     ) -> Result<Vec<Option<&'static Version>>> {
         match (self, asked) {
-            (On::Host(_), []) => Ok(vec![None]),
-            (On::Host(host), [version, ..]) => {
+            (Opened::Host(_), []) => Ok(vec![None]),
+            (Opened::Host(host), [version, ..]) => {
                 let what = format!("is of GPUs, and {} is a processor", host.info().id);
                 Err(Error::Data { origin: format!("--version {}", version.id), what })
             }
             // GPUs are of one kind.
-            (On::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
-            (On::Gpus(gpus), asked) => {
+            (Opened::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
+            (Opened::Gpus(gpus), asked) => {
                 let on = |&version| versions::on(&gpus[0], Some(version), bands).map(Some);
                 asked.iter().map(on).collect()
             }
@@ -425,12 +399,6 @@ impl On {
     }
 
     /// Says what memory a task takes beside the problem, and fails where there is less. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Memory`]; [`Error::Data`] for a limit without effect; [`Error::Driver`].
-    ///
-    /// # Panics
-    /// Where GPUs have no version.
     pub fn require(
         &self,
         (task, version): (&Task, Option<&'static Version>),
@@ -441,11 +409,11 @@ impl On {
         let name = task.problem.name();
         let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
         let host = match (self, version) {
-            (On::Host(host), _) => {
+            (Opened::Host(host), _) => {
                 limits.require_effect_on(BackEnd::Cpu)?;
                 OnProcessor::new(host, *task)?.needs()
             }
-            (On::Gpus(gpus), version) => {
+            (Opened::Gpus(gpus), version) => {
                 let needs = Needs::of(task, version.expect(VERSIONS));
                 let all = needs.device + needs.a * needs.groups as u64;
                 progress.say(format_args!(
@@ -464,20 +432,14 @@ impl On {
     }
 
     /// A task where it is summed, all but A in place.
-    ///
-    /// # Errors
-    /// Those of [`OnProcessor::new`] and [`OnGpu::new`].
-    ///
-    /// # Panics
-    /// Where GPUs have no version.
     pub fn workers<'a>(
         &'a self,
         task: Task<'a>,
         version: Option<&'static Version>,
     ) -> Result<Vec<Box<dyn Worker + 'a>>> {
         match self {
-            On::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
-            On::Gpus(gpus) => {
+            Opened::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
+            Opened::Gpus(gpus) => {
                 let version = version.expect(VERSIONS);
                 let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task, version)?) as Box<dyn Worker>);
                 gpus.iter().map(on_gpu).collect()
@@ -486,21 +448,17 @@ impl On {
     }
 }
 
-/// Why there is a version.
 const VERSIONS: &str = "GPUs have versions";
 
 // Which bands l and m.
 
-/// Bands that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bands {
     /// The first, from 0.
     pub first: usize,
-    /// How many, one at least.
     pub count: usize,
 }
 
-/// A text that names no bands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("needs a number of bands or FROM:TO, from 1 to {MOST}, ends included")]
 pub struct NoBands;
@@ -525,9 +483,7 @@ impl FromStr for Bands {
 
 /// The matrix elements of some bands of more.
 pub struct SomeBands<'a> {
-    /// Those of all.
     pub all: &'a dyn Elements,
-    /// Which.
     pub bands: Bands,
 }
 
@@ -544,9 +500,6 @@ impl Elements for SomeBands<'_> {
 // The matrix at the bands' own energies, as QSGW takes it.
 
 /// The energies of bands l, each once, and whose is which: those of the problem's bands n of the same numbers.
-///
-/// # Errors
-/// [`Error::Data`] for bands that the problem has not got.
 pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)> {
     let own = bands.first..bands.first + bands.count;
     if own.end > header.nbands {
@@ -595,15 +548,11 @@ pub fn qsgw_told(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
 /// Columns of A in the digest of some: so many l and n.
 const SAMPLED: usize = 4;
 
-/// What it is a digest of, for messages.
 pub const DIGEST: &str = "matrix elements, input, energies, bands, version, vectors or program";
 
 /// That of a task of these bands, with some of the matrix elements.
-///
-/// # Errors
-/// Those of [`digest::of_problem`].
 pub fn task_digest(
-    on: &On,
+    on: &Opened,
     (task, version): (&Task, Option<&'static gpp_kernels::offdiag::version::Version>),
     bands: Bands,
 ) -> Result<String> {
@@ -633,8 +582,8 @@ pub fn task_digest(
     let widest = Level::available().last().map_or("none", |level| level.name());
     let by = match on {
         // The crate of the products takes the widest vectors that there are.
-        On::Host(host) => format!("CPU, {}, {widest} in its products", host.level()),
-        On::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
+        Opened::Host(host) => format!("CPU, {}, {widest} in its products", host.level()),
+        Opened::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
     };
     let (first, count, version) = (bands.first, bands.count, version.map(|version| version.id));
     let (problem, elements) = (digest::of_problem(problem.into())?, digest::of(&elements));
@@ -643,55 +592,4 @@ pub fn task_digest(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bands_are_counted_from_one() {
-        assert_eq!("16".parse(), Ok(Bands { first: 0, count: 16 }));
-        assert_eq!("3:3".parse(), Ok(Bands { first: 2, count: 1 }));
-        assert_eq!("5:12".parse(), Ok(Bands { first: 4, count: 8 }));
-        for wrong in ["", "0", "0:4", "5:4", "1:", ":2", "1:2:3", "-1", "8193", "1:9999", "x"] {
-            assert_eq!(wrong.parse::<Bands>(), Err(NoBands), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn eigenvalues_have_the_trace_and_the_square_of_the_matrix() {
-        for bands in [1, 2, 3, 8, 33] {
-            let mut sums = Sums::zero(bands, 2);
-            for (at, (sx, ch)) in sums.sx.iter_mut().zip(&mut sums.ch).enumerate() {
-                let at = at as f64;
-                *sx = Complex64::new((1.3 * at).sin(), (0.7 * at).cos());
-                *ch = Complex64::new((2.1 * at).cos(), at.sin() * 3.0);
-            }
-            let matrix = hermitian(&sums);
-            let Qsgw { eigenvalues, .. } = qsgw_told(&sums, vec![0.0; bands]);
-            let at = |l: usize, m: usize| matrix[l + bands * m];
-            for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
-                assert_eq!(at(l, m), at(m, l).conj());
-                let sigma =
-                    |l, m, plane| sums.sx[sums.at(l, m, plane)] + sums.ch[sums.at(l, m, plane)];
-                let of_both = [sigma(l, m, 0), sigma(l, m, 1)].iter().sum::<Complex64>() / 4.0;
-                let crossed = [sigma(m, l, 0), sigma(m, l, 1)].iter().sum::<Complex64>() / 4.0;
-                let error = (at(l, m) - of_both - crossed.conj()).norm();
-                assert!(error <= 1e-14, "{l} {m}: {error}");
-            }
-            let trace: f64 = (0..bands).map(|l| at(l, l).re).sum();
-            let square: f64 = matrix.iter().map(|z| z.norm_sqr()).sum();
-            let sum: f64 = eigenvalues.iter().sum();
-            let of_squares: f64 = eigenvalues.iter().map(|x| x * x).sum();
-            let scale = 1e-13 * square.max(1.0) * bands as f64;
-            assert!((sum - trace).abs() <= scale, "{bands}: {sum} {trace}");
-            assert!((of_squares - square).abs() <= scale, "{bands}: {of_squares} {square}");
-            assert!(eigenvalues.is_sorted() && eigenvalues.len() == bands);
-        }
-    }
-
-    #[test]
-    fn what_is_no_number_has_no_eigenvalues() {
-        let mut sums = Sums::zero(2, 2);
-        sums.sx[1].im = f64::NAN;
-        assert!(qsgw_told(&sums, vec![0.0; 2]).eigenvalues.iter().all(|x| x.is_nan()));
-    }
-}
+mod tests;

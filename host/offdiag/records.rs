@@ -12,7 +12,7 @@ use npyz::{NpyFile, Order};
 use num_complex::Complex64;
 use serde::Deserialize;
 
-use crate::error::{Error, RecordError, Result};
+use crate::error::{Error, Result};
 use crate::output::input;
 use crate::problem::Extents;
 use crate::record;
@@ -27,19 +27,14 @@ pub const COUNTERS_FILE: &str = "counters.csv";
 
 /// A counter of the first product of `sch`, of real poles.
 pub struct Counter {
-    /// Its name in the profiler.
     pub metric: &'static str,
-    /// Its name.
     pub name: &'static str,
-    /// Its unit.
     pub unit: &'static str,
-    /// That over the profiler's.
     pub factor: f64,
     /// Digits behind the point in a table.
     pub decimals: usize,
 }
 
-/// Those that tables have.
 pub const COUNTERS: [Counter; 6] = [
     percent("Compute (SM) Throughput", "busiest pipe"),
     percent("Issue Slots Busy", "issue slots"),
@@ -59,11 +54,9 @@ const fn percent(metric: &'static str, name: &'static str) -> Counter {
     Counter { metric, name, unit: "%", factor: 1.0, decimals: 0 }
 }
 
-/// The records of a folder.
 pub struct Folder {
     /// Where they are: the folder, or the one file.
     pub path: PathBuf,
-    /// By the names of their files.
     pub records: Vec<Offdiag>,
     files: Vec<PathBuf>,
     counters: Vec<Row>,
@@ -79,10 +72,6 @@ struct Row {
 
 impl Folder {
     /// All records of a folder and its counters, or the record of a file.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for a folder without records; [`RecordError`] for a file that is none, or a table without the
-    /// columns that are needed.
     pub fn load(path: &Path) -> Result<Folder> {
         let mut files = if path.is_file() { vec![path.into()] } else { named(path)? };
         files.sort();
@@ -93,15 +82,11 @@ impl Folder {
         Ok(Folder { path: path.into(), records, files, counters })
     }
 
-    /// All files that were read.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
     /// The record with most versions of which nothing came out wrong, the first of several.
-    ///
-    /// # Panics
-    /// Never: a folder without records is not read.
     pub fn of_versions(&self) -> &Offdiag {
         let count = |record: &Offdiag| {
             let right = record.results.iter().filter(|own| own.is_right());
@@ -135,7 +120,6 @@ impl Folder {
         self.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value)
     }
 
-    /// The file of counters that was read.
     pub fn counters_file(&self) -> Option<&Path> {
         self.files.iter().find(|file| file.ends_with(COUNTERS_FILE)).map(PathBuf::as_path)
     }
@@ -169,10 +153,9 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
         unit: String,
         value: String,
     }
-    let failed = |error: csv::Error| RecordError::Field {
-        path: table.into(),
-        needed: "counters",
-        reason: error.to_string(),
+    let failed = |error: csv::Error| Error::Data {
+        origin: table.display().to_string(),
+        what: format!("is no record of counters: {error}"),
     };
     let cells = csv::Reader::from_path(table).map_err(failed)?.into_deserialize::<Cells>();
     let mut rows = Vec::new();
@@ -189,19 +172,14 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
 /// `A(l, n, ig)` of a file in the format of `numpy.save`: complex128, `(bands, nbands, ncouls)`, in C order.
 pub struct Stored {
     path: PathBuf,
-    /// Where the first element is.
     begin: u64,
     bands: usize,
     nbands: usize,
-    /// What went wrong first.
     failed: OnceLock<String>,
 }
 
 impl Stored {
     /// Looks at a file that is to go with a problem of these extents.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for a file that cannot be read, and for an array of another kind or shape.
     pub fn open(path: &Path, extents: Extents) -> Result<Stored> {
         let wrong = |what: String| error(path, what);
         let (mut file, bytes) =
@@ -230,9 +208,6 @@ impl Stored {
     }
 
     /// Fails where a column could not be read, or held what is no number.
-    ///
-    /// # Errors
-    /// [`Error::Data`] that names the file and the first such element.
     pub fn check(&self) -> Result<()> {
         self.failed.get().map_or(Ok(()), |what| Err(error(&self.path, what.clone())))
     }
@@ -288,12 +263,10 @@ pub const EXECUTED: f64 = 6.0;
 
 /// The versions of a record on the roofline of its device.
 pub struct Matrices<'a> {
-    /// The system and its bands.
     pub title: String,
     /// A dot for each version that came out right, in their order: intensity of the first product of `sch`, rate of the
     /// whole calculation; 8 operations a complex product.
     pub points: Vec<Point>,
-    /// What the device can do.
     pub ceilings: &'a Ceilings,
     /// FP64 operations a second of its matrix units, where it has some.
     pub matrix: Option<f64>,
@@ -301,10 +274,6 @@ pub struct Matrices<'a> {
 
 impl<'a> Matrices<'a> {
     /// Of a folder's record with most versions; its counters are of the same system and bands.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for a folder without counters or with none above zero of a version, without versions of a GPU, and
-    /// for ceilings of another device.
     pub fn of(folder: &Folder, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
         let record = folder.of_versions();
         let device = &record.head.device;
@@ -375,7 +344,6 @@ fn wrong(path: &std::path::Path, what: String) -> Error {
 
 // Tables of stored records of Σ as a matrix.
 
-/// What the board did meanwhile.
 pub const BOARD: [&str; 3] = ["MHz", "W", "J"];
 
 /// Median clock, mean power and the joules of a calculation.

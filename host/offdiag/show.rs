@@ -12,7 +12,7 @@ use crate::chart::plots;
 use crate::error::Result;
 use crate::outcomes::undecided;
 use crate::output::replace;
-use crate::record::offdiag::{Grid, Largest, Matrix, OfVersion, Offdiag, Qsgw};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
 use crate::record::run::State;
 use crate::reference::Source;
 use crate::sigma::{Picture, UNIT};
@@ -23,16 +23,9 @@ use crate::{offdiag, roofline, run};
 const SHOWN: usize = 24;
 const FROM_EITHER: usize = 8;
 
-/// Eigenvalues in a line.
 const IN_ROW: usize = 4;
 
-/// Columns that a narrow terminal goes without, the first of them first.
-const SPARE: &[usize] = &[2, 4, 6];
-
-/// What it is of, how it came out, and a row for each energy; on a terminal the sizes of the elements too.
-///
-/// # Errors
-/// Those of `to`.
+/// What it is of, how it came out, and a row for each energy.
 pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<()> {
     let device = &record.head.device;
     let [from, last] = record.bands;
@@ -72,11 +65,6 @@ pub fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Res
         writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
         writeln!(to, "{}", self::eigenvalues(eigenvalues, width))?;
     }
-    if let (Some(map), Some(width)) = (&record.map, width) {
-        for line in heat_lines(&map.grid(), record.bands, &plots::energy(record), width) {
-            writeln!(to, "{line}")?;
-        }
-    }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
 
@@ -103,7 +91,7 @@ fn by_version(all: &[OfVersion], width: Option<u16>) -> String {
         ]);
         before = Some(of.time_s.median);
     }
-    fit(table, &[4, 5, 3], width)
+    fit(table, width)
 }
 
 fn verification(of: &OfVersion) -> String {
@@ -178,13 +166,10 @@ fn energies(rows: &[Matrix], width: Option<u16>) -> String {
             table.add_row(cells(row));
         }
     }
-    fit(table, SPARE, width)
+    fit(table, width)
 }
 
 /// A row for each element, every number to the last bit; bands count from 1.
-///
-/// # Errors
-/// Those of `to`.
 pub fn csv(to: &mut dyn Write, record: &Offdiag, sums: &Sums) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     let first = record.bands[0];
@@ -218,9 +203,6 @@ pub fn csv(to: &mut dyn Write, record: &Offdiag, sums: &Sums) -> io::Result<()> 
 }
 
 /// One of the sums as a NumPy array `[iw, l, m]`.
-///
-/// # Errors
-/// Those of `to`.
 pub fn npy(to: &mut dyn Write, sums: &Sums, of: &[Complex64]) -> io::Result<()> {
     let (nw, bands) = (sums.nw(), sums.bands);
     let mut to = BufWriter::new(to);
@@ -239,9 +221,6 @@ pub fn npy(to: &mut dyn Write, sums: &Sums, of: &[Complex64]) -> io::Result<()> 
 }
 
 /// One matrix as a NumPy array `[l, m]`; element (l, m) is at `l + bands · m`.
-///
-/// # Errors
-/// Those of `to`.
 pub fn npy_of_one(to: &mut dyn Write, bands: usize, of: &[Complex64]) -> io::Result<()> {
     let mut to = BufWriter::new(to);
     let mut array = npyz::WriteOptions::new()
@@ -257,88 +236,10 @@ pub fn npy_of_one(to: &mut dyn Write, bands: usize, of: &[Complex64]) -> io::Res
 }
 
 /// Writes a picture of the sizes, whole or not at all.
-///
-/// # Errors
-/// [`crate::error::Error::Write`], also for one that cannot be drawn.
 pub fn plot(picture: Picture, path: &Path, record: &Offdiag, sums: &Sums) -> Result<()> {
     let scene = plots::Sizes::of(record, sums);
     match picture {
         Picture::Svg => replace(path, |file| file.write_all(scene.svg().as_bytes())),
         Picture::Png => roofline::png(path, |to| scene.png(to)),
-    }
-}
-
-// The sizes of a matrix' elements on a terminal.
-
-/// Cells along a side, at most; a cell is two columns of a line.
-const MOST: usize = 32;
-
-/// From the largest to the smallest.
-const SHADES: [char; 5] = ['█', '▓', '▒', '░', '·'];
-
-/// What is no number.
-const BROKEN: char = '?';
-
-/// Two lines that explain it, and between them a line for each cell along l; nothing in a terminal that is too narrow.
-pub fn heat_lines(grid: &Grid, bands: [usize; 2], at: &str, width: u16) -> Vec<String> {
-    let most = MOST.min(usize::from(width) / 2);
-    if most == 0 {
-        return Vec::new();
-    }
-    let grid = grid.at_most(most);
-    let sizes = || grid.sizes.iter().copied().filter(|size| *size > 0.0 && size.is_finite());
-    let (largest, smallest) = (grid.largest(), sizes().fold(grid.largest(), f64::min));
-    let span = (largest / smallest).ln();
-    let shade = |size: &f64| {
-        let part = (largest / size).ln() / span;
-        // Of sizes that are all the same the span is zero: they are the largest.
-        let at = if part.is_nan() { 0.0 } else { part * SHADES.len() as f64 };
-        let at = (at as usize).min(SHADES.len() - 1);
-        if size.is_finite() { SHADES[at] } else { BROKEN }
-    };
-    let row = |row: &[f64]| row.iter().flat_map(|size| [shade(size); 2]).collect::<String>();
-    let [from, to] = bands;
-    let of = match grid.bands {
-        1 => String::new(),
-        each => format!(", the largest of {each} × {each}"),
-    };
-    let title = format!("|Σ_lm| at {at}, l from {from} down to {to}, m to the right{of}:");
-    let [most, .., least] = SHADES;
-    let told = format!("{most} {largest:.1e} to {least} {smallest:.1e}, in steps of equal ratio");
-    let rows = grid.sizes.chunks(grid.count.max(1)).map(row);
-    [title].into_iter().chain(rows).chain([told]).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn grid(count: usize, size: impl Fn(usize) -> f64) -> Grid {
-        Grid { bands: 1, count, sizes: (0..count * count).map(size).collect() }
-    }
-
-    #[test]
-    fn shades_are_equal_parts_of_the_powers_of_ten() {
-        let drawn = heat_lines(&grid(3, |at| 10f64.powi(-(at as i32))), [4, 6], "0 eV", 80);
-        assert_eq!(drawn[1..4], ["████▓▓", "▓▓▒▒░░", "░░····"]);
-        assert_eq!(drawn[0], "|Σ_lm| at 0 eV, l from 4 down to 6, m to the right:");
-        assert!(drawn[4].starts_with("█ 1.0e0 to · 1.0e-8,"), "{drawn:?}");
-        let broken =
-            heat_lines(&grid(2, |at| [1.0, f64::NAN, 0.0, f64::INFINITY][at]), [1, 2], "0 eV", 80);
-        assert_eq!(broken[1..3], ["██??", "··??"]);
-        assert_eq!(heat_lines(&grid(2, |_| 0.0), [1, 2], "0 eV", 80)[1..3], ["████", "████"]);
-    }
-
-    #[test]
-    fn a_map_is_no_wider_than_the_terminal() {
-        for (count, width, lines_of, wide) in [(64, 80, 32, 64), (64, 40, 16, 32), (5, 3, 1, 2)] {
-            let drawn = heat_lines(&grid(count, |at| 1.0 + at as f64), [1, count], "", width);
-            assert_eq!(drawn.len(), lines_of + 2, "{count} {width}");
-            assert!(
-                drawn[1..=lines_of].iter().all(|line| line.chars().count() == wide),
-                "{drawn:?}"
-            );
-        }
-        assert!(heat_lines(&grid(2, |_| 1.0), [1, 2], "", 1).is_empty());
     }
 }

@@ -16,9 +16,6 @@ type Result<T> = std::result::Result<T, ProfileError>;
 
 /// Reads the profiler's CSV, either page: `raw` with a column for each metric and a row of units,
 /// or `details` with a row for each metric. What it prints besides is passed over.
-///
-/// # Errors
-/// What was needed and what was found.
 pub fn parse(text: &str) -> Result<Vec<Launch>> {
     let table = table(text)?;
     let mut rows = table.lines().enumerate().skip_while(|(_, line)| !is_header(line));
@@ -47,18 +44,18 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
 /// The part of the output that is a table; an error that the profiler printed is ours.
 fn table(text: &str) -> Result<String> {
     if let Some(error) = text.lines().find(|line| line.starts_with("==ERROR==")) {
-        return Err(ProfileError::Said(error.trim_start_matches("==ERROR==").trim().to_string()));
+        return Err(ProfileError(error.trim_start_matches("==ERROR==").trim().to_string()));
     }
     let lines = text.lines().filter(|line| !line.starts_with("==") && !line.trim().is_empty());
     Ok(lines.flat_map(|line| [line, "\n"]).collect())
 }
 
 fn needs(what: &str) -> ProfileError {
-    ProfileError::Table(what.into())
+    ProfileError(what.into())
 }
 
 fn malformed(error: csv::Error) -> ProfileError {
-    ProfileError::Table(format!("malformed CSV: {error}"))
+    ProfileError(format!("malformed CSV: {error}"))
 }
 
 fn is_header(line: &str) -> bool {
@@ -109,7 +106,7 @@ fn details(records: &[csv::StringRecord], columns: [usize; 5]) -> Result<Vec<Lau
             Some(Some(value)),
         ) = (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
         else {
-            return Err(ProfileError::Table(format!("a row ends early: {record:?}")));
+            return Err(ProfileError(format!("a row ends early: {record:?}")));
         };
         if launches.last().is_none_or(|(last, _)| last != id) {
             let launch = Launch { kernel: kernel.into(), ..Launch::default() };
@@ -124,7 +121,6 @@ fn details(records: &[csv::StringRecord], columns: [usize; 5]) -> Result<Vec<Lau
     Ok(launches.into_iter().map(|(_, launch)| launch).collect())
 }
 
-/// How a locale writes numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     /// 1,234.5
@@ -189,23 +185,17 @@ fn scale(unit: &str) -> Option<f64> {
 
 // Launches summed up to one profile for each version.
 
-/// What the launches are of.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The system's name.
     pub system: String,
-    /// Its terms.
     pub terms: u64,
-    /// Its energies.
     pub nw: u32,
-    /// Where the counters come from.
     pub source: String,
     /// Batches of energies of each version that has more than one: a calculation has a second stage for each.
     pub batches: BTreeMap<&'static str, usize>,
 }
 
 impl Context {
-    /// Launches on a problem.
     pub fn new(problem: &Problem, source: String) -> Context {
         let counted = |gpu: &&'static Gpu| {
             let count = problem.batches_for(Kernel::Gpu(gpu)).count();
@@ -216,13 +206,11 @@ impl Context {
         Context { system, terms, nw: problem.nw() as u32, source, batches }
     }
 
-    /// Batches of a version.
     fn batches(&self, version: &str) -> usize {
         self.batches.get(version).copied().unwrap_or(1)
     }
 }
 
-/// Second stages among launches.
 fn second_stages(launches: &[&Launch]) -> usize {
     launches.iter().filter(|launch| launch.kernel == reduction::SYMBOL).count()
 }
@@ -230,14 +218,12 @@ fn second_stages(launches: &[&Launch]) -> usize {
 const SECOND_STAGE_FIRST: &str = "a second stage comes before any version's kernel";
 
 /// Sums launches up to one profile for each version. A second stage belongs to the version before.
-///
-/// # Errors
-/// What is missing or cannot be told.
 pub fn aggregate(launches: &[Launch], context: &Context) -> Result<Vec<Profile>> {
     let mut groups: Vec<(&'static str, Vec<&Launch>)> = Vec::new();
     for launch in launches {
         if launch.kernel == reduction::SYMBOL {
-            let (_, group) = groups.last_mut().ok_or(ProfileError::Launches(SECOND_STAGE_FIRST))?;
+            let (_, group) =
+                groups.last_mut().ok_or_else(|| ProfileError(SECOND_STAGE_FIRST.into()))?;
             group.push(launch);
             continue;
         }
@@ -253,28 +239,24 @@ pub fn aggregate(launches: &[Launch], context: &Context) -> Result<Vec<Profile>>
         }
     }
     if groups.is_empty() {
-        return Err(ProfileError::Launches("no launch of any version"));
+        return Err(ProfileError("no launch of any version".into()));
     }
     let of_group = |(id, group): &(&'static str, Vec<&Launch>)| {
         let batches = context.batches(id);
         if batches > 1 && second_stages(group) < batches {
-            return Err(ProfileError::Launches("fewer second stages than batches of energies"));
+            return Err(ProfileError("fewer second stages than batches of energies".into()));
         }
         profile(id, group, context)
     };
     groups.iter().map(of_group).collect()
 }
 
-/// The version that has a kernel.
 fn version_of(kernel: &str) -> Result<&'static str> {
     let found = versions::find(kernel).map(|(gpu, ..)| gpu.id());
-    found.ok_or_else(|| ProfileError::UnknownKernel(kernel.into()))
+    found.ok_or_else(|| ProfileError(format!("kernel `{kernel}` is of no known version")))
 }
 
 /// Cycles of a multiprocessor by version, a second stage's with those of the version before it.
-///
-/// # Errors
-/// What is missing or cannot be told.
 pub fn cycles(launches: &[Launch]) -> Result<BTreeMap<String, f64>> {
     let mut cycles = BTreeMap::new();
     let mut version = None;
@@ -282,7 +264,7 @@ pub fn cycles(launches: &[Launch]) -> Result<BTreeMap<String, f64>> {
         if launch.kernel != reduction::SYMBOL {
             version = Some(version_of(&launch.kernel)?);
         }
-        let version = version.ok_or(ProfileError::Launches(SECOND_STAGE_FIRST))?;
+        let version = version.ok_or_else(|| ProfileError(SECOND_STAGE_FIRST.into()))?;
         *cycles.entry(version.to_string()).or_insert(0.0) += launch.required(ncu::CYCLES)?;
     }
     Ok(cycles)
@@ -350,33 +332,4 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_either_style() {
-        for (values, style, numbers) in [
-            (vec!["1,234", "9.57"], Style::Point, vec![1234.0, 9.57]),
-            (vec!["1.234", "9,57"], Style::Comma, vec![1234.0, 9.57]),
-            (vec!["1,234,567"], Style::Point, vec![1_234_567.0]),
-            (vec!["1.234.567,8"], Style::Comma, vec![1_234_567.8]),
-            (vec!["0.125"], Style::Point, vec![0.125]),
-            (vec!["n/a", "12"], Style::Point, vec![12.0]),
-        ] {
-            let found = Style::of(values.iter().copied());
-            assert_eq!(found, style, "{values:?}");
-            let parsed: Vec<f64> = values.iter().filter_map(|v| found.number(v)).collect();
-            assert_eq!(parsed, numbers);
-        }
-        assert_eq!(Style::Point.number("n/a"), None);
-        assert_eq!(Style::Point.number("nan"), None);
-        assert_eq!(Style::Point.number("inf"), None);
-    }
-
-    #[test]
-    fn units_are_brought_to_their_base() {
-        assert_eq!(scale("usecond"), Some(1e-6));
-        assert_eq!(scale("Gbyte"), Some(1e9));
-        assert_eq!(scale("furlong"), None);
-    }
-}
+mod tests;

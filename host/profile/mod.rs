@@ -16,7 +16,6 @@ use crate::devices::choice::Choice;
 use crate::devices::gpu::{self, Gpu};
 use crate::error::{Error, Result};
 use crate::measure::settle;
-use crate::outcomes::ByEnergies;
 use crate::output::{self, print, write_text};
 use crate::profile::counters::{Context, aggregate};
 use crate::profile::ncu::{Ncu, Target};
@@ -55,7 +54,6 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the records go.
 fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
     match &args.output {
         Some(folder) => folder.clone(),
@@ -75,12 +73,9 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
 
 // What a profiler measures of each version: one record, aggregated over its launches.
 
-/// How profiles are made.
 #[derive(Clone)]
 pub struct Options {
-    /// The versions.
     pub versions: Vec<Listed>,
-    /// The profiler.
     pub ncu: PathBuf,
     /// `gpu:N`.
     pub device: String,
@@ -88,9 +83,7 @@ pub struct Options {
     pub repeat: usize,
 }
 
-/// What came of it.
 pub enum Profiled {
-    /// The profiles, stored in the folder.
     Profiles(Vec<Profile>),
     /// A run in which something did not pass: what is not verified is not worth a profile.
     NotVerified(Box<Run>),
@@ -98,10 +91,6 @@ pub enum Profiled {
 
 /// Times the versions on a problem, measures the GPU's ceilings, has the profiler count, and stores it all in a
 /// folder; `each` is called when the run for the times begins and after each version.
-///
-/// # Errors
-/// Before anything long begins: of the [profiler](crate::error::ProfilerError), [`Error::NoGpu`], [`Error::Data`]
-/// for a folder of another system's profiles. Errors of the device and of writing.
 pub fn profile_versions(
     source: &Source,
     options: &Options,
@@ -171,22 +160,14 @@ pub const RUN: &str = "run.json";
 
 /// One system's profiles and the ceilings of their device.
 pub struct Records {
-    /// Where they are.
     pub folder: PathBuf,
-    /// The system's name.
     pub system: String,
-    /// In the versions' order.
     pub profiles: Vec<Profile>,
-    /// Of the device.
     pub ceilings: Ceilings,
 }
 
 impl Records {
     /// From `dir` itself, or from the only folder in it that has any.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for a folder of none or of several systems;
-    /// [`crate::error::RecordError`].
     pub fn load(dir: &Path) -> Result<Records> {
         let folder = system_folder(dir)?;
         let profiles = load(&folder)?;
@@ -196,10 +177,6 @@ impl Records {
     }
 
     /// The run that the profiles were made beside.
-    ///
-    /// # Errors
-    /// [`crate::error::RecordError`]; [`Error::Data`] for a run of another system, of other data or of other
-    /// kernels.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
         let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
@@ -251,9 +228,6 @@ fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
 }
 
 /// Fails where a folder already holds profiles of another system, or of another number of energies.
-///
-/// # Errors
-/// [`Error::Data`] that names both.
 pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()> {
     if !has_profiles(folder) {
         return Ok(());
@@ -296,9 +270,6 @@ fn system_folder(dir: &Path) -> Result<PathBuf> {
 }
 
 /// The file of a run: this one, or that of a folder of records.
-///
-/// # Errors
-/// [`Error::Data`] for a folder of several.
 pub fn run_file(path: &Path) -> Result<PathBuf> {
     if path.is_dir() { Ok(system_folder(path)?.join(RUN)) } else { Ok(path.into()) }
 }
@@ -331,19 +302,11 @@ pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }
 
-/// Writes a profile to its folder.
-///
-/// # Errors
-/// [`Error::Write`].
 pub fn store(folder: &Path, profile: &Profile) -> Result<()> {
     write_text(&path(folder, &profile.version), &text(profile))
 }
 
 /// Reads the profiles of a folder in the versions' order.
-///
-/// # Errors
-/// [`Error::Data`] for a folder without any; [`crate::error::RecordError`] for a file that
-/// is none.
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles: Vec<Profile> =
         files(folder).iter().map(|path| record::read(path)).collect::<Result<_>>()?;
@@ -406,21 +369,10 @@ fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16
             or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
         ]);
     }
-    fit(table, &[10, 11, 6, 5, 9, 4, 3], width)
-}
-
-/// A version at several numbers of energies.
-///
-/// # Errors
-/// Those of `to`.
-pub fn by_energies(to: &mut dyn Write, of: &ByEnergies, ceilings: &Ceilings) -> io::Result<()> {
-    writeln!(to, "{}\n{}", of.version, profiles(&of.profiles, Some(ceilings), terminal()))
+    fit(table, width)
 }
 
 /// Profiles and the folder that they were stored in; shares of their own ceilings where these are known.
-///
-/// # Errors
-/// Those of `to`.
 pub fn stored(
     to: &mut dyn Write,
     made: &[Profile],

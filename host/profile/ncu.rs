@@ -33,28 +33,25 @@ type Result<T> = std::result::Result<T, ProfileError>;
 /// The profiler, found on the PATH or named.
 pub struct Ncu {
     program: PathBuf,
-    /// What it says of its version.
     pub version: String,
 }
 
-/// What the profiled program runs.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Versions, with commas.
     pub versions: String,
     /// `--system NAME --seed N` or `--input FILE`.
     pub problem: Vec<OsString>,
-    /// Device.
     pub device: String,
 }
 
 impl Ncu {
-    /// Looks for the profiler.
-    ///
-    /// # Errors
-    /// [`ProfileError::NoProfiler`] that says how to get one.
     pub fn find(program: &Path) -> Result<Ncu> {
-        let missing = |why: String| ProfileError::NoProfiler { program: program.into(), why };
+        let missing = |why: String| {
+            let program = program.display();
+            ProfileError(format!(
+                "{program} cannot be run ({why}): install Nsight Compute or name it with --ncu"
+            ))
+        };
         let output =
             Command::new(program).arg("--version").output().map_err(|e| missing(e.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -68,9 +65,6 @@ impl Ncu {
 
     /// Counters of every launch. Returns the profiler's CSV and
     /// what it holds.
-    ///
-    /// # Errors
-    /// [`ProfileError`].
     pub fn counters(&self, target: &Target) -> Result<(String, Vec<Launch>)> {
         let metrics = list();
         let mut command = self.on_this_program(
@@ -89,10 +83,8 @@ impl Ncu {
         arguments: impl IntoIterator<Item = &'a str>,
         target: &Target,
     ) -> Result<Command> {
-        let program = std::env::current_exe().map_err(|e| ProfileError::Start {
-            program: "this program".into(),
-            why: e.to_string(),
-        })?;
+        let program = std::env::current_exe()
+            .map_err(|e| ProfileError(format!("this program cannot be run: {e}")))?;
         let kernels = format!("regex:^({})", profiled().join("|"));
         let mut command = Command::new(&self.program);
         command
@@ -108,25 +100,27 @@ impl Ncu {
 
 /// What a command printed, or why it failed.
 fn run(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .map_err(|e| ProfileError::Start { program: format!("{command:?}"), why: e.to_string() })?;
+    let output =
+        command.output().map_err(|e| ProfileError(format!("{command:?} cannot be run: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
     if all.contains("ERR_NVGPUCTRPERM") {
-        return Err(ProfileError::NoPermission);
+        return Err(ProfileError(
+            "the driver does not let this user read the performance counters (ERR_NVGPUCTRPERM): run as root, or \
+             load the driver's module with NVreg_RestrictProfilingToAdminUsers=0"
+                .into(),
+        ));
     }
     if !output.status.success() {
         let last = all.lines().rfind(|line| line.contains("ERROR")).or(all.lines().last());
         let said = last.unwrap_or("it said nothing");
-        return Err(ProfileError::Said(format!("{said} ({})", output.status)));
+        return Err(ProfileError(format!("{said} ({})", output.status)));
     }
     Ok(text)
 }
 
 // The profiler's metrics: which are asked for, and those of a launch.
 
-/// Duration of a launch in seconds.
 pub const DURATION: &str = "gpu__time_duration.sum";
 /// Cycles of a multiprocessor during a launch.
 pub const CYCLES: &str = "sm__cycles_elapsed.avg";
@@ -136,13 +130,11 @@ pub const DADD: &str = "sm__sass_thread_inst_executed_op_dadd_pred_on.sum";
 pub const DMUL: &str = "sm__sass_thread_inst_executed_op_dmul_pred_on.sum";
 /// FP64 fused operations.
 pub const DFMA: &str = "sm__sass_thread_inst_executed_op_dfma_pred_on.sum";
-/// Bytes to and from memory.
 pub const HBM: &str = "dram__bytes.sum";
 /// Sectors that L1 asked L2 for, or gave it.
 pub const L2: &str = "lts__t_sectors_srcunit_tex.sum";
 /// Sectors that went from one half of L2 to the other; chips whose L2 is whole lack it.
 pub const FABRIC: &str = "lts__t_sectors_srcunit_ltcfabric.sum";
-/// Bytes of a sector.
 pub const SECTOR: f64 = 32.0;
 /// Bytes to and from L1, shared memory left out.
 pub const L1: &str = "l1tex__t_bytes.sum";
@@ -165,9 +157,7 @@ pub const PIPES: [(&str, &str); 4] = [
     ("MUFU", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active"),
     ("load/store", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"),
 ];
-/// Registers of a thread.
 pub const REGISTERS: &str = "launch__registers_per_thread";
-/// Warps active on a multiprocessor.
 pub const WARPS: &str = "sm__warps_active.avg.per_cycle_active";
 
 /// Reasons that a warp waits for, in the profiler's names.
@@ -211,7 +201,6 @@ pub fn list() -> String {
 /// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
-    /// The kernel's symbol.
     pub kernel: String,
     /// The device's name, where the CSV tells it.
     pub device: Option<String>,
@@ -224,14 +213,13 @@ impl Launch {
         self.metrics.get(name).copied()
     }
 
-    /// A metric's value.
-    ///
-    /// # Errors
-    /// Names the metric and the kernel.
     pub fn required(&self, name: &str) -> Result<f64> {
-        let (metric, kernel) = (name, &self.kernel);
-        self.get(name)
-            .ok_or_else(|| ProfileError::NoMetric { metric: metric.into(), kernel: kernel.clone() })
+        let kernel = &self.kernel;
+        self.get(name).ok_or_else(|| {
+            ProfileError(format!(
+                "metric {name} is missing for kernel `{kernel}`: record it with --metrics"
+            ))
+        })
     }
 }
 

@@ -39,9 +39,6 @@ pub fn launched_as() -> Option<usize> {
 }
 
 /// Joins the processes that MPI's launcher started, or stays alone if none did.
-///
-/// # Errors
-/// [`Error::Data`] if there are others that this process cannot join.
 pub fn join() -> Result<Box<dyn Ranks>> {
     let Some((name, rank)) = launched() else { return Ok(Box::new(Alone)) };
     let size = size();

@@ -15,7 +15,6 @@ use crate::ranks::Ranks;
 /// A communicator, and what ends MPI with it.
 struct World {
     communicator: SimpleCommunicator,
-    /// Those on this host.
     host: SimpleCommunicator,
     /// Of the whole world. Dropped last: it ends MPI.
     _universe: Option<Universe>,
@@ -139,7 +138,6 @@ fn parted(
     begins.iter().zip(counts).map(part).collect()
 }
 
-/// A place in memory.
 static NOTHING: [u8; 1] = [0];
 
 /// Bytes of a message as MPI counts them.

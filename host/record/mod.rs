@@ -17,7 +17,7 @@ use serde_json::Value;
 use twox_hash::XxHash64;
 
 use crate::devices::{DeviceInfo, gpu};
-use crate::error::{RecordError, Result};
+use crate::error::{Error, Result};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
 use crate::record::run::{Regimes, Repetition};
@@ -41,7 +41,6 @@ fn yes() -> bool {
 /// What all records of experiments begin with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// Layout of the record.
     pub schema: u32,
     /// The program and its version; null in older records.
     #[serde(default)]
@@ -52,7 +51,6 @@ pub struct Head {
     /// False for what an interrupt or an error left.
     #[serde(default = "yes")]
     pub complete: bool,
-    /// The device.
     pub device: DeviceInfo,
 }
 
@@ -69,9 +67,7 @@ impl Head {
     }
 }
 
-/// A record that files hold.
 pub trait Record: Serialize + DeserializeOwned {
-    /// Which one.
     const KIND: Kind;
 
     /// The record with what older ones do not say and what follows from the rest of them.
@@ -85,26 +81,18 @@ pub trait Record: Serialize + DeserializeOwned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// [`run::Run`].
     Run,
-    /// [`profile::Profile`].
     Profile,
-    /// [`ceilings::Ceilings`].
     Ceilings,
-    /// [`clock::Clock`].
-    Clock,
-    /// [`offdiag::Offdiag`].
     Offdiag,
 }
 
 impl Kind {
-    /// What such a record is of.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Run => "a run",
             Kind::Profile => "a profile",
             Kind::Ceilings => "ceilings",
-            Kind::Clock => "clocks",
             Kind::Offdiag => "Σ as a matrix",
         }
     }
@@ -118,7 +106,6 @@ struct Marks {
     results: Option<IgnoredAny>,
     dadd: Option<IgnoredAny>,
     theoretical: Option<IgnoredAny>,
-    l2_bytes: Option<IgnoredAny>,
     matrices: Option<IgnoredAny>,
 }
 
@@ -127,7 +114,6 @@ impl Marks {
         let marks = [
             (&self.dadd, Kind::Profile),
             (&self.theoretical, Kind::Ceilings),
-            (&self.l2_bytes, Kind::Clock),
             (&self.matrices, Kind::Offdiag),
             (&self.results, Kind::Run),
         ];
@@ -136,40 +122,29 @@ impl Marks {
     }
 }
 
-/// Reads a record from a file.
-///
-/// # Errors
-/// [`RecordError`]: the file, what was needed of it and what was found.
 pub fn read<R: Record>(path: &Path) -> Result<R> {
     read_or(path, "")
 }
 
 /// As [`read`]; a file that cannot be read is answered with a remedy.
-///
-/// # Errors
-/// As those of [`read`].
 pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
-    let text = input::text(path).map_err(|e| RecordError::Unreadable {
-        path: path.into(),
-        reason: e.to_string(),
-        remedy: if remedy.is_empty() { String::new() } else { format!("; {remedy}") },
+    let text = input::text(path).map_err(|e| {
+        let remedy = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        wrong(path, format!("cannot read: {e}{remedy}"))
     })?;
-    Ok(parse(&text, path)?)
+    parse(&text, path)
 }
 
-/// A record from the text of a file.
-///
-/// # Errors
-/// As those of [`read`], but for a file that cannot be read.
-pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, RecordError> {
+/// What is wrong with a record in a file.
+fn wrong(path: &Path, what: String) -> Error {
+    Error::Data { origin: path.display().to_string(), what }
+}
+
+pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     let needed = R::KIND.name();
-    let other = |found| RecordError::OtherKind { path: path.into(), needed, found };
+    let other = |found| wrong(path, format!("is no record of {needed}, it holds {found}"));
     let marks: Marks = serde_json::from_str(text).map_err(|e| {
-        if e.is_data() {
-            other("something else")
-        } else {
-            RecordError::NoJson { path: path.into(), reason: e.to_string() }
-        }
+        if e.is_data() { other("something else") } else { wrong(path, format!("is no JSON: {e}")) }
     })?;
     match marks.kind() {
         Some(kind) if kind == R::KIND => {}
@@ -179,25 +154,19 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
     if let Some(found) = marks.schema
         && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
     {
-        let needed = format!("{FIRST} to {SCHEMA}");
-        return Err(RecordError::Schema { path: path.into(), needed, found: found.to_string() });
+        return Err(wrong(path, format!("needs schema {FIRST} to {SCHEMA}, has {found}")));
     }
-    let field = |e: serde_json::Error| RecordError::Field {
-        path: path.into(),
-        needed,
-        reason: e.to_string(),
-    };
+    let field = |e: serde_json::Error| wrong(path, format!("is no record of {needed}: {e}"));
     let fields: Value = serde_json::from_str(text).map_err(field)?;
     let record = serde_json::from_str(text).map_err(field)?;
     match wrong_number(&fields) {
         Some(WrongNumber { field, needed, found }) => {
-            Err(RecordError::Value { path: path.into(), field, needed, found })
+            Err(wrong(path, format!("{field} needs {needed}, has {found:e}")))
         }
         None => Ok(R::completed(record)),
     }
 }
 
-/// A record with its kind.
 #[derive(Serialize)]
 struct Marked<'a, R> {
     kind: Kind,
@@ -211,17 +180,11 @@ pub fn text<R: Record>(record: &R) -> String {
 }
 
 /// The text of what is no record and never read again by this program.
-///
-/// # Panics
-/// Never: these are plain values under names.
 pub fn plain(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("plain values under names")
 }
 
 /// Writes a record to a file, or to standard output for `-`.
-///
-/// # Errors
-/// [`crate::error::Error::Write`].
 pub fn write(path: &Path, record: &impl Record) -> Result<()> {
     write_text(path, &text(record))
 }
@@ -234,7 +197,6 @@ pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 /// The compiler of the program and its LLVM.
 pub const PROGRAM_BY: Option<&str> = gpp_core::BUILT_BY;
 
-/// The program's name and version.
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
 /// The program that made something: name and version, commit and compiler. Where the commit does not tell
@@ -260,12 +222,10 @@ pub fn kernels_by() -> Option<String> {
     gpu::KERNELS_BY.filter(|_| !named).map(str::to_string)
 }
 
-/// Where a record comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// When it was begun, RFC 3339, UTC.
     pub date: String,
-    /// The host's name.
     pub host: Option<String>,
     /// [`COMMIT`].
     pub commit: Option<String>,
@@ -275,11 +235,8 @@ pub struct Provenance {
     pub ptx: Option<String>,
     /// [`PROGRAM_BY`].
     pub program_by: Option<String>,
-    /// The GPU's driver.
     pub driver: Option<String>,
-    /// Seed of a synthetic system.
     pub seed: Option<u64>,
-    /// The input file.
     pub input: Option<String>,
     /// Runs of each version before the timed ones; null where emulated ones beside others had another number.
     pub warmup: Option<usize>,
@@ -292,18 +249,15 @@ pub struct Provenance {
     pub regime: Option<Regime>,
 }
 
-/// What runs are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Regime {
     /// After a rest, before the limit of power lowers the clock.
     BeforeCap,
-    /// At the steady state.
     Sustained,
 }
 
 impl Regime {
-    /// That of runs which are repeated so.
     pub fn of(repetition: Repetition) -> Option<Regime> {
         (!repetition.settle.is_zero()).then_some(match repetition.regimes {
             Regimes::BeforeCap => Regime::BeforeCap,
@@ -311,7 +265,6 @@ impl Regime {
         })
     }
 
-    /// In words.
     pub fn words(self) -> &'static str {
         match self {
             Regime::BeforeCap => "before the cap",
@@ -321,7 +274,6 @@ impl Regime {
 }
 
 impl Provenance {
-    /// Of what begins now.
     pub fn now(device: &DeviceInfo) -> Provenance {
         let now = jiff::Timestamp::now();
         Provenance {
@@ -389,13 +341,10 @@ const COUNTS: Limits = from_zero(1e27);
 /// Operations and bytes a second.
 const RATES: Limits = above_zero(1.0, 1e24);
 
-/// Clocks, watts and joules.
 const READINGS: Limits = from_zero(1e12);
 
-/// Percent, and shares.
 const PERCENT: Limits = from_zero(1e4);
 
-/// Sums, and errors of them.
 const ANY: Limits = Limits { least: -f64::MAX, most: f64::MAX, zero: true };
 
 /// All others: extents, numbers of something, energies in eV.
@@ -440,14 +389,11 @@ const FIELDS: [(Limits, &[&str]); 8] = [
     (ANY, &["asx", "ach", "max_rel_error", "undecided", "matrices", "map", "static_ch"]),
 ];
 
-/// A number that its field cannot have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongNumber {
     /// The field, as `results[3].time_s.median`.
     pub field: String,
-    /// What it needs.
     pub needed: String,
-    /// What it has.
     pub found: f64,
 }
 
@@ -482,27 +428,4 @@ fn within(value: &Value, field: &str, limits: Option<Limits>) -> Option<WrongNum
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_first_wrong_number_is_named() {
-        let of = |record: Value| wrong(&record).map(|wrong| (wrong.field, wrong.found));
-        let run = |median: f64, asx: f64| {
-            let times = json!({"median": median, "samples": [1.0, median]});
-            json!({"results": [{"time_s": times, "asx": [[asx, 0.0]], "flops": null}]})
-        };
-        assert_eq!(of(run(0.5, -1e300)), None);
-        assert_eq!(of(run(0.0, 1.0)), Some(("results[0].time_s.median".into(), 0.0)));
-        assert_eq!(of(run(1e308, 1.0)), Some(("results[0].time_s.median".into(), 1e308)));
-        assert_eq!(of(json!({"fp64": -1.0})), Some(("fp64".into(), -1.0)));
-        // Bytes at a level may be none, the ceiling may not.
-        assert_eq!(of(json!({"bytes": {"l1": 0.0}})), None);
-        assert_eq!(of(json!({"l1": 0.0})), Some(("l1".into(), 0.0)));
-        assert_eq!(of(json!({"nbands": 1e200})), Some(("nbands".into(), 1e200)));
-        let text = wrong_number(&json!({"l1": 0.0})).unwrap().needed;
-        assert_eq!(text, "a number from 1e0 to 1e24");
-    }
-}
+mod tests;

@@ -13,10 +13,8 @@ use crate::reference::verify::Outcome;
 /// A calculation of Σ between many bands, but for the matrices themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offdiag {
-    /// What all records begin with.
     #[serde(flatten)]
     pub head: Head,
-    /// The problem.
     pub system: SystemInfo,
     /// The file of matrix elements; null for those of a built-in system.
     pub elements: Option<String>,
@@ -29,7 +27,6 @@ pub struct Offdiag {
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
     pub parts: usize,
-    /// Who summed.
     #[serde(default)]
     pub places: Vec<Place>,
     /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
@@ -58,7 +55,6 @@ impl Offdiag {
         self.bands[1] + 1 - self.bands[0]
     }
 
-    /// Whether nothing came out wrong.
     pub fn passed(&self) -> bool {
         self.results.iter().all(OfVersion::is_right)
     }
@@ -70,7 +66,6 @@ impl Offdiag {
     }
 }
 
-/// The calculations of one version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfVersion {
     /// The version that a GPU summed with; null on a processor.
@@ -95,7 +90,6 @@ pub struct OfVersion {
 }
 
 impl OfVersion {
-    /// How the sums came out.
     pub fn outcome(&self) -> Outcome {
         match &self.verification {
             _ if !self.same_bits => Outcome::Nondeterministic,
@@ -104,7 +98,6 @@ impl OfVersion {
         }
     }
 
-    /// Whether nothing came out wrong.
     pub fn is_right(&self) -> bool {
         matches!(self.outcome(), Outcome::Passed | Outcome::NotVerified)
     }
@@ -135,16 +128,13 @@ pub struct Matrix {
 pub struct Qsgw {
     /// Energies of the bands in eV above the state's, those of the problem's bands n of the same numbers.
     pub bands_above_state_ev: Vec<f64>,
-    /// Its eigenvalues, ascending.
     pub eigenvalues: Vec<f64>,
 }
 
-/// The largest of some elements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Largest {
     /// Its bands l and m, from 1.
     pub bands: [usize; 2],
-    /// Its size.
     pub size: f64,
 }
 
@@ -156,7 +146,6 @@ const MOST: usize = 64;
 /// A cell's size in tenths of a power of ten below the largest, from 0 to 60 and less.
 const LEVELS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy";
 
-/// A cell that is no number.
 const BROKEN: char = '?';
 
 /// `|SX_lm + CH_lm|` at an energy, as a record holds it.
@@ -164,26 +153,22 @@ const BROKEN: char = '?';
 pub struct Map {
     /// Bands l, and bands m, of a cell: it has the largest size of their elements.
     pub bands: usize,
-    /// The largest size that is a number.
     pub largest: f64,
     /// A row for each cell along l, a letter for each along m: 0–9, A–Z, a–y are 0 to 60 tenths of a power of ten
     /// below the largest, y also all that is smaller; ? is no number.
     pub rows: Vec<String>,
 }
 
-/// The same as sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Bands of a cell along either side.
     pub bands: usize,
-    /// Cells along a side.
     pub count: usize,
     /// Of cell `(l, m)` at `count · l + m`; what is not finite was no number.
     pub sizes: Vec<f64>,
 }
 
 impl Map {
-    /// Of the matrix at an energy.
     pub fn of(sums: &Sums, iw: usize) -> Map {
         let grid = Grid::of(sums, iw, MOST);
         let largest = grid.largest();
@@ -249,59 +234,4 @@ fn binned(count: usize, bands: usize, most: usize, size: impl Fn(usize, usize) -
 }
 
 #[cfg(test)]
-mod tests {
-    use num_complex::Complex64;
-
-    use super::*;
-
-    /// Sizes `10^-(l + m / 10)` of so many bands, one of which is no number.
-    fn sums(bands: usize) -> Sums {
-        let mut sums = Sums {
-            bands,
-            sx: vec![Complex64::ZERO; bands * bands],
-            ch: vec![Complex64::ZERO; bands * bands],
-        };
-        for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
-            let at = sums.at(l, m, 0);
-            sums.ch[at].im = -(10f64.powf(2.0 - l as f64 - 0.1 * m as f64));
-        }
-        let broken = sums.at(1, 2, 0);
-        sums.sx[broken].re = f64::NAN;
-        sums
-    }
-
-    #[test]
-    fn a_record_holds_sizes_in_tenths_of_powers_of_ten() {
-        let map = Map::of(&sums(9), 0);
-        assert_eq!((map.bands, &*map.rows[0], &*map.rows[1]), (1, "012345678", "AB?DEFGHI"));
-        assert_eq!((&*map.rows[6], &*map.rows[8]), ("yyyyyyyyy", "yyyyyyyyy"));
-        assert!((map.largest - 100.0).abs() < 1e-9);
-        let (grid, own) = (map.grid(), Grid::of(&sums(9), 0, 9));
-        assert_eq!((grid.count, grid.sizes.len()), (9, 81));
-        for (at, (read, size)) in grid.sizes.iter().zip(&own.sizes).enumerate().take(54) {
-            assert!(at == 11 && read.is_nan() || (read / size - 1.0).abs() < 1e-9, "{at}: {read}");
-        }
-    }
-
-    #[test]
-    fn cells_of_several_bands_have_the_largest_of_them() {
-        let sums = sums(9);
-        let grid = Grid::of(&sums, 0, 4);
-        assert_eq!((grid.bands, grid.count), (3, 3));
-        assert!(grid.sizes[0].is_nan() && (grid.sizes[4] - 10f64.powf(-1.3)).abs() < 1e-12);
-        let coarser = Grid::of(&sums, 0, 9).at_most(4);
-        assert_eq!((coarser.bands, coarser.count), (3, 3));
-        assert_eq!(coarser.sizes[1..], grid.sizes[1..]);
-        let large = Map::of(&tests::sums(130), 0);
-        assert_eq!((large.bands, large.rows.len()), (3, 44));
-    }
-
-    #[test]
-    fn what_is_damaged_is_no_number() {
-        let map = Map { bands: 1, largest: 1.0, rows: vec!["0!".into(), String::new()] };
-        let sizes = map.grid().sizes;
-        assert!(sizes[0] == 1.0 && sizes[1..].iter().all(|size| size.is_nan()));
-        let zero = Sums { bands: 1, sx: vec![Complex64::ZERO], ch: vec![Complex64::ZERO] };
-        assert_eq!(Map::of(&zero, 0).rows, ["0"]);
-    }
-}
+mod tests;

@@ -10,19 +10,14 @@ use crate::record::{Kind, Provenance, Record, first};
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Layout of the record.
     pub schema: u32,
-    /// The version's id.
     pub version: String,
-    /// The system's name.
     pub system: String,
     /// Terms of the sum: (n, igp, ig, iw).
     pub terms: u64,
     /// Energies; null in older records.
     pub nw: Option<u32>,
-    /// The device's name.
     pub device: String,
-    /// Where the counters come from.
     pub source: String,
     /// Where the record comes from; null in older records.
     pub provenance: Option<Provenance>,
@@ -34,11 +29,8 @@ pub struct Profile {
     pub duration_s: f64,
     /// Additions in FP64, each on one number, as the hardware counts them.
     pub dadd: f64,
-    /// Multiplications.
     pub dmul: f64,
-    /// Fused operations.
     pub dfma: f64,
-    /// Bytes moved at each level.
     pub bytes: Bytes,
     /// Hit rate of L1 in percent, over the launches by time.
     pub l1_hit_percent: Option<f64>,
@@ -66,14 +58,12 @@ pub struct Profile {
     pub warps_per_sm: Option<f64>,
     /// Why warps waited: share of the cycles between two instructions of a warp, by reason.
     pub stalls: BTreeMap<String, f64>,
-    /// Kernels launched, in their order.
     pub launches: Vec<String>,
 }
 
 /// Bytes moved between two levels and the next; null where they are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Memory.
     pub hbm: f64,
     /// L2, what L1 asked for; up to schema 3 what went from one half of L2 to the other as well.
     pub l2: Option<f64>,
@@ -90,11 +80,6 @@ impl Record for Profile {
 }
 
 impl Profile {
-    /// Whether it is of so many energies, as far as it tells.
-    pub fn is_at(&self, nw: u32) -> bool {
-        self.nw.is_none_or(|own| own == nw)
-    }
-
     /// FP64 operations, a fused one counting two.
     pub fn flops(&self) -> f64 {
         self.dadd + self.dmul + 2.0 * self.dfma
@@ -115,7 +100,6 @@ impl Profile {
         self.time_s.unwrap_or(self.duration_s)
     }
 
-    /// Operations a second.
     pub fn rate(&self) -> f64 {
         self.flops() / self.seconds()
     }
@@ -136,10 +120,8 @@ impl Profile {
 /// Measured ceilings of a device, in operations and bytes a second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
-    /// Layout of the record.
     #[serde(default = "first")]
     pub schema: u32,
-    /// The device's name.
     pub device: String,
     /// Where the record comes from; null in older records.
     pub provenance: Option<Provenance>,
@@ -158,13 +140,11 @@ pub struct Ceilings {
     /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
     /// records.
     pub fp64_sustained: Option<f64>,
-    /// Reads from memory.
     pub hbm: f64,
     /// Reads from L2.
     pub l2: f64,
     /// Reads from L1.
     pub l1: f64,
-    /// What clocks and widths promise.
     pub theoretical: Theoretical,
 }
 
@@ -183,63 +163,4 @@ pub struct Theoretical {
     pub l1: Option<f64>,
     /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
     pub shared: Option<f64>,
-}
-
-// Clock, power and energy of sustained runs, as the device's own tools tell them.
-
-/// Versions that ran long enough for the device to settle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
-    /// Layout of the record.
-    pub schema: u32,
-    /// The device's name.
-    pub device: String,
-    /// The GPU's driver.
-    pub driver: String,
-    /// The device's limit in watts.
-    pub power_limit_w: f64,
-    /// The kernels' commit and compiler.
-    pub kernels: String,
-    /// The system's name.
-    pub system: String,
-    /// How it was measured.
-    pub how: String,
-    /// One line for each version.
-    pub versions: Vec<Sustained>,
-    /// What L2 moved, of versions where it was counted.
-    pub l2_bytes: Vec<L2Bytes>,
-}
-
-impl Record for Clock {
-    const KIND: Kind = Kind::Clock;
-}
-
-/// A version that runs again and again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sustained {
-    /// The version's id.
-    pub version: String,
-    /// Time of a calculation.
-    pub time_ms: f64,
-    /// Clock of the multiprocessors.
-    pub sm_mhz: f64,
-    /// Power.
-    pub power_w: f64,
-    /// Energy of a calculation.
-    pub energy_j: f64,
-    /// What held the clock back.
-    pub throttle: String,
-}
-
-/// Bytes that L2 moved for a version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct L2Bytes {
-    /// The version's id.
-    pub version: String,
-    /// All.
-    pub all: f64,
-    /// Those that L1 asked for.
-    pub from_l1: f64,
-    /// Those from one of its halves to the other.
-    pub between_halves: f64,
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gpp_kernels::plan;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -18,12 +17,10 @@ use crate::reference::verify::{Outcome, Verification};
 /// Versions run on one problem and device: what `--json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What all records begin with.
     #[serde(flatten)]
     pub head: Head,
     /// Seconds from the start of the program to its first launch.
     pub startup_s: Option<f64>,
-    /// The problem.
     pub system: SystemInfo,
     /// How it was parted; null where it was one slab on one device, and in older records.
     pub parting: Option<Parting>,
@@ -47,7 +44,6 @@ impl Record for Run {
 }
 
 impl Run {
-    /// A run that begins.
     pub fn new(device: &DeviceInfo, problem: &Frame, repetition: Repetition) -> Run {
         let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
@@ -60,7 +56,6 @@ impl Run {
         }
     }
 
-    /// Takes a version's result in.
     pub fn push(&mut self, result: Measurement) {
         self.results.push(result);
         self.startup_s = output::startup_seconds();
@@ -71,7 +66,6 @@ impl Run {
         self.results.iter().all(Measurement::passed)
     }
 
-    /// The result of a version that passed.
     pub fn passed_result(&self, version: &str) -> Option<&Measurement> {
         self.results.iter().find(|result| result.version == version && result.passed())
     }
@@ -80,9 +74,7 @@ impl Run {
 /// What was measured of one version on one problem and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The version's id.
     pub version: String,
-    /// The device's id.
     pub device: String,
     /// Whether a processor emulated kernels for GPUs; null in older records, see
     /// [`Measurement::is_emulated`].
@@ -118,17 +110,13 @@ pub struct Measurement {
     pub task: Option<String>,
     /// What tells its source and what that uses from others', by any compiler; null in older records.
     pub source_hash: Option<String>,
-    /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Local memory of a thread in bytes.
     pub local_bytes: Option<u32>,
-    /// Warps that fit on a multiprocessor.
     pub warps_per_sm: Option<u32>,
     /// Threads of a block, of kernels for GPUs.
     pub threads_per_block: Option<u32>,
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
-    /// The tiles, of versions that have them.
     pub shape: Option<TileShape>,
     /// The processor's vectors, of versions made for processors: a name of
     /// [`gpp_cpu::level::Level`].
@@ -142,7 +130,6 @@ pub struct Measurement {
     pub deterministic: bool,
     /// What the workers did; null where the problem was one slab on one device, and in older records.
     pub work: Option<Work>,
-    /// The comparison with the reference.
     pub verification: Verification,
 }
 
@@ -154,7 +141,6 @@ impl Measurement {
         self.tflops = Some(flops / self.times.median / 1e12);
     }
 
-    /// How it came out.
     pub fn outcome(&self) -> Outcome {
         self.verification.outcome
     }
@@ -170,10 +156,8 @@ impl Measurement {
     }
 }
 
-/// Threads of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threads {
-    /// How many.
     pub count: u32,
 }
 
@@ -182,9 +166,7 @@ pub struct Threads {
 pub struct TileShape {
     /// `igp` of a thread.
     pub tile: u32,
-    /// Warps of a block.
     pub warps: u32,
-    /// Most registers of a thread.
     pub max_registers: Option<u32>,
 }
 
@@ -193,22 +175,17 @@ pub struct TileShape {
 /// Extents of a problem: a built-in system or a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {
-    /// System name or file name.
     pub name: String,
-    /// Bands.
     pub nbands: usize,
-    /// Occupied bands.
     pub nvband: i32,
     /// G′ vectors, without the masked ones.
     pub ngpown: usize,
     /// Masked G′ vectors, whose columns are left out.
     #[serde(default)]
     pub masked: usize,
-    /// G vectors.
     pub ncouls: usize,
     /// First energy, from 1.
     pub nstart: usize,
-    /// Last energy.
     pub nend: usize,
     /// Energy of the state, `e_lk`, in eV; null in older records.
     pub state_ev: Option<f64>,
@@ -217,7 +194,6 @@ pub struct SystemInfo {
 }
 
 impl SystemInfo {
-    /// Of a problem.
     pub fn of(problem: &Frame) -> SystemInfo {
         let h = problem.header();
         SystemInfo {
@@ -234,7 +210,6 @@ impl SystemInfo {
         }
     }
 
-    /// Energies.
     pub fn nw(&self) -> usize {
         (self.nend + 1).saturating_sub(self.nstart)
     }
@@ -245,53 +220,11 @@ impl SystemInfo {
     }
 }
 
-/// The poles of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Poles {
-    /// Real, but for a few.
-    Real,
-    /// Of any kind.
-    #[serde(alias = "any")]
-    Complex,
-}
-
-impl Poles {
-    /// As in texts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Poles::Real => "real",
-            Poles::Complex => "complex",
-        }
-    }
-}
-
-impl From<plan::Poles> for Poles {
-    fn from(poles: plan::Poles) -> Poles {
-        match poles {
-            plan::Poles::Real => Poles::Real,
-            plan::Poles::Any | plan::Poles::Unread => Poles::Complex,
-        }
-    }
-}
-
-impl From<Poles> for plan::Poles {
-    fn from(poles: Poles) -> plan::Poles {
-        match poles {
-            Poles::Real => plan::Poles::Real,
-            Poles::Complex => plan::Poles::Any,
-        }
-    }
-}
-
 // Times of a calculation and how often it runs.
 
-/// How often a version runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repetition {
-    /// Runs that are not timed.
     pub warmup: usize,
-    /// Runs that are, at least.
     pub repeat: usize,
     /// How long runs of a regime go on; none where runs are counted alone.
     pub settle: Duration,
@@ -315,7 +248,6 @@ impl Repetition {
         Repetition { warmup, repeat, settle: Duration::ZERO, regimes: Regimes::Both }
     }
 
-    /// All that were asked for.
     pub fn runs(self) -> usize {
         self.warmup + self.repeat
     }
@@ -324,18 +256,14 @@ impl Repetition {
 /// Times of the whole calculation in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// Middle of the sorted samples.
     pub median: f64,
-    /// Shortest.
     pub min: f64,
-    /// Longest.
     pub max: f64,
     /// All, in the order in which they were taken.
     pub samples: Vec<f64>,
 }
 
 impl Times {
-    /// From at least one sample.
     pub fn of(samples: Vec<f64>) -> Times {
         let mut sorted = samples.clone();
         sorted.sort_by(f64::total_cmp);
@@ -405,10 +333,8 @@ impl Times {
 /// clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BeforeCap {
-    /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
-    /// How far they lie apart.
     pub spread: Spread,
     /// Median clock of the multiprocessors in MHz.
     pub sm_mhz: f64,
@@ -418,13 +344,10 @@ pub struct BeforeCap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is.
     Differs,
-    /// Noise explains it.
     Noise,
 }
 
-/// How far times lie apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// [`Times::sigma`].
@@ -444,15 +367,10 @@ pub struct Spread {
 pub struct State {
     /// How often it was looked at during these runs.
     pub looks: usize,
-    /// Clock of the multiprocessors in MHz.
     pub sm_mhz: Option<Span>,
-    /// Clock of the memory in MHz.
     pub memory_mhz: Option<Span>,
-    /// Power of the board in watts.
     pub power_w: Option<Span>,
-    /// Its limit in watts.
     pub power_limit_w: Option<f64>,
-    /// Temperature of the chip in °C.
     pub temperature_c: Option<Span>,
     /// What held the clock back, by its name in NVML, and the share of the looks at which it did; empty
     /// where nothing did.
@@ -485,14 +403,10 @@ impl State {
     }
 }
 
-/// What was seen of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// Middle.
     pub median: f64,
-    /// Lowest.
     pub min: f64,
-    /// Highest.
     pub max: f64,
 }
 
@@ -513,7 +427,6 @@ impl Span {
 pub struct Parting {
     /// `igp` of a slab; the last one may have fewer.
     pub igp: usize,
-    /// Slabs.
     pub slabs: usize,
     /// Whether all of it was in the memory of each process; else slabs were made or read when their turn
     /// came.
@@ -522,20 +435,15 @@ pub struct Parting {
     pub device_memory: Option<u64>,
     /// Bytes that might be taken of the host's, where that was limited.
     pub host_memory: Option<u64>,
-    /// Processes.
     pub ranks: usize,
     /// The workers, in the order of the ranks.
     pub places: Vec<Place>,
 }
 
-/// Where a worker is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// Of which process.
     pub rank: usize,
-    /// On which host.
     pub host: Option<String>,
-    /// The device.
     pub device: DeviceInfo,
 }
 
@@ -551,7 +459,6 @@ pub struct Work {
 }
 
 impl Work {
-    /// Of what the workers did.
     pub fn of(shares: Vec<Share>, first_s: Option<f64>) -> Work {
         let busy = || shares.iter().map(|share| share.busy_s);
         let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
@@ -569,7 +476,6 @@ pub struct StaticCh {
     pub sum: [Option<f64>; 2],
     /// Seconds of its calculation, with uploads where its data were not in place.
     pub seconds: f64,
-    /// The comparison with the reference.
     pub verification: Verification,
 }
 
@@ -580,7 +486,6 @@ impl StaticCh {
         StaticCh { sum: [sum.re, sum.im].map(number), seconds, verification }
     }
 
-    /// The sum.
     pub fn value(&self) -> Complex64 {
         let [re, im] = self.sum.map(|part| part.unwrap_or(f64::NAN));
         Complex64::new(re, im)

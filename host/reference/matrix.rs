@@ -12,7 +12,7 @@
 //! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of the bands
 //! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
-//! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`super::verify`].
+//! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`crate::reference::verify`].
 
 use std::sync::LazyLock;
 
@@ -36,14 +36,12 @@ const PORTION: usize = 64;
 /// Elements of the matrices at some energies: those of some bands l and m.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Bands, of A's own numbers.
     pub bands: Vec<usize>,
     /// Energies (0-based).
     pub energies: Vec<usize>,
 }
 
 impl Sample {
-    /// All elements.
     pub fn all(task: &Task) -> Sample {
         Sample { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
     }
@@ -73,10 +71,8 @@ impl Sample {
     }
 }
 
-/// How a comparison came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The verdict.
     pub outcome: Outcome,
     /// What they were compared with; null in older records, which took the definition.
     pub reference: Option<Source>,
@@ -160,7 +156,6 @@ const AT_ONCE: usize = 64;
 /// An element by the definition: SX and CH.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Element {
-    /// Both.
     pub value: [Complex64; 2],
     /// Σ|terms| of each, with what products below the smallest normal number may lose.
     pub magnitude: [f64; 2],
@@ -333,11 +328,8 @@ impl Part {
 /// Elements between some bands of one system and seed, by the definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoldenMatrix {
-    /// The system's name.
     pub system: String,
-    /// The seed it was synthesised with.
     pub seed: u64,
-    /// Its energies.
     pub at: Energies,
     /// Bands l and m, from 1, ascending.
     pub bands: Vec<usize>,
@@ -345,7 +337,6 @@ pub struct GoldenMatrix {
     pub elements: Vec<Element>,
 }
 
-/// All of them.
 pub static GOLDEN: LazyLock<Vec<GoldenMatrix>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../data/golden-matrices.json"))
         .expect("data/golden-matrices.json is checked by a test")

@@ -18,7 +18,6 @@ pub use gpp_core::reference::{
     Evaluation, Scale, StaticCh, Terms, evaluate, precise, serial, static_ch,
 };
 
-/// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -47,9 +46,7 @@ const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 /// Reference sums, the starting sums included.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// What a run must find.
     pub sums: Sums,
-    /// Where it comes from.
     pub source: Source,
     /// The energies (0-based) that it has sums of, in their order; all, where that is not said.
     pub energies: Option<Vec<usize>>,
@@ -59,7 +56,6 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Sums from elsewhere.
     pub fn new(sums: Sums, source: Source, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
         Reference { sums, source, energies: None, scale, real_parts, progress }
@@ -93,9 +89,6 @@ impl Reference {
     /// Finds out what a comparison needs where sums are off without it: whether a file keeps real parts alone, and,
     /// for sums of a file or a device, the [scale](Reference::scale): a built-in system's golden ones do not cancel.
     /// Of many terms it is that of every few igp, less than all.
-    ///
-    /// # Errors
-    /// Those of [`evaluate`].
     pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
         if self.source == Source::File && self.real_parts.get().is_none() {
             let real_parts = keeps_real_parts(slabs, &self.sums)?;
@@ -201,9 +194,6 @@ pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
 
 /// The sums of a problem at all its energies, starting sums included: stored with it, golden, or evaluated now
 /// where that is not too much.
-///
-/// # Errors
-/// Those of [`evaluate`].
 pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
     let slabs = problem.into();
     let problem = slabs.frame();
@@ -218,9 +208,6 @@ pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Op
 
 /// The reference of a problem: stored with it, golden, or [evaluated] now; of too many terms golden sums at some
 /// energies.
-///
-/// # Errors
-/// Those of [`evaluate`].
 pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
     let slabs = problem.into();
     let problem = slabs.frame();
@@ -248,14 +235,11 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
 /// Golden sums of one system and seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
-    /// The system's name.
     pub system: String,
-    /// The seed it was synthesised with.
     pub seed: u64,
     /// Its energies, where they are not the system's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
-    /// Its sums.
     #[serde(flatten)]
     pub sums: Sums,
 }
@@ -263,20 +247,16 @@ pub struct Golden {
 /// Energies other than a system's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct At {
-    /// The state's energy in eV.
     pub state_ev: f64,
-    /// Energies in eV above it.
     pub above_state_ev: Vec<f64>,
 }
 
 impl At {
-    /// Those of a problem.
     pub fn of(header: &Header) -> At {
         At { state_ev: header.e_lk, above_state_ev: header.above_state() }
     }
 }
 
-/// All golden sums.
 pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../data/golden.json"))
         .expect("data/golden.json is checked by a test")

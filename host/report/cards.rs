@@ -7,13 +7,12 @@ use crate::catalogue::{journey, order};
 use crate::chart::plots::Sizes;
 use crate::error::ChartError;
 use crate::explain::difference::{Difference, Hunk, Sign};
-use crate::explain::show::{change, number, picture};
+use crate::explain::show::{change, number};
 use crate::explain::verdict::{ELIGIBLE, REASONS, Rule};
 use crate::explain::{Card, Evidence, Group, Row, card};
 use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::SystemInfo;
-use crate::report::{self, Page, Sheet, named};
+use crate::report::{Page, Sheet, named};
 use crate::roofline::{of_own_ceiling, share_of_peak};
 use crate::terminal::{Cells, or_dash};
 use crate::{chart, run};
@@ -25,7 +24,7 @@ const MOVED: f64 = 0.1;
 const FACTORS: [&str; 4] = ["time", "cycles", "clock", "energy"];
 
 /// The cards of these versions, each beside the nearest before it.
-pub(crate) fn cards(page: &Page, steps: &[&str]) -> Markup {
+pub(super) fn cards(page: &Page, steps: &[&str]) -> Markup {
     let stalls = Stalls::of(page.profiles);
     let evidence = Evidence {
         from: "",
@@ -42,10 +41,9 @@ pub(crate) fn cards(page: &Page, steps: &[&str]) -> Markup {
             "A card for each version, beside the one that it builds on: the lines of the nest that it "
             "changes, and why its time is what it is."
         }
-        (report::begin())
         @for id in steps {
             @match of(id) {
-                Some(card) => (one(page, &card, &stalls)),
+                Some(card) => (one(&card, &stalls)),
                 None => article .card id=(id) data-version=(id) {
                     h3 { (id) }
                     p .wrong { "It did not pass, or nothing is known of it: see the tables below." }
@@ -55,18 +53,15 @@ pub(crate) fn cards(page: &Page, steps: &[&str]) -> Markup {
     }
 }
 
-fn one(page: &Page, card: &Card, stalls: &Stalls) -> Markup {
+fn one(card: &Card, stalls: &Stalls) -> Markup {
     let (id, before) = (card.version.as_str(), card.before.as_deref());
-    let seconds = |id: &str| page.run.passed_result(id).map(|result| result.times.median);
-    let ratio = before.and_then(|before| Some(seconds(id)? / seconds(before)?));
     let told =
         |rule: Rule| card.verdict.iter().find(|said| said.rule == rule).map(|said| &said.text);
     let first = told(Rule::Why).or(told(Rule::Bound));
     html! {
-        article .card id=(id) data-version=(id) data-ratio=[ratio] {
+        article .card id=(id) data-version=(id) {
             h3 { a href=(format!("#{id}")) { (id) } " " (prose(card.idea.title.trim_end_matches('.'))) }
             @if let Some(lines) = &card.idea.lines { (strip(lines)) }
-            @if let (Some(before), Some(_)) = (before, ratio) { (report::ask(id, before)) }
             div .figures {
                 div .sides {
                     @if let Some(first) = first { p .verdict { (first) } }
@@ -187,7 +182,7 @@ fn prose(text: &str) -> Markup {
 
 // Operations and instructions.
 
-pub(crate) fn counts(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
+pub(super) fn counts(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
     let per_term = |value: f64, profile: &Profile| format!("{:.2}", value / profile.terms as f64);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut hardware = Sheet::new(&[
@@ -233,25 +228,19 @@ pub(crate) fn counts(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
 
 // The kernel in a minute, and the lines of it that a version changes.
 
-/// The panel.
-pub(crate) fn kernel(system: &SystemInfo) -> Markup {
+pub(super) fn kernel() -> Markup {
     html! {
-        div .minute {
-            div {
-                p { (ABOUT) }
-                pre .sum { (SUM.join("\n")) }
-                ol .nest { @for line in &NEST {
-                    li style=(format!("--depth:{}", line.depth)) { code { (line.code) } " " span { (line.why) } }
-                } }
-            }
-            figure { (picture(system, false)) }
-        }
+        p { (ABOUT) }
+        pre .sum { (SUM.join("\n")) }
+        ol .nest { @for line in &NEST {
+            li style=(format!("--depth:{}", line.depth)) { code { (line.code) } " " span { (line.why) } }
+        } }
         dl .words { @for (word, meaning) in WORDS { div { dt { (word) } dd { (meaning) } } } }
     }
 }
 
 /// Which lines a version changes, as a strip of all ten.
-pub(crate) fn strip(lines: &[usize]) -> Markup {
+pub(super) fn strip(lines: &[usize]) -> Markup {
     let said = match lines {
         [] => "changes the launch".to_string(),
         [line] => format!("changes line {line}"),
@@ -271,7 +260,7 @@ pub(crate) fn strip(lines: &[usize]) -> Markup {
 // Σ as a matrix: its versions, the time of more and more bands, and a picture.
 
 /// With the roofline where the device's ceilings are known and the folder's counters tell of it.
-pub(crate) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Result<Markup, ChartError> {
+pub(super) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Result<Markup, ChartError> {
     let record = folder.of_versions();
     let sheet = |cells: &Cells| Sheet::of(cells, |_| None).words([2]).markup();
     let counters = counters_table(folder);
@@ -319,13 +308,12 @@ fn matrix_picture(folder: &Folder) -> Option<Sizes<'_>> {
 const TOLD: f64 = 0.01;
 
 /// The stalls of some profiles, and the reasons that stand for themselves in them.
-pub(crate) struct Stalls<'a> {
+pub(super) struct Stalls<'a> {
     profiles: Vec<&'a Profile>,
     told: Vec<(&'static str, &'static str)>,
 }
 
 impl<'a> Stalls<'a> {
-    /// Of the profiles that tell of stalls.
     pub(super) fn of(profiles: &'a [Profile]) -> Stalls<'a> {
         let profiles: Vec<&Profile> = profiles.iter().filter(|p| !p.stalls.is_empty()).collect();
         let most = |reason: &str| profiles.iter().map(|p| share(p, reason)).fold(0.0, f64::max);
@@ -333,7 +321,6 @@ impl<'a> Stalls<'a> {
         Stalls { profiles, told }
     }
 
-    /// All of them, with the legend.
     pub(super) fn all(&self) -> Markup {
         html! {
             @if !self.profiles.is_empty() {
@@ -355,7 +342,6 @@ impl<'a> Stalls<'a> {
         }
     }
 
-    /// The bars of some versions.
     pub(super) fn beside<'v>(&self, versions: impl Iterator<Item = &'v str>) -> Markup {
         let of = |id| self.profiles.iter().find(|profile| profile.version == id);
         html! { div .stalls { @for profile in versions.filter_map(of) { (self.bar(profile)) } } }

@@ -22,9 +22,8 @@ use crate::reference::verify::Outcome;
 use crate::roofline::{FIGURES, Figure, LEVELS, Level, of_offdiag, shared_limits};
 use crate::run;
 use crate::sigma::Sigma;
-use crate::table::published::Published;
 use crate::table::show::{is_noise, mark, of_which_system};
-use crate::table::{self, Row, Section, beside};
+use crate::table::{self, Row, Section};
 use crate::terminal::{Cells, or_dash};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
@@ -57,7 +56,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     write(&output, self::page(&page))
 }
 
-/// The page's file.
 fn output(args: &ReportArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| "report.html".into())
 }
@@ -75,25 +73,18 @@ fn offdiag(path: &Path) -> Result<Folder> {
 }
 
 // The report: one self-contained page. Everything in it comes from stored records, and all of it is there
-// without the script, which adds: a version highlighted wherever it stands, journeys that hide, guesses.
+// without the script, which adds: a version highlighted wherever it stands, journeys that hide.
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The title of Σ as a matrix.
 const MATRICES: &str = "Σ as a matrix";
 
-/// The records that a page shows.
 pub struct Page<'a> {
-    /// The run.
     pub run: &'a Run,
-    /// Its tables.
     pub sections: &'a [Section],
-    /// The profiles of its versions.
     pub profiles: &'a [Profile],
-    /// The device's ceilings.
     pub ceilings: &'a Ceilings,
-    /// Σ as a matrix.
     pub matrices: Option<&'a Folder>,
 }
 
@@ -102,14 +93,9 @@ struct Part {
     id: &'static str,
     title: &'static str,
     body: Markup,
-    /// Whether it is folded, behind the others.
     folded: bool,
 }
 
-/// The page.
-///
-/// # Errors
-/// What a chart could not draw.
 pub fn page(page: &Page) -> Result<String, ChartError> {
     let title = format!("GPP on {}: {}", page.ceilings.device, page.run.system.name);
     let steps = steps(page);
@@ -138,9 +124,6 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
 }
 
 /// The page of Σ as a matrix alone.
-///
-/// # Errors
-/// As [`page`].
 pub fn of_matrices(folder: &Folder) -> Result<String, ChartError> {
     let record = folder.of_versions();
     let title = format!("{MATRICES} on {}: {}", record.head.device.name, record.system.name);
@@ -178,7 +161,7 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         page.matrices.map(|folder| cards::matrices(folder, Some(ceilings))).transpose()?;
     let mut parts = vec![
         part("results", "All versions", results(sections)),
-        part("kernel", "The kernel in a minute", cards::kernel(&run.system)),
+        part("kernel", "The kernel in a minute", cards::kernel()),
         part("steps", "Step by step", cards::cards(page, steps)),
         part("sigma", "Σ(ω)", sigma(run)),
         part("rooflines", "Roofline", rooflines(profiles, ceilings)?),
@@ -192,7 +175,6 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
             },
         ),
         folded("matrices", MATRICES, matrices.unwrap_or_else(none)),
-        folded("published", "What else was published", published_beside(sections)),
         folded("device", "Device, system and ceilings", device(run, ceilings)),
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
     ];
@@ -260,7 +242,7 @@ fn reproduce(name: &str) -> Markup {
 // What stands around the sections: contents, and what only the script uses.
 
 /// The contents, a link to each section and to each version's card.
-pub(crate) fn contents(parts: &[Part], steps: &[&str]) -> Markup {
+fn contents(parts: &[Part], steps: &[&str]) -> Markup {
     html! {
         nav aria-label="Contents" {
             details #contents open {
@@ -275,7 +257,7 @@ pub(crate) fn contents(parts: &[Part], steps: &[&str]) -> Markup {
 }
 
 /// What is shown: hidden where no script makes it work.
-pub(crate) fn controls(page: &Page) -> Markup {
+fn controls(page: &Page) -> Markup {
     let mut journeys: Vec<(&str, Vec<String>)> = Vec::new();
     let ids = page.run.results.iter().map(|result| result.version.as_str());
     for id in ids.chain(page.profiles.iter().map(|profile| profile.version.as_str())) {
@@ -302,7 +284,7 @@ pub(crate) fn controls(page: &Page) -> Markup {
 }
 
 /// Where the script tells of what is pointed at, and which version is kept.
-pub(crate) fn kept() -> Markup {
+fn kept() -> Markup {
     html! {
         div #kept role="status" hidden {
             b {} " " span {} " " a href="#steps" { "its card" }
@@ -312,7 +294,7 @@ pub(crate) fn kept() -> Markup {
 }
 
 /// The versions that have a card: of the run and of its profiles, in their order.
-pub(crate) fn steps<'a>(page: &Page<'a>) -> Vec<&'a str> {
+fn steps<'a>(page: &Page<'a>) -> Vec<&'a str> {
     let of_run = page.run.results.iter().map(|result| result.version.as_str());
     let of_profiles = page.profiles.iter().map(|profile| profile.version.as_str());
     let mut ids: Vec<&str> = of_run.chain(of_profiles).collect();
@@ -324,11 +306,10 @@ pub(crate) fn steps<'a>(page: &Page<'a>) -> Vec<&'a str> {
 // Tables of the page.
 
 /// A table whose rows may be of versions: these lead to the version's card and are highlighted with it.
-pub(crate) struct Sheet<'a> {
+struct Sheet<'a> {
     headings: Vec<String>,
     rows: Vec<(Option<&'a str>, Vec<String>)>,
     words: Vec<usize>,
-    anchors: bool,
 }
 
 /// Columns that a phone has room for, and a desk; rows of more are told in lines there.
@@ -340,16 +321,13 @@ const NONE: &str = "–";
 
 impl<'a> Sheet<'a> {
     /// A table without rows.
-    pub(super) fn new(headings: &[impl ToString]) -> Sheet<'a> {
+    fn new(headings: &[impl ToString]) -> Sheet<'a> {
         let headings = headings.iter().map(ToString::to_string).collect();
-        Sheet { headings, rows: Vec::new(), words: Vec::new(), anchors: false }
+        Sheet { headings, rows: Vec::new(), words: Vec::new() }
     }
 
     /// The table that a terminal shows as well, its rows of versions where `version` says so.
-    pub(super) fn of(
-        cells: &'a Cells,
-        version: impl Fn(&'a [String]) -> Option<&'a str>,
-    ) -> Sheet<'a> {
+    fn of(cells: &'a Cells, version: impl Fn(&'a [String]) -> Option<&'a str>) -> Sheet<'a> {
         let mut sheet = Sheet::new(&cells.headings);
         for row in &cells.rows {
             sheet.push(version(row), row.clone());
@@ -358,18 +336,18 @@ impl<'a> Sheet<'a> {
     }
 
     /// Has these columns wrap, as words do.
-    pub(super) fn words(mut self, columns: impl IntoIterator<Item = usize>) -> Sheet<'a> {
+    fn words(mut self, columns: impl IntoIterator<Item = usize>) -> Sheet<'a> {
         self.words.extend(columns);
         self
     }
 
     /// Takes a row in, of a version where it is of one.
-    pub(super) fn push(&mut self, version: Option<&'a str>, cells: Vec<String>) {
+    fn push(&mut self, version: Option<&'a str>, cells: Vec<String>) {
         self.rows.push((version, cells));
     }
 
     /// The table without the columns in which no row has a value; nothing where it has no rows.
-    pub(super) fn markup(&self) -> Markup {
+    fn markup(&self) -> Markup {
         let filled = |at: usize| self.rows.iter().any(|(_, cells)| cells[at] != NONE);
         let columns: Vec<usize> = (0..self.headings.len()).filter(|&at| filled(at)).collect();
         let width = match columns.len() {
@@ -384,7 +362,7 @@ impl<'a> Sheet<'a> {
                         th scope="col" .left[self.words.contains(&at)] { (self.headings[at]) }
                     } } }
                     tbody { @for (version, cells) in &self.rows {
-                        tr id=[version.filter(|_| self.anchors)] data-version=[version] { @for (place, &at) in columns.iter().enumerate() {
+                        tr data-version=[version] { @for (place, &at) in columns.iter().enumerate() {
                             @if place == 0 {
                                 th scope="row" { (named(*version, &cells[at])) }
                             } @else {
@@ -399,7 +377,7 @@ impl<'a> Sheet<'a> {
 }
 
 /// A version's name, leading to its card; a text that names none as it is.
-pub(crate) fn named(version: Option<&str>, text: &str) -> Markup {
+fn named(version: Option<&str>, text: &str) -> Markup {
     html! {
         @match version {
             Some(version) => a href=(format!("#{version}")) { (text) },
@@ -410,7 +388,7 @@ pub(crate) fn named(version: Option<&str>, text: &str) -> Markup {
 
 // The head of the page: what it is of, and what was found.
 
-pub(crate) fn summary(page: &Page, title: &str) -> Markup {
+fn summary(page: &Page, title: &str) -> Markup {
     let section = page.sections.first();
     let said = section.map(|section| found(page.run, section));
     html! {
@@ -461,7 +439,7 @@ fn verified(page: &Page) -> String {
 
 // What the page is of: device, system, ceilings.
 
-pub(crate) fn device(run: &Run, ceilings: &Ceilings) -> Markup {
+fn device(run: &Run, ceilings: &Ceilings) -> Markup {
     let (device, system) = (&run.head.device, &run.system);
     let of = |field: fn(&Provenance) -> Option<&String>| {
         or_dash(run.head.provenance.as_ref().and_then(field))
@@ -538,7 +516,7 @@ const HEADINGS: [&str; 13] = [
     "outcome",
 ];
 
-pub(crate) fn measured(run: &Run) -> Markup {
+fn measured(run: &Run) -> Markup {
     let mut sheet = Sheet::new(&HEADINGS).words([5]);
     for result in &run.results {
         sheet.push(Some(&result.version), cells(result, run.passed()));
@@ -605,7 +583,7 @@ fn range(Span { median, min, max }: Span) -> String {
 // Times, speed-ups and what is behind them, beside what was published.
 
 /// A table for each section: what a version takes, and over its journey's first.
-pub(crate) fn results(sections: &[Section]) -> Markup {
+fn results(sections: &[Section]) -> Markup {
     html! { @for section in sections {
         @if sections.len() > 1 { h3 { "The " (section.journey) "’s versions" } }
         (table(section))
@@ -618,7 +596,7 @@ pub(crate) fn results(sections: &[Section]) -> Markup {
 }
 
 fn table(section: &Section) -> Markup {
-    let over = section.by.over(section.baseline);
+    let over = format!("over {}", section.baseline);
     let there = format!("V100, {over}");
     let headings = [
         "version",
@@ -649,26 +627,12 @@ fn table(section: &Section) -> Markup {
     sheet.markup()
 }
 
-/// The speed-up where it was published.
 fn published(row: &Row) -> Option<f64> {
     row.paper_over_baseline.or(row.published_over_baseline)
 }
 
-/// Tables of others that belong beside these sections.
-pub(crate) fn published_beside(sections: &[Section]) -> Markup {
-    let tables = beside(sections);
-    let rows = |table: &Published| {
-        let mut sheet = Sheet::new(&table.headings).words([1]);
-        for row in &table.rows {
-            sheet.push(None, row.to_vec());
-        }
-        sheet.markup()
-    };
-    html! { @for table in &tables { p { (table.title) } (rows(table)) } }
-}
-
 /// Bars of the time of each version over its baseline's, here and where it was published.
-pub(crate) fn bars(section: &Section) -> Markup {
+fn bars(section: &Section) -> Markup {
     let rows = &section.rows;
     let there = |row: &Row| published(row).map(f64::recip);
     let shares = rows.iter().flat_map(|row| [row.over_baseline.map(f64::recip), there(row)]);
@@ -711,8 +675,8 @@ pub(crate) fn bars(section: &Section) -> Markup {
 const FEW: usize = 3;
 
 /// The plot of the fastest version that passed.
-pub(crate) fn sigma(run: &Run) -> Markup {
-    let Some(sigma) = Sigma::of_fastest(run).ok().filter(|sigma| sigma.rows.len() > FEW) else {
+fn sigma(run: &Run) -> Markup {
+    let Some(sigma) = Sigma::of_fastest(run).filter(|sigma| sigma.rows.len() > FEW) else {
         return html! {};
     };
     let broken = sigma.broken().len();
@@ -724,44 +688,5 @@ pub(crate) fn sigma(run: &Run) -> Markup {
             @if broken > 0 { " At " (broken) " of them a sum is no number: lines end there." }
         }
         figure { (PreEscaped(plots::inline(&sigma))) }
-    }
-}
-
-// Predict, then reveal: who likes to may guess what a step does before its figures are shown. Hidden where
-// no script makes it work.
-
-/// What the time may do: from and to which part of the time before, and in words.
-const ANSWERS: [(f64, f64, &str); 5] = [
-    (1.03, f64::INFINITY, "slower"),
-    (0.97, 1.03, "the same within 3 %"),
-    (0.8, 0.97, "up to a fifth less"),
-    (0.5, 0.8, "a fifth to a half less"),
-    (0.0, 0.5, "less than half"),
-];
-
-/// Before the cards.
-pub(crate) fn begin() -> Markup {
-    html! {
-        p .guesses hidden {
-            label {
-                input type="checkbox" data-guess;
-                "Let me guess what a step does to the time before I see it. "
-            }
-            output #score {}
-        }
-    }
-}
-
-/// Of one card.
-pub(crate) fn ask(id: &str, before: &str) -> Markup {
-    html! {
-        fieldset .guess hidden {
-            legend { "What does " b { (id) } " do to the time of " b { (before) } "?" }
-            @for (from, to, words) in ANSWERS {
-                button type="button" data-from=(from) data-to=[to.is_finite().then_some(to)] { (words) }
-            }
-            button type="button" .skip-guess { "just show it" }
-        }
-        p .answer role="status" hidden {}
     }
 }

@@ -1,5 +1,5 @@
 // Adds to the page what needs no figure of its own: a version highlighted wherever it stands, the figures of
-// what is pointed at, journeys hidden and shown, and guesses before figures. Without it all figures are there.
+// what is pointed at, and journeys hidden and shown. Without it all figures are there.
 "use strict";
 
 const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -89,47 +89,6 @@ function show() {
 }
 for (const box of boxes) box.addEventListener("change", show);
 one("#controls").hidden = false;
-
-// Guesses, for who wants them: a card's figures are hidden until its reader has guessed.
-const cards = all(".card[data-ratio]");
-const scores = new Map();
-
-function reveal(card, button) {
-  card.classList.add("revealed");
-  one(".guess", card).hidden = true;
-  if (!button) return;
-  const ratio = Number(card.dataset.ratio);
-  const answers = all("[data-from]", card);
-  const holds = ({ dataset }) => ratio >= Number(dataset.from) && !(ratio >= Number(dataset.to ?? Infinity));
-  const right = answers.findIndex(holds);
-  const points = Math.max(0, 2 - Math.abs(answers.indexOf(button) - right));
-  scores.set(card, points);
-  const answer = one(".answer", card);
-  const change = Math.abs(100 * (ratio - 1)).toFixed(1);
-  const said = ["No", "Nearly", "Right"][points];
-  answer.textContent =
-    `${said}: you said “${button.textContent}”, it takes ${change} % ${ratio < 1 ? "less" : "more"} time. ` +
-    `${points} of 2 points.`;
-  answer.hidden = false;
-  score();
-}
-
-function score() {
-  const points = [...scores.values()].reduce((sum, own) => sum + own, 0);
-  one("#score").textContent = `${points} of ${2 * scores.size} points after ${scores.size} of ${cards.length} guesses`;
-}
-
-function guess(wanted) {
-  document.body.classList.toggle("guessing", wanted);
-  for (const card of cards) one(".guess", card).hidden = !wanted || card.classList.contains("revealed");
-}
-
-for (const card of cards) {
-  for (const button of all(".guess button", card))
-    button.addEventListener("click", () => reveal(card, "from" in button.dataset ? button : null));
-}
-one("[data-guess]").addEventListener("change", (event) => guess(event.target.checked));
-for (const box of all(".guesses")) box.hidden = cards.length === 0;
 
 // On a phone the contents are folded.
 if (matchMedia("(max-width: 62rem)").matches) one("#contents").open = false;

@@ -12,9 +12,8 @@ use crate::catalogue::names::{versions, versions_for};
 use crate::catalogue::{BackEnd, order};
 use crate::cli::args::{Format, TableArgs, default_for};
 use crate::error::{Error, Result};
-use crate::explain::show::ChangeBetween;
 use crate::explain::verdict::differs;
-use crate::outcomes::{self, By, by_story, words};
+use crate::outcomes::{self, by_story, words};
 use crate::output::{Files, Kept, document, is_stdout, note, print};
 use crate::profile::run_file;
 use crate::record::profile::Profile;
@@ -22,7 +21,7 @@ use crate::record::run::{Measurement, Run, State, Times, Verdict};
 use crate::record::{self, Provenance};
 use crate::run::{self, Options, exit_code_of, say_last};
 use crate::setup::{self, Setting};
-use crate::table::published::{PaperRow, Published, Told};
+use crate::table::published::{PaperRow, Told};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let forms = Forms::of(args)?;
@@ -50,7 +49,7 @@ fn stored(args: &TableArgs) -> Result<Vec<Section>> {
     };
     let mut sections = Vec::new();
     for path in &args.from {
-        let mut read = read(&run_file(path)?, args.by)?;
+        let mut read = read(&run_file(path)?)?;
         if let Some(wanted) = &wanted {
             let is_wanted = |row: &Row| wanted.iter().any(|version| version.id() == row.version);
             read.retain(|section| section.rows.iter().any(is_wanted));
@@ -77,20 +76,11 @@ fn live(args: &TableArgs, forms: Forms) -> anyhow::Result<ExitCode> {
         sources.push(args.problems.default_system(name)?);
     }
     setup::require_vectors(&args.measure.place, &of_any)?;
-    let by = args.by;
-    if by != By::Time && device.gauge().is_none() {
-        let what = format!(
-            "NVML, which has it measured, tells nothing of {}: {}",
-            device.info().id,
-            "--by time needs none"
-        );
-        return Err(Error::Data { origin: format!("--by {}", by.name()), what }.into());
-    }
     // A run for each problem.
     let kept = Kept::new(Vec::<Run>::new(), move |runs| {
         let ran = runs.iter().filter(|run| !run.results.is_empty());
-        let sections: Vec<Section> = ran.flat_map(|run| sections_by(run, None, by)).collect();
-        if sections.is_empty() { Ok(()) } else { forms.show(&sections) }
+        let shown: Vec<Section> = ran.flat_map(|run| sections(run, None)).collect();
+        if shown.is_empty() { Ok(()) } else { forms.show(&shown) }
     });
     let measured = || -> Result<ExitCode> {
         let mut exit = ExitCode::SUCCESS;
@@ -149,12 +139,6 @@ impl Forms {
     }
 
     fn show(&self, sections: &[Section]) -> anyhow::Result<()> {
-        for section in sections.iter().filter(|section| !self.quiet && section.by != By::Time) {
-            if section.rows.iter().all(|row| row.over_baseline.is_none()) {
-                let (title, by) = (&section.title, section.by.name());
-                note(format_args!("note: {title} has no {by}: NVML told nothing of its GPU"));
-            }
-        }
         let printed = match self.format {
             Format::Text if self.shows_table() => print(|to| show::text(to, sections)),
             Format::Text => Ok(()),
@@ -187,9 +171,6 @@ pub struct Section {
     pub provenance: Option<Provenance>,
     /// The version that the speed-ups are over.
     pub baseline: &'static str,
-    /// What the speed-ups here are by.
-    pub by: By,
-    /// What passed.
     pub rows: Vec<Row>,
     /// Whether the run came to its end.
     pub complete: bool,
@@ -197,15 +178,10 @@ pub struct Section {
     pub left_out: Vec<String>,
 }
 
-/// The sections of a stored run.
-///
-/// # Errors
-/// [`crate::error::RecordError`] for a file that is no run; [`Error::Data`] for a run in which
-/// nothing passed.
-pub fn read(path: &Path, by: By) -> Result<Vec<Section>> {
+pub fn read(path: &Path) -> Result<Vec<Section>> {
     let run: Run = record::read(path)?;
     let from = path.display().to_string();
-    let sections = sections_by(&run, Some(&from), by);
+    let sections = sections(&run, Some(&from));
     let wrong = |what: String| Err(Error::Data { origin: from.clone(), what });
     if run.results.is_empty() {
         return wrong("the run has no results".into());
@@ -220,14 +196,9 @@ pub fn read(path: &Path, by: By) -> Result<Vec<Section>> {
 
 /// The sections of a run, read `from` a file or made now, one for each journey.
 pub fn sections(run: &Run, from: Option<&str>) -> Vec<Section> {
-    sections_by(run, from, By::Time)
-}
-
-/// [`sections`] with speed-ups by time, time before the cap, cycles or energy.
-pub fn sections_by(run: &Run, from: Option<&str>, by: By) -> Vec<Section> {
     let told = by_story(&run.results);
     let mut sections: Vec<Section> =
-        told.iter().map(|(journey, results)| section(run, journey, results, from, by)).collect();
+        told.iter().map(|(journey, results)| section(run, journey, results, from)).collect();
     let interrupted = "the rest: the run was interrupted";
     if let (false, Some(last)) = (run.head.complete, sections.last_mut()) {
         last.left_out.push(interrupted.into());
@@ -240,9 +211,8 @@ fn section(
     journey: &'static str,
     results: &[Measurement],
     from: Option<&str>,
-    by: By,
 ) -> Section {
-    let mut rows = rows_of(run, journey, results, by);
+    let mut rows = rows_of(run, journey, results);
     for row in &mut rows {
         row.from = from.map(str::to_string);
     }
@@ -257,7 +227,6 @@ fn section(
         title: format!("{} on {}: {}{emulated}{from}", run.system.name, device.id, device.name),
         provenance: run.head.provenance.clone(),
         baseline: baseline(results),
-        by,
         rows,
         complete: run.head.complete,
         left_out: left_out.collect(),
@@ -274,7 +243,7 @@ pub fn rows(run: &Run) -> Vec<Row> {
     sections(run, None).into_iter().flat_map(|section| section.rows).collect()
 }
 
-fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row> {
+fn rows_of(run: &Run, journey: &str, results: &[Measurement]) -> Vec<Row> {
     let paper = published::paper();
     let system = run.system.name.as_str();
     // The paper's registers and warps are of its own systems as well.
@@ -285,7 +254,7 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
     let of_journey = |version: &str| told.iter().find(|told| told.version == version);
     let baseline = baseline(results);
     let is_alone = results.iter().all(|result| result.version == baseline);
-    let here = run.passed_result(baseline).filter(|_| !is_alone).and_then(|result| by.of(result));
+    let here = run.passed_result(baseline).filter(|_| !is_alone);
     let there = of_paper(baseline).and_then(|row| row.time_s(system));
     let told_there = of_journey(baseline).and_then(|told| told.time_s);
     let passed = results.iter().filter(|result| result.passed());
@@ -295,8 +264,7 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
             Row {
                 baseline: baseline.into(),
                 journey: journey.into(),
-                by: by.name(),
-                over_baseline: here.zip(by.of(result)).map(|(here, own)| here / own),
+                over_baseline: here.map(|here| here.times.median / result.times.median),
                 paper_over_baseline: there.zip(row.paper_time_s).map(|(v0, time)| v0 / time),
                 published_over_baseline: told_there
                     .zip(row.published_time_s)
@@ -313,16 +281,6 @@ fn rows_of(run: &Run, journey: &str, results: &[Measurement], by: By) -> Vec<Row
     rows
 }
 
-/// A section against an earlier one of the same journey and system, version by version.
-pub fn against<'a>(section: &'a Section, before: &'a Section) -> Vec<(&'a str, ChangeBetween)> {
-    let of = |row: &'a Row| {
-        let same = |other: &&Row| other.version == row.version && other.system == row.system;
-        let other = before.rows.iter().find(same)?;
-        Some((&*row.version, ChangeBetween::of(&other.times, &row.times)))
-    };
-    section.rows.iter().filter_map(of).collect()
-}
-
 /// Has the rates follow the operations that the profiler counted, so that one page has one rate.
 pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
     for row in rows {
@@ -335,18 +293,6 @@ pub fn rate_by(rows: &mut [Row], profiles: &[Profile]) {
     }
 }
 
-/// The talk's and the blog's tables, where these sections are of the system that their times are like: they
-/// name none. Those whose versions have a section stand there.
-pub fn beside(sections: &[Section]) -> Vec<Published> {
-    let has = |journey: &str| sections.iter().any(|section| section.journey == journey);
-    let papers = sections.iter().filter(|section| section.journey == "paper");
-    let mut rows = papers.flat_map(|section| &section.rows);
-    if !rows.any(|row| row.system == published::BESIDE_SYSTEM) {
-        return Vec::new();
-    }
-    published::beside().into_iter().filter(|table| !has(table.journey)).collect()
-}
-
 // A row of a table: a version on a system, here and where it was published.
 
 /// One version on one system, here and in the paper.
@@ -354,13 +300,9 @@ pub fn beside(sections: &[Section]) -> Vec<Published> {
 pub struct Row {
     /// The file that the run was read from; `None` for one made now.
     pub from: Option<String>,
-    /// The device's name.
     pub device: String,
-    /// The system's name.
     pub system: String,
-    /// The version's id.
     pub version: String,
-    /// Median time here.
     pub time_s: f64,
     /// Standard deviation of the times here, of at least two.
     pub sigma_s: Option<f64>,
@@ -368,11 +310,9 @@ pub struct Row {
     pub interval_from_s: Option<f64>,
     /// 95 % interval of the median here: to.
     pub interval_to_s: Option<f64>,
-    /// Timed runs here.
     pub samples: usize,
     /// Median clock of the multiprocessors here, in MHz.
     pub sm_mhz: Option<f64>,
-    /// Cycles of a multiprocessor here.
     pub cycles: Option<f64>,
     /// Energy of a calculation here, in joules.
     pub energy_j: Option<f64>,
@@ -388,35 +328,26 @@ pub struct Row {
     pub tflops: Option<f64>,
     /// The version that the speed-ups are over.
     pub baseline: String,
-    /// What the speed-ups here are by: time, time before the cap, cycles or energy.
-    pub by: &'static str,
-    /// The baseline's time, cycles or energy over this one's, here.
+    /// The baseline's time over this one's, here.
     pub over_baseline: Option<f64>,
-    /// Warps on a multiprocessor, here.
     pub warps_per_sm: Option<u32>,
-    /// Registers of a thread, here.
     pub registers: Option<u32>,
     /// Time in the paper, one V100.
     pub paper_time_s: Option<f64>,
-    /// The paper's rate.
     pub paper_tflops: Option<f64>,
     /// The baseline's time over this one's, in the paper.
     pub paper_over_baseline: Option<f64>,
-    /// The paper's warps.
     pub paper_warps_per_sm: Option<u32>,
-    /// The paper's registers.
     pub paper_registers: Option<u32>,
     /// Whether the step from the version before goes the other way than in the paper: faster there
     /// and slower here, or slower there and faster here.
     pub order_differs: bool,
     /// Whether its time differs from that of the version before by more than noise; `None` of few samples.
     pub step: Option<Verdict>,
-    /// Its times, here.
     #[serde(skip)]
     pub times: Times,
     /// Where the operation count behind the rate comes from.
     pub flops_source: String,
-    /// The journey that it is told in.
     pub journey: String,
     /// 10¹² operations, here.
     pub tflop: Option<f64>,
@@ -424,9 +355,7 @@ pub struct Row {
     pub intensity: Option<f64>,
     /// 10¹² operations in the journey's own source, one V100; not of the paper's versions.
     pub published_tflop: Option<f64>,
-    /// That source's time.
     pub published_time_s: Option<f64>,
-    /// That source's rate.
     pub published_tflops: Option<f64>,
     /// The baseline's time over this one's, in that source.
     pub published_over_baseline: Option<f64>,
@@ -463,7 +392,6 @@ pub fn row(
         before_cap_s: result.before_cap.as_ref().map(|before| before.times.median),
         tflops: result.tflops,
         baseline: String::new(),
-        by: By::Time.name(),
         over_baseline: None,
         warps_per_sm: result.warps_per_sm,
         registers: result.registers,

@@ -5,17 +5,15 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use comfy_table::CellAlignment;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::catalogue;
-use crate::record::Provenance;
+use crate::record::plain;
 use crate::record::run::Verdict;
-use crate::table::published::{self, BlogRow, Published, TalkRow};
-use crate::table::{Row, Section, against, beside};
-use crate::terminal::{Unit, fit, or_dash, percent, rated_by, sigma, table, terminal};
+use crate::table::{Row, Section};
+use crate::terminal::{Unit, fit, or_dash, rated_by, sigma, table, terminal};
 
-/// Layout of the JSON.
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 
 /// What stands above a section: the system, the device, and which journey where it is not the paper's.
 pub fn title(section: &Section) -> String {
@@ -33,10 +31,7 @@ pub fn of_which_system(section: &Section) -> Option<String> {
     told.then(|| format!("V100: as the {journey} publishes it, of a system that it does not name"))
 }
 
-/// The tables for the terminal, with the talk's table and the blog's steps below where they apply.
-///
-/// # Errors
-/// Those of `to`.
+/// The tables for the terminal, one for each section.
 pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     let width = terminal();
     for section in sections {
@@ -52,27 +47,16 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
             writeln!(to, "{said}")?;
         }
     }
-    for (at, section) in sections.iter().enumerate() {
-        let first = sections[..at].iter().find(|before| !against(section, before).is_empty());
-        let Some(before) = first else { continue };
-        writeln!(to, "{} against {}:", title(section), title(before))?;
-        for (version, change) in against(section, before) {
-            writeln!(to, "  {version} {}: {}", percent(change.change), change.words())?;
-        }
-    }
     let rows = || sections.iter().flat_map(|section| &section.rows);
     let sources: BTreeSet<&str> = rows().map(|row| row.flops_source.as_str()).collect();
     for source in sources {
         writeln!(to, "{}", rated_by(source))?;
     }
-    for table in beside(sections) {
-        writeln!(to, "\n{}:\n{}", table.title, published_table(&table, width))?;
-    }
     Ok(())
 }
 
 fn section_table(section: &Section, width: Option<u16>) -> String {
-    let Columns { headings, rows, spare, words, .. } = columns(section);
+    let Columns { headings, rows, words, .. } = columns(section);
     let headings: Vec<String> =
         headings.iter().map(|heading| heading.replace("V100 ", "V100\n")).collect();
     // The system stands above the table.
@@ -83,23 +67,9 @@ fn section_table(section: &Section, width: Option<u16>) -> String {
     for row in &rows {
         table.add_row(&row[1..]);
     }
-    let spare: Vec<usize> = spare.iter().map(|at| at - 1).collect();
-    fit(table, &spare, width)
+    fit(table, width)
 }
 
-/// A published table.
-fn published_table(published: &Published, width: Option<u16>) -> String {
-    let mut table = table(&published.headings);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    for row in &published.rows {
-        table.add_row(row);
-    }
-    fit(table, &[], width)
-}
-
-/// The tables in Markdown, with the talk's table and the blog's steps below where they apply.
 pub fn markdown(sections: &[Section]) -> String {
     fn line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
         let cells: Vec<_> = cells.into_iter().collect();
@@ -127,18 +97,9 @@ pub fn markdown(sections: &[Section]) -> String {
         }
     }
     text += &format!("{}\n", notes.join("\n\n"));
-    for table in beside(sections) {
-        let published: String = table.rows.iter().map(line).collect();
-        let (title, columns) = (table.title, table.headings.len());
-        text += &format!("\n{title}:\n\n{}{}{published}", line(table.headings), rule(columns));
-    }
     text
 }
 
-/// The rows as CSV.
-///
-/// # Errors
-/// Those of `to`.
 pub fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     for row in sections.iter().flat_map(|section| &section.rows) {
@@ -147,46 +108,19 @@ pub fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     csv.flush()
 }
 
-/// Rows and what stands beside them.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    complete: bool,
-    runs: Vec<Titled<'a>>,
-    rows: Vec<&'a Row>,
-    left_out: Vec<String>,
-    talk: Vec<TalkRow>,
-    blog: Vec<BlogRow>,
-}
-
-/// A run in a few words.
-#[derive(Serialize)]
-struct Titled<'a> {
-    title: &'a str,
-    provenance: Option<&'a Provenance>,
-}
-
-/// The tables as JSON.
-///
-/// # Errors
-/// Those of `to`.
 pub fn json(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
-    let of = |s: &'_ Section| -> Vec<String> {
-        s.left_out.iter().map(|what| format!("{}: {what}", s.title)).collect()
-    };
-    let document = Document {
-        schema: SCHEMA,
-        complete: sections.iter().all(|section| section.complete),
-        runs: sections
-            .iter()
-            .map(|s| Titled { title: &s.title, provenance: s.provenance.as_ref() })
-            .collect(),
-        rows: sections.iter().flat_map(|section| &section.rows).collect(),
-        left_out: sections.iter().flat_map(of).collect(),
-        talk: published::talk(),
-        blog: published::blog(),
-    };
-    writeln!(to, "{}", serde_json::to_string_pretty(&document)?)
+    let left_out = sections.iter().flat_map(|section| {
+        section.left_out.iter().map(|what| format!("{}: {what}", section.title))
+    });
+    let run = |s: &Section| json!({ "title": s.title, "provenance": s.provenance });
+    let document = json!({
+        "schema": SCHEMA,
+        "complete": sections.iter().all(|section| section.complete),
+        "runs": sections.iter().map(run).collect::<Vec<_>>(),
+        "rows": sections.iter().flat_map(|section| &section.rows).collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
+    });
+    writeln!(to, "{}", plain(&document))
 }
 
 // The columns of Table I and of the tables of other journeys.
@@ -197,9 +131,6 @@ pub struct Columns {
     pub headings: Vec<String>,
     /// Of its rows; a version whose step goes the other way than in what was published has a mark.
     pub rows: Vec<Vec<String>>,
-    /// Columns that a narrow terminal goes without, the first of them first.
-    pub spare: &'static [usize],
-    /// A column of words.
     pub words: Option<usize>,
     /// Columns that are left out where no row has a value. Outside the paper's table these are all: other
     /// journeys publish other quantities.
@@ -235,7 +166,6 @@ pub fn is_noise(row: &Row) -> bool {
     row.step == Some(Verdict::Noise)
 }
 
-/// The columns of a section.
 pub fn columns(section: &Section) -> Columns {
     let own = if is_papers(section) { papers } else { journeys };
     own(section)
@@ -257,7 +187,7 @@ fn papers(section: &Section) -> Columns {
         "energy [J]",
         "clock lost",
         rate.name,
-        &section.by.over(baseline),
+        &format!("over {baseline}"),
         "warps/SM",
         "registers",
         "V100 time [ms]",
@@ -293,7 +223,6 @@ fn papers(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[4, 18, 17, 9, 5, 13, 12, 15, 7],
         words: None,
         optional: 3..10,
     }
@@ -317,7 +246,7 @@ fn journeys(section: &Section) -> Columns {
         "clock lost",
         operations.name,
         rate.name,
-        &section.by.over(baseline),
+        &format!("over {baseline}"),
         "FLOP/byte",
         "warps/SM",
         "registers",
@@ -358,7 +287,6 @@ fn journeys(section: &Section) -> Columns {
     Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
-        spare: &[2, 5, 10, 6, 16, 15, 18, 20, 8],
         words: Some(2),
         optional: 0..22,
     }
@@ -377,7 +305,6 @@ impl Columns {
         Columns {
             headings: of(&self.headings),
             rows: self.rows.iter().map(|row| of(row)).collect(),
-            spare: &[],
             optional: 0..0,
             words: self.words.and_then(|at| kept.iter().position(|&own| own == at)),
         }
@@ -390,7 +317,6 @@ fn marked(row: &Row) -> String {
     format!("{}{mark}{noise}", row.version)
 }
 
-/// What heads times before the cap.
 pub const BEFORE: &str = "before cap";
 
 fn interval(row: &Row, unit: Unit) -> Option<String> {

@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 
-use Outcome;
 use gpp::catalogue::Kernel;
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
@@ -22,6 +21,7 @@ use gpp::measure::same_bits;
 use gpp::problem::memory::Of;
 use gpp::problem::{Extents, Problem, Sums};
 
+use super::Outcome;
 use crate::common::ranges::two_problems;
 use crate::common::{Kind, Make, at_energies, make};
 

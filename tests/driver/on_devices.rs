@@ -4,12 +4,12 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::{ptr, thread};
 
-use Outcome;
-use Test;
 use gpp::devices::gpu::driver::{
     Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
 };
 use gpp::error::{DriverError, Error};
+
+use super::{Outcome, Test};
 
 pub const TESTS: [Test; 9] = [
     ("what a device says of itself", facts),

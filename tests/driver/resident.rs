@@ -3,7 +3,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use Outcome;
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
@@ -12,6 +11,7 @@ use gpp_core::lent::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, Calculator, Screening};
 use num_complex::Complex64;
 
+use super::Outcome;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 
 /// A matrix on the device, `ld` elements from one column to the next.

@@ -1,8 +1,5 @@
 //! Golden elements: what they are of, that they are reproduced, and that v3, v13 and the matrices of a GPU have them.
 
-use GPU;
-use common::QUIET;
-use common::matrices::{Given, element};
 use gpp::catalogue;
 use gpp::engine::Engine;
 use gpp::problem::systems::{self, DEFAULT_SEED};
@@ -11,8 +8,10 @@ use gpp::reference::matrix::{GOLDEN, compare, evaluate, find_golden, tolerance};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::{Sums, Synthesised, Task};
 use gpp_core::problem::synthesis::synthesise;
-use processor;
-use ways;
+
+use super::common::QUIET;
+use super::common::matrices::{Given, element};
+use super::{GPU, processor, ways};
 
 #[test]
 fn golden_elements_are_of_bands_in_order() {

@@ -6,7 +6,6 @@ use std::path::Path;
 use gpp::chart::{Roofline, plots};
 use gpp::explain::show::Parts;
 use gpp::explain::{Evidence, card};
-use gpp::outcomes::{By, ByEnergies};
 use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
@@ -151,13 +150,11 @@ fn parsed<R: Record>(text: &str) -> Option<R> {
 
 /// All that `table --from` and `sigma --from` show of a run.
 fn show_run(run: &Run) {
-    for by in [By::Time, By::Cycles, By::Energy] {
-        let sections = table::sections_by(run, Some("damaged.json"), by);
-        show::text(&mut Vec::new(), &sections).unwrap();
-        show::csv(&mut Vec::new(), &sections).unwrap();
-        show::json(&mut Vec::new(), &sections).unwrap();
-        let _ = show::markdown(&sections);
-    }
+    let sections = table::sections(run, Some("damaged.json"));
+    show::text(&mut Vec::new(), &sections).unwrap();
+    show::csv(&mut Vec::new(), &sections).unwrap();
+    show::json(&mut Vec::new(), &sections).unwrap();
+    let _ = show::markdown(&sections);
     for version in VERSIONS {
         if let Ok(sigma) = Sigma::of(run, Some(version)) {
             sigma::text(&mut Vec::new(), &sigma, Some(80)).unwrap();
@@ -186,7 +183,6 @@ fn show_chart(figure: usize, profiles: &[Profile], ceilings: &Ceilings) {
     let shown = figure.of(profiles);
     let title = figure.title(&shown);
     let _ = Roofline { title: &title, profiles: &shown, ceilings, levels: &LEVELS }.svg();
-    let _ = ByEnergies::of(profiles);
 }
 
 /// What `report` shows of a folder.

@@ -12,7 +12,7 @@ use common::{json, repository};
 use gpp::error::exit_code;
 use gpp::profile::Records;
 use gpp::record::offdiag::Offdiag;
-use gpp::record::profile::{Ceilings, Clock, Profile};
+use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 4];
+    let mut kinds = [0; 3];
     let older = json(&repository("tests/data/older"));
     for path in json(&repository("data/runs")).into_iter().chain(older) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
@@ -49,10 +49,6 @@ fn every_archived_record_is_read_and_written() {
                 // A GPU's, or a processor's of two cores.
                 assert!(both_ways::<Ceilings>(&path).fp64 > 1e10);
                 2
-            }
-            "clock" => {
-                assert!(!both_ways::<Clock>(&path).versions.is_empty());
-                3
             }
             name if name.starts_with("si") || name == "demo" => {
                 assert!(both_ways::<Offdiag>(&path).head.complete);
