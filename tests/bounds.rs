@@ -5,24 +5,18 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::repository;
-use gpp::analysis::bounds::{Band, Power, uses, verdict};
-use gpp::analysis::changes::changed;
-use gpp::analysis::levels::{LEVELS, Level};
-use gpp::analysis::peaks::of_own_ceiling;
-use gpp::analysis::roofline::{Timing, points};
-use gpp::experiments::profile::folder;
-use gpp::record::SCHEMA;
-use gpp::record::ceilings::Ceilings;
-use gpp::record::profile::Profile;
-use gpp::record::run::{Measurement, Run};
-use gpp::record::state::{Span, State};
-use gpp::record::{self};
+use gpp::explain::verdict::{Band, Power, bound_verdict, changed, uses};
+use gpp::profile;
+use gpp::record::profile::{Ceilings, Profile};
+use gpp::record::run::{Measurement, Run, Span, State};
+use gpp::record::{self, SCHEMA};
+use gpp::roofline::{LEVELS, Level, Timing, of_own_ceiling, points};
 
 fn archived() -> (Vec<Profile>, Ceilings, Run) {
     let folder = repository("tests/data/older/schema-2/si214");
     let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     let run = record::read(&folder.join("run.json")).unwrap();
-    (folder::load(&folder).unwrap(), ceilings, run)
+    (profile::load(&folder).unwrap(), ceilings, run)
 }
 
 /// A profile of the present layout of which all limits are known: one second, no limit near.
@@ -102,7 +96,7 @@ fn bands_and_the_stall_that_leads() {
         (59.9, Band::Latency, "No unit is near full; the FP64 pipe is busiest, at 60 %."),
     ] {
         profile.fp64_pipe_percent = Some(busy);
-        let found = verdict(&profile, &ceilings, None, None);
+        let found = bound_verdict(&profile, &ceilings, None, None);
         assert_eq!((found.band, found.most.unwrap().limit), (band, "the FP64 pipe"), "{busy}");
         // Eligible warps wait for nothing.
         assert_eq!(found.stall, Some(("barrier".into(), 0.3)));
@@ -121,13 +115,13 @@ fn power_is_told_by_the_clock_that_it_cost() {
         let measured = measured(held_back);
         let power = Power::of(&measured, 1980.0).unwrap();
         assert!((power.lost - (1.0 - 1545.0 / 1980.0)).abs() < 1e-12);
-        let found = verdict(&profile, &ceilings, Some(&measured), Some(1980.0));
+        let found = bound_verdict(&profile, &ceilings, Some(&measured), Some(1980.0));
         // It leaves the rank of the units alone.
         assert_eq!(found.most.unwrap().limit, "instruction issue");
         let text = found.to_string();
         assert!(text.ends_with(" The 700 W cap lowers the clock by 22 %."), "{text}");
         // A clock that is hardly lower is not told.
-        let near = verdict(&profile, &ceilings, Some(&measured), Some(1550.0));
+        let near = bound_verdict(&profile, &ceilings, Some(&measured), Some(1550.0));
         assert_eq!(near.power, None);
     }
     for held_back in [&[("SW_THERMAL_SLOWDOWN", 1.0)][..], &[("SW_POWER_CAP", 0.0)], &[]] {

@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{FIXTURES, Kind, Make, QUIET, alone, fixture, fixture_path, make};
-use gpp::Error;
-use gpp::error::exit_code;
+use gpp::error::{Error, exit_code};
 use gpp::problem::file::{read, write, write_with_subrecords};
 use gpp::problem::{Header, Problem, synthesis, systems};
 use peak_alloc::PeakAlloc;
@@ -27,7 +26,7 @@ fn same(a: &Problem, b: &Problem) {
 }
 
 /// Reads bytes as an input file.
-fn read_bytes(bytes: &[u8]) -> gpp::Result<Problem> {
+fn read_bytes(bytes: &[u8]) -> gpp::error::Result<Problem> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.dat");
     fs::write(&path, bytes).unwrap();

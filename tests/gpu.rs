@@ -8,14 +8,15 @@ use std::sync::LazyLock;
 use common::families::{FAMILIES, family};
 use common::ranges::two_problems;
 use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make};
-use gpp::Error;
 use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::entry;
 use gpp::engine::{Calculation, Engine};
-use gpp::experiments::measure::same_bits;
-use gpp::kernels::{kernel, versions::ALL};
+use gpp::error::Error;
+use gpp::kernels::kernel;
+use gpp::kernels::versions::ALL;
+use gpp::measure::same_bits;
 use gpp::problem::memory::Of;
 use gpp::problem::{Extents, Problem, Source, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
@@ -121,8 +122,8 @@ fn summed(
     version: &'static kernel::Gpu,
     igp: usize,
     workers: usize,
-) -> gpp::Result<Sums> {
-    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::Result<_>>()?;
+) -> gpp::error::Result<Sums> {
+    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::error::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
     engine.run(Kernel::Gpu(version))?;
     Ok(engine.run(Kernel::Gpu(version))?.sums)
@@ -175,7 +176,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
     let all = Gpu::open(0)?;
     let short = Gpu::limited(0, Some(bands + 3 * slab))?;
-    let engine = |gpu| -> gpp::Result<Engine<'_>> {
+    let engine = |gpu| -> gpp::error::Result<Engine<'_>> {
         Engine::new(problem, IGP, vec![Device::worker(gpu, problem.frame())?])
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
@@ -229,7 +230,7 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let expected = problems.each_ref().map(alone);
     let again = std::thread::scope(|scope| {
         let threads = problems.each_ref().map(|problem| {
-            scope.spawn(|| -> gpp::Result<Vec<Sums>> {
+            scope.spawn(|| -> gpp::error::Result<Vec<Sums>> {
                 let mut engine = Engine::whole(&gpu, problem)?;
                 (0..50).map(|_| Ok(engine.run(Kernel::Gpu(best))?.sums)).collect()
             })
@@ -237,7 +238,7 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
         threads.map(|thread| thread.join().expect("no run panics"))
     });
     for (expected, again) in expected.into_iter().zip(again) {
-        let expected: gpp::Result<Sums> = expected;
+        let expected: gpp::error::Result<Sums> = expected;
         let expected = expected?;
         if let Some(other) = again?.iter().find(|sums| !same_bits(sums, &expected)) {
             return Err(format!("{other:?}, alone {expected:?}").into());
@@ -253,7 +254,7 @@ fn check(
     reference: &Reference,
 ) -> Result<(), String> {
     let failed = |what: String| format!("{}: {what}", problem.name());
-    let run = || -> gpp::Result<_> {
+    let run = || -> gpp::error::Result<_> {
         let mut engine = Engine::whole(gpu, problem)?;
         let Calculation { sums, seconds, .. } = engine.run(Kernel::Gpu(version))?;
         Ok((sums, engine.run(Kernel::Gpu(version))?.sums, seconds))

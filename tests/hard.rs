@@ -11,7 +11,7 @@ use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::exit_code;
-use gpp::experiments::measure::same_bits;
+use gpp::measure::same_bits;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Grid, Header, Matrices, Origin, Problem, Slabs, Sums, file};

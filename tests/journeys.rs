@@ -6,14 +6,12 @@ mod common;
 use std::fs;
 
 use common::repository;
-use gpp::analysis::speed_ups::by_story;
-use gpp::analysis::table1::{rows, sections};
 use gpp::catalogue::{BackEnd, journey, names, order};
-use gpp::experiments::profile::folder;
-use gpp::record;
+use gpp::outcomes::by_story;
 use gpp::record::run::Run;
-use gpp::render::html::{self, Page};
-use gpp::render::{results, table1};
+use gpp::report::{self, Page};
+use gpp::table::{rows, sections, show};
+use gpp::{profile, record, run};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -57,7 +55,7 @@ fn steps_stand_beside_what_was_published() {
     assert!(v7.order_differs && !row("talk:V2").order_differs && !row("talk:V1").order_differs);
     assert_eq!(row("talk:bgw").published_time_s, None);
     let run = run_of("blog");
-    let blog = gpp::analysis::table1::rows(&run);
+    let blog = gpp::table::rows(&run);
     let told: Vec<_> = blog
         .iter()
         .map(|row| (row.published_time_s, row.published_tflops, row.published_intensity))
@@ -75,7 +73,7 @@ fn steps_stand_beside_what_was_published() {
     // What was published is of no other system.
     let mut other = run_of("talk");
     other.system.name = "demo".into();
-    assert!(gpp::analysis::table1::rows(&other).iter().all(|row| row.published_time_s.is_none()));
+    assert!(gpp::table::rows(&other).iter().all(|row| row.published_time_s.is_none()));
 }
 
 #[test]
@@ -85,17 +83,17 @@ fn each_journey_has_its_table() {
     assert_eq!(told, ["paper", "talk", "blog"]);
     let counts: Vec<usize> = by_story(&run.results).iter().map(|(_, told)| told.len()).collect();
     assert_eq!(counts, [4, 2, 1]);
-    let text = results::results(&run.results, None);
+    let text = run::results(&run.results, None);
     for heading in ["over v0", "over talk:V1"] {
         assert!(text.contains(heading), "{text}");
     }
     // A lone baseline is compared with nothing.
     assert!(!text.contains("over blog:baseline"), "{text}");
-    let text = table1::markdown(&sections(&run, None));
+    let text = show::markdown(&sections(&run, None));
     // No table of its own for what stands beside the runs.
     assert!(!text.contains("in its own order") && text.contains("V100 TFLOP"), "{text}");
-    assert!(table1::markdown(&sections(&run_of("v0"), None)).contains("in its own order"));
-    assert!(!table1::markdown(&sections(&run_of("talk"), None)).contains("developer blog)"));
+    assert!(show::markdown(&sections(&run_of("v0"), None)).contains("in its own order"));
+    assert!(!show::markdown(&sections(&run_of("talk"), None)).contains("developer blog)"));
     assert_eq!(order::nearest_before("talk:V9", ["talk:V1", "v0"]), Some("talk:V1"));
     assert_eq!(order::nearest_before("blog:step3", ["v0", "talk:V1"]), None);
 }
@@ -179,7 +177,7 @@ fn profiles_charts_and_the_page_of_a_journey() {
         let from = repository("data/runs/h200-2026-11-23/si214-journeys");
         fs::copy(from.join(&name), stored.join(name)).unwrap();
     }
-    let profiles = folder::load(&stored).unwrap();
+    let profiles = profile::load(&stored).unwrap();
     let ids: Vec<&str> = profiles.iter().map(|profile| profile.version.as_str()).collect();
     assert_eq!(ids, journey("talk").unwrap().ids());
 
@@ -192,7 +190,7 @@ fn profiles_charts_and_the_page_of_a_journey() {
 
     let run = run_of("v0,talk");
     let ceilings = record::read(&stored.join("ceilings.json")).unwrap();
-    let page = html::page(&Page {
+    let page = report::page(&Page {
         run: &run,
         sections: &sections(&run, None),
         profiles: &profiles,

@@ -5,7 +5,6 @@ mod common;
 use std::collections::HashSet;
 
 use gpp::devices::gpu::{NO_KERNELS, own};
-use gpp::experiments::profile::ncu::profiled;
 use gpp::kernels::extents::Extents;
 use gpp::kernels::grid::{Collapsed, Thread};
 use gpp::kernels::intrinsics::WARP;
@@ -15,6 +14,7 @@ use gpp::kernels::plan::Poles;
 use gpp::kernels::table::{EnergiesFrom, Table};
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
 use gpp::kernels::{ceilings, reduction, relaid};
+use gpp::profile::ncu::profiled;
 use proptest::prelude::*;
 
 #[test]

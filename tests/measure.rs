@@ -6,21 +6,18 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Kind, Make, QUIET, make};
-use gpp::Error;
 use gpp::catalogue;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker};
 use gpp::engine::Engine;
-use gpp::error::{Code, DriverError, exit_code};
-use gpp::experiments::measure::measure;
-use gpp::experiments::measure::timed::Telling;
+use gpp::error::{Code, DriverError, Error, exit_code};
 use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::layout;
 use gpp::kernels::tiling::{Array, Place, Stage};
 use gpp::kernels::versions::ALL;
+use gpp::measure::{Telling, measure};
 use gpp::problem::{Batch, Frame, Problem, SlabView, Sums};
-use gpp::record::run::Measurement;
-use gpp::record::times::{Repetition, Times};
+use gpp::record::run::{Measurement, Repetition, Times};
 use gpp::reference::verify::Outcome;
 use gpp::reference::{self, Reference};
 
@@ -36,11 +33,11 @@ impl Device for Scripted {
         &self.info
     }
 
-    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::error::Result<KernelInfo> {
         Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(Script { right: &self.right, script: self.script.clone(), summed: None }))
     }
 }
@@ -53,7 +50,7 @@ struct Script<'a> {
 }
 
 impl Worker for Script<'_> {
-    fn place(&mut self, _: SlabView<'_>) -> gpp::Result<()> {
+    fn place(&mut self, _: SlabView<'_>) -> gpp::error::Result<()> {
         Ok(())
     }
 
@@ -63,7 +60,7 @@ impl Worker for Script<'_> {
         _: &Batch,
         version: catalogue::Kernel,
         _: Watch,
-    ) -> gpp::Result<()> {
+    ) -> gpp::error::Result<()> {
         let lost = DriverError::Refused(Code { code: 719, meaning: None });
         let failed =
             || Error::Driver { operation: format!("run of {}", version.id()), reason: lost };
@@ -77,7 +74,7 @@ impl Worker for Script<'_> {
         Ok(())
     }
 
-    fn finish(&mut self) -> gpp::Result<SlabSums> {
+    fn finish(&mut self) -> gpp::error::Result<SlabSums> {
         Ok(self.summed.take().expect("begun"))
     }
 
@@ -88,7 +85,7 @@ impl Worker for Script<'_> {
 fn measured(
     warmup: usize,
     script: &[Option<(f64, f64)>],
-) -> (gpp::Result<Measurement>, usize, Problem, Reference) {
+) -> (gpp::error::Result<Measurement>, usize, Problem, Reference) {
     let made = Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 };
     let problem = make(made);
     let reference = reference::of(&problem, QUIET).unwrap().unwrap();

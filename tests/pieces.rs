@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use common::{Kind, Make, at_energies};
-use gpp::Result;
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::host::Host;
 use gpp::devices::{Device, SlabSums, Watch, Worker};
 use gpp::engine::{Calculation, Engine};
-use gpp::experiments::measure::same_bits;
+use gpp::error::Result;
+use gpp::measure::same_bits;
 use gpp::problem::{Batch, SlabView};
 
 /// A worker that takes the next piece while one is under way, and notes what it is given.

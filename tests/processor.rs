@@ -9,7 +9,7 @@ use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::experiments::measure::same_bits;
+use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums, file};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, RelativeTo, verify};

@@ -7,9 +7,8 @@ use common::{FIXTURES, Kind, Make, QUIET, fixture, make};
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums};
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::reference::golden::At;
 use gpp::reference::verify::{Outcome, verify};
-use gpp::reference::{self, Reference, Source, golden, serial};
+use gpp::reference::{self, At, Reference, Source, serial};
 use num_complex::Complex64;
 
 /// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.
@@ -175,7 +174,7 @@ fn small_golden_sums_are_reproduced() {
         let seed = gpp::problem::systems::DEFAULT_SEED;
         let problem = gpp::problem::synthesis::synthesise(system, seed, QUIET).unwrap();
         assert_eq!(
-            golden::find(name, seed),
+            reference::find_golden(name, seed),
             Some(&reference::evaluate(&problem, QUIET).unwrap().sums),
             "{name}"
         );
@@ -185,7 +184,7 @@ fn small_golden_sums_are_reproduced() {
 #[test]
 fn every_system_has_golden_sums() {
     for system in gpp::problem::systems::SYSTEMS.iter() {
-        let golden = golden::find(&system.name, gpp::problem::systems::DEFAULT_SEED);
+        let golden = reference::find_golden(&system.name, gpp::problem::systems::DEFAULT_SEED);
         if ["si998", "si510-complex"].contains(&system.name.as_str()) {
             // Hours on two cores: a run compares it with another version.
             assert!(golden.is_none());
@@ -200,13 +199,13 @@ fn every_system_has_golden_sums() {
 #[test]
 fn golden_sums_are_found_at_the_energies_that_they_are_of() {
     let asked = |above: &[f64]| At { state_ev: 6.208, above_state_ev: above.to_vec() };
-    let found = |at: &At| golden::find_among("si214", 214, at).map(|(places, _)| places);
+    let found = |at: &At| reference::find_golden_among("si214", 214, at).map(|(places, _)| places);
     assert_eq!(found(&asked(&[-10.0, -9.0, -5.0, 10.0])), Some(vec![0, 2, 3]));
     assert_eq!(found(&asked(&[-9.0])), None);
     assert_eq!(found(&At { state_ev: 6.2, ..asked(&[0.0]) }), None);
     // The system's own first energy is one of them: evaluated twice, with as many others.
-    let (_, sums) = golden::find_among("si214", 214, &asked(&[0.0])).unwrap();
-    let own = golden::find("si214", 214).unwrap();
+    let (_, sums) = reference::find_golden_among("si214", 214, &asked(&[0.0])).unwrap();
+    let own = reference::find_golden("si214", 214).unwrap();
     assert!((sums.asx[0] - own.asx[0]).norm() <= 1e-14 * own.asx[0].norm());
 }
 

@@ -148,7 +148,7 @@ fn markers(bytes: &[u8]) -> Vec<usize> {
     all
 }
 
-fn opened(path: &Path, bytes: &[u8]) -> gpp::Result<Input> {
+fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
     fs::write(path, bytes).unwrap();
     Input::open(path, QUIET)
 }

@@ -8,21 +8,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Kind, Make, QUIET, make};
-use gpp::analysis::noise::differs;
 use gpp::catalogue::Kernel;
 use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
-use gpp::experiments::measure::measure;
-use gpp::experiments::measure::regimes::{MOST, timed};
-use gpp::experiments::measure::seen::seen;
-use gpp::experiments::measure::timed::{QUIETLY, settle};
+use gpp::explain::verdict::differs;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
+use gpp::measure::{MOST, QUIETLY, measure, seen, settle, timed_by_regime};
 use gpp::problem::Frame;
-use gpp::record::run::Measurement;
-use gpp::record::state::Span;
-use gpp::record::times::{Regimes, Repetition, Times, Verdict};
+use gpp::record::run::{Measurement, Regimes, Repetition, Span, Times, Verdict};
 use gpp::reference;
 
 /// A gauge that always shows the same and counts how often it is read.
@@ -69,7 +64,7 @@ impl Device for Gauged {
         self.host.info()
     }
 
-    fn kernel(&self, kernel: &kernel::Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+    fn kernel(&self, kernel: &kernel::Kernel, entry: &Entry) -> gpp::error::Result<KernelInfo> {
         self.host.kernel(kernel, entry)
     }
 
@@ -77,7 +72,7 @@ impl Device for Gauged {
         self.gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         self.host.worker(problem)
     }
 }
@@ -105,10 +100,8 @@ fn all_runs_throttled_have_numbers_and_marks() {
     assert_eq!(record.cycles, Some(1500e6 * record.times.median));
     // The counter is not there.
     assert_eq!(record.energy_j, None);
-    let shown = gpp::render::results::results(
-        &[measured(Some(fixed(throttled())), Repetition::exactly(0, 6))],
-        None,
-    );
+    let shown =
+        gpp::run::results(&[measured(Some(fixed(throttled())), Repetition::exactly(0, 6))], None);
     for part in ["clock lost", " 0 %", "1500", "95 % interval"] {
         assert!(shown.contains(part), "no {part} in\n{shown}");
     }
@@ -272,10 +265,10 @@ impl Gauge for Capped {
 }
 
 /// Runs of the board, in rows of 100 ms.
-fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::experiments::measure::regimes::Timed {
+fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::measure::TimedByRegime {
     let settle = Duration::from_millis(100);
     let repetition = Repetition { settle, regimes, ..Repetition::exactly(1, 5) };
-    timed(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
+    timed_by_regime(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
 }
 
 #[test]

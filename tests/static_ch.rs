@@ -186,6 +186,6 @@ fn a_call_that_asks_for_it_gets_it() {
         let aqsm = Aqsm::Local(problem.aqsm_local());
         let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
         let error = told.sums(&given, &bands, &own.omega, formula).unwrap_err();
-        assert!(matches!(error, gpp::Error::Stopped { code: 7, .. }), "{error}");
+        assert!(matches!(error, gpp::error::Error::Stopped { code: 7, .. }), "{error}");
     }
 }

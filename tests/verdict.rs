@@ -4,10 +4,10 @@ mod common;
 
 use assert_cmd::Command;
 use common::{QUIET, fixture};
-use gpp::analysis::outcomes::reservations;
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::outcomes::reservations;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, file};
 use gpp::reference::verify::{Outcome, Verification, verify};
 use gpp::reference::{Reference, Source, precise};

@@ -5,16 +5,15 @@ mod common;
 use std::fs;
 
 use common::{FIXTURES, Kind, Make, QUIET, assorted, changed, fixture, fixture_path, make};
-use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::exit_code;
-use gpp::experiments::measure::same_bits;
 use gpp::kernels::grid;
 use gpp::kernels::plan::Poles;
+use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums, file, synthesis, systems};
-use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
+use gpp::{catalogue, reference};
 
 /// All versions on the host: every output within the tolerance, the same bits twice.
 fn check(problem: &Problem) {
@@ -164,12 +163,12 @@ fn a_pole_hit_exactly_is_zero_in_every_version() {
 
 #[test]
 fn too_little_host_memory_says_how_much() {
-    let error = gpp::process::memory::require("a system", u64::MAX / 2).unwrap_err();
+    let error = gpp::output::memory::require("a system", u64::MAX / 2).unwrap_err();
     assert_eq!(exit_code(&error), 2);
     let text = error.to_string();
     assert!(text.starts_with("not enough host memory for a system: "), "{text}");
     assert!(text.contains("MiB needed") && text.contains("MiB free"), "{text}");
-    gpp::process::memory::require("nothing", 1).unwrap();
+    gpp::output::memory::require("nothing", 1).unwrap();
 }
 
 /// A rank without bands or columns: all of its sums are zero.

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use gpp::analysis::outcomes::words;
 use gpp::catalogue::names::versions;
 use gpp::catalogue::{BackEnd, Kernel};
 use gpp::devices::Device;
@@ -23,8 +22,9 @@ use gpp::devices::gpu::Gpu;
 use gpp::devices::gpu::cuda_cpp::{OnBoth, Side};
 use gpp::devices::host::Host;
 use gpp::engine::{Engine, ordered_sum};
+use gpp::outcomes::words;
 use gpp::problem::{Problem, Sums, synthesis, systems};
-use gpp::process::progress::Progress;
+use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use gpp_cpu::pool::Threads;

@@ -85,7 +85,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
         assert!(error.contains(named), "{named}: {error}");
         assert_eq!(sums(&right, &bands, &own.omega).unwrap(), expected);
     }
-    let error = |of: gpp::Result<Calculator>| of.err().expect("an error").to_string();
+    let error = |of: gpp::error::Result<Calculator>| of.err().expect("an error").to_string();
     assert!(error(Calculator::open("gpu:0,0")).contains("gpu:0 twice"));
     assert!(error(Calculator::open("cpi")).contains("did you mean `cpu`?"));
     let mut calculator = Calculator::open("cpu").unwrap().with_version("v3").unwrap();
@@ -234,7 +234,7 @@ fn who_is_told_may_stop() {
     assert!(parts.is_sorted() && ends == (Some(&0.0), Some(&1.0)), "{parts:?}");
     calculator.set_progress(|_| Some(7));
     let error = sums(&calculator).unwrap_err();
-    assert!(matches!(error, gpp::Error::Stopped { code: 7, .. }), "{error}");
+    assert!(matches!(error, gpp::error::Error::Stopped { code: 7, .. }), "{error}");
     calculator.clear_progress();
     assert_eq!(sums(&calculator).unwrap().sums, expected);
 }

@@ -25,7 +25,7 @@ fn matrices_have_the_bits_of_the_command_line() {
             let stays = calculator.matrix_at(&mut placed, &bands, &own.omega, formula);
             [each, stays].map(|found| found.map(|found| (found.sums, found.version)))
         };
-        let right = |found: gpp::Result<_>| found.unwrap() == (expected.clone(), "cpu");
+        let right = |found: gpp::error::Result<_>| found.unwrap() == (expected.clone(), "cpu");
         assert!(matrices(&elements.all).into_iter().all(right), "{name}");
         let (mut none, last) = (elements.all.clone(), elements.all.len() - 1);
         none[last].im = f64::NAN;

@@ -99,8 +99,7 @@ fn a_file_needs_sums_at_all_of_its_energies() {
 #[test]
 fn golden_sums_at_other_energies_say_at_which() {
     let golden = |arguments: &[&str]| -> Value {
-        let run = gpp().args(["golden", "--system", "tiny"]).args(arguments).assert().success();
-        serde_json::from_slice(&run.get_output().stdout).unwrap()
+        crate::golden(arguments)
     };
     let own = golden(&[]);
     assert!(own[0]["at"].is_null());

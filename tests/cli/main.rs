@@ -58,3 +58,11 @@ fn archived(name: &str) -> std::path::PathBuf {
 fn text(path: std::path::PathBuf) -> String {
     path.to_str().unwrap().to_string()
 }
+
+/// What the example prints of tiny.
+fn golden(arguments: &[&str]) -> serde_json::Value {
+    let examples = assert_cmd::cargo::cargo_bin("gpp").with_file_name("examples");
+    let program = examples.join("golden").with_extension(std::env::consts::EXE_EXTENSION);
+    let run = Command::new(program).arg("tiny").args(arguments).assert().success();
+    serde_json::from_slice(&run.get_output().stdout).unwrap()
+}

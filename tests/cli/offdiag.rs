@@ -165,7 +165,7 @@ fn a_terminal_s_map_names_its_energy() {
     let mut record: Offdiag = record::read(&path).unwrap();
     let title = |record: &Offdiag| {
         let mut shown = Vec::new();
-        gpp::render::offdiag::text(&mut shown, record, Some(120)).unwrap();
+        gpp::offdiag::show::text(&mut shown, record, Some(120)).unwrap();
         let shown = String::from_utf8(shown).unwrap();
         shown.lines().find(|line| line.starts_with("|Σ_lm| at")).unwrap().to_string()
     };

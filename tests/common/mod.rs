@@ -17,7 +17,7 @@ use gpp::devices::{Device, DeviceInfo};
 use gpp::error::DataError;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab, Source};
-use gpp::process::progress::Progress;
+use gpp::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -13,7 +13,7 @@ use super::{Kind, Make, make};
 ///
 /// # Errors
 /// Those of the device.
-pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
+pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
         let first = make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 });
         let [mut wtilde, eps, aqsm_local] =
@@ -32,7 +32,9 @@ pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
             let mut own = device.worker(second.frame())?;
             let own = own.sum(second.slab(), batch, kernel, Watch::none())?.values;
             let mut of = |problem: &Problem| {
-                Ok::<_, gpp::Error>(both.sum(problem.slab(), batch, kernel, Watch::none())?.values)
+                Ok::<_, gpp::error::Error>(
+                    both.sum(problem.slab(), batch, kernel, Watch::none())?.values,
+                )
             };
             let [one, two, again] = [of(&first)?, of(&second)?, of(&first)?];
             assert_eq!(two, own, "{}", kernel.id());

@@ -18,8 +18,9 @@ pub fn found(
     kernel: Kernel,
     igp: usize,
     workers: usize,
-) -> gpp::Result<Complex64> {
-    let workers = (0..workers).map(|_| device.worker(problem)).collect::<gpp::Result<_>>()?;
+) -> gpp::error::Result<Complex64> {
+    let workers =
+        (0..workers).map(|_| device.worker(problem)).collect::<gpp::error::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
     let first = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
     let again = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
@@ -33,12 +34,12 @@ pub fn bits(z: Complex64) -> [u64; 2] {
 }
 
 /// [`compare`] on the first GPU.
-pub fn on_gpu() -> Result<(), gpp::Error> {
+pub fn on_gpu() -> Result<(), gpp::error::Error> {
     compare(&Gpu::open(0)?, catalogue::static_ch(BackEnd::Gpu))
 }
 
 /// Compares it with the reference, and slabs of whole groups on several workers with the whole, bit for bit.
-pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::Error> {
+pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {
     for kind in [Kind::Mixed, Kind::Real] {
         let problem = make(Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 });
         let whole = found(device, &problem, kernel, 149, 1)?;

@@ -16,8 +16,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use common::stand_in::Library;
-use gpp::Error;
 use gpp::devices::gpu::driver::devices;
+use gpp::error::Error;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 type Outcome = Result<(), Failed>;

@@ -76,10 +76,10 @@ impl Elements for Numbered {
 }
 
 /// Two calculations on these devices.
-fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::Result<[Sums; 2]> {
+fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Result<[Sums; 2]> {
     let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
-    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::Result<_>>()?, &Alone);
-    let mut once = || -> gpp::Result<Sums> {
+    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?, &Alone);
+    let mut once = || -> gpp::error::Result<Sums> {
         let summed = crew.sum(task, &|_| (), &NEVER)?;
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)
@@ -99,7 +99,7 @@ pub fn devices() -> Outcome {
             return Err("the sums tell nothing".into());
         }
         for count in 1..=3 {
-            let gpus = (0..count).map(Gpu::open).collect::<gpp::Result<Vec<_>>>()?;
+            let gpus = (0..count).map(Gpu::open).collect::<gpp::error::Result<Vec<_>>>()?;
             elements.made.store(0, Ordering::Relaxed);
             for (at, found) in sums(&task, version, &gpus)?.into_iter().enumerate() {
                 if found != expected {
@@ -148,7 +148,7 @@ pub fn memory() -> Outcome {
         }
         let short = Gpu::limited(0, Some(needs.device / 2))?;
         match OnGpu::new(&short, task, version) {
-            Err(gpp::Error::Memory { place: "device", .. }) => {}
+            Err(gpp::error::Error::Memory { place: "device", .. }) => {}
             _ => return Err("half of the memory is enough".into()),
         }
     }

@@ -4,11 +4,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::{ptr, thread};
 
-use gpp::Error;
 use gpp::devices::gpu::driver::{
     Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
 };
-use gpp::error::DriverError;
+use gpp::error::{DriverError, Error};
 
 use super::{Outcome, Test};
 
@@ -56,7 +55,12 @@ const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse thi
 const THREADS: u32 = 64;
 
 /// Enqueues the kernel on the whole of a buffer.
-fn fill(function: &Function, stream: &Stream, out: &Buffer<u32>, value: u32) -> gpp::Result<()> {
+fn fill(
+    function: &Function,
+    stream: &Stream,
+    out: &Buffer<u32>,
+    value: u32,
+) -> gpp::error::Result<()> {
     let blocks = out.len() as u32 / THREADS;
     assert_eq!(blocks * THREADS, out.len() as u32);
     let to = out.pointer();
@@ -71,7 +75,7 @@ fn is_filled(values: &[u32], value: u32) -> bool {
 }
 
 /// The last device, so that an index that is lost is noticed where there are two.
-pub fn open() -> gpp::Result<(usize, Context)> {
+pub fn open() -> gpp::error::Result<(usize, Context)> {
     let index = devices()? - 1;
     Ok((index, Context::open(index)?))
 }
@@ -219,7 +223,7 @@ fn events() -> Outcome {
 fn failures() -> Outcome {
     let (_, context) = open()?;
     let stream = context.stream("failures")?;
-    let shown = |result: gpp::Result<()>| match result {
+    let shown = |result: gpp::error::Result<()>| match result {
         Err(Error::Driver { operation, reason }) => Ok((operation, reason)),
         other => Err(format!("{other:?}")),
     };
@@ -261,7 +265,7 @@ fn failures() -> Outcome {
 /// dropped on another thread, whose current context is another one.
 fn threads() -> Outcome {
     let count = devices()?;
-    let work = |worker: usize| -> gpp::Result<(bool, Vec<Box<dyn Send>>)> {
+    let work = |worker: usize| -> gpp::error::Result<(bool, Vec<Box<dyn Send>>)> {
         let context = Context::open(worker % count)?;
         let stream = context.stream("worker")?;
         let module = context.module(PTX)?;

@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
-use gpp::experiments::measure::same_bits;
 use gpp::kernels::versions::ALL;
+use gpp::measure::same_bits;
 use gpp::problem::Grid;
 use gpp_core::lent::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, Calculator, Screening};
@@ -27,7 +27,7 @@ impl There {
         values: &[Complex64],
         rows: usize,
         ld: usize,
-    ) -> gpp::Result<There> {
+    ) -> gpp::error::Result<There> {
         let nan = Complex64::new(f64::NAN, f64::NAN);
         let column = |of: &[Complex64]| [of, &vec![nan; ld - rows]].concat();
         let all: Vec<Complex64> = values.chunks_exact(rows).flat_map(column).collect();

@@ -15,7 +15,12 @@ use gpp::problem::{Problem, Sums};
 use gpp::reference::{self, verify};
 
 /// The sums of slabs of so many `igp` on so many workers.
-fn summed(problem: &Problem, listed: Listed, igp: usize, workers: usize) -> gpp::Result<Sums> {
+fn summed(
+    problem: &Problem,
+    listed: Listed,
+    igp: usize,
+    workers: usize,
+) -> gpp::error::Result<Sums> {
     let device = Host::new();
     let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_, _>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
@@ -26,7 +31,7 @@ fn summed(problem: &Problem, listed: Listed, igp: usize, workers: usize) -> gpp:
 }
 
 fn same_bits(a: &Sums, b: &Sums) -> bool {
-    gpp::experiments::measure::same_bits(a, b)
+    gpp::measure::same_bits(a, b)
 }
 
 /// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.

@@ -21,7 +21,7 @@ struct Failing<'a> {
 }
 
 impl Worker for Failing<'_> {
-    fn place(&mut self, slab: SlabView<'_>) -> gpp::Result<()> {
+    fn place(&mut self, slab: SlabView<'_>) -> gpp::error::Result<()> {
         self.worker.place(slab)
     }
 
@@ -31,15 +31,15 @@ impl Worker for Failing<'_> {
         batch: &Batch,
         kernel: Kernel,
         watch: Watch,
-    ) -> gpp::Result<()> {
+    ) -> gpp::error::Result<()> {
         if slab.igp().contains(&self.at) {
             let what = format!("slab with igp {}", self.at);
-            return Err(gpp::Error::Data { origin: "worker".into(), what });
+            return Err(gpp::error::Error::Data { origin: "worker".into(), what });
         }
         self.worker.begin(slab, batch, kernel, watch)
     }
 
-    fn finish(&mut self) -> gpp::Result<SlabSums> {
+    fn finish(&mut self) -> gpp::error::Result<SlabSums> {
         self.worker.finish()
     }
 
@@ -72,10 +72,10 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn step(&self, what: &str) -> gpp::Result<()> {
+    fn step(&self, what: &str) -> gpp::error::Result<()> {
         match self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
             Ok(1) if self.panics => panic!("{what} panics"),
-            Ok(1) => Err(gpp::Error::Data { origin: "worker".into(), what: what.into() }),
+            Ok(1) => Err(gpp::error::Error::Data { origin: "worker".into(), what: what.into() }),
             _ => Ok(()),
         }
     }
@@ -86,7 +86,7 @@ impl Worker for Steps<'_> {
         2
     }
 
-    fn place(&mut self, slab: SlabView<'_>) -> gpp::Result<()> {
+    fn place(&mut self, slab: SlabView<'_>) -> gpp::error::Result<()> {
         self.worker.place(slab)
     }
 
@@ -96,14 +96,14 @@ impl Worker for Steps<'_> {
         batch: &Batch,
         kernel: Kernel,
         watch: Watch,
-    ) -> gpp::Result<()> {
+    ) -> gpp::error::Result<()> {
         assert!(self.under_way.len() < 2, "two slabs are under way at most");
         self.step("begin fails")?;
         self.under_way.push_back(self.worker.sum(slab, batch, kernel, watch)?);
         Ok(())
     }
 
-    fn finish(&mut self) -> gpp::Result<SlabSums> {
+    fn finish(&mut self) -> gpp::error::Result<SlabSums> {
         let sums = self.under_way.pop_front().expect("a slab was begun");
         self.step("finish fails").map(|()| sums)
     }
@@ -173,7 +173,7 @@ impl Worker for Locking<'_> {
         Some(Box::new((memory, Counted(self.locked.clone(), bytes))))
     }
 
-    fn place(&mut self, slab: SlabView<'_>) -> gpp::Result<()> {
+    fn place(&mut self, slab: SlabView<'_>) -> gpp::error::Result<()> {
         self.worker.place(slab)
     }
 
@@ -183,11 +183,11 @@ impl Worker for Locking<'_> {
         batch: &Batch,
         kernel: Kernel,
         watch: Watch,
-    ) -> gpp::Result<()> {
+    ) -> gpp::error::Result<()> {
         self.worker.begin(slab, batch, kernel, watch)
     }
 
-    fn finish(&mut self) -> gpp::Result<SlabSums> {
+    fn finish(&mut self) -> gpp::error::Result<SlabSums> {
         self.worker.finish()
     }
 

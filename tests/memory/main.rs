@@ -8,15 +8,13 @@ mod planned;
 #[path = "../common/threads.rs"]
 mod threads;
 
-use std::fs;
-use std::thread;
+use std::{fs, thread};
 
 use common::{Kind, Make, QUIET, alone, changed, make};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
-use gpp::experiments::parting::{Crew, Limits, Loaded};
-use gpp::experiments::room::Held;
+use gpp::memory::{Crew, Held, Limits, Loaded};
 use gpp::problem::file::{Input, write};
 use gpp::problem::memory::Of;
 use gpp::problem::slab::slab_count;

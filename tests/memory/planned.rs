@@ -6,13 +6,12 @@ use gpp::catalogue::Kernel;
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::experiments::parting::{Crew, Limits, Loaded};
-use gpp::experiments::room::{BESIDE, Held, Need};
-use gpp::experiments::setting::Setting;
+use gpp::memory::{BESIDE, Crew, Held, Limits, Loaded, Need};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, System, systems};
+use gpp::setup::Setting;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 

@@ -1,8 +1,7 @@
 //! Plots: where the vertices are, what hard values do, and the pixels of a picture.
 
-use gpp::analysis::sigma::Sigma;
-use gpp::render::chart::sigma::{png, svg};
-use gpp::render::sigma::{Picture, text};
+use gpp::chart::plots::{png, svg};
+use gpp::sigma::{Picture, Sigma, text};
 use num_complex::Complex64;
 
 use crate::{poles, run};
