@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 /// The processes of a run, seen from one of them. What is collective here is called by all of them, in
 /// the same order.
 pub trait Ranks: Sync {
-    /// Which one this is, from 0.
     fn rank(&self) -> usize;
 
     fn size(&self) -> usize;

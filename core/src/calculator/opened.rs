@@ -391,7 +391,6 @@ impl Calculator {
         require("what versions lay out of the arrays", self.laid(problem))
     }
 
-    /// Bytes of the host's memory for it.
     fn laid(&self, problem: Outline) -> u64 {
         let (version, count) = (self.version_for(problem), self.opened.count());
         let kernels = self.kernels(version);
@@ -422,7 +421,6 @@ pub(super) fn require_small(extents: Extents, ng: usize) -> Result<()> {
     require(NAME, small(extents) + 8 * ng as u64)
 }
 
-/// Bytes of it.
 fn small(extents: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = extents;
     let energies = |of| WX.bytes(of, Layout::Original);

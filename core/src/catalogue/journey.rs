@@ -205,7 +205,6 @@ pub fn journey(id: &str) -> Option<&'static Journey> {
     JOURNEYS.iter().find(|journey| journey.id == id)
 }
 
-/// The journey that has this version.
 pub fn journey_of(id: &str) -> Option<&'static Journey> {
     JOURNEYS.iter().find(|journey| journey.has(id))
 }

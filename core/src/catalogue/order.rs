@@ -8,7 +8,6 @@ pub fn place(id: &str) -> Option<usize> {
     versions().position(|listed| listed.id() == id)
 }
 
-/// The version that one starts from.
 pub fn before(id: &str) -> Option<&'static str> {
     journey_of(id)?.before(id)
 }

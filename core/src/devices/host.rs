@@ -152,7 +152,6 @@ struct OnHost<'a> {
     summed: Option<SlabSums>,
 }
 
-/// What was made of a slab.
 struct OfSlab {
     which: (Id, Range<usize>),
     emulated: EmulatedSlab,
@@ -210,7 +209,6 @@ impl Worker for OnHost<'_> {
 #[derive(Default)]
 pub struct EmulatedBands<'a>(HashMap<Layout, BandArrays<'a>>);
 
-/// What was made of a slab.
 #[derive(Default)]
 pub struct EmulatedSlab {
     /// Where it is not the slab's own.
@@ -310,7 +308,6 @@ pub struct VectorBands {
     chunks: Option<Chunks>,
 }
 
-/// What was made of a slab.
 #[derive(Default)]
 pub struct VectorSlab {
     /// Matrix elements of G′, bands fastest.

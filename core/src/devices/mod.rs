@@ -29,7 +29,6 @@ use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
 use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
 
-/// A device that runs every version.
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
 
@@ -174,7 +173,6 @@ pub struct SlabSums {
     pub upload: Upload,
 }
 
-/// What was uploaded to a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Upload {
     /// Bytes; none where all was in place.
@@ -230,7 +228,6 @@ impl SlabSums {
     }
 }
 
-/// The id of the host.
 pub const HOST: &str = "cpu";
 
 /// What is known of a device.
@@ -283,7 +280,6 @@ pub struct Launch<'a> {
     pub kernel: &'a Kernel,
     pub entry: &'static Entry,
     pub grid: Grid,
-    /// See [`Kernel::units`].
     pub units: Option<u64>,
 }
 

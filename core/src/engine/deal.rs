@@ -35,7 +35,6 @@ impl Deal {
         numbers.iter().for_each(|&at| state.waits[at] = true);
     }
 
-    /// Leaves nothing to be taken.
     pub fn end(&self) {
         self.state().waits.fill(false);
     }
@@ -126,7 +125,6 @@ impl Piece {
 /// The slabs of a run that are cut.
 pub struct Cut {
     slabs: Vec<usize>,
-    /// `igp` of a group.
     group: usize,
 }
 

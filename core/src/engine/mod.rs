@@ -294,13 +294,10 @@ impl Locks {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     pub slabs: usize,
-    /// Their `igp`.
     pub igp: usize,
     /// Seconds of its kernels. Those of two slabs may run at the same time.
     pub kernels_s: f64,
-    /// Seconds of its uploads.
     pub uploads_s: f64,
-    /// Bytes of its uploads.
     pub uploaded: u64,
     /// Seconds in which its slabs were made or read.
     pub source_s: f64,
@@ -328,45 +325,13 @@ pub struct Report {
     pub stopped: Option<i32>,
 }
 
-/// A report as it is sent.
+/// A report as it is sent: of each slab its number, groups, seconds, blocks and values. Real numbers are sent as their
+/// bits, so that NaN and −0 arrive as they were.
 #[derive(Serialize, Deserialize)]
 struct Message {
-    slabs: Vec<Line>,
+    slabs: Vec<(usize, usize, u64, Option<u32>, Vec<u64>)>,
     shares: Vec<Share>,
     stopped: Option<i32>,
-}
-
-/// A slab's number and sums. Real numbers are sent as their bits, so that NaN and −0 arrive as they were.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    slab: usize,
-    groups: usize,
-    seconds: u64,
-    blocks: Option<u32>,
-    values: Vec<u64>,
-}
-
-impl Line {
-    fn of(at: usize, sums: &SlabSums) -> Line {
-        Line {
-            slab: at,
-            groups: sums.groups,
-            seconds: sums.seconds.to_bits(),
-            blocks: sums.blocks,
-            values: sums.values.iter().map(|value| value.to_bits()).collect(),
-        }
-    }
-
-    fn sums(self) -> (usize, SlabSums) {
-        let sums = SlabSums {
-            values: self.values.into_iter().map(f64::from_bits).collect(),
-            groups: self.groups,
-            seconds: f64::from_bits(self.seconds),
-            blocks: self.blocks,
-            upload: Upload::default(),
-        };
-        (self.slab, sums)
-    }
 }
 
 /// Gathers all reports in one on rank 0; other ranks get their own. All learn whether one was stopped.
@@ -374,7 +339,11 @@ pub fn gathered(ranks: &dyn Ranks, own: Report) -> Result<Report> {
     if ranks.size() == 1 {
         return Ok(own);
     }
-    let slabs = own.slabs.iter().map(|(at, sums)| Line::of(*at, sums)).collect();
+    let sent = |(at, sums): &(usize, SlabSums)| {
+        let values = sums.values.iter().map(|value| value.to_bits()).collect();
+        (*at, sums.groups, sums.seconds.to_bits(), sums.blocks, values)
+    };
+    let slabs = own.slabs.iter().map(sent).collect();
     let message = Message { slabs, shares: own.shares.clone(), stopped: own.stopped };
     let text = serde_json::to_vec(&message).expect("numbers under names");
     let all = match ranks.gather(&text) {
@@ -384,7 +353,13 @@ pub fn gathered(ranks: &dyn Ranks, own: Report) -> Result<Report> {
             for message in messages {
                 let message: Message =
                     serde_json::from_slice(&message).expect("the same program wrote it");
-                all.slabs.extend(message.slabs.into_iter().map(Line::sums));
+                all.slabs.extend(message.slabs.into_iter().map(
+                    |(at, groups, seconds, blocks, values)| {
+                        let values = values.into_iter().map(f64::from_bits).collect();
+                        let (seconds, upload) = (f64::from_bits(seconds), Upload::default());
+                        (at, SlabSums { values, groups, seconds, blocks, upload })
+                    },
+                ));
                 all.shares.extend(message.shares);
                 all.stopped = all.stopped.or(message.stopped);
             }

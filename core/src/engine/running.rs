@@ -24,7 +24,6 @@ pub struct Running<'a, 'r> {
     pub batches: &'r Batches<'r>,
     pub watch: Watch<'r>,
     pub begin: Instant,
-    /// `igp` of all slabs.
     pub all: usize,
     pub summed: AtomicUsize,
     pub stop: &'a Stop,
@@ -223,7 +222,6 @@ impl Engine<'_> {
         self.workers.iter_mut().for_each(|worker| worker.keep(each));
     }
 
-    /// Bytes that are allowed for it.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -259,7 +257,6 @@ impl<'w> UnderWay<'w> {
         UnderWay { worker, slabs: 0 }
     }
 
-    /// Whether another slab can be begun.
     pub fn has_room(&self) -> bool {
         self.slabs < self.worker.depth()
     }
@@ -277,7 +274,6 @@ impl<'w> UnderWay<'w> {
         Ok(())
     }
 
-    /// See [`Worker::look_ahead`].
     pub fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: Kernel) {
         self.worker.look_ahead(slab, batch, kernel);
     }

@@ -238,7 +238,6 @@ pub struct Deal<'a> {
 }
 
 struct State {
-    /// Parts, in their order.
     parts: Vec<usize>,
     /// How many of them have been taken in.
     taken: usize,
@@ -250,7 +249,6 @@ struct State {
     /// How much of its part each worker has done.
     under_way: Vec<f64>,
     at_work: usize,
-    /// Whether nothing more is dealt.
     ended: bool,
 }
 
@@ -316,7 +314,6 @@ impl<'a> Deal<'a> {
         self.told(&state);
     }
 
-    /// Gives the sums of a part.
     pub fn give(&self, worker: usize, part: usize, sums: Sums) {
         let mut state = self.state();
         state.given.insert(part, sums);
@@ -330,7 +327,6 @@ impl<'a> Deal<'a> {
         self.changed.notify_all();
     }
 
-    /// Deals nothing more.
     pub fn end(&self) {
         self.state().ended = true;
         self.changed.notify_all();

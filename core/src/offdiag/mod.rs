@@ -102,7 +102,6 @@ impl<'a> Task<'a> {
         8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
 
-    /// Limits of the formula.
     pub fn limits(&self) -> Limits {
         self.problem.limits()
     }
@@ -158,7 +157,6 @@ impl Sums {
         [&self.sx, &self.ch]
     }
 
-    /// As [`Sums::parts`].
     fn parts_mut(&mut self) -> [&mut Vec<Complex64>; 2] {
         [&mut self.sx, &mut self.ch]
     }

@@ -411,7 +411,6 @@ pub fn planes(all: &[f64]) -> [&[f64]; 3] {
     [re, im, both]
 }
 
-/// As [`planes`].
 pub fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
     let third = all.len() / 3;
     let (re, rest) = all.split_at_mut(third);

@@ -139,7 +139,6 @@ impl Bands {
         &self.wx
     }
 
-    /// Occupation of each band, `(nbands)`.
     pub fn occ(&self) -> &[f64] {
         &self.occ
     }
@@ -225,7 +224,6 @@ impl Batch {
         &self.plan
     }
 
-    /// Bytes that it takes.
     fn bytes(&self) -> usize {
         size_of::<Batch>() + 2 * size_of_val(self.wx())
     }

@@ -34,7 +34,6 @@ use crate::problem::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
 
-/// The preparation for a layout.
 pub fn preparation(layout: Layout) -> Preparation {
     Preparation(layout)
 }

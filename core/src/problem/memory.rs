@@ -19,7 +19,6 @@ pub use crate::system::memory::{free, require, zeros};
 pub struct Array {
     /// Its name in a file with those of its indices, the fastest first.
     pub name: &'static str,
-    /// Bytes of an element.
     pub element: u64,
     /// Whether it belongs to the bands or to a slab.
     pub of: Of,
@@ -126,7 +125,6 @@ impl Array {
         first.saturating_mul(second)
     }
 
-    /// Bytes.
     pub fn bytes(&self, of: Extents, layout: Layout) -> u64 {
         self.elements(of, layout).saturating_mul(self.element)
     }

@@ -137,7 +137,6 @@ impl Problem {
         Problem { frame: self.frame.without_stored(), ..self }
     }
 
-    /// All of it but the slab.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -289,13 +288,11 @@ impl Frame {
         frame.with_sums(source.start(), source.stored())
     }
 
-    /// See [`Problem::with_other_elements`](Problem::with_other_elements).
     fn with_other_elements(mut self) -> Frame {
         Arc::make_mut(&mut self.bands).change_elements();
         self
     }
 
-    /// See [`Problem::with_sums`](Problem::with_sums).
     fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Frame> {
         let needed = self.nw() as u64;
         for (name, part) in [&start]
@@ -311,7 +308,6 @@ impl Frame {
         Ok(Frame { start, stored, ..self })
     }
 
-    /// See [`Problem::without_stored`](Problem::without_stored).
     fn without_stored(self) -> Frame {
         Frame { stored: None, ..self }
     }
@@ -403,7 +399,6 @@ impl Frame {
         self.bands.wx()
     }
 
-    /// Occupation of each band, `(nbands)`.
     pub fn occ(&self) -> &[f64] {
         self.bands.occ()
     }
@@ -467,7 +462,6 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Zero for `nw` energies.
     pub fn zero(nw: usize) -> Sums {
         Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
     }

@@ -214,7 +214,6 @@ pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
 /// Elements that a thread looks at between two looks at what others have found.
 const AT_ONCE: usize = 1 << 14;
 
-/// The first element that is so.
 fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> Option<usize> {
     let of_chunk = |(chunk, elements): (usize, &[Complex64])| {
         elements.iter().position(&is_so).map(|at| chunk * AT_ONCE + at)
@@ -244,7 +243,6 @@ fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
 }
 
-/// Energies, sorted.
 struct Lookup(Vec<f64>);
 
 impl Lookup {

@@ -85,7 +85,6 @@ impl Slab {
         Slab { id, pairs: id, ..self }
     }
 
-    /// See [`Problem::with_other_elements`](crate::problem::Problem::with_other_elements).
     pub(super) fn with_other_elements(self) -> Slab {
         Slab { id: Id::unique(), ..self }
     }
@@ -322,7 +321,6 @@ impl<'a> Slabs<'a> {
         Slabs { igp: igp.min(self.frame.header().ngpown).max(1), ..self }
     }
 
-    /// What all slabs have in common.
     pub fn frame(self) -> &'a Frame {
         self.frame
     }

@@ -98,12 +98,10 @@ impl<'a> Terms<'a> {
         Terms { every: every.max(self.every), ..self }
     }
 
-    /// The energies (0-based).
     pub fn energies(&self) -> &[usize] {
         &self.energies
     }
 
-    /// How many `igp`.
     pub fn igp(&self) -> usize {
         self.slabs.frame().header().ngpown.div_ceil(self.every)
     }

@@ -47,7 +47,6 @@ impl Number for TwoFloat {
 pub struct Energy {
     /// `wx(iw,n)`.
     pub w: f64,
-    /// See [`gpp_kernels::arrays::Limits`].
     pub limittwo: f64,
     pub limitone: f64,
     /// Bound on `|ssx| / |eps|`, infinite where there is none.

@@ -10,7 +10,6 @@ use crate::error::{Error, Result, mib};
 /// Memory that is free, and what bounds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
-    /// Bytes.
     pub bytes: u64,
     /// Whose limit leaves no more: of a control group or of a flag; none where it is the machine's memory.
     pub limit: Option<String>,

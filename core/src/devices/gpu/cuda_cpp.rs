@@ -17,10 +17,8 @@ use crate::problem::Problem;
 
 const SOURCE: &str = include_str!("../../../../benches/cuda/gpp.cu");
 
-/// The kernels in CUDA C++, loaded.
 pub struct CudaKernels {
     module: Module,
-    /// The GPU that they are on.
     device: String,
     /// What nvcc says of its version.
     pub compiler: String,

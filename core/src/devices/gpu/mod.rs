@@ -84,7 +84,6 @@ const _: () = {
 };
 
 impl Gpu {
-    /// Opens GPU `index`.
     pub fn open(index: usize) -> Result<Gpu> {
         Gpu::limited(index, None)
     }
@@ -237,7 +236,6 @@ impl PtxEntry {
 }
 
 impl Ptx {
-    /// Finds the kernels in `text`.
     pub fn new(text: impl AsRef<str>) -> Ptx {
         let text = text.as_ref();
         let (mut head, mut variables, mut entries) = (String::new(), Vec::new(), BTreeMap::new());

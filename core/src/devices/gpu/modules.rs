@@ -76,7 +76,6 @@ pub struct Functions<'m> {
     pub kernel: &'m Module,
     /// Its table of energies, for kernels that read one.
     pub table: Option<&'m Arc<Table>>,
-    /// The module of the second stage.
     pub second_stage: &'m Module,
     /// The name there of one of our symbols.
     pub symbol: fn(&str) -> String,
@@ -148,7 +147,6 @@ impl Modules {
         };
     }
 
-    /// Waits for what is being loaded.
     pub fn finish(&self) {
         drop(self.finished());
     }

@@ -12,7 +12,6 @@ use nvml_wrapper::{Device, Nvml};
 
 use crate::devices::gauge::{Gauge, Reading};
 
-/// A GPU as NVML shows it.
 pub struct OfNvml {
     device: Device<'static>,
     /// Whether it tells the power of the moment; others tell the mean of a second at most.

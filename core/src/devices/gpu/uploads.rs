@@ -351,7 +351,6 @@ type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
 #[derive(Default)]
 pub struct PairsCache {
     made: HashMap<Key, Arc<dyn Pairs>>,
-    /// Bytes of each layout.
     bytes: HashMap<Layout, u64>,
     /// That which is needed next, whether it finds room or not.
     next: Option<(Key, Arc<dyn Pairs>)>,

@@ -509,7 +509,6 @@ impl PlacedSlab {
         self.which.is_none()
     }
 
-    /// Forgets which slab is in place.
     pub fn forget(&mut self) {
         self.which = None;
         let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);

@@ -160,7 +160,6 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
     Ok(Contents { header, start, stored, aqsmtemp, wtilde, eps, aqsn })
 }
 
-/// Record 5.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, packed)]
 struct EnergyRecord {
@@ -172,7 +171,6 @@ struct EnergyRecord {
     e_lk: f64,
 }
 
-/// Record 9.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, packed)]
 struct Occupation {

@@ -17,7 +17,6 @@ const MARKER: u64 = 4;
 /// Bytes read ahead: enough for small records, little where seeks pass over most of a large one.
 const AHEAD: usize = 1 << 14;
 
-/// A record and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixAt {
     record: usize,
@@ -72,12 +71,10 @@ impl Reader {
         })
     }
 
-    /// Bytes of the whole file.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// An error of the current record.
     pub fn error(&self, fault: impl ToString) -> FileError {
         FileError {
             path: self.path.clone(),
@@ -250,7 +247,6 @@ impl Reader {
     }
 }
 
-/// Writes records one after the other.
 pub struct Writer<W: Write> {
     to: W,
     max_subrecord: u64,

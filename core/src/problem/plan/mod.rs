@@ -208,12 +208,10 @@ impl EnergyTable {
         &self.wx
     }
 
-    /// See [`Table::half`].
     pub fn half(&self) -> f64 {
         self.half
     }
 
-    /// See [`Table::square`].
     pub fn square(&self) -> f64 {
         self.half * self.half
     }

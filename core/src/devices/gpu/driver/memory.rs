@@ -55,7 +55,6 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    /// Bytes of the elements.
     pub fn bytes(&self) -> usize {
         self.length * size_of::<T>()
     }

@@ -123,7 +123,6 @@ impl Context {
         Ok((self.budget.left().min(free as u64), total as u64))
     }
 
-    /// A stream, which errors call `what`.
     pub fn stream(&self, what: &'static str) -> Result<Stream> {
         Stream::new(&self.context, what)
     }
@@ -255,7 +254,6 @@ pub struct Held<T> {
 }
 
 impl<T> Held<T> {
-    /// Makes something in `context`.
     pub fn new(
         context: &Arc<CudaContext>,
         make: impl FnOnce() -> CudaResult<T>,
