@@ -19,7 +19,7 @@ use gpp_core::offdiag::{Synthesised, Task};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
-struct Args {
+pub struct Args {
     /// Built-in systems, several with commas
     #[arg(value_delimiter = ',', required = true)]
     systems: Vec<String>,
@@ -41,7 +41,16 @@ struct Args {
 }
 
 fn main() -> Result<(), gpp::Error> {
-    let Args { systems, seed, energies, nw, mut bands } = Args::parse();
+    println!("{}", golden(Args::parse())?);
+    Ok(())
+}
+
+/// The sums, or elements, as JSON; `tests/cli` compares them with what is stored.
+///
+/// # Errors
+/// A system that is none, or too little memory.
+pub fn golden(args: Args) -> Result<String, gpp::Error> {
+    let Args { systems, seed, energies, nw, mut bands } = args;
     let progress = Progress { shown: true };
     let grid = energies.map(Grid::Even).or(nw.map(Grid::Count));
     bands.sort_unstable();
@@ -65,6 +74,5 @@ fn main() -> Result<(), gpp::Error> {
         let (system, bands) = (system.name.clone(), bands.clone());
         matrices.push(GoldenMatrix { system, seed, at, bands, elements });
     }
-    println!("{}", if bands.is_empty() { plain(&sums) } else { plain(&matrices) });
-    Ok(())
+    Ok(if bands.is_empty() { plain(&sums) } else { plain(&matrices) })
 }

@@ -98,9 +98,7 @@ fn a_file_needs_sums_at_all_of_its_energies() {
 
 #[test]
 fn golden_sums_at_other_energies_say_at_which() {
-    let golden = |arguments: &[&str]| -> Value {
-        crate::golden(arguments)
-    };
+    let golden = crate::golden;
     let own = golden(&[]);
     assert!(own[0]["at"].is_null());
     let four = golden(&["--nw", "4"]);

@@ -5,6 +5,9 @@
 mod common;
 mod devices;
 mod energies;
+#[allow(dead_code)]
+#[path = "../../examples/golden.rs"]
+mod example;
 mod explain;
 mod explain_matrices;
 mod folders;
@@ -25,6 +28,7 @@ mod threads;
 mod usage;
 
 use assert_cmd::Command;
+use clap::Parser;
 use serde_json::Value;
 
 fn gpp() -> Command {
@@ -60,9 +64,7 @@ fn text(path: std::path::PathBuf) -> String {
 }
 
 /// What the example prints of tiny.
-fn golden(arguments: &[&str]) -> serde_json::Value {
-    let examples = assert_cmd::cargo::cargo_bin("gpp").with_file_name("examples");
-    let program = examples.join("golden").with_extension(std::env::consts::EXE_EXTENSION);
-    let run = Command::new(program).arg("tiny").args(arguments).assert().success();
-    serde_json::from_slice(&run.get_output().stdout).unwrap()
+fn golden(arguments: &[&str]) -> Value {
+    let args = example::Args::parse_from([&["golden", "tiny"], arguments].concat());
+    serde_json::from_str(&example::golden(args).unwrap()).unwrap()
 }
