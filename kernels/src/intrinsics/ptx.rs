@@ -114,6 +114,16 @@ pub unsafe fn vote(holds: bool) -> u32 {
     bits
 }
 
+/// What holds for all lanes of the warp alike, so that the assembler knows it.
+///
+/// # Safety
+/// All lanes of the warp come here, with the same.
+#[inline(always)]
+pub unsafe fn uniform(holds: bool) -> bool {
+    // SAFETY: this function's own contract.
+    unsafe { vote(holds) != 0 }
+}
+
 /// Square root, correctly rounded.
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {

@@ -56,7 +56,8 @@ journeys! {
         v10,
         v11,
         v12,
-        v13,;
+        v13,
+        v14,;
     /// The blog's steps: no blocks, no swapped indices.
     BLOG in blog:
         baseline,
