@@ -289,6 +289,27 @@ pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
     }
 }
 
+/// Begins to copy an element to shared memory, without a register for it.
+///
+/// # Safety
+/// As [`store_shared_pair`] and [`load`]; what is there is read after [`copied`] of the thread that copies.
+#[inline(always)]
+pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, at: u32) {
+    // SAFETY: this function's own contract.
+    unsafe {
+        asm!("cp.async.cg.shared.global [{}], [{}], 16;",
+             in(reg32) address, in(reg64) array.add(at as usize),
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Waits for all that the thread copies.
+#[inline(always)]
+pub fn copied() {
+    // SAFETY: it has no precondition.
+    unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) }
+}
+
 /// Loads 16 bytes from shared memory.
 ///
 /// # Safety

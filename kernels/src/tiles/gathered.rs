@@ -3,7 +3,6 @@
 use super::bands::{Band, Bands};
 use super::energies::Energies;
 use crate::arrays::Arrays;
-use crate::intrinsics::load;
 use crate::layout::Planned;
 use crate::lists::Listed;
 
@@ -23,6 +22,8 @@ impl Bands for Gathered {
         end: u32,
         mut step: impl FnMut(u32, &Band<T, E>),
     ) {
+        use crate::intrinsics::load;
+
         for n in begin..end {
             let first = n * Planned::rows(a.ngpown) + listed.first;
             // SAFETY: the launch contract: n and ig are in range, and so is the window's first igp and those of pairs.
@@ -65,7 +66,7 @@ impl Bands for Gathered {
         mut step: impl FnMut(u32, &Band<T, E>),
     ) {
         use crate::grid::each;
-        use crate::intrinsics::{WARP, barrier, lane, load_shared_pair, store_shared_pair};
+        use crate::intrinsics::{WARP, barrier, copied, copy_to_shared, lane, load_shared_pair};
         use crate::staging::ELEMENT;
         use crate::table::EnergiesFrom;
 
@@ -87,8 +88,12 @@ impl Bands for Gathered {
                 (a.aqsm_local, Planned::rows(a.ngpown), igp)
             };
             // Past the last band, that of the last.
-            let fetch = |n: u32| load(array, n.min(a.nbands - 1) * stride + element);
-            let put = |at: u32, value| store_shared_pair(base + at + thread * ELEMENT, value);
+            let copy = |n: u32, at: u32| {
+                each::<4>(|band| {
+                    let from = (n + band as u32).min(a.nbands - 1) * stride + element;
+                    copy_to_shared(base + at + band as u32 * BAND + thread * ELEMENT, array, from);
+                });
+            };
             let aqsn = base + thread % WARP * ELEMENT;
             let aqsm: [u32; T] =
                 core::array::from_fn(|t| base + (WARP + listed.place(t)) * ELEMENT);
@@ -98,25 +103,31 @@ impl Bands for Gathered {
                 energies: E::of_pairs(|_| load_shared_pair(base)),
             };
 
-            let first = [0, 1, 2, 3].map(|band| fetch(begin + band));
-            each::<4>(|band| put(band as u32 * BAND, first[band]));
-            barrier();
+            copy(begin, 0);
             let (mut n, mut at) = (begin, 0);
-            while n + 1 < end {
-                let next = [4, 5].map(|band| fetch(n + band));
-                let (first, second) = (read(at), read(at + BAND));
-                step(n, &first);
-                step(n + 1, &second);
-                put(at ^ BUFFER, next[0]);
-                put((at ^ BUFFER) + BAND, next[1]);
-                n += 2;
-                at = (at + 2 * BAND) % (2 * BUFFER);
-                if at % BUFFER == 0 {
-                    barrier();
+            loop {
+                copied();
+                barrier();
+                let stop = (n + 4).min(end);
+                if stop < end {
+                    copy(stop, at ^ BUFFER);
                 }
-            }
-            if n < end {
-                step(n, &read(at));
+                let mut band = at;
+                while n + 1 < stop {
+                    let (first, second) = (read(band), read(band + BAND));
+                    step(n, &first);
+                    step(n + 1, &second);
+                    band += 2 * BAND;
+                    n += 2;
+                }
+                if n < stop {
+                    step(n, &read(band));
+                    n += 1;
+                }
+                if n >= end {
+                    break;
+                }
+                at ^= BUFFER;
             }
             // Before the first buffer is filled again.
             barrier();
