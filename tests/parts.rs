@@ -112,8 +112,7 @@ fn layouts_hold_what_memory_says() {
                     extents.bytes_beside(Of::Slab, layout, keeps),
                     own(varies, size_of_val(&aqsm[..]))
                 );
-                let planned = matches!(layout, Layout::Planned | Layout::Listed);
-                let reordered = planned && !keeps;
+                let reordered = layout == Layout::Planned && !keeps;
                 assert_eq!(is_owned(of_bands.aqsn()), reordered || layout == Layout::Cells);
                 let turned = [&AQSN, &AQSM_LOCAL].map(|array| prepared.has_bands_fastest(array));
                 let cells = layout == Layout::Cells;
@@ -127,15 +126,13 @@ fn layouts_hold_what_memory_says() {
                 );
                 // Each element where its layout has it.
                 for (place, n) in (0..nbands).enumerate() {
-                    let band = if planned { plan.order()[n] } else { n };
+                    let band = if layout == Layout::Planned { plan.order()[n] } else { n };
                     assert_eq!(prepared.bands(plan.bands())[n], band);
                     for (igp, element) in slab.aqsm_local().column(band).iter().enumerate() {
                         let at = match layout {
                             Layout::Original => place * slab.len() + igp,
                             Layout::Swapped => igp * nbands + place,
-                            Layout::Planned | Layout::Listed => {
-                                place * slab.len().next_multiple_of(48) + igp
-                            }
+                            Layout::Planned => place * slab.len().next_multiple_of(48) + igp,
                             Layout::Cells => igp * rows + place,
                         };
                         assert_eq!(aqsm[at], *element);
@@ -144,7 +141,7 @@ fn layouts_hold_what_memory_says() {
                         let at = match layout {
                             Layout::Original | Layout::Cells => place * whole.nw + iw,
                             Layout::Swapped => iw * nbands + place,
-                            Layout::Planned | Layout::Listed => place * 4 + iw,
+                            Layout::Planned => place * 4 + iw,
                         };
                         assert_eq!(wx[at], *w);
                     }

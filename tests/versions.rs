@@ -10,12 +10,11 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::exit_code;
 use gpp::experiments::measure::same_bits;
+use gpp::kernels::grid;
 use gpp::kernels::plan::Poles;
-use gpp::kernels::{grid, lists};
 use gpp::problem::{Problem, Sums, file, synthesis, systems};
 use gpp::reference;
 use gpp::reference::verify::{Outcome, verify};
-use num_complex::Complex64;
 
 /// All versions on the host: every output within the tolerance, the same bits twice.
 fn check(problem: &Problem) {
@@ -200,26 +199,5 @@ fn a_rank_without_work_sums_to_zero() {
             let sums = engine.run(version.kernel).unwrap().sums;
             assert_eq!(sums, Sums::zero(problem.nw()), "{offset} {}", version.id());
         }
-    }
-}
-
-/// Lists of v14 that are longer than a window, with static pairs among them or not.
-#[test]
-fn static_pairs_and_pairs_without_terms() {
-    let v14 = catalogue::find("v14").unwrap().kernel;
-    for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::First, 2), (Kind::Mixed, 3)] {
-        let made = Make { nbands: 9, ngpown: 530, ncouls: 70, nw, kind, seed: 21 };
-        let apart = |wtilde: &mut [Complex64], _: &mut [f64], _: &mut [f64]| {
-            for (at, pole) in wtilde.iter_mut().enumerate() {
-                match at * 7 % 11 {
-                    0..=3 => *pole = lists::STATIC.into(),
-                    4 | 5 => *pole = Complex64::ZERO,
-                    _ => {}
-                }
-            }
-        };
-        let problem = changed(make(made), apart).unwrap();
-        assert!(problem.batches_for(v14).first().plan().has_static());
-        check(&problem);
     }
 }

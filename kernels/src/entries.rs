@@ -3,9 +3,8 @@
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number type and the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
-/// for those of planned ones; `entries!(listed Fraction, term: symbol = energies, …)` for those of
-/// [lists](crate::lists). An entry has its kernel's cap on registers unless it says `registers …`, and spills in
-/// no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
+/// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(cells term: symbol)` is the one entry of [`crate::cells`], `entries!(discs term: symbol)` that of
 /// [`crate::discs`].
 macro_rules! entries {
@@ -63,23 +62,6 @@ macro_rules! entries {
         }
 
         $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
-    }};
-    (listed $fraction:ty, $term:path: $($entries:tt)+) => {{
-        /// # Safety
-        /// The [launch contract](crate::contract).
-        #[inline(always)]
-        unsafe fn listed<R: $crate::real::Real, const NW: usize>(
-            a: &$crate::arrays::Arrays,
-            _: u32,
-            thread: $crate::grid::Thread,
-        ) -> $crate::sums::Sums<R, NW> {
-            // SAFETY: the launch contract.
-            unsafe { $crate::lists::sums::<$fraction, R, NW>(a, thread, $term) }
-        }
-
-        $crate::entries::entries!(
-            @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
-        )
     }};
     (@ $list:ident $slot:tt $arguments:ident, $body:ident:
      $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{

@@ -4,7 +4,6 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator::BlockBody;
 use crate::layout::Layout;
-use crate::lists;
 use crate::plan::Poles;
 pub use crate::spills::Spills;
 use crate::table::{EnergiesFrom, Table};
@@ -75,8 +74,6 @@ pub enum Loops {
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
     Tiled(Shape),
-    /// Pairs of lists, all bands: see [`crate::lists`].
-    Listed,
     /// Parts of pairs sorted by their poles, bands in the threads of a block, with so many blocks at most: see
     /// [`crate::cells`].
     Cells(u32),
@@ -154,12 +151,6 @@ impl Kernel {
         }
     }
 
-    /// A kernel that sums lists, as [`Kernel::tiled`].
-    pub const fn listed<F: Fraction>(entries: &'static [Entry]) -> Kernel {
-        let (loops, layout) = (Loops::Listed, Layout::Listed);
-        Kernel { loops, layout, ..Kernel::tiled::<F>(lists::SHAPE, entries) }
-    }
-
     /// The entry for a problem of `nw` energies, one launch or `nw`.
     pub fn entry(&self, nw: usize) -> Option<&'static Entry> {
         let energies = match self.energies {
@@ -207,7 +198,6 @@ impl Kernel {
     pub fn odd_blocks(&self, odd_begins: &[u32]) -> u32 {
         match self.loops {
             Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
-            Loops::Listed => lists::odd_blocks(odd_begins),
             _ => 0,
         }
     }

@@ -49,7 +49,6 @@ pub mod table;
 pub mod ceilings;
 pub mod cells;
 pub mod discs;
-pub mod lists;
 pub mod pairs;
 pub mod reduction;
 pub mod relaid;

@@ -176,20 +176,35 @@ impl Shape {
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
 pub const HARMLESS: f64 = 1e31;
 
-/// The pairs of a thread. What is no regular pair is summed as a harmless pole of weight zero.
-pub trait Tile: Copy {
-    /// `ig` and `igp` of pair `t`, where there is one and it is regular.
+/// Where a thread's tile begins. Pairs past the edge or with an odd pole are summed as a harmless pole of
+/// weight zero.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The thread's `ig`.
+    pub ig: u32,
+    /// Its first `igp`.
+    pub igp: u32,
+}
+
+impl Place {
+    /// `ig` and `igp` of pair `t` of the tile, where it is in range and regular.
     ///
     /// # Safety
     /// The [launch contract](crate::contract).
-    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)>;
+    #[inline(always)]
+    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
+        let (ig, igp) = (self.ig, self.igp + t as u32);
+        // SAFETY: the launch contract; in range, as checked first.
+        let ours = ig < a.ncouls && igp < a.ngpown && unsafe { !a.plan.is_odd(ig, igp, a.ncouls) };
+        ours.then_some((ig, igp))
+    }
 
     /// The pole of pair `t`, or one that harms nothing.
     ///
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn wtilde<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
@@ -203,31 +218,12 @@ pub trait Tile: Copy {
     /// # Safety
     /// The [launch contract](crate::contract).
     #[inline(always)]
-    unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
+    pub unsafe fn weight<R: Real>(self, a: &Arrays, t: usize) -> Complex<R> {
         // SAFETY: the launch contract.
         match unsafe { self.pair(a, t) } {
             // SAFETY: the launch contract; in range, as the pair is.
             Some((ig, igp)) => unsafe { a.eps::<R>(ig, igp) * a.vcoul_loc::<R>(igp) },
             None => Complex::new(R::zero(), R::zero()),
         }
-    }
-}
-
-/// Where a thread's tile begins. Pairs past the edge or with an odd pole are none of its own.
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// The thread's `ig`.
-    pub ig: u32,
-    /// Its first `igp`.
-    pub igp: u32,
-}
-
-impl Tile for Place {
-    #[inline(always)]
-    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
-        let (ig, igp) = (self.ig, self.igp + t as u32);
-        // SAFETY: the launch contract; in range, as checked first.
-        let ours = ig < a.ncouls && igp < a.ngpown && unsafe { !a.plan.is_odd(ig, igp, a.ncouls) };
-        ours.then_some((ig, igp))
     }
 }

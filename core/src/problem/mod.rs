@@ -48,7 +48,7 @@ pub use matrix::Matrix;
 pub use memory::Extents;
 pub use pairs::CheckedPairs;
 use plan::SortedOnce;
-pub use plan::{BandOrder, BandPlan, Cells, Evaluator, Lists, OddPoles};
+pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
 pub use slab::{Slab, SlabView};
 pub use slabs::Slabs;
 pub use source::{Given, Source};

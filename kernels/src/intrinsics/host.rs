@@ -62,12 +62,3 @@ pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     // SAFETY: in range by this function's own contract.
     unsafe { *tile.add(at as usize) }
 }
-
-/// What holds for all lanes of the warp alike.
-///
-/// # Safety
-/// None here.
-#[inline(always)]
-pub unsafe fn uniform(holds: bool) -> bool {
-    holds
-}

@@ -7,17 +7,17 @@ use crate::arrays::Arrays;
 use crate::intrinsics::load;
 use crate::layout::Planned;
 use crate::real::Real;
-use crate::tiling::{Place, Tile};
+use crate::tiling::Place;
 
 /// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile, and its energies.
 #[derive(Clone, Copy)]
 pub struct Band<const T: usize, E> {
     /// Matrix element of G.
-    pub(super) aqsn: Complex64,
+    aqsn: Complex64,
     /// Matrix elements of G′.
-    pub(super) aqsm: [Complex64; T],
+    aqsm: [Complex64; T],
     /// What memory holds of the energies.
-    pub(super) energies: E,
+    energies: E,
 }
 
 impl<const T: usize, E: Energies> Band<T, E> {
@@ -50,9 +50,6 @@ impl<const T: usize, E: Energies> Band<T, E> {
 
 /// How the bands of a class are gone through.
 pub trait Bands {
-    /// The pairs of a thread.
-    type Tile<const T: usize>: Tile;
-
     /// Calls `step` with the number and the elements of each band of `begin..end`.
     ///
     /// # Safety
@@ -60,7 +57,7 @@ pub trait Bands {
     /// `W` warps alike, with the places of one block.
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
-        place: Self::Tile<T>,
+        place: Place,
         begin: u32,
         end: u32,
         step: impl FnMut(u32, &Band<T, E>),
@@ -71,8 +68,6 @@ pub trait Bands {
 pub struct Direct;
 
 impl Bands for Direct {
-    type Tile<const T: usize> = Place;
-
     #[inline(always)]
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
@@ -105,8 +100,6 @@ pub struct Staged;
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Bands for Staged {
-    type Tile<const T: usize> = Place;
-
     /// The threads of a block run in turn here: each reads its own.
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
@@ -122,8 +115,6 @@ impl Bands for Staged {
 
 #[cfg(target_arch = "nvptx64")]
 impl Bands for Staged {
-    type Tile<const T: usize> = Place;
-
     #[inline(always)]
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,

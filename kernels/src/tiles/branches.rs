@@ -20,7 +20,7 @@ use crate::quotient::reciprocal;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::Tile;
+use crate::tiling::Place;
 
 /// Terms with a branch, far bands like other empty ones.
 pub struct Branches<B, E, N>(PhantomData<(B, E, N)>);
@@ -38,12 +38,11 @@ struct Pole<R: Real, N: NearTest> {
 impl<B: Bands, E: Energies, N: NearTest> Fraction for Branches<B, E, N> {
     const POLES: Poles = Poles::Any;
     const ENERGIES: EnergiesFrom = E::FROM;
-    type Bands = B;
 
     #[inline(always)]
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: B::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW> {
         let poles: [Pole<R, N>; T] = from_fn(|t| {
             // SAFETY: the launch contract.

@@ -4,7 +4,7 @@
 //! | what | policies |
 //! |---|---|
 //! | the fraction | [`branches::Branches`], [`partial_fractions::PartialFractions`], [`real_poles::RealPoles`], or none: [`static_ch::StaticCh`] |
-//! | where bands come from | [`bands::Direct`], [`bands::Staged`], [`gathered::Gathered`] |
+//! | where bands come from | [`bands::Direct`], [`bands::Staged`] |
 //! | where energies come from | [`energies::WithBand`], [`energies::FromConstant`], [`energies::Unread`] |
 //! | the test for the second branch | [`near::Exact`], [`near::UpperWord`] |
 //! | far bands | [`far::LikeEmpty`], [`far::WithoutNearTest`], [`paired_reciprocal::PairedReciprocal`] |
@@ -16,15 +16,12 @@ pub mod bands;
 pub mod branches;
 pub mod energies;
 pub mod far;
-pub mod gathered;
 pub mod near;
 pub mod paired_reciprocal;
 pub mod partial_fractions;
 pub mod real_poles;
 pub mod static_ch;
-pub mod static_poles;
 
-use bands::Bands;
 use num_complex::Complex;
 
 use crate::arrays::Arrays;
@@ -43,9 +40,6 @@ pub trait Fraction {
     /// What it takes the regular poles to be.
     const POLES: Poles;
 
-    /// Where it reads bands.
-    type Bands: Bands;
-
     /// Where it reads energies.
     const ENERGIES: EnergiesFrom;
 
@@ -56,7 +50,7 @@ pub trait Fraction {
     /// with the places of one block, `NW = nw`.
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: <Self::Bands as Bands>::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW>;
 }
 
@@ -65,14 +59,11 @@ pub trait Fraction {
 /// # Safety
 /// The [launch contract](crate::contract), for tiles of `T` in blocks of `W` warps.
 #[inline(always)]
-pub unsafe fn sums<F, R: Real, const NW: usize, const T: usize, const W: usize>(
+pub unsafe fn sums<F: Fraction, R: Real, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
     thread: Thread,
     term: impl TermFn<R>,
-) -> Sums<R, NW>
-where
-    F: Fraction<Bands: Bands<Tile<T> = Place>>,
-{
+) -> Sums<R, NW> {
     let shape = Shape { tile: T as u32, warps: W as u32 };
     // SAFETY: the launch contract; all threads of a block go the same way.
     unsafe {
@@ -94,7 +85,7 @@ where
 /// # Safety
 /// The [launch contract](crate::contract), the pair in range, `NW = nw`.
 #[inline(always)]
-pub(crate) unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
+unsafe fn odd_pair<R: Real, const NW: usize, const W: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,

@@ -26,7 +26,7 @@ use crate::quotient::reciprocal_unless;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::Tile;
+use crate::tiling::Place;
 
 /// Partial fractions of any poles, reciprocals approximated and corrected once. Bands that are far for
 /// `F` are summed without a test for the second branch.
@@ -77,12 +77,11 @@ impl<R: Real> Split<R> {
 impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFractions<B, E, N, F> {
     const POLES: Poles = Poles::Any;
     const ENERGIES: EnergiesFrom = E::FROM;
-    type Bands = B;
 
     #[inline(always)]
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: B::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW> {
         let poles: [Pole<R, N>; T] = from_fn(|t| {
             // SAFETY: the launch contract.

@@ -22,7 +22,7 @@ use crate::quotient::reciprocal_unless;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::{EnergiesFrom, Table};
-use crate::tiling::Tile;
+use crate::tiling::Place;
 
 /// Quotients of purely real, positive poles, reciprocals approximated and corrected once.
 pub struct RealPoles<B, E, N, F>(PhantomData<(B, E, N, F)>);
@@ -125,12 +125,11 @@ fn flushed<R: Real>(q: Complex<R>) -> Complex<R> {
 impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E, N, F> {
     const POLES: Poles = Poles::Real;
     const ENERGIES: EnergiesFrom = E::FROM;
-    type Bands = B;
 
     #[inline(always)]
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: B::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW> {
         let (plan, table) = (&a.plan, &a.plan.table);
         let poles: [Pole<R, N>; T] = from_fn(|t| {

@@ -14,7 +14,7 @@ use crate::plan::Poles;
 use crate::real::Real;
 use crate::sums::Sums;
 use crate::table::EnergiesFrom;
-use crate::tiling::Tile;
+use crate::tiling::Place;
 
 /// The static CH, as the `ach` of one energy.
 pub struct StaticCh<B>(PhantomData<B>);
@@ -22,12 +22,11 @@ pub struct StaticCh<B>(PhantomData<B>);
 impl<B: Bands> Fraction for StaticCh<B> {
     const POLES: Poles = Poles::Unread;
     const ENERGIES: EnergiesFrom = EnergiesFrom::Nowhere;
-    type Bands = B;
 
     #[inline(always)]
     unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
-        place: B::Tile<T>,
+        place: Place,
     ) -> Sums<R, NW> {
         let mut of_pairs = [Complex::new(R::zero(), R::zero()); T];
         // SAFETY: the launch contract.

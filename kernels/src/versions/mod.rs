@@ -56,8 +56,7 @@ journeys! {
         v10,
         v11,
         v12,
-        v13,
-        v14,;
+        v13,;
     /// The blog's steps: no blocks, no swapped indices.
     BLOG in blog:
         baseline,

@@ -13,10 +13,9 @@ const ENTRY: &str = ".visible .entry ";
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build: where a module has one, its version and target.
-const NEEDED: [(&str, [&str; 2]); 4] = [
+const NEEDED: [(&str, [&str; 2]); 3] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
     ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
-    ("cp.async.cg.", [".version 7.0\n", ".target sm_80\n"]),
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
 

@@ -1,7 +1,6 @@
 //! How a problem is prepared for the kernels of each layout: a file for each, and a line in [`preparation`].
 
 mod cells;
-mod listed;
 mod original;
 mod planned;
 mod swapped;
@@ -120,7 +119,6 @@ pub fn preparation(layout: Layout) -> &'static dyn Preparation {
         Layout::Original => &original::Original,
         Layout::Swapped => &swapped::Swapped,
         Layout::Planned => &planned::Planned,
-        Layout::Listed => &listed::Listed,
         Layout::Cells => &cells::ByCells,
     }
 }

@@ -8,7 +8,6 @@ mod cells;
 mod cutoff;
 mod discs;
 mod energies;
-mod lists;
 mod odd;
 mod order;
 mod regular;
@@ -19,7 +18,6 @@ use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
-use gpp_kernels::lists::STATIC;
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::table::Table;
 use num_complex::Complex64;
@@ -30,7 +28,6 @@ use crate::catalogue;
 pub use bounds::Evaluator;
 pub use by_size::{BySize, SortedOnce};
 pub use cells::Cells;
-pub use lists::Lists;
 pub use odd::OddPoles;
 pub use order::BandOrder;
 
@@ -142,15 +139,6 @@ impl BandPlan {
             catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
             catalogue::Kernel::Cpu(cpu) => cpu.igp_of_group(),
         }
-    }
-
-    /// Whether the terms of the [static pole](gpp_kernels::lists::STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to
-    /// the last digit, at all energies.
-    pub fn has_static(&self) -> bool {
-        let Limits { limittwo, limitone, sexcut } = self.limits;
-        // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
-        let is_far = self.table.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
-        is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
     }
 
     /// What the odd poles of kernels that take these are found with: the real ones of a problem that has
