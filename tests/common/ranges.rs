@@ -6,7 +6,7 @@ use gpp::catalogue::{BackEnd, Kernel, versions};
 use gpp::devices::{Device, Watch};
 use gpp::problem::{Problem, Slab};
 
-use super::{Kind, Make, make};
+use super::{Kind, made};
 
 /// Two problems with the same bands and the same igp, one after the other through a worker of the first: the sums
 /// are each one's own, and those of the first the same when it comes back.
@@ -15,7 +15,7 @@ use super::{Kind, Make, make};
 /// Those of the device.
 pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
-        let first = make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 });
+        let first = made([19, 85, 70, 2], kind, 12);
         let [mut wtilde, eps, aqsm_local] =
             first.slab().copied(first.bands()).unwrap().into_matrices();
         wtilde.reverse();

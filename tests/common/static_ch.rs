@@ -9,7 +9,7 @@ use gpp::reference;
 use gpp::reference::verify::{Outcome, verify_static_ch};
 use num_complex::Complex64;
 
-use super::{Kind, Make, QUIET, make};
+use super::{Kind, QUIET, made};
 
 /// That of a problem in slabs of so many `igp` on so many workers.
 pub fn found(
@@ -40,7 +40,7 @@ pub fn on_gpu() -> Result<(), gpp::Error> {
 /// Compares it with the reference, and slabs of whole groups on several workers with the whole, bit for bit.
 pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::Error> {
     for kind in [Kind::Mixed, Kind::Real] {
-        let problem = make(Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 });
+        let problem = made([131, 149, 170, 2], kind, 12);
         let whole = found(device, &problem, kernel, 149, 1)?;
         let reference = reference::static_ch(&problem, QUIET)?;
         let verification = verify_static_ch(&problem, whole, Some(reference));
