@@ -1,32 +1,15 @@
 //! What a verdict says beside the outcome: terms that rounding decides, and real parts alone.
 
-mod common;
-
+use crate::common::{QUIET, fixture, remade};
+use crate::sums;
 use assert_cmd::Command;
-use common::{QUIET, fixture};
 use gpp::analysis::outcomes::reservations;
 use gpp::catalogue;
-use gpp::devices::host::Host;
-use gpp::engine::Engine;
-use gpp::problem::{Header, Matrices, Origin, Problem, Sums, file};
+use gpp::problem::{Matrices, Problem, Sums, file};
 use gpp::reference::verify::{Outcome, Verification, verify};
 use gpp::reference::{Reference, Source, precise};
 use num_complex::Complex64;
 use serde_json::Value;
-
-/// A fixture with something changed.
-fn changed(name: &str, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
-    let problem = fixture(name);
-    let mut header = problem.header().clone();
-    let mut matrices = Matrices {
-        wtilde: problem.wtilde().to_vec(),
-        eps: problem.eps().to_vec(),
-        aqsn: problem.aqsn().to_vec(),
-        aqsm_local: problem.slab().aqsm_local().columns().flatten().copied().collect(),
-    };
-    change(&mut header, &mut matrices);
-    Problem::new(name, Origin::Made, header, matrices).unwrap()
-}
 
 fn evaluated(problem: &Problem) -> Sums {
     precise::evaluate(problem.into()).unwrap().sums
@@ -54,7 +37,7 @@ fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
 
 /// A call with energies below those of occupied bands, where `|ssx|` of a static pole is that cutoff times `|eps|`.
 fn static_poles(sexcut: f64) -> Problem {
-    changed("real/gaas-grid", |header, _| header.sexcut = sexcut)
+    remade(&fixture("real/gaas-grid"), |header, _| header.sexcut = sexcut)
 }
 
 #[test]
@@ -63,10 +46,8 @@ fn rounding_decides_static_poles_at_a_cutoff_of_one() {
     let [cut, kept] = [1.0 - 1e-12, 1.0 + 1e-12].map(|sexcut| evaluated(&static_poles(sexcut)));
     let off = (cut.asx[1] - kept.asx[1]).norm() / cut.asx[1].norm();
     assert!(off > 1e-3, "{off}");
-    let host = Host::new();
-    let mut engine = Engine::whole(&host, &problem).unwrap();
     for version in ["v0", "v1", "v9", "v13", "cpu:threads", "cpu:paired", "sigma:cells"] {
-        let sums = engine.run(catalogue::find(version).unwrap().kernel).unwrap().sums;
+        let sums = sums(&problem, catalogue::find(version).unwrap().kernel);
         let found = [&cut, &kept].map(|stored| by_file(&problem, &sums, stored));
         // A version may happen to decide all terms as one of them does.
         let off_by = |of: &Verification| of.max_rel_error.unwrap() > 1e-12;
@@ -114,7 +95,7 @@ fn a_run_says_what_rounding_decides() {
 
 /// A call of the real flavour whose invalid modes are imaginary, with something changed.
 fn imaginary(change: impl FnOnce(&mut Matrices)) -> Problem {
-    changed("real/silicon-q0", |_, matrices| {
+    remade(&fixture("real/silicon-q0"), |_, matrices| {
         for (at, pole) in matrices.wtilde.iter_mut().enumerate().filter(|(_, z)| z.re > 1e9) {
             *pole = Complex64::new(0.0, 5.0 + (at % 7) as f64);
         }
@@ -137,33 +118,24 @@ fn real_parts_of_the_real_flavour_are_compared_alone() {
     let found = by_file(&problem, &sums, &stored);
     assert_eq!((found.outcome, found.real_parts), (Outcome::Passed, true), "{found:?}");
     assert!(reservations(&found).contains("real parts compared"));
-    for (wrong, part) in
-        [(1.0 + 1e-10, 1.0), (f64::NAN, 1.0), (1.0, f64::NAN), (1.0, f64::INFINITY)]
-    {
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    for (wrong, part) in [(1.0 + 1e-10, 1.0), (nan, 1.0), (1.0, nan), (1.0, inf)] {
         for e in 0..problem.nw() {
             let [mut asx, mut ach] = [sums.clone(), sums.clone()];
             for z in [&mut asx.asx[e], &mut ach.ach[e]] {
                 *z = Complex64::new(z.re * wrong, z.im * part);
             }
-            assert_eq!(
-                by_file(&problem, &asx, &stored).outcome,
-                Outcome::Incorrect,
-                "{wrong} {part}"
-            );
-            assert_eq!(
-                by_file(&problem, &ach, &stored).outcome,
-                Outcome::Incorrect,
-                "{wrong} {part}"
-            );
+            for sums in [asx, ach] {
+                let outcome = by_file(&problem, &sums, &stored).outcome;
+                assert_eq!(outcome, Outcome::Incorrect, "{wrong} {part}");
+            }
         }
     }
     let (record, text) = run(&problem, &stored, "v3,cpu:paired");
     assert_eq!(record["results"][0]["verification"]["outcome"], "passed");
     assert_eq!(record["results"][0]["verification"]["real_parts"], true);
-    assert!(
-        text.contains("v3, cpu:paired: passed; real parts compared: the stored sums"),
-        "{text}"
-    );
+    let says = "v3, cpu:paired: passed; real parts compared: the stored sums";
+    assert!(text.contains(says), "{text}");
 }
 
 type Change = fn(&mut Matrices);
@@ -186,7 +158,10 @@ fn imaginary_parts_count_in_all_other_files() {
         assert_eq!((found.outcome, found.real_parts), (Outcome::Incorrect, false), "{what}");
     }
     // A stored imaginary part, and the complex flavour.
-    for problem in [imaginary(|_| ()), fixture("real/gaas-imaginary")] {
+    let complex = fixture("real/gaas-imaginary");
+    let sums = evaluated(&complex);
+    assert_eq!(by_file(&complex, &sums, &real_parts(&sums)).outcome, Outcome::Incorrect);
+    for problem in [imaginary(|_| ()), complex] {
         let sums = evaluated(&problem);
         for e in 0..problem.nw() {
             let mut stored = sums.clone();
@@ -195,7 +170,4 @@ fn imaginary_parts_count_in_all_other_files() {
             assert_eq!((found.outcome, found.real_parts), (Outcome::Incorrect, false), "{e}");
         }
     }
-    let problem = fixture("real/gaas-imaginary");
-    let sums = evaluated(&problem);
-    assert_eq!(by_file(&problem, &sums, &real_parts(&sums)).outcome, Outcome::Incorrect);
 }

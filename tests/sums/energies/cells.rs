@@ -9,8 +9,8 @@ use gpp::problem::grid::{Even, OnGrid};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Batch, Cells, Evaluator, Grid, Problem, Source, systems};
 
+use super::{at, even};
 use crate::common::{Kind, QUIET};
-use crate::{at, even};
 
 /// Which part of a problem's terms is summed one by one where pairs are sorted, and how many parts there are.
 fn one_by_one(problem: &Problem) -> (f64, usize) {
