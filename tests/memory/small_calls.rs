@@ -1,15 +1,12 @@
 //! Small calls read no file and start no thread, and sizes are computed without an allocation.
-#![cfg(target_os = "linux")]
-
-mod common;
 
 use std::fs;
 use std::time::Instant;
 
-use common::arrays::{Own, formula, screening};
-use common::{QUIET, alone, repository};
-use gpp::problem::file;
-use gpp_core::{Aqsm, Bands, Calculator, Error, Sizes};
+use gpp_core::{Calculator, Error};
+
+use crate::common::arrays::{Own, formula, screening, sizes};
+use crate::common::{alone, fixture};
 
 /// Calls of `read` of this process so far, and the number of the system's youngest thread.
 fn counts() -> [u64; 2] {
@@ -25,11 +22,9 @@ const CALLS: u64 = 2000;
 fn small_calls_read_no_file_and_start_no_thread() {
     let _turn = alone();
     for name in ["silicon-spin", "silicon-offdiag"] {
-        let path = repository(&format!("data/fixtures/real/{name}.dat"));
-        let problem = file::read(&path, QUIET).unwrap();
+        let problem = fixture(&format!("real/{name}"));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-        let aqsm = Aqsm::Local(problem.aqsm_local());
-        let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+        let bands = own.bands(&problem);
         let calculator = Calculator::open("cpu").unwrap().with_static_ch(true);
         let mut placed = calculator.place(&given).unwrap();
         let mut before = counts();
@@ -54,31 +49,20 @@ fn small_calls_read_no_file_and_start_no_thread() {
 fn sizes_that_no_problem_has_are_refused_at_once() {
     let _turn = alone();
     let calculator = Calculator::open("cpu").unwrap();
-    let of = |[ncouls, ngpown, nbands, nw]: [usize; 4]| {
-        let (screening_lent, bands_lent) = (false, false);
-        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
+    let of = |extents: [usize; 4]| {
         let begin = Instant::now();
-        let said = calculator.workspace(sizes);
-        assert!(begin.elapsed().as_secs_f64() < 0.05, "{sizes:?}");
+        let said = calculator.workspace(sizes(extents));
+        assert!(begin.elapsed().as_secs_f64() < 0.05, "{extents:?}");
         said
     };
     for version in ["best", "v0", "v13", "sigma:blocks", "sigma:cells"] {
         let calculator = calculator.clone().with_version(version).unwrap();
-        let (screening_lent, bands_lent) = (false, false);
-        let sizes = Sizes {
-            ncouls: 1000,
-            ngpown: 1000,
-            nbands: 20_000,
-            nw: 10_000,
-            screening_lent,
-            bands_lent,
-        };
-        let said = calculator.workspace(sizes).unwrap();
+        let said = calculator.workspace(sizes([1000, 1000, 20_000, 10_000])).unwrap();
         // Energies of all bands alone.
         assert!(said.host > 8 * 20_000 * 10_000, "{version}: {said:?}");
     }
     let large = 1_000_000_000_000;
-    for sizes in [
+    for extents in [
         [large, large, 10, 3],
         [10, 10, large, 3],
         [10, 10, 10, large],
@@ -86,7 +70,7 @@ fn sizes_that_no_problem_has_are_refused_at_once() {
         [usize::MAX; 4],
         [1 << 17, 1 << 16, 1, 1],
     ] {
-        assert!(matches!(of(sizes), Err(Error::Problem { .. })), "{sizes:?}");
+        assert!(matches!(of(extents), Err(Error::Problem { .. })), "{extents:?}");
     }
     for nothing in [[0, 10, 10, 3], [10, 0, 10, 3], [1000, 10, 0, 3]] {
         assert_eq!(of(nothing).unwrap().host, 0, "{nothing:?}");
