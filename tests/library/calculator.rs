@@ -1,18 +1,13 @@
 //! A caller's arrays in, sums out: the bits of the command line, and errors that name what was wrong.
 
-#[path = "../common/mod.rs"]
-mod common;
-mod matrices;
-
-use std::sync::{Arc, Mutex};
-
-use common::arrays::{Own, formula, screening, synthesised};
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::{Grid, Sums};
-use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes, lent};
+use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes};
 use num_complex::Complex64;
+
+use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
@@ -24,8 +19,7 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
             // Versions for GPUs are emulated.
             let expected = Engine::whole(&host, &problem).unwrap().run(listed.kernel).unwrap().sums;
             let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
-            for aqsm in [Aqsm::Whole(&own.aqsmtemp), Aqsm::Local(problem.aqsm_local())] {
-                let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+            for bands in [own.whole(&problem), own.bands(&problem)] {
                 let found = calculator
                     .sums(&screening(&problem), &bands, &own.omega, formula(&problem))
                     .unwrap();
@@ -42,8 +36,7 @@ fn best_is_chosen_by_the_problem() {
     for (nw, version) in [(2, "cpu:paired"), (64, "sigma:cells")] {
         let problem = synthesised("demo", Grid::Count(nw));
         let own = Own::of(&problem);
-        let aqsm = Aqsm::Local(problem.aqsm_local());
-        let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+        let bands = own.bands(&problem);
         let found = calculator.sums(&screening(&problem), &bands, &own.omega, formula(&problem));
         assert_eq!(found.unwrap().version, version);
     }
@@ -54,8 +47,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     let problem = synthesised("tiny", Grid::Count(2));
     let own = Own::of(&problem);
     let calculator = Calculator::open("cpu").unwrap();
-    let aqsm = Aqsm::Local(problem.aqsm_local());
-    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let bands = own.bands(&problem);
     let right = screening(&problem);
     let sums = |screening: &Screening, bands: &Bands, omega: &[f64]| {
         calculator.sums(screening, bands, omega, formula(&problem)).map(|found| found.sums)
@@ -112,7 +104,7 @@ fn places_are_those_of_the_arrays_given() {
     let local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
     let aqsn = with_hole(problem.aqsn(), 3 * ncouls + 5);
     let wtilde = with_hole(right.wtilde, 2 * ncouls + 6);
-    let bands = Bands { aqsn: problem.aqsn(), aqsm: Aqsm::Whole(&whole), e: &own.e, occ: &own.occ };
+    let bands = Bands { aqsm: Aqsm::Whole(&whole), ..own.bands(&problem) };
     let rest = Aqsm::Local(problem.aqsm_local());
     for base in [0, 1] {
         let mut calculator = Calculator::open("cpu").unwrap();
@@ -147,38 +139,26 @@ fn a_screening_that_stays_in_place_gives_the_same_bits() {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
             let mut placed = calculator.place(&screening(&problem)).unwrap();
             for state in 0..3 {
-                let omega: Vec<f64> =
-                    own.omega.iter().map(|w| w + f64::from(state) * 0.7).collect();
+                let omega: Vec<f64> = own.omega.iter().map(|w| w + 0.7 * state as f64).collect();
+                let nbands = own.e.len() - state;
+                fn part(all: &[Complex64], of: usize, nbands: usize) -> &[Complex64] {
+                    &all[..all.len() / of * nbands]
+                }
+                let part = |all| part(all, own.e.len(), nbands);
                 let aqsm = match state {
-                    0 => Aqsm::Local(problem.aqsm_local()),
-                    _ => Aqsm::Whole(&own.aqsmtemp),
+                    0 => Aqsm::Local(part(problem.aqsm_local())),
+                    _ => Aqsm::Whole(part(&own.aqsmtemp)),
                 };
-                let nbands = own.e.len() - state as usize;
-                let first = |array: &'static str, all: usize| (array, all / own.e.len() * nbands);
-                let (_, aqsn) = first("aqsn", problem.aqsn().len());
-                let aqsm = match aqsm {
-                    Aqsm::Local(all) => Aqsm::Local(&all[..first("aqsm", all.len()).1]),
-                    Aqsm::Whole(all) => Aqsm::Whole(&all[..first("aqsm", all.len()).1]),
-                };
-                let bands = Bands {
-                    aqsn: &problem.aqsn()[..aqsn],
-                    aqsm,
-                    e: &own.e[..nbands],
-                    occ: &own.occ[..nbands],
-                };
+                let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
+                let bands = Bands { aqsn: part(problem.aqsn()), aqsm, e, occ };
                 let formula = formula(&problem);
                 let each = calculator.sums(&screening(&problem), &bands, &omega, formula).unwrap();
                 let stays = calculator.sums_at(&mut placed, &bands, &omega, formula).unwrap();
                 assert_eq!((stays.sums, stays.version), (each.sums, each.version));
             }
             let other = Calculator::open("cpu").unwrap();
-            let bands = Bands {
-                aqsn: problem.aqsn(),
-                aqsm: Aqsm::Local(problem.aqsm_local()),
-                e: &own.e,
-                occ: &own.occ,
-            };
-            let error = other.sums_at(&mut placed, &bands, &own.omega, formula(&problem));
+            let error =
+                other.sums_at(&mut placed, &own.bands(&problem), &own.omega, formula(&problem));
             assert!(error.unwrap_err().to_string().contains("another calculator"));
         }
     }
@@ -194,8 +174,7 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
     wtilde[5] = Complex64::new(w, w.abs() * 1e-60);
     wtilde[9] = Complex64::new(-w - 0.25, 0.0);
     let thin = Screening { wtilde: &wtilde, ..screening(&problem) };
-    let aqsm = Aqsm::Local(problem.aqsm_local());
-    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let bands = own.bands(&problem);
     let calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&thin).unwrap();
     let mut both = |omega: &[f64]| {
@@ -211,50 +190,14 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
     assert_eq!(each, stays);
 }
 
+/// A screening that is the device's is copied to the host.
 #[test]
-fn who_is_told_may_stop() {
-    let problem = synthesised("demo", Grid::Count(2));
-    let own = Own::of(&problem);
-    let aqsm = Aqsm::Local(problem.aqsm_local());
-    let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
-    let mut calculator = Calculator::open("cpu").unwrap().with_version("cpu:threads").unwrap();
-    let sums = |calculator: &Calculator| {
-        calculator.sums(&screening(&problem), &bands, &own.omega, formula(&problem))
-    };
-    let expected = sums(&calculator).unwrap().sums;
-    let parts = Arc::new(Mutex::new(Vec::new()));
-    let seen = parts.clone();
-    calculator.set_progress(move |part| {
-        seen.lock().unwrap().push(part);
-        None
-    });
-    assert_eq!(sums(&calculator).unwrap().sums, expected);
-    let parts = parts.lock().unwrap().clone();
-    let ends = (parts.first(), parts.last());
-    assert!(parts.is_sorted() && ends == (Some(&0.0), Some(&1.0)), "{parts:?}");
-    calculator.set_progress(|_| Some(7));
-    let error = sums(&calculator).unwrap_err();
-    assert!(matches!(error, gpp::Error::Stopped { code: 7, .. }), "{error}");
-    calculator.clear_progress();
-    assert_eq!(sums(&calculator).unwrap().sums, expected);
-}
-
-#[test]
-fn memory_is_said_before_there_are_arrays() {
+fn what_is_lent_takes_more_memory() {
     let calculator = Calculator::open("cpu").unwrap();
-    let sizes = Sizes {
-        ncouls: 11075,
-        ngpown: 1385,
-        nbands: 800,
-        nw: 2,
-        screening_lent: false,
-        bands_lent: false,
-    };
-    let small = calculator.workspace(sizes).unwrap();
+    let own = sizes([11075, 1385, 800, 2]);
+    let small = calculator.workspace(own).unwrap();
     assert_eq!(small.device, 0);
-    let rows = 16 * 1385 * 800;
-    assert!(small.host > rows && small.host < 4 << 30, "{small:?}");
-    let more = calculator.workspace(Sizes { screening_lent: true, ..sizes }).unwrap();
+    let more = calculator.workspace(Sizes { screening_lent: true, ..own }).unwrap();
     assert_eq!(more.host - small.host, 2 * 16 * 1385 * 11075);
 }
 
@@ -263,8 +206,7 @@ fn memory_is_said_before_there_are_arrays() {
 fn a_rank_without_work_sums_to_zero() {
     let problem = synthesised("tiny", Grid::Count(3));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-    let aqsm = Aqsm::Whole(&own.aqsmtemp);
-    let all = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
+    let all = own.whole(&problem);
     let no_columns = Screening { wtilde: &[], eps: &[], inv_igp_index: &[], ..given };
     let no_g = Screening { vcoul: &[], wtilde: &[], eps: &[], ..given };
     let none = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), e: &[], occ: &[] };
@@ -304,17 +246,4 @@ fn a_rank_without_work_sums_to_zero() {
     assert_eq!((found.bands, &found.sx[..]), (1, &[Complex64::ZERO; 3][..]));
     let error = calculator.matrix(&no_g, &of(&[]), &own.omega, formula).unwrap_err();
     assert!(error.to_string().contains("a(ig,n,l)"), "{error}");
-}
-
-/// A matrix of a GPU's is refused where none was opened.
-#[test]
-fn the_processor_takes_no_arrays_of_a_gpu() {
-    let problem = synthesised("tiny", Grid::Count(2));
-    let calculator = Calculator::open("cpu").unwrap();
-    let Screening { vcoul, inv_igp_index, indinv, .. } = screening(&problem);
-    let there = lent::DeviceMatrix { at: 0x7f00_0000_0000, ld: vcoul.len() };
-    let lent = lent::Screening { wtilde: there, eps: there, vcoul, inv_igp_index, indinv };
-    // SAFETY: refused before it is followed.
-    let error = unsafe { calculator.place_lent(&lent) }.err().expect("refused").to_string();
-    assert!(error.contains("wtilde") && error.contains("is the CPU"), "{error}");
 }

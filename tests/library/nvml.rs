@@ -1,13 +1,12 @@
 //! What NVML tells, on a stand-in for its library; that it may be missing or know nothing.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::stand_in::compiled;
 use gpp::devices::gauge::{Gauge, Reading};
 use gpp::devices::gpu::nvml::OfNvml;
+
+use crate::common::stand_in::compiled;
 
 /// Set where this program runs itself with a library in place of NVML's.
 const CHILD: &str = "GPP_TEST_NVML";
@@ -24,7 +23,7 @@ fn what_nvml_shows() {
 /// What NVML shows to a process that finds this library.
 fn shown(folder: &Path, uuid: &str, how: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "what_nvml_shows", "--nocapture"])
+        .args(["--exact", "nvml::what_nvml_shows", "--nocapture"])
         .env("LD_LIBRARY_PATH", folder)
         .env("FAKE_NVML", how)
         .env(CHILD, uuid)
