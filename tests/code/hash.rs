@@ -1,22 +1,22 @@
 //! What tells a kernel's code from another's, on what two compilers wrote: see `tests/build.rs`.
 
-#[path = "../build/bounds.rs"]
+#[path = "../../build/bounds.rs"]
 mod bounds;
-#[path = "../build/inlining.rs"]
+#[path = "../../build/inlining.rs"]
 mod inlining;
-#[path = "../build/line_table.rs"]
+#[path = "../../build/line_table.rs"]
 mod line_table;
-#[path = "../build/ptx.rs"]
+#[path = "../../build/ptx.rs"]
 mod ptx;
 #[allow(dead_code, reason = "the build script lists files with it")]
-#[path = "../build/sources.rs"]
+#[path = "../../build/sources.rs"]
 mod sources;
 
 use gpp::catalogue::sources::{SourceFile, all, hash_at, of};
 use gpp::devices::gpu::ptx::Ptx;
 
 const RECORDED: [&str; 2] =
-    [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];
+    [include_str!("../data/rustc-1.95.ptx"), include_str!("../data/rustc-1.96.ptx")];
 
 #[test]
 fn a_hash_is_of_the_code_alone() {

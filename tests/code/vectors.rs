@@ -2,17 +2,12 @@
 //!
 //! A function that is not inlined into what an instruction set is switched on for is compiled without it,
 //! and its vectors are handed over in memory: the sums stay right and the time is ten times as long.
-#![cfg(target_arch = "x86_64")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::code_asm::{CodeAssembler, registers as reg};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
-use petgraph::Direction;
-use petgraph::algo::tarjan_scc;
-use petgraph::graphmap::DiGraphMap;
-use petgraph::visit::NodeFiltered;
 
 /// A function of the program.
 struct Function<'a> {
@@ -43,57 +38,22 @@ fn target(instruction: &Instruction) -> Option<u64> {
     near.then(|| instruction.near_branch_target())
 }
 
-/// Where the code may go on from each instruction, by address.
-fn paths(code: &[Instruction]) -> DiGraphMap<u64, ()> {
-    let within = |at: u64| code.binary_search_by_key(&at, Instruction::ip).is_ok();
-    let mut paths = DiGraphMap::new();
-    for one in code {
-        let (jumps, goes_on) = match one.flow_control() {
-            FlowControl::ConditionalBranch => (true, true),
-            FlowControl::UnconditionalBranch => (true, false),
-            FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall => (false, true),
-            _ => (false, false),
-        };
-        let to = target(one).filter(|_| jumps);
-        let next = goes_on.then_some(one.next_ip());
-        for to in to.into_iter().chain(next).filter(|&at| within(at)) {
-            paths.add_edge(one.ip(), to, ());
+/// The innermost loops of a function: from where a branch goes back to up to the last one that does.
+fn innermost(code: &[Instruction]) -> Vec<&[Instruction]> {
+    let at = |address: u64| code.binary_search_by_key(&address, Instruction::ip).ok();
+    let mut ends = BTreeMap::new();
+    for (end, one) in code.iter().enumerate() {
+        let jumps = [FlowControl::ConditionalBranch, FlowControl::UnconditionalBranch];
+        let begin = target(one).filter(|_| jumps.contains(&one.flow_control())).and_then(at);
+        if let Some(begin) = begin.filter(|begin| *begin <= end) {
+            ends.insert(begin, end);
         }
     }
-    paths
-}
-
-/// The innermost loops of some instructions: those without a cycle once their entry is taken away.
-fn innermost_of(paths: &DiGraphMap<u64, ()>, among: &BTreeSet<u64>) -> Vec<BTreeSet<u64>> {
-    let mut innermost = Vec::new();
-    for cycle in tarjan_scc(&NodeFiltered::from_fn(paths, |at| among.contains(&at))) {
-        let mut body: BTreeSet<u64> = cycle.into_iter().collect();
-        let lowest = *body.first().expect("a component has a node");
-        if body.len() == 1 && !paths.contains_edge(lowest, lowest) {
-            continue;
-        }
-        let is_entered = |&&at: &&u64| {
-            paths.neighbors_directed(at, Direction::Incoming).any(|from| !body.contains(&from))
-        };
-        let entry = *body.iter().find(is_entered).unwrap_or(&lowest);
-        body.remove(&entry);
-        let inner = innermost_of(paths, &body);
-        if inner.is_empty() {
-            body.insert(entry);
-            innermost.push(body);
-        } else {
-            innermost.extend(inner);
-        }
-    }
-    innermost
-}
-
-/// The innermost loops of a function.
-fn innermost(code: &[Instruction]) -> Vec<Vec<Instruction>> {
-    let paths = paths(code);
-    let of = |body: BTreeSet<u64>| code.iter().filter(move |one| body.contains(&one.ip())).copied();
-    let loops = innermost_of(&paths, &paths.nodes().collect());
-    loops.into_iter().map(|body| of(body).collect()).collect()
+    let holds_another = |begin: usize, end: usize| {
+        ends.iter().any(|(&b, &e)| (b, e) != (begin, end) && begin <= b && e <= end)
+    };
+    let innermost = ends.iter().filter(|&(&begin, &end)| !holds_another(begin, end));
+    innermost.map(|(&begin, &end)| &code[begin..=end]).collect()
 }
 
 /// Multiplications of FP64 numbers: all lanes, or one.
@@ -128,24 +88,14 @@ fn faults(
     let calls = code.iter().filter(|one| one.flow_control() == FlowControl::Call);
     for name in calls.filter_map(target).filter_map(called) {
         // Closures and adapters of the library among them.
-        let strayed = [
-            "fearless_simd",
-            "gpp_cpu::definition",
-            "gpp_cpu::fractions",
-            "gpp_cpu::lanes",
-            "gpp_cpu::odd",
-            "gpp_cpu::place",
-            "gpp_cpu::quotients",
-            "gpp_cpu::running",
-            "core::array",
-            "core::iter",
-        ];
-        if strayed.iter().any(|path| name.contains(path)) || name.contains("{{closure}}") {
+        let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::fractions gpp_cpu::lanes gpp_cpu::odd \
+                       gpp_cpu::place gpp_cpu::quotients gpp_cpu::running core::array core::iter";
+        if strayed.split(' ').any(|path| name.contains(path)) || name.contains("{{closure}}") {
             faults.push(format!("calls {name}"));
         }
     }
     for body in innermost(code) {
-        let Arithmetic { packed, single } = arithmetic(&body);
+        let Arithmetic { packed, single } = arithmetic(body);
         // A vector taken apart is an operation for each of its numbers; what is of a band alone, and
         // handed to all of them, is one.
         if single >= lanes {
@@ -165,17 +115,10 @@ fn hot_loops_keep_their_vectors() {
     let functions = functions(&file);
     let called = |address: u64| functions.get(&address).map(|function| function.name.clone());
     // Real and any poles, with each way to write the terms: see cpu/src/versions.
-    let kernels = {
-        let mut kernels: Vec<usize> = gpp_cpu::versions::CPU
-            .iter()
-            .flat_map(|version| version.kernels)
-            .filter(|kernel| kernel.in_vectors)
-            .map(gpp_cpu::version::Kernel::address)
-            .collect();
-        kernels.sort_unstable();
-        kernels.dedup();
-        kernels.len()
-    };
+    let kernels = gpp_cpu::versions::CPU.iter().flat_map(|version| version.kernels);
+    let kernels = kernels.filter(|kernel| kernel.in_vectors);
+    let kernels: BTreeSet<usize> = kernels.map(gpp_cpu::version::Kernel::address).collect();
+    let kernels = kernels.len();
     assert!(kernels >= 8, "{kernels}");
     let mut strayed = Vec::new();
     for (level, registers, lanes) in [("avx2", "ymm", 4), ("avx512", "zmm", 8)] {
@@ -187,7 +130,7 @@ fn hot_loops_keep_their_vectors() {
             let code = instructions(function.code, function.address);
             let found = faults(&code, lanes, called);
             strayed.extend(found.iter().map(|fault| format!("{}: {fault}", function.name)));
-            let is_hot = |body: &Vec<Instruction>| {
+            let is_hot = |body: &&[Instruction]| {
                 let fused = |one: &&Instruction| {
                     let name = format!("{:?}", one.mnemonic());
                     let register = format!("{:?}", one.op0_register()).to_lowercase();
