@@ -5,7 +5,7 @@ use gpp::render::chart::sigma::{png, svg};
 use gpp::render::sigma::{Picture, text};
 use num_complex::Complex64;
 
-use crate::{poles, run};
+use super::{poles, run};
 
 /// Colours of the real and of the imaginary parts.
 const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
@@ -107,7 +107,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     text(&mut said, &sigma, Some(80)).unwrap();
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("no number at 3 of 11 energies: -4, +0, +10 eV"), "{said}");
-    let whole = svg(&Sigma::of(&crate::run(&poles(11)), None).unwrap());
+    let whole = svg(&Sigma::of(&super::run(&poles(11)), None).unwrap());
     assert!(!whole.contains("no number"));
 }
 
@@ -115,6 +115,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
 fn plots_of_hard_values_stay_in_their_panels() {
     let same = |z: Complex64, nw: usize| -> Vec<_> { (0..nw).map(|i| (i as f64, z, z)).collect() };
     let (largest, least) = (f64::MAX, 5e-324);
+    let (one, i) = (Complex64::ONE, Complex64::I);
     for (what, rows) in [
         ("one energy", same(Complex64::new(3.0, -1.0), 1)),
         ("zeros", same(Complex64::ZERO, 5)),
@@ -123,15 +124,9 @@ fn plots_of_hard_values_stay_in_their_panels() {
         ("largest", same(Complex64::new(largest, -largest), 4)),
         ("least", same(Complex64::new(least, -least), 4)),
         ("no number", same(Complex64::new(f64::NAN, f64::INFINITY), 4)),
-        (
-            "far apart",
-            vec![(-1e150, Complex64::ONE, Complex64::I), (1e150, Complex64::I, Complex64::ONE)],
-        ),
-        ("one place", vec![(2.5, Complex64::ONE, Complex64::I); 3]),
-        (
-            "close",
-            vec![(1e6, Complex64::ONE, Complex64::I), (1e6 + 1e-9, Complex64::I, Complex64::ONE)],
-        ),
+        ("far apart", vec![(-1e150, one, i), (1e150, i, one)]),
+        ("one place", vec![(2.5, one, i); 3]),
+        ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
     ] {
         let run = run(&rows);
         let plot = svg(&Sigma::of(&run, None).unwrap());

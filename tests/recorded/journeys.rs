@@ -1,22 +1,16 @@
-//! The journeys besides the paper's: their names, their tables beside what was published, their
-//! profiles.
-
-mod common;
+//! The journeys besides the paper's: their names, and their tables beside what was published.
 
 use std::fs;
 
-use common::repository;
-use gpp::analysis::speed_ups::by_story;
-use gpp::analysis::table1::{rows, sections};
-use gpp::catalogue::{BackEnd, journey, names, order};
-use gpp::experiments::profile::folder;
+use gpp::analysis::table1::rows;
+use gpp::catalogue::{BackEnd, names};
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::render::html::{self, Page};
-use gpp::render::{results, table1};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
+
+use crate::common::repository;
 
 fn gpp() -> assert_cmd::Command {
     assert_cmd::Command::cargo_bin("gpp").unwrap()
@@ -56,48 +50,19 @@ fn steps_stand_beside_what_was_published() {
     // Slower here from step to step, faster there but for V2.
     assert!(v7.order_differs && !row("talk:V2").order_differs && !row("talk:V1").order_differs);
     assert_eq!(row("talk:bgw").published_time_s, None);
-    let run = run_of("blog");
-    let blog = gpp::analysis::table1::rows(&run);
-    let told: Vec<_> = blog
-        .iter()
-        .map(|row| (row.published_time_s, row.published_tflops, row.published_intensity))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            (Some(1.74), None, Some(7.39)),
-            (Some(1.92), None, Some(20.0)),
-            (None, Some(2.5), None),
-            (None, Some(2.9), Some(6.3)),
-            (None, None, None),
-        ]
-    );
+    let blog = gpp::analysis::table1::rows(&run_of("blog"));
+    let told = blog.iter().map(|r| (r.published_time_s, r.published_tflops, r.published_intensity));
+    assert!(told.eq([
+        (Some(1.74), None, Some(7.39)),
+        (Some(1.92), None, Some(20.0)),
+        (None, Some(2.5), None),
+        (None, Some(2.9), Some(6.3)),
+        (None, None, None),
+    ]));
     // What was published is of no other system.
     let mut other = run_of("talk");
     other.system.name = "demo".into();
     assert!(gpp::analysis::table1::rows(&other).iter().all(|row| row.published_time_s.is_none()));
-}
-
-#[test]
-fn each_journey_has_its_table() {
-    let run = run_of("v0-v2,talk:V1,blog:baseline,v9,talk:V9");
-    let told: Vec<&str> = sections(&run, None).iter().map(|section| section.journey).collect();
-    assert_eq!(told, ["paper", "talk", "blog"]);
-    let counts: Vec<usize> = by_story(&run.results).iter().map(|(_, told)| told.len()).collect();
-    assert_eq!(counts, [4, 2, 1]);
-    let text = results::results(&run.results, None);
-    for heading in ["over v0", "over talk:V1"] {
-        assert!(text.contains(heading), "{text}");
-    }
-    // A lone baseline is compared with nothing.
-    assert!(!text.contains("over blog:baseline"), "{text}");
-    let text = table1::markdown(&sections(&run, None));
-    // No table of its own for what stands beside the runs.
-    assert!(!text.contains("in its own order") && text.contains("V100 TFLOP"), "{text}");
-    assert!(table1::markdown(&sections(&run_of("v0"), None)).contains("in its own order"));
-    assert!(!table1::markdown(&sections(&run_of("talk"), None)).contains("developer blog)"));
-    assert_eq!(order::nearest_before("talk:V9", ["talk:V1", "v0"]), Some("talk:V1"));
-    assert_eq!(order::nearest_before("blog:step3", ["v0", "talk:V1"]), None);
 }
 
 #[test]
@@ -117,16 +82,6 @@ fn a_recorded_run_in_every_form() {
         assert_eq!(found, [true; 3], "{text}");
         assert!(!text.contains("blog:baseline"), "{text}");
     }
-    let mut csv = csv::Reader::from_reader(table("talk", "csv").into_bytes().leak() as &[u8]);
-    let headings = csv.headers().unwrap().clone();
-    let at = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
-    let records: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
-    assert_eq!(records.len(), 10);
-    assert_eq!(
-        (&records[6][at("version")], &records[6][at("published_tflop")]),
-        ("talk:V7", "2.09")
-    );
-    assert_eq!(&records[9][at("published_time_s")], "");
     let document: Value = serde_json::from_str(&table("blog", "json")).unwrap();
     assert_eq!(document["rows"][0]["published_intensity"], 7.39);
     assert_eq!(table("blog,talk", "csv").lines().count(), 12);
@@ -167,40 +122,4 @@ fn a_journey_is_measured_by_its_name() {
         .assert()
         .success()
         .stdout(contains("talk:V1-V9").and(contains("--journey")));
-}
-
-#[test]
-fn profiles_charts_and_the_page_of_a_journey() {
-    let dir = tempfile::tempdir().unwrap();
-    let stored = dir.path().join("profiles");
-    fs::create_dir(&stored).unwrap();
-    for version in journey("talk").unwrap().ids() {
-        let name = format!("profile-{}.json", version.replace(':', "-"));
-        let from = repository("data/runs/h200-2026-11-23/si214-journeys");
-        fs::copy(from.join(&name), stored.join(name)).unwrap();
-    }
-    let profiles = folder::load(&stored).unwrap();
-    let ids: Vec<&str> = profiles.iter().map(|profile| profile.version.as_str()).collect();
-    assert_eq!(ids, journey("talk").unwrap().ids());
-
-    let archive = repository("data/runs/h200-2026-11-23/si214");
-    fs::copy(archive.join("ceilings.json"), stored.join("ceilings.json")).unwrap();
-    gpp().args(["roofline", "--from"]).arg(&stored).arg("-o").arg(&stored).assert().success();
-    let chart = fs::read_to_string(stored.join("roofline-talk.svg")).unwrap();
-    assert!(chart.contains("data-version=\"talk:V1\"") && chart.contains("talk:bgw"));
-    assert!(!stored.join("roofline.svg").exists());
-
-    let run = run_of("v0,talk");
-    let ceilings = record::read(&stored.join("ceilings.json")).unwrap();
-    let page = html::page(&Page {
-        run: &run,
-        sections: &sections(&run, None),
-        profiles: &profiles,
-        ceilings: &ceilings,
-        matrices: None,
-    });
-    let page = page.unwrap();
-    for part in ["V100, over talk:V1", "talk:V1"] {
-        assert!(page.contains(part), "{part}");
-    }
 }

@@ -1,15 +1,10 @@
-//! Σ(ω) of a record: rows, CSV to the bit, plots with a vertex for each energy, and its place on the page.
+//! Σ(ω) of a record: rows, CSV to the bit, plots with a vertex for each energy.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod plots;
 
-use gpp::analysis::sigma::{Row, Sigma, SigmaError};
-use gpp::analysis::table1::sections;
+use gpp::analysis::sigma::{Sigma, SigmaError};
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::render::chart::sigma::inline;
-use gpp::render::html::{self, Page};
 use gpp::render::sigma::{csv, text};
 use num_complex::Complex64;
 
@@ -20,7 +15,8 @@ const STATE: f64 = 6.2;
 
 /// An archived run of one version as if it had found these sums.
 fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
-    let mut run: Run = record::read(&common::repository(&format!("{FOLDER}/run.json"))).unwrap();
+    let mut run: Run =
+        record::read(&crate::common::repository(&format!("{FOLDER}/run.json"))).unwrap();
     run.system.state_ev = Some(STATE);
     run.system.energies_ev = Some(rows.iter().map(|row| row.0).collect());
     (run.system.nstart, run.system.nend) = (1, rows.len());
@@ -55,19 +51,8 @@ fn csv_has_the_bits_of_the_record() {
     let mut written = Vec::new();
     csv(&mut written, &sigma).unwrap();
     let mut reader = csv::Reader::from_reader(&written[..]);
-    assert_eq!(
-        reader.headers().unwrap(),
-        vec![
-            "omega_above_ev",
-            "omega_ev",
-            "re_sx",
-            "im_sx",
-            "re_ch",
-            "im_ch",
-            "re_sigma",
-            "im_sigma"
-        ]
-    );
+    let headers = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
+    assert_eq!(reader.headers().unwrap(), headers.split(' ').collect::<Vec<_>>());
     let read: Vec<[f64; 8]> = reader.deserialize().map(Result::unwrap).collect();
     assert_eq!(read.len(), rows.len());
     let bits = |numbers: [f64; 8]| {
@@ -126,55 +111,11 @@ fn terminals_see_both_ends_of_many_energies() {
     assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
     assert!(!short.contains("are not shown") && !piped.contains("not shown"));
     assert!(long.lines().skip(1).all(|line| line.chars().count() <= 80), "{long}");
-    assert!(
-        long.contains(
-            "Σ = SX + CH; SX is without bare exchange (SX−X); all three in units of vcoul"
-        )
-    );
-    assert!(
-        long.contains("not shown in this width: Im SX, Im CH") && long.contains("Re Σ"),
-        "{long}"
-    );
-}
-
-#[test]
-fn the_page_shows_the_plot_of_more_than_three_energies() {
-    let ceilings = common::repository(&format!("{FOLDER}/ceilings.json"));
-    let ceilings = record::read(&ceilings).unwrap();
-    let page = |run: &Run| {
-        let sections = sections(run, None);
-        html::page(&Page {
-            run,
-            sections: &sections,
-            profiles: &[],
-            ceilings: &ceilings,
-            matrices: None,
-        })
-        .unwrap()
-    };
-    let many = run(&poles(31));
-    let shown = page(&many);
-    let plot = inline(&Sigma::of_fastest(&many).unwrap());
-    assert!(shown.contains("<section id=\"sigma\">") && shown.contains("href=\"#sigma\""));
-    assert!(shown.contains(&plot) && shown.contains("31 energies"));
-    assert!(!page(&run(&poles(3))).contains("id=\"sigma\""));
-    let mut older = many.clone();
-    older.system.energies_ev = None;
-    assert!(!page(&older).contains("id=\"sigma\""));
-    let mut failed = many;
-    failed.results[0].verification.outcome = gpp::reference::verify::Outcome::Incorrect;
-    assert!(!page(&failed).contains("id=\"sigma\""));
-}
-
-#[test]
-fn a_row_is_no_number_where_a_part_is_none() {
-    let whole = Row { above_ev: 0.0, omega_ev: 1.0, sx: Complex64::ONE, ch: Complex64::I };
-    assert!(whole.is_finite());
-    for part in 0..4 {
-        let mut parts = [1.0; 4];
-        parts[part] = f64::NAN;
-        let [re_sx, im_sx, re_ch, im_ch] = parts;
-        let (sx, ch) = (Complex64::new(re_sx, im_sx), Complex64::new(re_ch, im_ch));
-        assert!(!Row { sx, ch, ..whole }.is_finite(), "{part}");
+    for part in [
+        "Σ = SX + CH; SX is without bare exchange (SX−X); all three in units of vcoul",
+        "not shown in this width: Im SX, Im CH",
+        "Re Σ",
+    ] {
+        assert!(long.contains(part), "{long}");
     }
 }

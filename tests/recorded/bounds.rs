@@ -1,10 +1,7 @@
 //! What bounds a version, by profiles made by hand and by the archive's.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::repository;
 use gpp::analysis::bounds::{Band, Power, uses, verdict};
 use gpp::analysis::changes::changed;
 use gpp::analysis::levels::{LEVELS, Level};
@@ -17,6 +14,8 @@ use gpp::record::profile::Profile;
 use gpp::record::run::{Measurement, Run};
 use gpp::record::state::{Span, State};
 use gpp::record::{self};
+
+use crate::common::repository;
 
 fn archived() -> (Vec<Profile>, Ceilings, Run) {
     let folder = repository("tests/data/older/schema-2/si214");
@@ -153,34 +152,6 @@ fn older_profiles_l2_is_another_quantity() {
     let known: Vec<Level> =
         LEVELS.into_iter().filter(|level| level.bytes(&profile).is_some()).collect();
     assert_eq!(known, [Level::Hbm, Level::L2, Level::L1, Level::Shared]);
-}
-
-#[test]
-fn one_clock_for_all_dots() {
-    let (ran, _) = made();
-    let recorded = Profile { time_s: None, ..ran.clone() };
-    let rate = |profile: &Profile, timing| points(profile, timing)[0].flops_per_s;
-    assert_eq!(Timing::of([&ran, &ran]), Timing::Runs);
-    assert_eq!(rate(&ran, Timing::Runs), ran.flops() / 2.0);
-    // One that was not run has the profiler's time alone: all dots are by it then.
-    assert_eq!(Timing::of([&ran, &recorded]), Timing::Profiler);
-    assert_eq!(rate(&ran, Timing::Profiler), rate(&recorded, Timing::Profiler));
-    // And a step from one to the other.
-    assert!(!changed(&ran, &recorded).contains("time"));
-}
-
-#[test]
-fn shared_traffic_that_begins_is_told() {
-    let (now, _) = made();
-    let mut before = now.clone();
-    before.bytes.shared = Some(0.0);
-    assert_eq!(changed(&before, &now), "shared bytes from none");
-    before.bytes.shared = now.bytes.shared.map(|bytes| bytes / 88.0);
-    assert_eq!(changed(&before, &now), "shared bytes × 88");
-    before.bytes.shared = None;
-    before.cycles = Some(100.0);
-    let faster = Profile { cycles: Some(85.0), ..now };
-    assert_eq!(changed(&before, &faster), "cycles -15 %");
 }
 
 #[test]
