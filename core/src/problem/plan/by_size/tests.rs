@@ -7,9 +7,7 @@ use gpp_kernels::plan::Poles;
 use proptest::prelude::*;
 
 use super::*;
-use crate::problem::synthesis::synthesise;
-use crate::problem::{Bands, Header, Origin, Problem, Slab, systems};
-use crate::progress::Progress;
+use crate::problem::{Bands, Header, Origin, Problem, Slab};
 
 /// The problem of these poles, in four columns, with bands at these energies, every second one occupied.
 fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) -> Problem {
@@ -57,32 +55,6 @@ fn both(problem: &Problem, takes: Poles) -> (OddPoles, Option<(OddPoles, usize)>
     };
     let found = BySize::of(slab).and_then(|sorted| sorted.odd(slab, &regular, is_regular));
     (plan.odd(slab, takes), found.map(|found| (found, looks.into_inner())))
-}
-
-#[test]
-fn other_energies_look_at_few_poles() {
-    let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
-    let energies: Vec<f64> = (0..100).map(|n| f64::from(n) * 0.137 - 6.0).collect();
-    let pairs = made.wtilde().len();
-    // All on the axis, some off it, all off it.
-    for (off, most) in [(usize::MAX, Some(pairs / 100)), (20, Some(pairs / 10)), (1, None)] {
-        let mut wtilde = made.wtilde().to_vec();
-        wtilde.iter_mut().step_by(off).for_each(|pole| pole.im = 0.1);
-        if off == usize::MAX {
-            wtilde[0].im = 0.0;
-        }
-        // At an energy, which is an edge case.
-        wtilde[1] = Complex64::from(energies[91]);
-        let problem = problem(&wtilde, &energies, [0.5, 4.0]);
-        let (all, found) = both(&problem, problem.poles());
-        assert!(!all.pairs().is_empty());
-        let looks = found.map(|(found, looks)| {
-            assert_eq!(all, found, "one of {off}");
-            looks
-        });
-        assert_eq!(looks.is_some(), most.is_some(), "one of {off}");
-        assert!(looks <= most, "{looks:?} of {pairs}");
-    }
 }
 
 proptest! {

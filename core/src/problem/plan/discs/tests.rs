@@ -8,25 +8,6 @@ use crate::problem::systems;
 use crate::progress::Progress;
 
 #[test]
-fn places_come_back() {
-    let squares =
-        Squares::of(&[1.0], &[1.0], Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 });
-    for at in 0..4000u32 {
-        let angle = f64::from(at) * 0.37;
-        let pole = Complex64::from_polar(2f64.powf(f64::from(at % 190) - 15.0), angle);
-        let Some(place) = squares.place(pole) else { continue };
-        let unit = f64::from_bits(place >> (2 * BITS) << 52);
-        let step = unit / f64::from(1u32 << (BITS - 2));
-        for (bits, part) in [(place, pole.re), (place >> 1, pole.im)] {
-            let found = gathered(bits) as f64 * step - 2.0 * unit;
-            assert!(found <= part && part <= found + step, "{pole}: {found} for {part}");
-        }
-    }
-    let others = [0.0, 1e-9, 1e31, f64::NAN, f64::INFINITY];
-    assert!(others.iter().all(|&re| squares.place(Complex64::new(re, 0.0)).is_none()));
-}
-
-#[test]
 fn every_pair_is_in_the_disc_of_one_part() {
     for name in ["tiny-complex", "demo-complex", "tiny"] {
         let system = systems::find(name).unwrap();
