@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Kind, Make, QUIET, fixture_path, make};
+use common::{Kind, QUIET, fixture_path, made, make};
 use gpp::record::run::Run;
 use gpp::record::{self};
 use serde_json::Value;
@@ -119,8 +119,7 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
     let input = path.to_str().unwrap();
     let Some(enough) = Group::of(120 * MIB) else { return println!("no control group here") };
     // 92 MiB of pairs, few terms.
-    let extents = Make { nbands: 3, ngpown: 1000, ncouls: 3000, nw: 2, kind: Kind::Real, seed: 1 };
-    let problem = make(extents);
+    let problem = made([3, 1000, 3000, 2], Kind::Real, 1);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();
     let bytes = problem.bytes();
@@ -130,13 +129,7 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
     let arguments =
         ["-i", input, "-d", "cpu", "-v", "cpu:best", "-r", "1", "--warmup", "0", "-j", "-"];
     let run = enough.run(&arguments);
-    assert_eq!(
-        run.status.code(),
-        Some(0),
-        "{:?} {}",
-        run.status,
-        String::from_utf8_lossy(&run.stderr)
-    );
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     let record: Value = serde_json::from_slice(&run.stdout).unwrap();
     let slabs = record["parting"]["slabs"].as_u64();
     assert!(slabs.is_some_and(|slabs| slabs > 1), "{}", record["parting"]);

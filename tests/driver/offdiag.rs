@@ -95,32 +95,21 @@ pub fn devices() -> Outcome {
         let task = Task::new(&problem, &elements);
         let version = versions[usize::from(kind == Kind::Real)];
         let expected = emulated(&task, version);
-        if !expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0) {
-            return Err("the sums tell nothing".into());
-        }
+        assert!(expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0));
         for count in 1..=3 {
             let gpus = (0..count).map(Gpu::open).collect::<gpp::Result<Vec<_>>>()?;
             elements.made.store(0, Ordering::Relaxed);
             for (at, found) in sums(&task, version, &gpus)?.into_iter().enumerate() {
-                if found != expected {
-                    return Err(format!("{kind:?}, {count} devices, calculation {at}").into());
-                }
+                assert!(found == expected, "{kind:?}, {count} devices, calculation {at}");
             }
             // Each part's A is made for one device, once.
-            let made = elements.made.load(Ordering::Relaxed);
-            if made != 3 * 230 {
-                return Err(format!("{made} columns were made on {count} devices").into());
-            }
+            assert_eq!(elements.made.load(Ordering::Relaxed), 3 * 230, "on {count} devices");
         }
         // A finds no room, and is made anew.
         let short = [Gpu::limited(0, Some(64 << 20))?];
         elements.made.store(0, Ordering::Relaxed);
-        if sums(&task, version, &short)? != [expected.clone(), expected] {
-            return Err(format!("{kind:?}, with A that passes by").into());
-        }
-        if elements.made.load(Ordering::Relaxed) != 2 * 3 * 230 {
-            return Err("A has found room".into());
-        }
+        assert!(sums(&task, version, &short)? == [expected.clone(), expected], "{kind:?}");
+        assert_eq!(elements.made.load(Ordering::Relaxed), 2 * 3 * 230, "A has found room");
     }
     Ok(())
 }
@@ -143,14 +132,11 @@ pub fn memory() -> Outcome {
         // Nothing of A stays within this limit: it passes by in two buffers.
         let expected = needs.device + 2 * needs.a + of_odd as u64;
         drop(on_gpu);
-        if taken != expected || needs.host < 8 * image.len() as u64 {
-            return Err(format!("{kind:?}: {taken} bytes, not {expected}; {needs:?}").into());
-        }
+        assert_eq!(taken, expected, "{kind:?}: {needs:?}");
+        assert!(needs.host >= 8 * image.len() as u64, "{kind:?}: {needs:?}");
         let short = Gpu::limited(0, Some(needs.device / 2))?;
-        match OnGpu::new(&short, task, version) {
-            Err(gpp::Error::Memory { place: "device", .. }) => {}
-            _ => return Err("half of the memory is enough".into()),
-        }
+        let refused = OnGpu::new(&short, task, version).err();
+        assert!(matches!(refused, Some(gpp::Error::Memory { place: "device", .. })));
     }
     Ok(())
 }
