@@ -34,7 +34,8 @@ fn main() {
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
     let no_gpu = no_elf || c::no_gpu();
     let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
-    let trials: [(&str, fn() -> Outcome, bool); 15] = [
+    type Test = (&'static str, fn() -> Outcome, bool);
+    let trials: [Test; 15] = [
         ("the header is what cbindgen makes", header::generated, false),
         ("the header is C and C++", header::compiles, false),
         ("the shared library shows nothing but gpp_", c::symbols, no_elf),
@@ -51,7 +52,7 @@ fn main() {
         ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),
         ("cargo cinstall", built::installed, no_cargo_c),
     ];
-    let trial = |(name, test, ignored)| Trial::test(name, test).with_ignored_flag(ignored);
+    let trial = |(name, test, ignored): Test| Trial::test(name, test).with_ignored_flag(ignored);
     let trials = trials.into_iter().map(trial).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
