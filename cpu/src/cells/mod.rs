@@ -237,6 +237,3 @@ pub fn sum(task: &Task, level: Level, pool: &Pool, done: &(dyn Fn(f64) + Sync)) 
         totals.into_iter().map(Compensated::value).collect()
     })
 }
-
-#[cfg(test)]
-mod tests;
