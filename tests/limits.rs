@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Kind, QUIET, fixture_path, made, make};
+use common::{Kind, QUIET, fixture_path, made};
 use gpp::record::run::Run;
 use gpp::record::{self};
 use serde_json::Value;

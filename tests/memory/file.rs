@@ -71,14 +71,14 @@ fn round_trip() {
     });
     let all = FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]);
     for problem in all {
-        let stored = problem.stored().cloned();
+        let stored = problem.frame().stored().cloned();
         // Zeros are no reference.
         let sums = stored.clone().unwrap_or(Sums::zero(problem.nw()));
         for max_subrecord in [2_147_483_639, 1000, 17] {
             write_with_subrecords(&path, &problem, &sums, QUIET, max_subrecord).unwrap();
             let copy = read(&path, QUIET).unwrap();
             same(&problem, &copy);
-            assert_eq!(copy.stored(), stored.as_ref());
+            assert_eq!(copy.frame().stored(), stored.as_ref());
         }
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the file is left");
@@ -135,7 +135,7 @@ fn what_cannot_be_read_or_written_is_said() {
     assert!(missing.to_string().starts_with("no/such/file.dat: cannot read: "), "{missing}");
     assert_eq!(exit_code(&missing), 2);
     let problem = fixture("plain");
-    let sums = problem.stored().unwrap();
+    let sums = problem.frame().stored().unwrap();
     let error = write(Path::new("/no/such/folder/x.dat"), &problem, sums, QUIET).unwrap_err();
     assert!(matches!(error, Error::Write { .. }), "{error}");
     let listed = Box::new(made([1, 1, 1, 1], Kind::First, 1));

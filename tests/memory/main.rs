@@ -24,7 +24,7 @@ use gpp::experiments::room::Held;
 use gpp::problem::file::{Input, write};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Frame, Source, System, slabs, systems};
+use gpp::problem::{Extents, Frame, Source, System, systems};
 use gpp::ranks::Ranks;
 use gpp_kernels::plan::Poles;
 use peak_alloc::PeakAlloc;
@@ -111,7 +111,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
             assert_eq!(igp, slab);
             loaded.for_slabs(igp, &ranks).unwrap()
         });
-        let own = ranks.share(slabs::count(whole.ngpown, slab));
+        let own = ranks.share(gpp::problem::slabs::count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
         let held = Held::Share(igp.max(share.ngpown)).bytes(whole);
         // What a share lacks of its slabs is made beside it.

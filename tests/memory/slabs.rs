@@ -97,8 +97,7 @@ fn seeks_pass_over_subrecords() {
     let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("parts.dat");
-    for (made, kind) in [((5, 11, 33), Kind::Mixed), ((3, 9, 70), Kind::Real)] {
-        let (nbands, ngpown, ncouls) = made;
+    for (nbands, ngpown, ncouls, kind) in [(5, 11, 33, Kind::Mixed), (3, 9, 70, Kind::Real)] {
         let problem = made([nbands, ngpown, ncouls, 2], kind, 8);
         let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
         for length in subrecords(ncouls) {

@@ -18,15 +18,15 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
 use gpp::problem::{Problem, Sums};
+use gpp::reference::Reference;
 use gpp::reference::verify::{Outcome, verify};
-use gpp::reference::{self, Reference};
 
 fn sums(problem: &Problem, kernel: Kernel) -> Sums {
     Engine::whole(&Host::new(), problem).unwrap().run(kernel).unwrap().sums
 }
 
 fn referenced(problem: &Problem) -> Reference {
-    reference::of(problem, common::QUIET).unwrap().unwrap()
+    gpp::reference::of(problem, common::QUIET).unwrap().unwrap()
 }
 
 /// What is wrong with any version on a problem, by its reference: two runs of each, which have the same bits.

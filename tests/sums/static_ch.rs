@@ -13,7 +13,6 @@ use num_complex::Complex64;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 use crate::common::static_ch::{bits, compare, found};
 use crate::common::{FIXTURES, HARD, KINDS, Kind, QUIET, fixture, hard_path, made};
-use crate::sums;
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
