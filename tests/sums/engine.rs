@@ -33,7 +33,7 @@ fn group(problem: &Problem, listed: Listed) -> Option<usize> {
 }
 
 fn problems() -> Vec<Problem> {
-    let made = [Kind::Mixed, Kind::Real].map(|kind| made([19, 85, 70, 2], kind, 12));
+    let made = [Kind::Mixed, Kind::Real].map(|kind| made([19, 85, 37, 2], kind, 12));
     let many = at_energies(
         Make { nbands: 13, ngpown: 85, ncouls: 37, nw: 2, kind: Kind::Mixed, seed: 4 },
         7,
@@ -54,13 +54,11 @@ fn slabs_of_whole_groups_give_the_bits_of_the_whole() {
         for listed in catalogue::versions() {
             let Some(group) = group(&problem, listed) else { continue };
             let whole = summed(&problem, listed, ngpown, 1).unwrap();
-            for groups in [1, 2, 3, 5] {
-                for workers in [1, 2, 5] {
-                    let parted = summed(&problem, listed, groups * group, workers).unwrap();
-                    let what = format!("{} of {}: {groups} groups", listed.id(), problem.name());
-                    assert!(same_bits(&whole, &parted), "{what}, {workers} workers");
-                    compared += usize::from(groups * group < ngpown);
-                }
+            for (groups, workers) in [(1, 1), (1, 5), (2, 2), (3, 5), (5, 2)] {
+                let parted = summed(&problem, listed, groups * group, workers).unwrap();
+                let what = format!("{} of {}: {groups} groups", listed.id(), problem.name());
+                assert!(same_bits(&whole, &parted), "{what}, {workers} workers");
+                compared += usize::from(groups * group < ngpown);
             }
         }
     }
@@ -75,7 +73,7 @@ fn the_papers_grids_give_the_same_bits_for_the_same_slabs() {
             if group(&problem, listed).is_some() {
                 continue;
             }
-            for igp in [1, 7, 48] {
+            for igp in [7, 48] {
                 let one = summed(&problem, listed, igp, 1).unwrap();
                 let three = summed(&problem, listed, igp, 3).unwrap();
                 assert!(same_bits(&one, &three), "{} of {}", listed.id(), problem.name());
@@ -107,6 +105,4 @@ fn what_a_kernel_cannot_count_is_refused_by_name() {
     let v6 = catalogue::find("v6").unwrap();
     let text = summed(&problem, v6, ngpown, 1).unwrap_err().to_string();
     assert!(text.starts_with("v6 on ") && text.contains("of the collapsed loops"), "{text}");
-    // A slab is small enough.
-    summed(&problem, v6, ngpown / 2, 1).unwrap();
 }

@@ -13,7 +13,7 @@ mod static_ch;
 mod verdict;
 mod versions;
 
-use gpp::catalogue::{self, Kernel};
+use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::experiments::measure::same_bits;
@@ -29,12 +29,21 @@ fn referenced(problem: &Problem) -> Reference {
     gpp::reference::of(problem, common::QUIET).unwrap().unwrap()
 }
 
-/// What is wrong with any version on a problem, by its reference: two runs of each, which have the same bits.
+/// What is wrong with any version on a problem, by its reference.
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
+    failures_of(catalogue::versions(), problem, reference)
+}
+
+/// What is wrong with these versions: two runs of each, which have the same bits.
+fn failures_of(
+    versions: impl Iterator<Item = Listed>,
+    problem: &Problem,
+    reference: &Reference,
+) -> Vec<String> {
     let device = Host::new();
     let mut engine = Engine::whole(&device, problem).unwrap();
     let mut all = Vec::new();
-    for version in catalogue::versions() {
+    for version in versions {
         let sums = engine.run(version.kernel).unwrap().sums;
         let again = engine.run(version.kernel).unwrap().sums;
         assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
