@@ -10,8 +10,8 @@ use gpp_cpu::version::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use crate::catalogue::{BackEnd, Kernel, sources};
-use crate::devices::gauge::{Gauge, Look, Reading};
 use crate::devices::entry;
+use crate::devices::gauge::{Gauge, Look, Reading};
 use crate::devices::{Device, Done, KernelInfo, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;

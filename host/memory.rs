@@ -7,15 +7,15 @@ use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
-use crate::devices::Device;
 use crate::devices::Beside;
+use crate::devices::Device;
 use crate::devices::entry;
 use crate::error::{Error, Result, mib};
 use crate::output::memory::Free;
 use crate::problem::bands::KEPT;
+use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
 use crate::problem::slab::slab_count;
 use crate::problem::source::Kept;
-use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
 use crate::problem::vectors::SortedSlab;
 use crate::problem::{Frame, Problem, Slabs, Source};
 use crate::ranks::Ranks;

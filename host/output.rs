@@ -13,9 +13,9 @@ use indicatif::{ProgressBar, WeakProgressBar};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Deferred, Guard, Task, showing};
 
-pub use gpp_core::system::output::{check, folder, target};
 pub use gpp_core::system::memory;
 pub use gpp_core::system::output as input;
+pub use gpp_core::system::output::{check, folder, target};
 
 // What the program writes: files that appear whole or not at all, and standard output.
 

@@ -19,8 +19,8 @@ use gpp_cpu::topology::Room;
 
 use crate::catalogue::names::{self, MAIN, require_journeys};
 use crate::catalogue::{BackEnd, JOURNEYS, Listed};
-use crate::devices::{self, Choice};
 use crate::devices::host::Host;
+use crate::devices::{self, Choice};
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{self, Error, Result};
 use crate::explain::matrices::JOURNEY;

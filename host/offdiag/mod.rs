@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
+use gpp_core::offdiag::calculation::Needs;
 use gpp_core::offdiag::calculation::Worker;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::calculation::Needs;
 use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{
     At, Elements, MOST_BANDS as MOST, OnProcessor, Summed, Sums, Synthesised, Task, once_each,
