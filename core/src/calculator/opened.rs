@@ -367,7 +367,7 @@ impl Calculator {
     /// The memory that a call takes for problems of these sizes, with any poles. It is computed: nothing is allocated.
     ///
     /// # Errors
-    /// [`Error::Problem`](crate::Error::Problem) for sizes that no problem has.
+    /// [`Error::Problem`] for sizes that no problem has.
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
         let Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };

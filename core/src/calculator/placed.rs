@@ -324,7 +324,7 @@ impl Calculator {
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
-    /// As [`Calculator::place`]; [`Error::Data`](crate::Error::Data) where a matrix is not on the GPU.
+    /// As [`Calculator::place`]; [`Error::Data`] where a matrix is not on the GPU.
     ///
     /// # Safety
     /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream

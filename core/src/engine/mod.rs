@@ -2,7 +2,7 @@
 //!
 //! The slabs of a problem are dealt out to workers (`deal.rs`). gpp has one worker for each device.
 //! The sums of each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) are kept apart and
-//! added here in the order of `igp`: see [`total`]. So where slabs hold whole groups, bits do not depend
+//! added here in the order of `igp`: see [`ordered_sum`]. So where slabs hold whole groups, bits do not depend
 //! on slabs, workers and ranks. In kernels for processors each `igp` is a group. The paper's grids and
 //! sorted pairs have one group, the slab: their bits depend on the size of slabs.
 //!
@@ -325,11 +325,14 @@ pub struct Report {
     pub stopped: Option<i32>,
 }
 
-/// A report as it is sent: of each slab its number, groups, seconds, blocks and values. Real numbers are sent as their
-/// bits, so that NaN and −0 arrive as they were.
+/// Number, groups, seconds, blocks and values of a slab. Real numbers are sent as their bits, so that NaN and −0 arrive
+/// as they were.
+type SentSlab = (usize, usize, u64, Option<u32>, Vec<u64>);
+
+/// A report as it is sent.
 #[derive(Serialize, Deserialize)]
 struct Message {
-    slabs: Vec<(usize, usize, u64, Option<u32>, Vec<u64>)>,
+    slabs: Vec<SentSlab>,
     shares: Vec<Share>,
     stopped: Option<i32>,
 }

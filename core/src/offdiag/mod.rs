@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
-//! summed in [`parts`], which workers take in turn ([`deal`]) and whose sums are added in order ([`calculation`]).
+//! summed in [`parts`], which workers take in turn ([`calculation::Deal`]) and whose sums are added in order ([`calculation`]).
 
 pub mod calculation;
 pub mod emulated;
