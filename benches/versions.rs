@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gpp::catalogue::{BackEnd, JOURNEYS, Kernel, Listed, best, find};
-use gpp::devices::{Device, gpu::Gpu, host::Host};
+use gpp::devices::Device;
+use gpp::devices::gpu::Gpu;
+use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Grid, Source as _, synthesis, systems};
-use gpp::process::progress::Progress;
+use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 

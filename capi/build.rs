@@ -14,7 +14,7 @@ fn main() {
     for option in ["--exclude-libs,ALL", "-z,nodelete", "-soname,libgpp_c.so"] {
         println!("cargo::rustc-cdylib-link-arg=-Wl,{option}");
     }
-    // See src/hypot.rs.
+    // See src/lib.rs.
     if libc == "gnu" && ["x86_64", "aarch64"].contains(&&processor[..]) {
         println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=hypot");
     }

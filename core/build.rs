@@ -7,14 +7,8 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-#[path = "../build/bounds.rs"]
-mod bounds;
 #[path = "../build/compiler.rs"]
 mod compiler;
-#[path = "../build/inlining.rs"]
-mod inlining;
-#[path = "../build/line_table.rs"]
-mod line_table;
 #[path = "../build/packed.rs"]
 mod packed;
 #[path = "../build/ptx.rs"]
@@ -50,7 +44,7 @@ fn main() {
         None => String::new(),
         Some(Ok(compiler::Built { version, ptx })) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
-            ptx::finished(&ptx)
+            ptx::with_bounds(&ptx)
         }
         Some(Err(tried)) => {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");

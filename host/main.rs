@@ -2,12 +2,7 @@
 
 use std::process::ExitCode;
 
-use gpp::process::allocation::Allocator;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
-
 fn main() -> ExitCode {
-    gpp::process::startup::began();
+    gpp::output::program_began();
     gpp::cli::main()
 }

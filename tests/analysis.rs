@@ -4,17 +4,14 @@
 mod common;
 
 use common::repository;
-use gpp::analysis::changes::{changed, changed_before};
-use gpp::analysis::found::found;
-use gpp::analysis::outcomes;
-use gpp::analysis::speed_ups::over_baseline;
-use gpp::analysis::table1::sections;
 use gpp::catalogue::order;
-use gpp::experiments::profile::folder;
-use gpp::record::run::Run;
-use gpp::record::times::Times;
+use gpp::explain::verdict::{changed, changed_before};
+use gpp::outcomes::{self, found, over_baseline};
+use gpp::profile;
+use gpp::record::run::{Run, Times};
 use gpp::record::{self, Record};
 use gpp::reference::verify::Outcome;
+use gpp::table::sections;
 
 fn archived<R: Record>(file: &str) -> R {
     record::read(&repository(&format!("data/runs/h200-2026-11-23/{file}"))).unwrap()
@@ -24,7 +21,7 @@ fn archived<R: Record>(file: &str) -> R {
 fn steps_are_from_the_version_before_or_say_from_which() {
     let profiles = |system: &str| {
         let path = format!("data/runs/h200-2026-11-23/{system}");
-        folder::load(&repository(&path)).unwrap()
+        profile::load(&repository(&path)).unwrap()
     };
     let all = profiles("si214");
     let of = |id: &str| all.iter().find(|profile| profile.version == id).unwrap();

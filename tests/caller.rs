@@ -1,10 +1,9 @@
 //! What is the caller's stays his: the floating-point environment, signals, the working directory, the environment's
 //! variables, a process forked from his. He hears how far a calculation is on his own thread, and stops it at once.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::mem::zeroed;
 use std::ptr::null;
 use std::sync::{Arc, Mutex};
@@ -12,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::alone;
-use common::arrays::Arrays;
-use gpp::catalogue::{self, BackEnd};
-use gpp_core::{Calculator, Error, Formula, Found, FoundMatrix};
+use common::arrays::{Arrays, all, own_versions, versions};
+use common::running::threads;
+use gpp_core::{Calculator, Error, Formula};
 
 unsafe extern "C" {
     fn feenableexcept(traps: i32) -> i32;
@@ -22,31 +21,6 @@ unsafe extern "C" {
     fn fegetexcept() -> i32;
     fn fesetround(mode: i32) -> i32;
     fn fegetround() -> i32;
-}
-
-/// Versions made for CPUs, and two for GPUs that are emulated there.
-fn versions() -> impl Iterator<Item = &'static str> {
-    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
-    own.map(|listed| listed.id()).chain(["v0", "v13"])
-}
-
-type Results = (Vec<Found>, FoundMatrix);
-
-/// All kinds of calls; times are none.
-#[inline(never)]
-fn all(calculator: &mut Calculator, arrays: &Arrays) -> gpp_core::Result<Results> {
-    let (screening, formula) = (arrays.screening(), Formula::default());
-    let mut placed = calculator.place(&screening)?;
-    let mut found = Vec::new();
-    for version in versions() {
-        calculator.set_version(version)?;
-        found.push(calculator.sums(&screening, &arrays.bands(), &arrays.omega, formula)?);
-        found.push(calculator.sums_at(&mut placed, &arrays.bands(), &arrays.omega, formula)?);
-    }
-    found.iter_mut().for_each(|found| found.seconds = 0.0);
-    let mut matrix = calculator.matrix(&screening, &arrays.matrix(), &arrays.omega, formula)?;
-    matrix.seconds = 0.0;
-    Ok((found, matrix))
 }
 
 fn arrays() -> Arrays {
@@ -62,27 +36,20 @@ struct State {
 }
 
 /// Invalid operations, divisions by zero and overflows, as `gfortran -ffpe-trap` has them.
-#[cfg(target_arch = "x86_64")]
 const TRAPS: i32 = 0x1 | 0x4 | 0x8;
-#[cfg(target_arch = "x86_64")]
 const UPWARD: i32 = 0x800;
 
 /// Bits of MXCSR.
-#[cfg(target_arch = "x86_64")]
 const FLUSHES: u32 = 0x8040;
 
-#[cfg(target_arch = "x86_64")]
 impl State {
     fn here() -> State {
         let mut control = 0u32;
         // SAFETY: functions of the C library without arguments; four bytes are stored.
         unsafe {
             std::arch::asm!("stmxcsr [{}]", in(reg) &mut control);
-            State {
-                traps: fegetexcept(),
-                rounding: fegetround(),
-                flushes: control & FLUSHES == FLUSHES,
-            }
+            let flushes = control & FLUSHES == FLUSHES;
+            State { traps: fegetexcept(), rounding: fegetround(), flushes }
         }
     }
 
@@ -111,12 +78,11 @@ impl State {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     let _turn = alone();
     let arrays = arrays();
     let mut before = Calculator::open("cpu").unwrap();
-    let expected = all(&mut before, &arrays).unwrap();
+    let expected = all(versions(), &mut before, &arrays).unwrap();
     let own = State { traps: 0, rounding: 0, flushes: false };
     assert_eq!(State::here(), own);
     for state in [
@@ -124,8 +90,8 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
         State { rounding: UPWARD, ..own },
         State { flushes: true, ..own },
     ] {
-        let of_before = state.during(|| all(&mut before, &arrays));
-        let anew = state.during(|| all(&mut Calculator::open("cpu")?, &arrays));
+        let of_before = state.during(|| all(versions(), &mut before, &arrays));
+        let anew = state.during(|| all(versions(), &mut Calculator::open("cpu")?, &arrays));
         for (found, left) in [of_before, anew] {
             assert!(found.unwrap() == expected, "{state:?}");
             assert_eq!(left, state);
@@ -135,7 +101,6 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
 
 /// The callback is the caller's too: it runs in his environment.
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn the_caller_is_told_on_his_thread_in_his_state() {
     let _turn = alone();
     let arrays = arrays();
@@ -147,23 +112,14 @@ fn the_caller_is_told_on_his_thread_in_his_state() {
         None
     });
     let state = State { traps: 0, rounding: UPWARD, flushes: false };
-    let (found, _) = state.during(|| all(&mut calculator, &arrays));
+    let (found, _) = state.during(|| all(versions(), &mut calculator, &arrays));
     found.unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
     let [begins, ends] = [0.0, 1.0].map(|end| seen.iter().filter(|seen| seen.2 == end).count());
     assert!(begins > 0 && ends > 2 * versions().count(), "{begins} {ends}");
-}
-
-/// Names and blocked signals of the threads of this process.
-fn threads() -> BTreeMap<String, (String, u64)> {
-    let of = |thread: std::fs::DirEntry| {
-        let status = std::fs::read_to_string(thread.path().join("status")).ok()?;
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
-        Some((thread.file_name().into_string().ok()?, (field("Name:")?.trim().into(), blocked)))
-    };
-    std::fs::read_dir("/proc/self/task").unwrap().filter_map(|entry| of(entry.unwrap())).collect()
+    let calls = seen.split(|seen| seen.2 == 1.0);
+    assert!(calls.into_iter().all(|call| call.is_sorted_by_key(|seen| seen.2)), "{seen:?}");
 }
 
 #[test]
@@ -179,24 +135,23 @@ fn signals_go_to_the_callers_threads_alone() {
     };
     let own = mask();
     let state = || (std::env::current_dir().unwrap(), std::env::vars_os().collect::<Vec<_>>());
-    let before = (state(), threads());
+    let before = (state(), threads("SigBlk:"));
     // SAFETY: asks for the name of the locale, which is read at once.
     let locale =
         || unsafe { std::ffi::CStr::from_ptr(libc::setlocale(libc::LC_ALL, null())).to_owned() };
     let of_caller = locale();
     let mut calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
-    all(&mut calculator, &arrays()).unwrap();
+    all(versions(), &mut calculator, &arrays()).unwrap();
     // Those of tests that run beside this one are not gpp's.
-    let is_new = |(id, (name, _)): &(_, (String, u64))| {
+    let is_new = |(id, (name, _)): &(String, (String, String))| {
         !before.1.contains_key(id) && name.starts_with("gpp-")
     };
-    let started: Vec<_> = threads().into_iter().filter(is_new).collect();
+    let started: Vec<_> = threads("SigBlk:").into_iter().filter(is_new).collect();
     assert_eq!(started.len(), 3, "{started:?}");
     let blocks = |blocked: u64, signal: i32| blocked >> (signal - 1) & 1 == 1;
-    use libc::{
-        SIGALRM, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGINT, SIGSEGV, SIGTERM, SIGUSR1, SIGWINCH,
-    };
+    use libc::*;
     for (_, (name, blocked)) in started {
+        let blocked = u64::from_str_radix(&blocked, 16).unwrap();
         let others = [SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGWINCH];
         assert!(others.into_iter().all(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
         let faults = [SIGSEGV, SIGBUS, SIGFPE];
@@ -211,7 +166,7 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     let arrays = arrays();
     let mut calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&arrays.screening()).unwrap();
-    let expected = all(&mut calculator, &arrays).unwrap();
+    let expected = all(versions(), &mut calculator, &arrays).unwrap();
     let is_told = |error: Option<Error>| matches!(error, Some(Error::Forked { .. }));
     // SAFETY: the child does nothing that another thread of this process could have under way, and ends itself.
     let child = unsafe { libc::fork() };
@@ -228,8 +183,9 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
         right &= is_told(calculator.sums(&screening, &bands, omega, formula).err());
         drop(placed);
         drop(calculator);
-        right &= Calculator::open("cpu").and_then(|mut own| all(&mut own, &arrays)).ok()
-            == Some(expected);
+        right &=
+            Calculator::open("cpu").and_then(|mut own| all(versions(), &mut own, &arrays)).ok()
+                == Some(expected);
         // SAFETY: ends the child, without what is registered for the end of its parent.
         unsafe { libc::_exit(if right { 0 } else { 1 }) };
     }
@@ -238,7 +194,7 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFEXITED(status), "the child had signal {}", libc::WTERMSIG(status));
     assert_eq!(libc::WEXITSTATUS(status), 0);
-    assert!(all(&mut calculator, &arrays).is_ok());
+    assert!(all(versions(), &mut calculator, &arrays).is_ok());
 }
 
 /// Longest time between a callback's asking to stop and the end of the call, on a machine that does other things too.
@@ -274,8 +230,7 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     // Seconds to minutes each.
     let sums = Arrays::of([1111, 400], [3000, 1], 3);
     let many = Arrays::of([1111, 400], [300, 1], 20_000);
-    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
-    for version in own.map(|listed| listed.id()) {
+    for version in own_versions() {
         let arrays = if version == "sigma:cells" { &many } else { &sums };
         calculator.set_version(version).unwrap();
         for after in [0, 1, 700].map(Duration::from_millis) {
@@ -299,5 +254,5 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     assert!(late.last().unwrap().0 <= LATEST, "{late:?}");
     // It goes on with the next call.
     calculator.clear_progress();
-    assert!(all(&mut calculator, &arrays()).is_ok());
+    assert!(all(versions(), &mut calculator, &arrays()).is_ok());
 }

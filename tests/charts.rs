@@ -5,17 +5,12 @@ mod common;
 
 use std::path::PathBuf;
 
-use gpp::analysis::levels::{LEVELS, Level};
-use gpp::analysis::matrices::Matrices;
-use gpp::analysis::peaks::of_matrix_units;
-use gpp::analysis::roofline::{FIGURES, Timing, points};
-use gpp::experiments::offdiag::folder::Folder;
-use gpp::experiments::profile::folder;
-use gpp::record;
-use gpp::record::SCHEMA;
-use gpp::record::ceilings::Ceilings;
-use gpp::record::profile::Profile;
-use gpp::render::chart::{self, Roofline};
+use gpp::chart::{self, Roofline};
+use gpp::offdiag::records::{Folder, Matrices};
+use gpp::profile;
+use gpp::record::profile::{Ceilings, Profile};
+use gpp::record::{self, SCHEMA};
+use gpp::roofline::{FIGURES, LEVELS, Level, Timing, of_matrix_units, points};
 
 /// The folders of the archive that hold profiles and ceilings.
 fn folders() -> Vec<PathBuf> {
@@ -153,7 +148,7 @@ fn dots_at(levels: &[Level], profiles: &[&Profile]) -> usize {
 fn names_are_over_nothing_in_any_chart_of_the_archive() {
     let mut drawn = 0;
     for folder in folders() {
-        let archived = folder::load(&folder).unwrap();
+        let archived = profile::load(&folder).unwrap();
         let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
         let present = with_all_levels(&archived, &ceilings);
         for (profiles, ceilings) in [(archived, ceilings), present] {
@@ -222,7 +217,7 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
 #[test]
 fn the_roofs_and_the_clock_are_named() {
     let folder = common::repository("tests/data/older/schema-2/si214");
-    let profiles = folder::load(&folder).unwrap();
+    let profiles = profile::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     let drawn = |shown: &[&Profile], ceilings: &Ceilings, levels: &[Level]| {
         Roofline { title: "archived", profiles: shown, ceilings, levels }.svg().unwrap()

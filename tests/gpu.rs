@@ -7,15 +7,18 @@ use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
 use common::ranges::two_problems;
-use common::{FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make};
-use gpp::Error;
+use common::{
+    FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, made, make,
+};
 use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
+use gpp::devices::entry;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::launch::entry;
 use gpp::engine::{Calculation, Engine};
-use gpp::experiments::measure::same_bits;
-use gpp::kernels::{kernel, versions::ALL};
+use gpp::error::Error;
+use gpp::kernels::kernel;
+use gpp::kernels::versions::ALL;
+use gpp::measure::same_bits;
 use gpp::problem::memory::Of;
 use gpp::problem::{Extents, Problem, Source, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
@@ -52,7 +55,7 @@ fn main() {
 
 /// Problems with their references, evaluated once.
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
-    let mut problems: Vec<Problem> = FIXTURES.into_iter().map(fixture).collect();
+    let mut problems = FIXTURES.map(fixture).to_vec();
     problems.extend(assorted().into_iter().map(make));
     for (kind, count) in [(Kind::Mixed, 4), (Kind::Real, 129), (Kind::Mixed, 31)] {
         let made = Make { nbands: 31, ngpown: 33, ncouls: 170, nw: 2, kind, seed: 12 };
@@ -83,10 +86,8 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
 
 fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let failures: Vec<String> = CASES
-        .iter()
-        .filter_map(|(problem, reference)| check(&gpu, version, problem, reference).err())
-        .collect();
+    let check = |(problem, reference)| check(&gpu, version, problem, reference).err();
+    let failures: Vec<String> = CASES.iter().map(|(a, b)| (a, b)).filter_map(check).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
@@ -107,9 +108,7 @@ fn loaded_ahead() -> Result<(), Failed> {
         let sums = engine.run(Kernel::Gpu(version))?.sums;
         let verification =
             verify(&problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
-        if verification.outcome != Outcome::Passed {
-            return Err(format!("{}: {verification:?}", version.id()).into());
-        }
+        assert_eq!(verification.outcome, Outcome::Passed, "{}: {verification:?}", version.id());
     }
     Ok(())
 }
@@ -121,8 +120,8 @@ fn summed(
     version: &'static kernel::Gpu,
     igp: usize,
     workers: usize,
-) -> gpp::Result<Sums> {
-    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::Result<_>>()?;
+) -> gpp::error::Result<Sums> {
+    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::error::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
     engine.run(Kernel::Gpu(version))?;
     Ok(engine.run(Kernel::Gpu(version))?.sums)
@@ -150,10 +149,8 @@ fn slabs_on_gpu() -> Result<(), Failed> {
                 let alone = group.map_or(igp, |_| ngpown);
                 let whole = summed(&gpu, &problem, version, alone, 1)?;
                 let parted = summed(&gpu, &problem, version, igp, workers)?;
-                if !same_bits(&whole, &parted) {
-                    let what = format!("{}: {igp} igp on {workers} workers", version.id());
-                    return Err(format!("{what}: {whole:?} {parted:?}").into());
-                }
+                let is_same = same_bits(&whole, &parted);
+                assert!(is_same, "{}: {igp} igp on {workers} workers", version.id());
             }
         }
     }
@@ -175,7 +172,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
     let all = Gpu::open(0)?;
     let short = Gpu::limited(0, Some(bands + 3 * slab))?;
-    let engine = |gpu| -> gpp::Result<Engine<'_>> {
+    let engine = |gpu| -> gpp::error::Result<Engine<'_>> {
         Engine::new(problem, IGP, vec![Device::worker(gpu, problem.frame())?])
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
@@ -184,37 +181,29 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         if !IGP.is_multiple_of(group) {
             continue;
         }
-        let failed = |what: String| Failed::from(format!("{}: {what}", version.id()));
+        let id = version.id();
         let first = placed.run(Kernel::Gpu(version))?;
         let again = placed.run(Kernel::Gpu(version))?;
         let uploaded = |of: &Calculation| of.shares.iter().map(|share| share.uploaded).sum::<u64>();
         let is_one = problem.batches_for(Kernel::Gpu(version)).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
-        if uploaded(&again) > of_batches {
-            return Err(failed(format!("{} bytes uploaded again", uploaded(&again))));
-        }
+        assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
         // In the first calculation through page-locked parts, later from where they are.
         for _ in 0..3 {
             let streamed = streaming.run(Kernel::Gpu(version))?;
-            if uploaded(&streamed) < problem.extents().bytes_of(Of::Slab) / 2 {
-                return Err(failed(format!("only {} bytes uploaded", uploaded(&streamed))));
-            }
+            assert!(uploaded(&streamed) >= problem.extents().bytes_of(Of::Slab) / 2, "{id}");
             placed.forget();
             let anew = placed.run(Kernel::Gpu(version))?;
             let sums = [&first.sums, &again.sums, &streamed.sums, &anew.sums];
-            if !sums.iter().all(|sums| same_bits(sums, &first.sums)) {
-                return Err(failed(format!("{sums:?}")));
-            }
+            assert!(sums.iter().all(|sums| same_bits(sums, &first.sums)), "{id}: {sums:?}");
         }
     }
     // Everything is given back, and less than two slabs is refused before anything is taken.
     drop(streaming);
     let less = Gpu::limited(0, Some(bands + slab))?;
     let refused = Engine::new(problem, IGP, vec![less.worker(problem.frame())?]);
-    match refused.err() {
-        Some(Error::Memory { place: "device", .. }) => Ok(()),
-        other => Err(format!("not refused for memory: {other:?}").into()),
-    }
+    assert!(matches!(refused.err(), Some(Error::Memory { place: "device", .. })));
+    Ok(())
 }
 
 /// Two problems at the same time on one GPU, each with its own energies in the same constant memory.
@@ -222,14 +211,14 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problems = [3, 4].map(|seed| {
         let kind = Kind::Real;
-        make(Make { nbands: 131, ngpown: 53, ncouls: 170, nw: 2, kind, seed })
+        made([131, 53, 170, 2], kind, seed)
     });
     let best = best(BackEnd::Gpu).gpu().unwrap();
     let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Kernel::Gpu(best))?.sums);
     let expected = problems.each_ref().map(alone);
     let again = std::thread::scope(|scope| {
         let threads = problems.each_ref().map(|problem| {
-            scope.spawn(|| -> gpp::Result<Vec<Sums>> {
+            scope.spawn(|| -> gpp::error::Result<Vec<Sums>> {
                 let mut engine = Engine::whole(&gpu, problem)?;
                 (0..50).map(|_| Ok(engine.run(Kernel::Gpu(best))?.sums)).collect()
             })
@@ -237,11 +226,9 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
         threads.map(|thread| thread.join().expect("no run panics"))
     });
     for (expected, again) in expected.into_iter().zip(again) {
-        let expected: gpp::Result<Sums> = expected;
+        let expected: gpp::error::Result<Sums> = expected;
         let expected = expected?;
-        if let Some(other) = again?.iter().find(|sums| !same_bits(sums, &expected)) {
-            return Err(format!("{other:?}, alone {expected:?}").into());
-        }
+        assert!(again?.iter().all(|sums| same_bits(sums, &expected)), "not {expected:?}");
     }
     Ok(())
 }
@@ -253,7 +240,7 @@ fn check(
     reference: &Reference,
 ) -> Result<(), String> {
     let failed = |what: String| format!("{}: {what}", problem.name());
-    let run = || -> gpp::Result<_> {
+    let run = || -> gpp::error::Result<_> {
         let mut engine = Engine::whole(gpu, problem)?;
         let Calculation { sums, seconds, .. } = engine.run(Kernel::Gpu(version))?;
         Ok((sums, engine.run(Kernel::Gpu(version))?.sums, seconds))

@@ -1,5 +1,5 @@
 //! Inputs that cannot be read whole and at once, and memory that a control group limits. Groups are made where
-//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/system/cgroup.rs`
+//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/system/memory`
 //! have a made-up tree of files.
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Kind, Make, QUIET, fixture_path, make};
+use common::{Kind, QUIET, fixture_path, made};
 use gpp::record::run::Run;
 use gpp::record::{self};
 use serde_json::Value;
@@ -56,29 +56,21 @@ impl Group {
     /// Below the group of this process, or beside all others; none where it cannot be made.
     fn of(bytes: u64) -> Option<Group> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let below = |controller: &str| {
-            let line = own.lines().find(|line| line.split(':').nth(1) == Some(controller))?;
-            Some(line.splitn(3, ':').nth(2)?.trim_start_matches('/').to_string())
-        };
         let name = format!("gpp-limits-{}-{bytes}", std::process::id());
-        let make = |parent: PathBuf, limit: &str| -> Option<Group> {
+        let make = |parent: PathBuf| -> Option<Group> {
             let folder = parent.join(&name);
             fs::create_dir(&folder).ok()?;
             let group = Group { members: folder.join("cgroup.procs"), folder };
             // A group without the controller has no such file, and none can be made there.
             fs::OpenOptions::new()
                 .write(true)
-                .open(group.folder.join(limit))
+                .open(group.folder.join("memory.max"))
                 .and_then(|mut file| file.write_all(bytes.to_string().as_bytes()))
                 .ok()?;
             Some(group)
         };
-        let v1 = || {
-            make(Path::new("/sys/fs/cgroup/memory").join(below("memory")?), "memory.limit_in_bytes")
-        };
-        let v2 = || make(Path::new("/sys/fs/cgroup").join(below("")?), "memory.max");
-        let root = || make(PathBuf::from("/sys/fs/cgroup"), "memory.max");
-        v1().or_else(v2).or_else(root)
+        let below = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        make(Path::new("/sys/fs/cgroup").join(below)).or_else(|| make("/sys/fs/cgroup".into()))
     }
 
     /// The program in it.
@@ -119,8 +111,7 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
     let input = path.to_str().unwrap();
     let Some(enough) = Group::of(120 * MIB) else { return println!("no control group here") };
     // 92 MiB of pairs, few terms.
-    let extents = Make { nbands: 3, ngpown: 1000, ncouls: 3000, nw: 2, kind: Kind::Real, seed: 1 };
-    let problem = make(extents);
+    let problem = made([3, 1000, 3000, 2], Kind::Real, 1);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();
     let bytes = problem.bytes();
@@ -130,13 +121,7 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
     let arguments =
         ["-i", input, "-d", "cpu", "-v", "cpu:best", "-r", "1", "--warmup", "0", "-j", "-"];
     let run = enough.run(&arguments);
-    assert_eq!(
-        run.status.code(),
-        Some(0),
-        "{:?} {}",
-        run.status,
-        String::from_utf8_lossy(&run.stderr)
-    );
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     let record: Value = serde_json::from_slice(&run.stdout).unwrap();
     let slabs = record["parting"]["slabs"].as_u64();
     assert!(slabs.is_some_and(|slabs| slabs > 1), "{}", record["parting"]);

@@ -3,15 +3,13 @@
 mod common;
 
 use common::{Kind, Make, make};
-use gpp::analysis::levels::Level;
-use gpp::analysis::peaks::share_of_peak;
-use gpp::analysis::roofline::{Timing, points};
 use gpp::error::ProfileError;
-use gpp::experiments::profile::aggregate::{Context, aggregate, cycles};
-use gpp::experiments::profile::{counters, metrics};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Grid, Source};
+use gpp::profile::counters::{self, Context, aggregate, cycles};
+use gpp::profile::ncu;
 use gpp::record::profile::Profile;
+use gpp::roofline::{Level, Timing, points, share_of_peak};
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
@@ -67,22 +65,22 @@ fn traffic_and_pipes_as_printed() {
     let [v3, .., second] = &launches[..] else { panic!("{launches:?}") };
     assert_eq!((v3.kernel.as_str(), second.kernel.as_str()), ("gpp_v3_nw2", "gpp_second_stage"));
     for (metric, value) in [
-        (metrics::DURATION, 345_408e-9),
-        (metrics::CYCLES, 515_338.36),
-        (metrics::L2, 24_353_377.0),
-        (metrics::FABRIC, 2_647_038.0),
-        (metrics::SHARED, 24_200_852.0),
+        (ncu::DURATION, 345_408e-9),
+        (ncu::CYCLES, 515_338.36),
+        (ncu::L2, 24_353_377.0),
+        (ncu::FABRIC, 2_647_038.0),
+        (ncu::SHARED, 24_200_852.0),
     ] {
         let found = v3.required(metric).unwrap();
         assert!((found / value - 1.0).abs() < 1e-12, "{metric}: {found}");
     }
-    let pipes = metrics::PIPES.map(|(_, metric)| v3.required(metric).unwrap());
+    let pipes = ncu::PIPES.map(|(_, metric)| v3.required(metric).unwrap());
     assert_eq!(pipes, [69.78, 18.12, 10.69, 43.99]);
-    let all = metrics::list();
-    for metric in [metrics::L2, metrics::FABRIC, metrics::SHARED, metrics::PIPES[0].1] {
+    let all = ncu::list();
+    for metric in [ncu::L2, ncu::FABRIC, ncu::SHARED, ncu::PIPES[0].1] {
         assert!(all.split(',').any(|listed| listed == metric), "{metric}");
     }
-    assert!(all.contains(metrics::DFMA));
+    assert!(all.contains(ncu::DFMA));
 }
 
 /// The details page of a version's two launches, by metric, unit and value of each.
@@ -100,18 +98,18 @@ fn page(rows: &[(&str, &str, [&str; 2])]) -> String {
 #[test]
 fn traffic_and_pipes_of_a_version() {
     let rows = [
-        (metrics::DURATION, "ns", ["3,000", "1,000"]),
-        (metrics::CYCLES, "cycle", ["4,500", "1,500"]),
-        (metrics::DADD, "inst", ["10", "2"]),
-        (metrics::DMUL, "inst", ["20", "0"]),
-        (metrics::DFMA, "inst", ["40", "0"]),
-        (metrics::HBM, "Kbyte", ["1.5", "0.5"]),
-        (metrics::L2, "sector", ["1,000", "10"]),
-        (metrics::FABRIC, "sector", ["300", "5"]),
-        (metrics::L1, "byte", ["64,000", "640"]),
-        (metrics::SHARED, "", ["2,000", "20"]),
-        (metrics::PIPES[0].1, "%", ["60", "20"]),
-        (metrics::PIPES[2].1, "%", ["8", "n/a"]),
+        (ncu::DURATION, "ns", ["3,000", "1,000"]),
+        (ncu::CYCLES, "cycle", ["4,500", "1,500"]),
+        (ncu::DADD, "inst", ["10", "2"]),
+        (ncu::DMUL, "inst", ["20", "0"]),
+        (ncu::DFMA, "inst", ["40", "0"]),
+        (ncu::HBM, "Kbyte", ["1.5", "0.5"]),
+        (ncu::L2, "sector", ["1,000", "10"]),
+        (ncu::FABRIC, "sector", ["300", "5"]),
+        (ncu::L1, "byte", ["64,000", "640"]),
+        (ncu::SHARED, "", ["2,000", "20"]),
+        (ncu::PIPES[0].1, "%", ["60", "20"]),
+        (ncu::PIPES[2].1, "%", ["8", "n/a"]),
     ];
     let [v3] = &profiles(&page(&rows)).unwrap()[..] else { panic!("one version") };
     let Profile { bytes, pipes_percent, .. } = v3;
@@ -122,17 +120,16 @@ fn traffic_and_pipes_of_a_version() {
     assert_eq!(pipes_percent.len(), 1);
     assert!((pipes_percent["issue slots"] - 50.0).abs() < 1e-9, "{pipes_percent:?}");
     // A chip whose L2 is whole.
-    let whole: Vec<_> = rows.into_iter().filter(|row| row.0 != metrics::FABRIC).collect();
+    let whole: Vec<_> = rows.into_iter().filter(|row| row.0 != ncu::FABRIC).collect();
     let [v3] = &profiles(&page(&whole)).unwrap()[..] else { panic!("one version") };
     assert_eq!((v3.bytes.l2_fabric, v3.bytes.l2), (None, bytes.l2));
 }
 
 #[test]
 fn a_calculation_in_batches_is_one_profile() {
-    let counters =
-        [metrics::DADD, metrics::DMUL, metrics::DFMA, metrics::HBM, metrics::L1, metrics::CYCLES];
+    let counters = [ncu::DADD, ncu::DMUL, ncu::DFMA, ncu::HBM, ncu::L1, ncu::CYCLES];
     let counters = counters.map(|metric| (metric, "inst", ["10", "1"]));
-    let rows = [&counters[..], &[(metrics::DURATION, "ns", ["3,000", "1,000"])]].concat();
+    let rows = [&counters[..], &[(ncu::DURATION, "ns", ["3,000", "1,000"])]].concat();
     let batch = counters::parse(&page(&rows)).unwrap();
     let six = [(); 6].map(|()| batch.clone()).concat();
     let of = |count: usize| {
@@ -172,7 +169,7 @@ fn the_details_page_of_two_versions() {
 #[test]
 fn scaled_units_and_decimal_commas() {
     let page = |number: [&str; 2], units: [&str; 2]| {
-        let [dram, l1] = [metrics::HBM, metrics::L1];
+        let [dram, l1] = [ncu::HBM, ncu::L1];
         format!(
             "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
              \"0\",\"gpp_v3_nw2\",\"{dram}\",\"{}\",\"{}\"\n\
@@ -186,8 +183,8 @@ fn scaled_units_and_decimal_commas() {
         (["1,234,500", "250,000"], ["Kbyte", "Kbyte"]),
     ] {
         let launches = counters::parse(&page(numbers, units)).unwrap();
-        assert_eq!(launches[0].get(metrics::HBM), Some(1.2345e9), "{numbers:?}");
-        assert_eq!(launches[0].get(metrics::L1), Some(2.5e8), "{numbers:?}");
+        assert_eq!(launches[0].get(ncu::HBM), Some(1.2345e9), "{numbers:?}");
+        assert_eq!(launches[0].get(ncu::L1), Some(2.5e8), "{numbers:?}");
     }
 }
 
@@ -208,7 +205,7 @@ fn what_cannot_be_read_says_why() {
     }
     // A launch that failed has no numbers.
     let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"";
-    let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", metrics::DURATION);
+    let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", ncu::DURATION);
     assert!(profiles(&failed).unwrap_err().to_string().contains("is missing for kernel `gpp_v8`"));
 }
 

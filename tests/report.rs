@@ -5,22 +5,20 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use gpp::analysis::roofline::FIGURES;
-use gpp::analysis::table1::{self, sections};
 use gpp::catalogue::order;
-use gpp::experiments::profile::folder;
+use gpp::chart::Roofline;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
-use gpp::record::ceilings::{Ceilings, Theoretical};
+use gpp::profile;
 use gpp::record::offdiag::Offdiag;
-use gpp::record::profile::Profile;
+use gpp::record::profile::{Ceilings, Profile, Theoretical};
 use gpp::record::run::Run;
 use gpp::record::{self, SCHEMA};
 use gpp::reference::verify::Outcome;
-use gpp::render::chart::Roofline;
-use gpp::render::columns::columns;
-use gpp::render::html::{self, Page};
-use gpp::render::table1 as shown;
+use gpp::report::{self, Page};
+use gpp::roofline::FIGURES;
+use gpp::table::show::{self, columns};
+use gpp::table::{self, sections};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -48,7 +46,7 @@ fn run() -> Run {
 }
 
 fn profiles() -> Vec<Profile> {
-    folder::load(&archive()).unwrap()
+    profile::load(&archive()).unwrap()
 }
 
 fn ceilings() -> Ceilings {
@@ -89,7 +87,7 @@ fn snapshot(name: &str, text: &str) -> Result<(), Failed> {
 }
 
 fn table_in_markdown() -> Result<(), Failed> {
-    snapshot("table1.md", &shown::markdown(&sections(&run(), None)))
+    snapshot("table1.md", &show::markdown(&sections(&run(), None)))
 }
 
 fn marks() -> Result<(), Failed> {
@@ -102,7 +100,7 @@ fn marks() -> Result<(), Failed> {
     // What did not pass is no time at all.
     let v8 = of(&run, "v8");
     run.results[v8].verification.outcome = Outcome::Incorrect;
-    let rows = table1::rows(&run);
+    let rows = table::rows(&run);
     assert_eq!(rows.len(), all - 1);
     let row = |id: &str| rows.iter().find(|row| row.version == id).unwrap();
     assert!(row("v4").order_differs && !row("v0").order_differs && !row("v3").order_differs);
@@ -129,9 +127,9 @@ fn journeys() -> Result<(), Failed> {
 }
 
 fn one_rate() -> Result<(), Failed> {
-    let mut rows = table1::rows(&run());
+    let mut rows = table::rows(&run());
     let profiles = profiles();
-    table1::rate_by(&mut rows, &profiles);
+    table::rate_by(&mut rows, &profiles);
     for profile in &profiles {
         let row = rows.iter().find(|row| row.version == profile.version);
         let row = row.ok_or(format!("{} has a profile and no time", profile.version))?;
@@ -145,7 +143,7 @@ fn archived_counts() -> Result<(), Failed> {
     // The blog's and the talk's journeys are archived in a folder of their own.
     let journeys = common::repository("data/runs/h200-2026-11-23/si214-journeys");
     let mut profiles = profiles();
-    profiles.extend(folder::load(&journeys).unwrap());
+    profiles.extend(profile::load(&journeys).unwrap());
     assert!(!profiles.is_empty());
     for version in ALL {
         // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.
@@ -185,7 +183,7 @@ fn roofline_as_png() -> Result<(), Failed> {
 
 fn page() -> Result<String, Failed> {
     let run = run();
-    Ok(html::page(&Page {
+    Ok(report::page(&Page {
         run: &run,
         sections: &sections(&run, None),
         profiles: &profiles(),

@@ -6,10 +6,9 @@ mod common;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
-use common::arrays::Arrays;
+use common::arrays::{Arrays, all, own_versions};
 use common::stand_in::compiled;
-use gpp::catalogue::{self, BackEnd};
-use gpp_core::{Calculator, Error, Formula};
+use gpp_core::{Calculator, Error};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What this program is called with to be the caller of a library, and exits with if that has no threads.
@@ -41,22 +40,9 @@ fn main() -> ExitCode {
 fn calls() -> gpp_core::Result<()> {
     let arrays = Arrays::of([40, 24], [12, 3], 3);
     let mut calculator = Calculator::open("cpu")?.with_threads(3)?;
-    for tells in [false, true] {
-        if tells {
-            calculator.set_progress(|_| None);
-        }
-        let formula = Formula::default();
-        for version in catalogue::versions() {
-            if version.kernel.back_end() == BackEnd::Cpu {
-                calculator.set_version(version.id())?;
-                calculator.sums(&arrays.screening(), &arrays.bands(), &arrays.omega, formula)?;
-            }
-        }
-        let mut placed = calculator.place(&arrays.screening())?;
-        calculator.sums_at(&mut placed, &arrays.bands(), &arrays.omega, formula)?;
-        calculator.matrix_at(&mut placed, &arrays.matrix(), &arrays.omega, formula)?;
-    }
-    Ok(())
+    all(own_versions(), &mut calculator, &arrays)?;
+    calculator.set_progress(|_| None);
+    all(own_versions(), &mut calculator, &arrays).map(drop)
 }
 
 fn caller() -> Command {
@@ -85,18 +71,14 @@ fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), 
     for threads in 0..MOST {
         let output = starved(command(), &library, threads);
         let (code, said) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
-        if code != Some(0) && !(code == Some(refused) && said.contains(says)) {
-            return Err(format!("{threads} threads: {code:?}\n{said}").into());
-        }
+        let is_said = code == Some(0) || code == Some(refused) && said.contains(says);
+        assert!(is_said, "{threads} threads: {code:?}\n{said}");
         codes.push(code);
     }
     let (first, last) = (codes.first(), codes.last());
     let ends = first == Some(&Some(refused)) && last == Some(&Some(0));
-    if ends && codes.is_sorted_by(|a, b| a >= b) {
-        Ok(())
-    } else {
-        Err(format!("{codes:?}").into())
-    }
+    assert!(ends && codes.is_sorted_by(|a, b| a >= b), "{codes:?}");
+    Ok(())
 }
 
 fn library() -> Result<(), Failed> {
@@ -112,10 +94,8 @@ fn stack() -> Result<(), Failed> {
         let mut limited = Command::new("sh");
         limited.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]);
         let output = limited.arg(command.get_program()).args(command.get_args()).output()?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{command:?}: {}\n{said}", output.status).into());
-        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     }
     Ok(())
 }

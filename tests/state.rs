@@ -7,34 +7,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Kind, Make, QUIET, make};
-use gpp::analysis::noise::differs;
+use common::{Kind, QUIET, made};
 use gpp::catalogue::Kernel;
 use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
-use gpp::experiments::measure::measure;
-use gpp::experiments::measure::regimes::{MOST, timed};
-use gpp::experiments::measure::seen::seen;
-use gpp::experiments::measure::timed::{QUIETLY, settle};
+use gpp::explain::verdict::differs;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
+use gpp::measure::{MOST, QUIETLY, measure, seen, settle, timed_by_regime};
 use gpp::problem::Frame;
-use gpp::record::run::Measurement;
-use gpp::record::state::Span;
-use gpp::record::times::{Regimes, Repetition, Times, Verdict};
+use gpp::record::run::{Measurement, Regimes, Repetition, Span, Times, Verdict};
 use gpp::reference;
 
-/// A gauge that always shows the same and counts how often it is read.
-struct Fixed {
-    shows: Reading,
-    read: AtomicUsize,
-}
+/// A gauge that shows what a function says.
+struct Shows<F>(F);
 
-impl Gauge for Fixed {
+impl<F: Fn() -> Reading + Send + Sync> Gauge for Shows<F> {
     fn read(&self) -> Reading {
-        self.read.fetch_add(1, Ordering::Relaxed);
-        self.shows.clone()
+        (self.0)()
     }
 
     fn power_limit_w(&self) -> Option<f64> {
@@ -42,8 +33,11 @@ impl Gauge for Fixed {
     }
 }
 
-fn fixed(shows: Reading) -> Arc<Fixed> {
-    Arc::new(Fixed { shows, read: AtomicUsize::new(0) })
+type Shown = Option<Arc<dyn Gauge>>;
+
+/// One that always shows the same.
+fn fixed(shows: Reading) -> Shown {
+    Some(Arc::new(Shows(move || shows.clone())))
 }
 
 /// A GPU at its power cap.
@@ -61,7 +55,7 @@ fn throttled() -> Reading {
 /// The processor with a gauge, called a GPU of another kind.
 struct Gauged {
     host: gpp::devices::host::Host,
-    gauge: Option<Arc<Fixed>>,
+    gauge: Shown,
 }
 
 impl Device for Gauged {
@@ -69,21 +63,21 @@ impl Device for Gauged {
         self.host.info()
     }
 
-    fn kernel(&self, kernel: &kernel::Kernel, entry: &Entry) -> gpp::Result<KernelInfo> {
+    fn kernel(&self, kernel: &kernel::Kernel, entry: &Entry) -> gpp::error::Result<KernelInfo> {
         self.host.kernel(kernel, entry)
     }
 
-    fn gauge(&self) -> Option<Arc<dyn Gauge>> {
-        self.gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
+    fn gauge(&self) -> Shown {
+        self.gauge.clone()
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         self.host.worker(problem)
     }
 }
 
-fn measured(gauge: Option<Arc<Fixed>>, repetition: Repetition) -> Measurement {
-    let problem = make(Make { nbands: 5, ngpown: 3, ncouls: 7, nw: 2, kind: Kind::Mixed, seed: 3 });
+fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
+    let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
     let reference = reference::of(&problem, QUIET).unwrap();
     let device = Gauged { host: gpp::devices::host::Host::new(), gauge };
     let mut engine = Engine::whole(&device, &problem).unwrap();
@@ -93,7 +87,7 @@ fn measured(gauge: Option<Arc<Fixed>>, repetition: Repetition) -> Measurement {
 
 #[test]
 fn all_runs_throttled_have_numbers_and_marks() {
-    let record = measured(Some(fixed(throttled())), Repetition::exactly(1, 7));
+    let record = measured(fixed(throttled()), Repetition::exactly(1, 7));
     assert!(record.passed());
     assert_eq!(record.times.samples.len(), 7);
     assert_eq!(record.held_back, Some(vec![true; 7]));
@@ -105,10 +99,8 @@ fn all_runs_throttled_have_numbers_and_marks() {
     assert_eq!(record.cycles, Some(1500e6 * record.times.median));
     // The counter is not there.
     assert_eq!(record.energy_j, None);
-    let shown = gpp::render::results::results(
-        &[measured(Some(fixed(throttled())), Repetition::exactly(0, 6))],
-        None,
-    );
+    let again = measured(fixed(throttled()), Repetition::exactly(0, 6));
+    let shown = gpp::run::results(&[again], None);
     for part in ["clock lost", " 0 %", "1500", "95 % interval"] {
         assert!(shown.contains(part), "no {part} in\n{shown}");
     }
@@ -116,7 +108,7 @@ fn all_runs_throttled_have_numbers_and_marks() {
 
 #[test]
 fn without_a_gauge_or_an_answer_all_is_null() {
-    for gauge in [None, Some(fixed(Reading::default()))] {
+    for gauge in [None, fixed(Reading::default())] {
         let record = measured(gauge, Repetition::exactly(0, 2));
         assert_eq!((record.state, record.held_back), (None, None));
         assert_eq!((record.cycles, record.energy_j), (None, None));
@@ -126,7 +118,7 @@ fn without_a_gauge_or_an_answer_all_is_null() {
 
 #[test]
 fn runs_settle_and_go_on_but_not_for_ever() {
-    let gauge = Some(fixed(throttled()));
+    let gauge = fixed(throttled());
     assert_eq!(measured(gauge.clone(), Repetition::exactly(0, 1)).times.samples.len(), 1);
     let longer = Repetition { settle: Duration::from_millis(30), ..Repetition::exactly(0, 2) };
     let begin = Instant::now();
@@ -206,21 +198,25 @@ fn energy_is_by_the_moves_of_the_counter() {
 
 #[test]
 fn a_watch_looks_until_it_ends() {
-    let gauge = fixed(throttled());
+    let count = Arc::new(AtomicUsize::new(0));
+    let (counted, read) = (count.clone(), || count.load(Ordering::Relaxed));
+    let gauge = Arc::new(Shows(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        throttled()
+    }));
     let watch = Watch::begin(gauge.clone());
     let begin = Instant::now();
-    while gauge.read.load(Ordering::Relaxed) < 3 {
+    while read() < 3 {
         assert!(begin.elapsed() < Duration::from_secs(60), "nobody looks");
         std::thread::sleep(Duration::from_millis(1));
     }
     let looks = watch.end();
-    let read = gauge.read.load(Ordering::Relaxed);
-    assert_eq!(looks.len(), read);
+    assert_eq!(looks.len(), read());
     assert!(looks.is_sorted_by_key(|look| look.end));
-    drop(Watch::begin(gauge.clone()));
-    let after = gauge.read.load(Ordering::Relaxed);
+    drop(Watch::begin(gauge));
+    let after = read();
     std::thread::sleep(Duration::from_millis(30));
-    assert_eq!(gauge.read.load(Ordering::Relaxed), after, "a dropped watch looks on");
+    assert_eq!(read(), after, "a dropped watch looks on");
 }
 
 /// A board that lowers its clock once it has worked for a while, until it rests.
@@ -272,10 +268,10 @@ impl Gauge for Capped {
 }
 
 /// Runs of the board, in rows of 100 ms.
-fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::experiments::measure::regimes::Timed {
+fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::measure::TimedByRegime {
     let settle = Duration::from_millis(100);
     let repetition = Repetition { settle, regimes, ..Repetition::exactly(1, 5) };
-    timed(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
+    timed_by_regime(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
 }
 
 #[test]
@@ -294,17 +290,12 @@ fn a_capped_board_is_timed_before_and_at_its_cap() {
 }
 
 #[test]
-fn a_board_below_its_cap_is_timed_once() {
+fn a_board_below_its_cap_is_timed_once_and_one_always_at_it_at_its_clock() {
     let found = in_regimes(&Capped::new(None, 300.0), Regimes::Both);
     assert_eq!(found.before_cap.unwrap().times.samples, found.samples);
     assert_eq!(found.seen.state.unwrap().clock_lost(), Some(0.0));
-}
-
-/// No run ends before the clock falls: there is none before the cap.
-#[test]
-fn runs_longer_than_the_delay_of_the_cap_have_none_before_it() {
+    // No run ends before the clock falls: all that was ever seen is the lower one.
     let found = in_regimes(&Capped::new(Some(0), 700.0), Regimes::Both);
-    // All that was ever seen of this board is the lower clock.
     assert_eq!(found.before_cap.unwrap().sm_mhz, 1485.0);
     let found = in_regimes(&Capped::new(Some(8), 700.0), Regimes::Both);
     let none = found.before_cap.is_none_or(|before| before.times.samples.len() < 20);
@@ -312,28 +303,28 @@ fn runs_longer_than_the_delay_of_the_cap_have_none_before_it() {
 }
 
 #[test]
-fn intervals_of_medians() {
+fn intervals_noise_and_differences() {
     let of = |count: u32| Times::of((1..=count).rev().map(f64::from).collect()).interval();
     // Table of D'Agostino and others: the ranks of the sign test's interval.
     for (count, ends) in [(6, [1.0, 6.0]), (9, [2.0, 8.0]), (20, [6.0, 15.0]), (50, [18.0, 33.0])] {
         assert_eq!(of(count), Some(ends), "{count} samples");
     }
     assert_eq!((of(1), of(5)), (None, None));
-}
-
-#[test]
-fn noise_and_differences() {
     let times = |from: f64, step: f64, count: u32| {
         Times::of((0..count).map(|at| from + step * f64::from(at)).collect())
     };
     let a = times(1.0, 0.01, 10);
-    assert_eq!(differs(&a, &times(2.0, 0.01, 10)), Some(Verdict::Differs));
-    assert_eq!(differs(&times(2.0, 0.01, 10), &a), Some(Verdict::Differs));
-    assert_eq!(differs(&a, &times(1.005, 0.01, 10)), Some(Verdict::Noise));
-    assert_eq!(differs(&a, &a), Some(Verdict::Noise));
-    assert_eq!(differs(&times(1.0, 0.1, 5), &times(9.0, 0.1, 5)), Some(Verdict::Differs));
-    // Three a side lie apart by chance in one of ten cases.
-    assert_eq!(differs(&times(1.0, 0.1, 3), &times(9.0, 0.1, 3)), None);
-    assert_eq!(differs(&a, &times(1.0, 0.0, 1)), None);
-    assert_eq!(differs(&a, &times(f64::NAN, 0.1, 10)), None);
+    for (one, other, verdict) in [
+        (&a, &times(2.0, 0.01, 10), Some(Verdict::Differs)),
+        (&times(2.0, 0.01, 10), &a, Some(Verdict::Differs)),
+        (&a, &times(1.005, 0.01, 10), Some(Verdict::Noise)),
+        (&a, &a, Some(Verdict::Noise)),
+        (&times(1.0, 0.1, 5), &times(9.0, 0.1, 5), Some(Verdict::Differs)),
+        // Three a side lie apart by chance in one of ten cases.
+        (&times(1.0, 0.1, 3), &times(9.0, 0.1, 3), None),
+        (&a, &times(1.0, 0.0, 1), None),
+        (&a, &times(f64::NAN, 0.1, 10), None),
+    ] {
+        assert_eq!(differs(one, other), verdict);
+    }
 }

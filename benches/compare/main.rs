@@ -15,16 +15,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use gpp::analysis::outcomes::words;
 use gpp::catalogue::names::versions;
 use gpp::catalogue::{BackEnd, Kernel};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::gpu::cuda_cpp::{OnBoth, Side};
 use gpp::devices::host::Host;
-use gpp::engine::{Engine, total};
+use gpp::engine::{Engine, ordered_sum};
+use gpp::outcomes::words;
 use gpp::problem::{Problem, Sums, synthesis, systems};
-use gpp::process::progress::Progress;
+use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use gpp_cpu::pool::Threads;
@@ -147,7 +147,7 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
             for _ in 0..arguments.repeat {
                 let sums = both.sum(side, version)?;
                 seconds[at].push(sums.seconds);
-                last[at] = Some(total::of([&sums], problem.nw()));
+                last[at] = Some(ordered_sum([&sums], problem.nw()));
             }
         }
         let first = rows.len();
@@ -196,7 +196,7 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
         let builds = fortran.builds.len();
         for (at, loaded) in fortran.builds.iter_mut().enumerate() {
             let sums = loaded.place(problem)?.sum(threads);
-            done(at, sums.seconds, total::of([&sums], problem.nw()));
+            done(at, sums.seconds, ordered_sum([&sums], problem.nw()));
         }
         for (at, listed) in ours.iter().enumerate() {
             let Kernel::Cpu(_) = listed.kernel else {

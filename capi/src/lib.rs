@@ -7,9 +7,7 @@
 //!
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
-mod border;
-mod given;
-mod hypot;
+mod convert;
 mod open;
 mod types;
 
@@ -19,11 +17,12 @@ use gpp_core::Calculator;
 use gpp_core::lent::ForeignStream;
 use gpp_core::offdiag::MOST_BANDS;
 
-use border::{Matrix, Seen, addresses, extent, flag};
-use given::{Arrays, Given, Of, Small, energies, indexed};
-use open::{Work, ask, calculate, call, keep, kept};
-use types::Failure;
-pub use types::{Bands, Complex, Formula, Handle, MatrixBands, Progress, Screening, Status};
+use crate::convert::{
+    Arrays, Given, Matrix, Of, Seen, Small, addresses, energies, extent, flag, indexed,
+};
+use crate::open::{Work, ask, calculate, call, keep, kept};
+use crate::types::Failure;
+pub use crate::types::{Bands, Complex, Formula, Handle, MatrixBands, Progress, Screening, Status};
 
 type Result<T> = std::result::Result<T, Failure>;
 
@@ -425,3 +424,12 @@ unsafe fn text<'a>(name: &str, at: *const c_char) -> Result<&'a str> {
     let text = unsafe { CStr::from_ptr(at) };
     text.to_str().map_err(|_| Failure::argument(format!("{name} is not in UTF-8")))
 }
+
+// `hypot` has a version of its own since glibc 2.35, with which older systems do not load. `hypotf64` is the same
+// function, there since 2.27: the shared library, linked with `--wrap=hypot`, calls it by that name.
+
+#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
+std::arch::global_asm!(".globl __wrap_hypot; .hidden __wrap_hypot; __wrap_hypot: jmp hypotf64@PLT");
+
+#[cfg(all(target_env = "gnu", target_arch = "aarch64"))]
+std::arch::global_asm!(".globl __wrap_hypot; .hidden __wrap_hypot; __wrap_hypot: b hypotf64");

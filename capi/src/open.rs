@@ -5,9 +5,9 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
-use std::panic::{self, AssertUnwindSafe};
-use std::ptr;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{panic, ptr};
 
 use gpp_core::{Calculator, Placed};
 use num_complex::Complex64;
@@ -143,18 +143,4 @@ pub fn kept(of: Of) -> *const c_char {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::ffi::CStr;
-
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_a_status_and_a_message() {
-        // SAFETY: a string, which this thread's next failure ends.
-        let message = || unsafe { CStr::from_ptr(kept(Of::Message)) }.to_str().unwrap();
-        assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
-        assert_eq!(message(), "a fault of gpp: it fell over 7");
-        assert_eq!(call(|| Ok(())), Status::Ok);
-        assert_eq!(message(), "a fault of gpp: it fell over 7");
-    }
-}
+mod tests;

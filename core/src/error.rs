@@ -1,15 +1,9 @@
 //! Everything that can go wrong, as one enum.
 
-mod data;
-mod driver;
-mod file;
-
 use std::cmp::Reverse;
+use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
-
-pub use data::{DataError, EnergyAt, PoleAt};
-pub use driver::{Code, DriverError};
-pub use file::{Fault, FileError};
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -203,24 +197,166 @@ pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Data that no kernel can take: what is wrong, where, what was needed and what was found. Indices are 1-based and
+/// those of the whole problem; a [`Calculator`](crate::Calculator) says the caller's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataError {
+    parts: Vec<Part>,
+    /// The array and the bytes of a copy for which there is no memory.
+    refused: Option<(&'static str, u64)>,
+}
 
-    #[test]
-    fn the_nearest_name_is_what_was_meant() {
-        let nearest = |given, known: &[&str]| match Error::unknown("name", given, known.to_vec()) {
-            Error::UnknownName { nearest, .. } => nearest,
-            other => panic!("{other}"),
-        };
-        assert_eq!(nearest("8", &["v0", "v8", "v13", "best", "all"]), "v8");
-        assert_eq!(nearest("GPU", &["auto", "gpu", "gpu:N", "cpu"]), "gpu");
-        assert_eq!(nearest("V3", &["v0", "v3", "v13", "all"]), "v3");
-        assert_eq!(nearest("al", &["v0", "v3", "v13", "all"]), "all");
-        assert_eq!(nearest("si215", &["tiny", "si214", "si510"]), "si214");
-        let none = Error::unknown("system", "nope", ["tiny-complex", "demo", "si214"]);
-        assert_eq!(none.to_string(), "unknown system `nope`; known: tiny-complex, demo, si214");
-        let empty = Error::unknown("system", "", ["demo", "si214"]);
-        assert_eq!(empty.to_string(), "system: the name is empty; known: demo, si214");
+/// A part of an error's text. Callers have other names and indices than files.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Part {
+    Text(String),
+    Name(&'static str),
+    Index(usize),
+}
+
+impl DataError {
+    pub(crate) fn new(text: impl Into<String>) -> DataError {
+        DataError { parts: Vec::new(), refused: None }.text(text)
+    }
+
+    /// Of an array or a number; the text follows its name.
+    pub(crate) fn of(name: &'static str, text: impl Into<String>) -> DataError {
+        DataError { parts: vec![Part::Name(name)], refused: None }.text(text)
+    }
+
+    /// Of an array whose numbers are replaced or left out in a copy, for which there is no memory.
+    pub(crate) fn refused(name: &'static str, bytes: u64) -> DataError {
+        let text = format!("there is no memory for a copy of {name}, {bytes} bytes");
+        DataError { refused: Some((name, bytes)), ..DataError::new(text) }
+    }
+
+    /// Of an array that has too few elements, or too many.
+    pub(crate) fn length(name: &'static str, needed: u64, found: u64) -> DataError {
+        DataError::of(name, format!(" needs {needed} elements, has {found}"))
+    }
+
+    /// Of a number that another one bounds.
+    pub(crate) fn exceeds(name: &'static str, found: usize, limit: &str, most: usize) -> DataError {
+        DataError::of(name, format!(" = {found} exceeds {limit} = {most}"))
+    }
+
+    /// Of a range of igp that is empty or not within the problem.
+    pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> DataError {
+        DataError::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
+    }
+
+    pub(crate) fn text(mut self, text: impl Into<String>) -> DataError {
+        self.parts.push(Part::Text(text.into()));
+        self
+    }
+
+    pub(crate) fn index(mut self, at: usize) -> DataError {
+        self.parts.push(Part::Index(at));
+        self
+    }
+
+    /// Two indices.
+    pub(crate) fn indices(self, at: (usize, usize)) -> DataError {
+        self.index(at.0).text(",").index(at.1)
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> &mut [Part] {
+        &mut self.parts
+    }
+
+    pub(crate) fn as_refused(&self) -> Option<(&'static str, u64)> {
+        self.refused
     }
 }
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Name(name) => f.write_str(name),
+            Part::Index(at) => write!(f, "{at}"),
+        })
+    }
+}
+
+impl std::error::Error for DataError {}
+
+/// The reason for [`Error::Driver`](Error::Driver).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The driver returned a code.
+    #[error("{0}")]
+    Refused(Code),
+
+    /// The driver's compiler or loader refused an image.
+    #[error("{code}\n{log}")]
+    Image {
+        /// What it returned.
+        code: Code,
+        /// The first lines of its log, and how many more there are.
+        log: String,
+    },
+
+    /// PTX that holds a zero byte, which ends it for the driver.
+    #[error("the PTX holds a zero byte")]
+    Zero,
+
+    /// PTX without a kernel of this name.
+    #[error("the PTX has none of this name")]
+    NoKernel,
+
+    /// A variable of a module that is too small.
+    #[error("the variable has {bytes} bytes, {needed} needed")]
+    Variable {
+        /// Bytes of the variable.
+        bytes: usize,
+        /// Bytes to be written.
+        needed: usize,
+    },
+}
+
+/// A code of the driver, with its name and meaning where the driver knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// `CUresult`.
+    pub code: i32,
+    /// `CUDA_ERROR_…` and the driver's text.
+    pub meaning: Option<(String, String)>,
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.meaning {
+            Some((name, text)) => write!(f, "{name}: {text}"),
+            None => write!(f, "code {}", self.code),
+        }
+    }
+}
+
+/// What is wrong with an input file, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {fault}", path.display(), place(*record, name, *offset))]
+#[non_exhaustive]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// The record, 1-based; 0 for the file as a whole.
+    pub record: usize,
+    /// What the record holds; empty for the file as a whole.
+    pub name: &'static str,
+    /// Byte offset of the record's first marker.
+    pub offset: u64,
+    /// What was needed and what was found.
+    pub fault: String,
+}
+
+fn place(record: usize, name: &str, offset: u64) -> String {
+    match record {
+        0 => String::new(),
+        _ => format!(": record {record} ({name}) at byte {offset}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,11 @@
 //! What is named on this page is for callers; structures that a call returns, and errors, may grow. The modules
 //! themselves are for the program `gpp`, and change with it: docs/architecture.md says what is in each.
 
+// Documentation is complete where it is for callers.
+#![allow(missing_docs, clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 #[doc(hidden)]
+#[warn(missing_docs, clippy::missing_errors_doc, clippy::missing_panics_doc)]
 pub mod calculator;
 #[doc(hidden)]
 pub mod catalogue;
@@ -17,6 +21,7 @@ pub mod devices;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
+#[warn(missing_docs, clippy::missing_errors_doc, clippy::missing_panics_doc)]
 pub mod error;
 #[doc(hidden)]
 pub mod offdiag;
@@ -31,24 +36,25 @@ pub mod reference;
 #[doc(hidden)]
 pub mod system;
 
-#[doc(inline)]
-pub use calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
-    Workspace, lent,
-};
-#[doc(inline)]
-pub use devices::DeviceInfo;
-#[doc(inline)]
-pub use error::{Code, DataError, DriverError, EnergyAt, Error, Fault, FileError, PoleAt, Result};
 #[doc(hidden)]
 pub use gpp_cpu::stop;
 #[doc(hidden)]
 pub use gpp_kernels as kernels;
 pub use num_complex::Complex64;
+
 #[doc(inline)]
-pub use offdiag::Sums as MatrixSums;
+pub use crate::calculator::{
+    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
+    Workspace, lent,
+};
 #[doc(inline)]
-pub use problem::Sums;
+pub use crate::devices::DeviceInfo;
+#[doc(inline)]
+pub use crate::error::{Code, DataError, DriverError, Error, FileError, Result};
+#[doc(inline)]
+pub use crate::offdiag::Sums as MatrixSums;
+#[doc(inline)]
+pub use crate::problem::Sums;
 
 /// The compiler that built this library.
 #[doc(hidden)]

@@ -2,7 +2,6 @@
 
 /// A step of long work is done; the work ends when this is dropped.
 pub trait Bar: Send + Sync {
-    /// One more step.
     fn step(&self);
 }
 

@@ -2,14 +2,16 @@
 //!
 //! See [`gpp_kernels::formula`]; the quotients are v3's, one real reciprocal or division for each.
 
+use std::ops::Range;
+
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::formula::TOL_ZERO;
-use gpp_kernels::sums::VALUES;
+use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
-use crate::compensated::{CHAIN, Compensated};
-use crate::lanes::{ComplexLanes, Lanes, WIDTH};
-use crate::problem::{Bands, Slab, Task};
+use crate::lanes::{ComplexLanes, Lanes, WIDTH, tree};
+use crate::problem::{Bands, Odd, Slab, Task};
+use crate::version::FEW;
+use crate::work::{CHAIN, Compensated};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
@@ -30,7 +32,6 @@ pub struct Band {
     pub w: f64,
     /// Coulomb interaction of the `igp`.
     pub vcoul: f64,
-    /// Occupation.
     pub occ: f64,
 }
 
@@ -50,7 +51,6 @@ impl Band {
 /// Neighbouring `ig` of one `igp` and one band, at most [`ROW`].
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
-    /// ω̃.
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`.
     pub eps: &'a [Complex64],
@@ -72,7 +72,6 @@ impl<'a> Row<'a> {
 }
 
 impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
-    /// With these limits.
     #[inline(always)]
     pub fn new(token: L::Token, limits: Limits) -> Self {
         Definition { token, limits }
@@ -182,4 +181,85 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
         let ach = m.mul(sch).scale(self.splat(0.5 * band.vcoul));
         [asx.re, asx.im, ach.re, ach.im]
     }
+}
+
+// Odd pairs: by the definition, a vector of them at a time, wherever they stand.
+
+/// Adds the odd pairs of an `igp` among some `ig` to `(VALUES, nw)` totals.
+#[inline(always)]
+pub fn add_odd<L: Lanes, const NW: usize>(
+    token: L::Token,
+    task: &Task,
+    odd: &Odd,
+    (igp, ig): (usize, &Range<usize>),
+    totals: &mut [Compensated],
+) {
+    let first = igp * task.bands.ncouls;
+    let all = &odd.pairs[odd.begins[igp] as usize..odd.begins[igp + 1] as usize];
+    let begin = all.partition_point(|&pair| (pair as usize) < first + ig.start);
+    let end = all.partition_point(|&pair| (pair as usize) < first + ig.end);
+    let mut at = begin;
+    while at < end && !task.stop.is_asked() {
+        let pairs = &all[at..end.min(at + WIDTH)];
+        add_pairs::<L, NW>(token, task, igp, pairs, totals);
+        at += WIDTH;
+    }
+}
+
+/// Adds at most [`WIDTH`] pairs; the rest of the vector has no weight.
+#[inline(always)]
+fn add_pairs<L: Lanes, const NW: usize>(
+    token: L::Token,
+    task: &Task,
+    igp: usize,
+    pairs: &[u32],
+    totals: &mut [Compensated],
+) {
+    let (bands, slab) = (&task.bands, &task.slab);
+    let definition = Definition::<L, true>::new(token, bands.limits);
+    let first = igp * bands.ncouls;
+    let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
+    for (lane, &pair) in pairs.iter().enumerate() {
+        (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
+    }
+    for begin in (0..bands.nbands).step_by(CHAIN) {
+        let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
+        for n in begin..bands.nbands.min(begin + CHAIN) {
+            let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
+            let mut aqsn = [Complex64::ZERO; WIDTH];
+            for (lane, &pair) in pairs.iter().enumerate() {
+                aqsn[lane] = column[pair as usize - first];
+            }
+            for e in 0..NW {
+                let band = Band::of(bands, slab, igp, n, e);
+                let lanes = &mut lanes[e * VALUES..][..VALUES];
+                definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+            }
+        }
+        for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
+            total.add(tree(lanes));
+        }
+    }
+}
+
+/// Asks for the cache lines of a slice, where the processor has an instruction for that: neighbouring `igp`
+/// are a whole column apart, farther than what a processor fetches by itself.
+#[inline(always)]
+pub fn prefetch<T>(soon: &[T]) {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        #[cfg(target_arch = "x86")]
+        use core::arch::x86::{_MM_HINT_T0, _mm_prefetch};
+        #[cfg(target_arch = "x86_64")]
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        const LINE: usize = 64;
+        let first: *const i8 = soon.as_ptr().cast();
+        for at in (0..size_of_val(soon)).step_by(LINE) {
+            // SAFETY: a hint, which reads nothing that the program could see; within the slice besides.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(at)) };
+        }
+    }
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+    let _ = soon;
 }

@@ -8,9 +8,8 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::TOL_ZERO;
 use num_complex::Complex64;
 
-use crate::dispatch::{Levelled, at_level};
 use crate::lanes::{ComplexLanes, Lanes, WIDTH};
-use crate::level::Level;
+use crate::level::{Level, Levelled, at_level};
 
 /// Real parts, imaginary parts, and their sums: element (ig, igp) of each at `ig + stride · igp`.
 pub type Planes<'a> = [&'a mut [f64]; 3];

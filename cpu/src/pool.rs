@@ -5,6 +5,7 @@
 //! moves them. So processes on one host never hold each other's cores, whoever started them. Nothing else is that
 //! thread's: see [`crate::caller`].
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,7 +14,6 @@ use std::thread::yield_now;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::caller::starting;
-use crate::topology::Room;
 
 /// How many threads a version runs, where nobody sets their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,12 +64,10 @@ impl Team {
         self.started().clear();
     }
 
-    /// Whether a caller has set it.
     pub fn is_set(&self) -> bool {
         self.set.load(Ordering::Relaxed) > 0
     }
 
-    /// How many threads a version runs.
     pub fn count(&self, threads: Threads) -> usize {
         let by_room = match threads {
             Threads::Cores => self.room.cores,
@@ -137,7 +135,6 @@ impl Pool {
         starting(|| named.num_threads(threads.max(1)).stack_size(STACK).build()).map(Pool)
     }
 
-    /// How many.
     pub fn threads(&self) -> usize {
         self.0.current_num_threads()
     }
@@ -174,46 +171,66 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// How many threads a process has room for: processors and their cores, as far as its mask and its cgroup leave
+// it any, and its share of them where other processes of the host have the same mask.
 
-    #[test]
-    fn a_list_is_taken_as_openmp_takes_it() {
-        let cases =
-            [("4", Some(4)), ("4,2", Some(4)), (" 3 , 2", Some(3)), ("65535", Some(65_535))];
-        for (list, threads) in cases {
-            assert_eq!(first(list), threads, "{list}");
-        }
-        for wrong in ["", "0", "-1", "two", "2.5", ",4", "65536", "1e3"] {
-            assert_eq!(first(wrong), None, "{wrong}");
-        }
+/// How many threads a process may run at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// One on each core.
+    pub cores: usize,
+    /// One on each processor: cores may have several.
+    pub all: usize,
+}
+
+impl Room {
+    /// What the calling thread's mask and its cgroup leave a process that is alone on its host.
+    pub fn here() -> Room {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        Room { cores: cores(&mask(), sibling).clamp(1, all), all }
     }
 
-    #[test]
-    fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
-        let room = Room { cores: 2, all: 3 };
-        let counts =
-            |team: &Team| [Threads::Cores, Threads::All].map(|threads| team.count(threads));
-        let team = Team { asked: None, ..Team::new(room) };
-        assert_eq!(counts(&team), [2, 3]);
-        let team = Team { asked: Some(5), ..team };
-        assert_eq!(counts(&team), [5, 5]);
-        team.set(4);
-        assert_eq!(counts(&team), [4, 4]);
-        team.set(0);
-        assert_eq!(counts(&team), [5, 5]);
-    }
-
-    #[test]
-    fn there_are_as_many_threads_as_said_and_they_stay() {
-        let team = Team { asked: None, ..Team::new(Room { cores: 2, all: 3 }) };
-        let pool = |threads| team.pool(threads).unwrap();
-        let (cores, all) = (pool(Threads::Cores), pool(Threads::All));
-        assert_eq!([&cores, &all].map(|pool| pool.install(rayon::current_num_threads)), [2, 3]);
-        assert!(Arc::ptr_eq(&cores, &pool(Threads::Cores)));
-        team.set(1);
-        assert_eq!(pool(Threads::All).install(rayon::current_num_threads), 1);
-        assert!(Arc::ptr_eq(&pool(Threads::All), &pool(Threads::Cores)));
+    /// The share of process `at` of those on a host, which have these [masks](mask): an equal one for all that
+    /// have the same mask, as those have that nobody bound.
+    ///
+    /// # Panics
+    /// Where there is no mask `at`.
+    #[must_use]
+    pub fn shared(self, masks: &[Vec<usize>], at: usize) -> Room {
+        let alike = |some: &[Vec<usize>]| some.iter().filter(|mask| **mask == masks[at]).count();
+        let (before, of) = (alike(&masks[..at]), alike(masks));
+        let part = |count: usize| ((before + 1) * count / of - before * count / of).max(1);
+        Room { cores: part(self.cores), all: part(self.all) }
     }
 }
+
+/// The processors that the calling thread may use, by their numbers; none where the system is not Linux.
+pub fn mask() -> Vec<usize> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    numbers(list.unwrap_or_default())
+}
+
+/// How many cores these processors are of, each known by its lowest processor.
+fn cores(mask: &[usize], lowest: impl Fn(usize) -> Option<usize>) -> usize {
+    let core = |&id: &usize| lowest(id).unwrap_or(id);
+    mask.iter().map(core).collect::<BTreeSet<usize>>().len()
+}
+
+/// The lowest processor of a processor's core, where the system tells it.
+fn sibling(id: usize) -> Option<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
+    numbers(&std::fs::read_to_string(path).ok()?).into_iter().min()
+}
+
+/// The numbers of a list as Linux writes it, `0-3,8`.
+fn numbers(list: &str) -> Vec<usize> {
+    let of_range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(of_range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests;

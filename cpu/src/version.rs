@@ -2,18 +2,16 @@
 
 use std::marker::PhantomData;
 
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 
 use crate::cells;
-use crate::compensated::Compensated;
-use crate::dispatch::{Levelled, at_level};
 use crate::lanes::Lanes;
-use crate::level::Level;
+use crate::level::{Level, Levelled, at_level};
 use crate::pool::{Pool, Threads};
 use crate::problem::Task;
-use crate::work::{Piece, Pieces, share};
+use crate::work::{Compensated, Piece, Pieces, share};
 
 /// What a version reads beside the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +52,6 @@ type Sum = fn(&Task, Level, &Pool, Pieces, &(dyn Fn(f64) + Sync)) -> Vec<f64>;
 pub struct Kernel {
     /// What it takes regular poles to be.
     pub poles: Poles,
-    /// Whether it computes in vectors.
     pub in_vectors: bool,
     /// Whether the sums of each `igp` stay apart, or are one sum of the slab.
     pub by_igp: bool,
@@ -106,11 +103,8 @@ fn summing<B: Body>(
 
 /// How a version is done.
 pub struct Cpu {
-    /// What is done.
     pub version: &'static Version,
-    /// Threads that it runs.
     pub threads: Threads,
-    /// What it reads.
     pub needs: Needs,
     /// Energies that a calculation by its kernels sums at most.
     pub holds: usize,
@@ -127,7 +121,6 @@ pub const MANY: usize = 512;
 pub const FEW: usize = 3;
 
 impl Cpu {
-    /// The version's name.
     pub const fn id(&self) -> &'static str {
         self.version.id
     }
@@ -166,7 +159,7 @@ impl Cpu {
     }
 
     /// The sums of a slab for each `igp` apart, or of all: `(igp, values)`, the values of each energy as in
-    /// [`gpp_kernels::sums::VALUES`]. `done` is told the part that is summed, now and then.
+    /// [`gpp_kernels::formula::VALUES`]. `done` is told the part that is summed, now and then.
     ///
     /// # Panics
     /// Where the arrays of the task do not go with each other, something that the version

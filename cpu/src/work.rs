@@ -6,13 +6,11 @@
 
 use std::ops::Range;
 
-use gpp_kernels::sums::VALUES;
+use gpp_kernels::formula::VALUES;
 use rayon::prelude::*;
 
-use crate::compensated::Compensated;
 use crate::problem::Task;
 
-/// Sizes of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
     /// Most `igp`.
@@ -21,7 +19,6 @@ pub struct Pieces {
     pub ig: usize,
 }
 
-/// A piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Its `igp`, in the slab's numbers.
@@ -81,24 +78,36 @@ pub fn share(
         .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 
-    #[test]
-    fn pieces_hold_every_pair_once() {
-        for (igp, ig, pieces) in [
-            (5, 17, Pieces { igp: 2, ig: 8 }),
-            (1, 1, Pieces { igp: 16, ig: 512 }),
-            (3, 9, Pieces { igp: 1, ig: usize::MAX }),
-        ] {
-            let mut seen = vec![0; igp * ig];
-            for piece in pieces.of(igp, ig) {
-                for at in piece.igp {
-                    piece.ig.clone().for_each(|ig_at| seen[at * ig + ig_at] += 1);
-                }
-            }
-            assert_eq!(seen, vec![1; igp * ig]);
-        }
+/// Additions that follow each other before what they sum goes to a compensated sum.
+pub const CHAIN: usize = 64;
+
+/// A sum and what its additions have rounded off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    #[inline(always)]
+    pub fn add(&mut self, term: f64) {
+        let sum = self.sum + term;
+        self.lost += if self.sum.abs() >= term.abs() {
+            (self.sum - sum) + term
+        } else {
+            (term - sum) + self.sum
+        };
+        self.sum = sum;
+    }
+
+    /// The sum; where it is not finite, as it stands: nothing is known of what it lost.
+    #[inline(always)]
+    pub fn value(self) -> f64 {
+        if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,9 @@
 #[cfg(feature = "mpi")]
 mod world;
 
-pub use gpp_core::ranks::{Alone, Ranks, require_same};
-
 use crate::error::{Error, Result};
+
+pub use gpp_core::ranks::{Alone, Ranks, require_same};
 
 /// What launchers tell a process of the number of ranks: Open MPI's, MPICH's, MVAPICH's, Slurm's.
 const SIZES: [&str; 4] =
@@ -39,9 +39,6 @@ pub fn launched_as() -> Option<usize> {
 }
 
 /// Joins the processes that MPI's launcher started, or stays alone if none did.
-///
-/// # Errors
-/// [`Error::Data`] if there are others that this process cannot join.
 pub fn join() -> Result<Box<dyn Ranks>> {
     let Some((name, rank)) = launched() else { return Ok(Box::new(Alone)) };
     let size = size();

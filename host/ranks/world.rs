@@ -8,13 +8,13 @@ use mpi::environment::Universe;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
-use super::Ranks;
 use crate::error::{Error, Result};
+use crate::output;
+use crate::ranks::Ranks;
 
 /// A communicator, and what ends MPI with it.
 struct World {
     communicator: SimpleCommunicator,
-    /// Those on this host.
     host: SimpleCommunicator,
     /// Of the whole world. Dropped last: it ends MPI.
     _universe: Option<Universe>,
@@ -47,7 +47,7 @@ fn end_all_on_panic(world: &World) {
         std::panic::set_hook(Box::new(move |panic| {
             before(panic);
             let name = name.clone().unwrap_or_else(|| format!("rank {rank}"));
-            crate::process::terminal::note(format_args!("error: {name} panicked"));
+            output::note(format_args!("error: {name} panicked"));
             SimpleCommunicator::world().abort(PANICKED);
         }));
     });
@@ -86,13 +86,6 @@ impl Ranks for World {
         let mut counts = vec![0; self.size()];
         root.gather_into_root(&count, &mut counts[..]);
         Some(parted(&counts, |parts| root.gather_varcount_into_root(bytes, parts)))
-    }
-
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        let mut counts = vec![0; self.local().1];
-        self.host.all_gather_into(&length(bytes), &mut counts[..]);
-        let bytes = if bytes.is_empty() { &NOTHING[..0] } else { bytes };
-        parted(&counts, |parts| self.host.all_gather_varcount_into(bytes, parts))
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
@@ -138,7 +131,6 @@ fn parted(
     begins.iter().zip(counts).map(part).collect()
 }
 
-/// A place in memory.
 static NOTHING: [u8; 1] = [0];
 
 /// Bytes of a message as MPI counts them.

@@ -3,32 +3,24 @@
 //! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null, never missing; those that older
 //! records lack are read as null. [`SCHEMA`] is the layout that is written.
 
-pub mod ceilings;
-pub mod clock;
 pub mod info;
-pub mod map;
 pub mod offdiag;
-pub mod parting;
 pub mod profile;
-pub mod provenance;
 pub mod run;
-pub mod state;
-pub mod static_ch;
-pub mod system;
-pub mod times;
-mod values;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use twox_hash::XxHash64;
 
-use crate::devices::DeviceInfo;
-use crate::error::{RecordError, Result};
-use crate::process::input;
-use crate::process::output::write_text;
-use provenance::{PROGRAM, Provenance};
+use crate::devices::{DeviceInfo, gpu};
+use crate::error::{Error, Result};
+use crate::output::{input, write_text};
+use crate::problem::Origin;
+use crate::record::run::{Regimes, Repetition};
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
 /// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
@@ -49,7 +41,6 @@ fn yes() -> bool {
 /// What all records of experiments begin with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// Layout of the record.
     pub schema: u32,
     /// The program and its version; null in older records.
     #[serde(default)]
@@ -60,7 +51,6 @@ pub struct Head {
     /// False for what an interrupt or an error left.
     #[serde(default = "yes")]
     pub complete: bool,
-    /// The device.
     pub device: DeviceInfo,
 }
 
@@ -77,9 +67,7 @@ impl Head {
     }
 }
 
-/// A record that files hold.
 pub trait Record: Serialize + DeserializeOwned {
-    /// Which one.
     const KIND: Kind;
 
     /// The record with what older ones do not say and what follows from the rest of them.
@@ -93,26 +81,18 @@ pub trait Record: Serialize + DeserializeOwned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// [`run::Run`].
     Run,
-    /// [`profile::Profile`].
     Profile,
-    /// [`ceilings::Ceilings`].
     Ceilings,
-    /// [`clock::Clock`].
-    Clock,
-    /// [`offdiag::Offdiag`].
     Offdiag,
 }
 
 impl Kind {
-    /// What such a record is of.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Run => "a run",
             Kind::Profile => "a profile",
             Kind::Ceilings => "ceilings",
-            Kind::Clock => "clocks",
             Kind::Offdiag => "Σ as a matrix",
         }
     }
@@ -126,7 +106,6 @@ struct Marks {
     results: Option<IgnoredAny>,
     dadd: Option<IgnoredAny>,
     theoretical: Option<IgnoredAny>,
-    l2_bytes: Option<IgnoredAny>,
     matrices: Option<IgnoredAny>,
 }
 
@@ -135,7 +114,6 @@ impl Marks {
         let marks = [
             (&self.dadd, Kind::Profile),
             (&self.theoretical, Kind::Ceilings),
-            (&self.l2_bytes, Kind::Clock),
             (&self.matrices, Kind::Offdiag),
             (&self.results, Kind::Run),
         ];
@@ -144,40 +122,29 @@ impl Marks {
     }
 }
 
-/// Reads a record from a file.
-///
-/// # Errors
-/// [`RecordError`]: the file, what was needed of it and what was found.
 pub fn read<R: Record>(path: &Path) -> Result<R> {
     read_or(path, "")
 }
 
 /// As [`read`]; a file that cannot be read is answered with a remedy.
-///
-/// # Errors
-/// As those of [`read`].
 pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
-    let text = input::text(path).map_err(|e| RecordError::Unreadable {
-        path: path.into(),
-        reason: e.to_string(),
-        remedy: if remedy.is_empty() { String::new() } else { format!("; {remedy}") },
+    let text = input::text(path).map_err(|e| {
+        let remedy = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        wrong(path, format!("cannot read: {e}{remedy}"))
     })?;
-    Ok(parse(&text, path)?)
+    parse(&text, path)
 }
 
-/// A record from the text of a file.
-///
-/// # Errors
-/// As those of [`read`], but for a file that cannot be read.
-pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, RecordError> {
+/// What is wrong with a record in a file.
+fn wrong(path: &Path, what: String) -> Error {
+    Error::Data { origin: path.display().to_string(), what }
+}
+
+pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     let needed = R::KIND.name();
-    let other = |found| RecordError::OtherKind { path: path.into(), needed, found };
+    let other = |found| wrong(path, format!("is no record of {needed}, it holds {found}"));
     let marks: Marks = serde_json::from_str(text).map_err(|e| {
-        if e.is_data() {
-            other("something else")
-        } else {
-            RecordError::NoJson { path: path.into(), reason: e.to_string() }
-        }
+        if e.is_data() { other("something else") } else { wrong(path, format!("is no JSON: {e}")) }
     })?;
     match marks.kind() {
         Some(kind) if kind == R::KIND => {}
@@ -187,25 +154,19 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> std::result::Result<R, Recor
     if let Some(found) = marks.schema
         && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
     {
-        let needed = format!("{FIRST} to {SCHEMA}");
-        return Err(RecordError::Schema { path: path.into(), needed, found: found.to_string() });
+        return Err(wrong(path, format!("needs schema {FIRST} to {SCHEMA}, has {found}")));
     }
-    let field = |e: serde_json::Error| RecordError::Field {
-        path: path.into(),
-        needed,
-        reason: e.to_string(),
-    };
+    let field = |e: serde_json::Error| wrong(path, format!("is no record of {needed}: {e}"));
     let fields: Value = serde_json::from_str(text).map_err(field)?;
     let record = serde_json::from_str(text).map_err(field)?;
-    match values::wrong(&fields) {
-        Some(values::Wrong { field, needed, found }) => {
-            Err(RecordError::Value { path: path.into(), field, needed, found })
+    match wrong_number(&fields) {
+        Some(WrongNumber { field, needed, found }) => {
+            Err(wrong(path, format!("{field} needs {needed}, has {found:e}")))
         }
         None => Ok(R::completed(record)),
     }
 }
 
-/// A record with its kind.
 #[derive(Serialize)]
 struct Marked<'a, R> {
     kind: Kind,
@@ -219,17 +180,252 @@ pub fn text<R: Record>(record: &R) -> String {
 }
 
 /// The text of what is no record and never read again by this program.
-///
-/// # Panics
-/// Never: these are plain values under names.
 pub fn plain(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("plain values under names")
 }
 
 /// Writes a record to a file, or to standard output for `-`.
-///
-/// # Errors
-/// [`crate::Error::Write`].
 pub fn write(path: &Path, record: &impl Record) -> Result<()> {
     write_text(path, &text(record))
 }
+
+// Where a record comes from: when, where and by what it was made.
+
+/// The program's commit, where the build knew it; `-dirty` at its end tells of changes.
+pub const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
+
+/// The compiler of the program and its LLVM.
+pub const PROGRAM_BY: Option<&str> = gpp_core::BUILT_BY;
+
+pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+
+/// The program that made something: name and version, commit and compiler. Where the commit does not tell
+/// its sources, a digest of the executable does.
+pub fn program() -> &'static str {
+    static TOLD: LazyLock<String> = LazyLock::new(|| {
+        let commit = COMMIT.unwrap_or("an unknown commit");
+        let told =
+            format!("{PROGRAM} at {commit} by {}", PROGRAM_BY.unwrap_or("an unknown compiler"));
+        if COMMIT.is_some_and(|commit| !commit.ends_with("-dirty")) {
+            return told;
+        }
+        let own = std::env::current_exe().and_then(std::fs::read);
+        let digest = own.map(|bytes| format!("{:016x}", XxHash64::oneshot(0, &bytes)));
+        format!("{told}, executable {}", digest.unwrap_or("unknown".into()))
+    });
+    &TOLD
+}
+
+/// The compiler of the kernels and its LLVM; unknown of PTX that `GPP_PTX` names.
+pub fn kernels_by() -> Option<String> {
+    let named = std::env::var_os("GPP_PTX").is_some();
+    gpu::KERNELS_BY.filter(|_| !named).map(str::to_string)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// When it was begun, RFC 3339, UTC.
+    pub date: String,
+    pub host: Option<String>,
+    /// [`COMMIT`].
+    pub commit: Option<String>,
+    /// The compiler of the kernels and its LLVM.
+    pub kernels_by: Option<String>,
+    /// The file that `GPP_PTX` names in place of the program's own kernels.
+    pub ptx: Option<String>,
+    /// [`PROGRAM_BY`].
+    pub program_by: Option<String>,
+    pub driver: Option<String>,
+    pub seed: Option<u64>,
+    pub input: Option<String>,
+    /// Runs of each version before the timed ones; null where emulated ones beside others had another number.
+    pub warmup: Option<usize>,
+    /// Timed runs of each version, as asked for; null where `warmup` is: the samples are counted.
+    pub repeat: Option<usize>,
+    /// Seconds that runs of a regime went on for; null in older records.
+    pub settle_s: Option<f64>,
+    /// What `time_s` is of, where there are such: see [`Regime`]. Null where runs were counted alone, and in
+    /// older records, whose timed runs are of both regimes.
+    pub regime: Option<Regime>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regime {
+    /// After a rest, before the limit of power lowers the clock.
+    BeforeCap,
+    Sustained,
+}
+
+impl Regime {
+    pub fn of(repetition: Repetition) -> Option<Regime> {
+        (!repetition.settle.is_zero()).then_some(match repetition.regimes {
+            Regimes::BeforeCap => Regime::BeforeCap,
+            Regimes::Both => Regime::Sustained,
+        })
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Regime::BeforeCap => "before the cap",
+            Regime::Sustained => "sustained",
+        }
+    }
+}
+
+impl Provenance {
+    pub fn now(device: &DeviceInfo) -> Provenance {
+        let now = jiff::Timestamp::now();
+        Provenance {
+            date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
+            host: sysinfo::System::host_name().ok(),
+            commit: COMMIT.map(str::to_string),
+            kernels_by: kernels_by(),
+            ptx: std::env::var("GPP_PTX").ok(),
+            program_by: PROGRAM_BY.map(str::to_string),
+            driver: device.driver.clone(),
+            seed: None,
+            input: None,
+            warmup: None,
+            repeat: None,
+            settle_s: None,
+            regime: None,
+        }
+    }
+
+    /// Adds the problem's seed or file, and how often it ran.
+    #[must_use]
+    pub fn of(self, origin: &Origin, repetition: Repetition) -> Provenance {
+        let (seed, input) = match origin {
+            Origin::System(_, seed) => (Some(*seed), None),
+            Origin::File(path) => (None, Some(path.display().to_string())),
+            Origin::Made => (None, None),
+        };
+        let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
+        let settle_s = Some(repetition.settle.as_secs_f64());
+        let regime = Regime::of(repetition);
+        Provenance { seed, input, warmup, repeat, settle_s, regime, ..self }
+    }
+}
+
+// Which values the numbers of a record may have.
+//
+// What is shown divides by times and ceilings, multiplies them, and draws them on scales of powers of ten.
+// Numbers that no measurement gives are refused where a record is read, by the name of their field.
+
+/// From the least to the most, ends included; zero beside them where it is allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limits {
+    least: f64,
+    most: f64,
+    zero: bool,
+}
+
+const fn above_zero(least: f64, most: f64) -> Limits {
+    Limits { least, most, zero: false }
+}
+
+const fn from_zero(most: f64) -> Limits {
+    Limits { least: 0.0, most, zero: true }
+}
+
+/// Seconds that something is divided by.
+const TIMES: Limits = above_zero(1e-12, 1e12);
+
+/// The same that may be none.
+const DURATIONS: Limits = from_zero(1e12);
+
+/// Operations, bytes and cycles.
+const COUNTS: Limits = from_zero(1e27);
+
+/// Operations and bytes a second.
+const RATES: Limits = above_zero(1.0, 1e24);
+
+const READINGS: Limits = from_zero(1e12);
+
+const PERCENT: Limits = from_zero(1e4);
+
+const ANY: Limits = Limits { least: -f64::MAX, most: f64::MAX, zero: true };
+
+/// All others: extents, numbers of something, energies in eV.
+const OTHERS: Limits = Limits { least: -1e30, most: 1e30, zero: true };
+
+/// The limits of a field and of all that is in it, unless a field around it has others.
+const FIELDS: [(Limits, &[&str]); 8] = [
+    (TIMES, &["time_s", "duration_s"]),
+    (
+        DURATIONS,
+        &[
+            "sigma_s",
+            "interval_s",
+            "startup_s",
+            "settle_s",
+            "seconds",
+            "first_s",
+            "busy_s",
+            "kernels_s",
+            "uploads_s",
+            "source_s",
+        ],
+    ),
+    (COUNTS, &["dadd", "dmul", "dfma", "flops", "bytes", "l2_bytes", "cycles", "uploaded"]),
+    (above_zero(1.0, 1e27), &["terms"]),
+    (RATES, &["fp64", "fp64_sustained", "hbm", "l2", "l1", "theoretical", "bandwidth"]),
+    (
+        READINGS,
+        &["sm_mhz", "memory_mhz", "power_w", "power_limit_w", "energy_j", "tflops", "warps_per_sm"],
+    ),
+    (
+        PERCENT,
+        &[
+            "l1_hit_percent",
+            "l2_hit_percent",
+            "fp64_pipe_percent",
+            "pipes_percent",
+            "stalls",
+            "held_back",
+        ],
+    ),
+    (ANY, &["asx", "ach", "max_rel_error", "undecided", "matrices", "map", "static_ch"]),
+];
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongNumber {
+    /// The field, as `results[3].time_s.median`.
+    pub field: String,
+    pub needed: String,
+    pub found: f64,
+}
+
+/// The first number of a record, if there is one, that its field cannot have.
+pub fn wrong_number(record: &Value) -> Option<WrongNumber> {
+    within(record, "", None)
+}
+
+fn within(value: &Value, field: &str, limits: Option<Limits>) -> Option<WrongNumber> {
+    match value {
+        Value::Number(number) => {
+            let Limits { least, most, zero } = limits.unwrap_or(OTHERS);
+            let found = number.as_f64().unwrap_or(f64::INFINITY);
+            let fits = (least..=most).contains(&found) && (zero || found != 0.0);
+            let needed = format!("a number from {least:e} to {most:e}");
+            (!fits).then(|| WrongNumber { field: field.into(), needed, found })
+        }
+        Value::Array(all) => all
+            .iter()
+            .enumerate()
+            .find_map(|(at, value)| within(value, &format!("{field}[{at}]"), limits)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let of_name = || {
+                let known = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str()));
+                known.map(|(limits, _)| *limits)
+            };
+            let place = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
+            within(value, &place, limits.or_else(of_name))
+        }),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

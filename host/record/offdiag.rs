@@ -2,24 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use gpp_core::offdiag::Sums;
 use serde::{Deserialize, Serialize};
 
-use super::map::Map;
-use super::parting::Place;
-use super::state::State;
-use super::system::SystemInfo;
-use super::times::Times;
-use super::{Head, Kind, Record};
+use crate::record::run::{Place, State, SystemInfo, Times};
+use crate::record::{Head, Kind, Record};
 use crate::reference::matrix::Verdict;
 use crate::reference::verify::Outcome;
 
 /// A calculation of Σ between many bands, but for the matrices themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offdiag {
-    /// What all records begin with.
     #[serde(flatten)]
     pub head: Head,
-    /// The problem.
     pub system: SystemInfo,
     /// The file of matrix elements; null for those of a built-in system.
     pub elements: Option<String>,
@@ -32,7 +27,6 @@ pub struct Offdiag {
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
     pub parts: usize,
-    /// Who summed.
     #[serde(default)]
     pub places: Vec<Place>,
     /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
@@ -61,7 +55,6 @@ impl Offdiag {
         self.bands[1] + 1 - self.bands[0]
     }
 
-    /// Whether nothing came out wrong.
     pub fn passed(&self) -> bool {
         self.results.iter().all(OfVersion::is_right)
     }
@@ -73,7 +66,6 @@ impl Offdiag {
     }
 }
 
-/// The calculations of one version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfVersion {
     /// The version that a GPU summed with; null on a processor.
@@ -98,7 +90,6 @@ pub struct OfVersion {
 }
 
 impl OfVersion {
-    /// How the sums came out.
     pub fn outcome(&self) -> Outcome {
         match &self.verification {
             _ if !self.same_bits => Outcome::Nondeterministic,
@@ -107,7 +98,6 @@ impl OfVersion {
         }
     }
 
-    /// Whether nothing came out wrong.
     pub fn is_right(&self) -> bool {
         matches!(self.outcome(), Outcome::Passed | Outcome::NotVerified)
     }
@@ -138,15 +128,110 @@ pub struct Matrix {
 pub struct Qsgw {
     /// Energies of the bands in eV above the state's, those of the problem's bands n of the same numbers.
     pub bands_above_state_ev: Vec<f64>,
-    /// Its eigenvalues, ascending.
     pub eigenvalues: Vec<f64>,
 }
 
-/// The largest of some elements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Largest {
     /// Its bands l and m, from 1.
     pub bands: [usize; 2],
-    /// Its size.
     pub size: f64,
 }
+
+// The sizes of a matrix' elements, coarse enough for a picture.
+
+/// Cells along a side of what a record holds, at most.
+const MOST: usize = 64;
+
+/// A cell's size in tenths of a power of ten below the largest, from 0 to 60 and less.
+const LEVELS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy";
+
+const BROKEN: char = '?';
+
+/// `|SX_lm + CH_lm|` at an energy, as a record holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Map {
+    /// Bands l, and bands m, of a cell: it has the largest size of their elements.
+    pub bands: usize,
+    pub largest: f64,
+    /// A row for each cell along l, a letter for each along m: 0–9, A–Z, a–y are 0 to 60 tenths of a power of ten
+    /// below the largest, y also all that is smaller; ? is no number.
+    pub rows: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Bands of a cell along either side.
+    pub bands: usize,
+    pub count: usize,
+    /// Of cell `(l, m)` at `count · l + m`; what is not finite was no number.
+    pub sizes: Vec<f64>,
+}
+
+impl Map {
+    pub fn of(sums: &Sums, iw: usize) -> Map {
+        let grid = Grid::of(sums, iw, MOST);
+        let largest = grid.largest();
+        let letter = |size: &f64| {
+            let tenths = 10.0 * (largest.log10() - size.log10());
+            // Where all are zero, so is the difference: no number, which is level 0.
+            let level = tenths.round().clamp(0.0, (LEVELS.len() - 1) as f64) as usize;
+            if size.is_finite() { char::from(LEVELS.as_bytes()[level]) } else { BROKEN }
+        };
+        let rows = grid.sizes.chunks(grid.count).map(|row| row.iter().map(letter).collect());
+        Map { bands: grid.bands, largest, rows: rows.collect() }
+    }
+
+    /// Its cells; a letter that stands for no size is no number.
+    pub fn grid(&self) -> Grid {
+        let size = |letter: Option<char>| match letter.and_then(|letter| LEVELS.find(letter)) {
+            Some(level) => self.largest * 10f64.powf(-0.1 * level as f64),
+            None => f64::NAN,
+        };
+        let count = self.rows.len();
+        let row = |row: &String| {
+            let mut letters = row.chars();
+            (0..count).map(|_| size(letters.next())).collect::<Vec<_>>()
+        };
+        let sizes = self.rows.iter().flat_map(row).collect();
+        Grid { bands: self.bands, count, sizes }
+    }
+}
+
+impl Grid {
+    /// Of the matrix at an energy, of so many cells along a side at most.
+    pub fn of(sums: &Sums, iw: usize, most: usize) -> Grid {
+        let size = |l, m| {
+            let at = sums.at(l, m, iw);
+            (sums.sx[at] + sums.ch[at]).norm()
+        };
+        binned(sums.bands, 1, most, size)
+    }
+
+    /// Of so many cells along a side at most.
+    #[must_use]
+    pub fn at_most(&self, most: usize) -> Grid {
+        binned(self.count, self.bands, most, |l, m| self.sizes[self.count * l + m])
+    }
+
+    /// The largest that is a number; zero where none is.
+    pub fn largest(&self) -> f64 {
+        self.sizes.iter().copied().filter(|size| size.is_finite()).fold(0.0, f64::max)
+    }
+}
+
+/// The largest of neighbouring cells, which are of so many bands each; of one that is no number, that.
+fn binned(count: usize, bands: usize, most: usize, size: impl Fn(usize, usize) -> f64) -> Grid {
+    let each = count.div_ceil(most.max(1)).max(1);
+    let cells = count.div_ceil(each);
+    let of = |cell: usize| cell * each..count.min((cell + 1) * each);
+    let cell = |at: usize| {
+        let all = of(at / cells).flat_map(|l| of(at % cells).map(move |m| (l, m)));
+        // NaN comes after all numbers, whatever its sign.
+        all.map(|(l, m)| size(l, m).abs()).max_by(f64::total_cmp).unwrap_or(0.0)
+    };
+    Grid { bands: bands * each, count: cells, sizes: (0..cells * cells).map(cell).collect() }
+}
+
+#[cfg(test)]
+mod tests;

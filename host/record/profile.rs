@@ -4,25 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::provenance::Provenance;
-use super::{Kind, Record};
+use crate::record::run::State;
+use crate::record::{Kind, Provenance, Record, first};
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Layout of the record.
     pub schema: u32,
-    /// The version's id.
     pub version: String,
-    /// The system's name.
     pub system: String,
     /// Terms of the sum: (n, igp, ig, iw).
     pub terms: u64,
     /// Energies; null in older records.
     pub nw: Option<u32>,
-    /// The device's name.
     pub device: String,
-    /// Where the counters come from.
     pub source: String,
     /// Where the record comes from; null in older records.
     pub provenance: Option<Provenance>,
@@ -34,11 +29,8 @@ pub struct Profile {
     pub duration_s: f64,
     /// Additions in FP64, each on one number, as the hardware counts them.
     pub dadd: f64,
-    /// Multiplications.
     pub dmul: f64,
-    /// Fused operations.
     pub dfma: f64,
-    /// Bytes moved at each level.
     pub bytes: Bytes,
     /// Hit rate of L1 in percent, over the launches by time.
     pub l1_hit_percent: Option<f64>,
@@ -66,14 +58,12 @@ pub struct Profile {
     pub warps_per_sm: Option<f64>,
     /// Why warps waited: share of the cycles between two instructions of a warp, by reason.
     pub stalls: BTreeMap<String, f64>,
-    /// Kernels launched, in their order.
     pub launches: Vec<String>,
 }
 
 /// Bytes moved between two levels and the next; null where they are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Memory.
     pub hbm: f64,
     /// L2, what L1 asked for; up to schema 3 what went from one half of L2 to the other as well.
     pub l2: Option<f64>,
@@ -90,11 +80,6 @@ impl Record for Profile {
 }
 
 impl Profile {
-    /// Whether it is of so many energies, as far as it tells.
-    pub fn is_at(&self, nw: u32) -> bool {
-        self.nw.is_none_or(|own| own == nw)
-    }
-
     /// FP64 operations, a fused one counting two.
     pub fn flops(&self) -> f64 {
         self.dadd + self.dmul + 2.0 * self.dfma
@@ -115,7 +100,6 @@ impl Profile {
         self.time_s.unwrap_or(self.duration_s)
     }
 
-    /// Operations a second.
     pub fn rate(&self) -> f64 {
         self.flops() / self.seconds()
     }
@@ -129,4 +113,54 @@ impl Profile {
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map(|(reason, share)| (reason.as_str(), *share))
     }
+}
+
+// What a device can do. Measured and theoretical figures are kept apart.
+
+/// Measured ceilings of a device, in operations and bytes a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    #[serde(default = "first")]
+    pub schema: u32,
+    pub device: String,
+    /// Where the record comes from; null in older records.
+    pub provenance: Option<Provenance>,
+    /// What tells the code of the kernels that measured from others', by symbol; null of a processor, and in older
+    /// records.
+    pub kernel_hashes: Option<BTreeMap<String, String>>,
+    /// What tells their sources from others'; null in older records.
+    pub source_hash: Option<String>,
+    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor, and in older records.
+    pub state: Option<State>,
+    /// The compiler of the kernels that measured them and its LLVM, where it is known.
+    pub kernels_by: Option<String>,
+    /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
+    /// in the widest vectors that were used.
+    pub fp64: f64,
+    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
+    /// records.
+    pub fp64_sustained: Option<f64>,
+    pub hbm: f64,
+    /// Reads from L2.
+    pub l2: f64,
+    /// Reads from L1.
+    pub l1: f64,
+    pub theoretical: Theoretical,
+}
+
+impl Record for Ceilings {
+    const KIND: Kind = Kind::Ceilings;
+}
+
+/// Ceilings computed from the device's clocks and widths, where these are known: not of a processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Theoretical {
+    /// FP64 operations at the highest clock, where the capability's lanes are known.
+    pub fp64: Option<f64>,
+    /// Memory clock × bus width, two transfers a clock.
+    pub hbm: Option<f64>,
+    /// 128 bytes a clock and multiprocessor.
+    pub l1: Option<f64>,
+    /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
+    pub shared: Option<f64>,
 }

@@ -1,28 +1,26 @@
 //! The record of a run: versions on one problem and device.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::parting::{Parting, Work};
-use super::provenance::Provenance;
-use super::state::State;
-use super::static_ch::StaticCh;
-use super::system::SystemInfo;
-use super::times::{BeforeCap, Repetition, Spread, Times};
-use super::{Head, Kind, Record};
+use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
 use crate::devices::{DeviceInfo, HOST};
+use crate::engine::Share;
+use crate::output;
 use crate::problem::{Frame, Sums};
-use crate::process::startup;
+use crate::record::{Head, Kind, Provenance, Record};
 use crate::reference::verify::{Outcome, Verification};
 
 /// Versions run on one problem and device: what `--json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What all records begin with.
     #[serde(flatten)]
     pub head: Head,
     /// Seconds from the start of the program to its first launch.
     pub startup_s: Option<f64>,
-    /// The problem.
     pub system: SystemInfo,
     /// How it was parted; null where it was one slab on one device, and in older records.
     pub parting: Option<Parting>,
@@ -46,12 +44,11 @@ impl Record for Run {
 }
 
 impl Run {
-    /// A run that begins.
     pub fn new(device: &DeviceInfo, problem: &Frame, repetition: Repetition) -> Run {
         let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
             head: Head::new(device, provenance),
-            startup_s: startup::seconds(),
+            startup_s: output::startup_seconds(),
             system: SystemInfo::of(problem),
             parting: None,
             results: Vec::new(),
@@ -59,10 +56,9 @@ impl Run {
         }
     }
 
-    /// Takes a version's result in.
     pub fn push(&mut self, result: Measurement) {
         self.results.push(result);
-        self.startup_s = startup::seconds();
+        self.startup_s = output::startup_seconds();
     }
 
     /// Whether every version ran and passed.
@@ -70,7 +66,6 @@ impl Run {
         self.results.iter().all(Measurement::passed)
     }
 
-    /// The result of a version that passed.
     pub fn passed_result(&self, version: &str) -> Option<&Measurement> {
         self.results.iter().find(|result| result.version == version && result.passed())
     }
@@ -79,9 +74,7 @@ impl Run {
 /// What was measured of one version on one problem and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The version's id.
     pub version: String,
-    /// The device's id.
     pub device: String,
     /// Whether a processor emulated kernels for GPUs; null in older records, see
     /// [`Measurement::is_emulated`].
@@ -117,17 +110,13 @@ pub struct Measurement {
     pub task: Option<String>,
     /// What tells its source and what that uses from others', by any compiler; null in older records.
     pub source_hash: Option<String>,
-    /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Local memory of a thread in bytes.
     pub local_bytes: Option<u32>,
-    /// Warps that fit on a multiprocessor.
     pub warps_per_sm: Option<u32>,
     /// Threads of a block, of kernels for GPUs.
     pub threads_per_block: Option<u32>,
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
-    /// The tiles, of versions that have them.
     pub shape: Option<TileShape>,
     /// The processor's vectors, of versions made for processors: a name of
     /// [`gpp_cpu::level::Level`].
@@ -141,7 +130,6 @@ pub struct Measurement {
     pub deterministic: bool,
     /// What the workers did; null where the problem was one slab on one device, and in older records.
     pub work: Option<Work>,
-    /// The comparison with the reference.
     pub verification: Verification,
 }
 
@@ -153,7 +141,6 @@ impl Measurement {
         self.tflops = Some(flops / self.times.median / 1e12);
     }
 
-    /// How it came out.
     pub fn outcome(&self) -> Outcome {
         self.verification.outcome
     }
@@ -169,10 +156,8 @@ impl Measurement {
     }
 }
 
-/// Threads of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threads {
-    /// How many.
     pub count: u32,
 }
 
@@ -181,8 +166,349 @@ pub struct Threads {
 pub struct TileShape {
     /// `igp` of a thread.
     pub tile: u32,
-    /// Warps of a block.
     pub warps: u32,
-    /// Most registers of a thread.
     pub max_registers: Option<u32>,
+}
+
+// What a record tells of its problem.
+
+/// Extents of a problem: a built-in system or a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemInfo {
+    pub name: String,
+    pub nbands: usize,
+    pub nvband: i32,
+    /// G′ vectors, without the masked ones.
+    pub ngpown: usize,
+    /// Masked G′ vectors, whose columns are left out.
+    #[serde(default)]
+    pub masked: usize,
+    pub ncouls: usize,
+    /// First energy, from 1.
+    pub nstart: usize,
+    pub nend: usize,
+    /// Energy of the state, `e_lk`, in eV; null in older records.
+    pub state_ev: Option<f64>,
+    /// Energies in eV above it, those of `nstart..=nend`; null in older records.
+    pub energies_ev: Option<Vec<f64>>,
+}
+
+impl SystemInfo {
+    pub fn of(problem: &Frame) -> SystemInfo {
+        let h = problem.header();
+        SystemInfo {
+            name: problem.name().into(),
+            nbands: h.nbands,
+            nvband: h.nvband,
+            ngpown: h.ngpown,
+            masked: h.given_ngpown() - h.ngpown,
+            ncouls: h.ncouls,
+            nstart: h.nstart,
+            nend: h.nend,
+            state_ev: Some(h.e_lk),
+            energies_ev: Some(h.above_state()),
+        }
+    }
+
+    pub fn nw(&self) -> usize {
+        (self.nend + 1).saturating_sub(self.nstart)
+    }
+
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        [self.nbands, self.ngpown, self.ncouls, self.nw()].map(|n| n as u64).iter().product()
+    }
+}
+
+// Times of a calculation and how often it runs.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    pub warmup: usize,
+    pub repeat: usize,
+    /// How long runs of a regime go on; none where runs are counted alone.
+    pub settle: Duration,
+    /// Which regimes are measured, where runs go on.
+    pub regimes: Regimes,
+}
+
+/// What is measured of a device whose limit of power lowers its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regimes {
+    /// Runs before the limit lowers the clock.
+    BeforeCap,
+    /// These, and then those at the steady state.
+    Both,
+}
+
+impl Repetition {
+    /// So many runs, however long they take.
+    pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
+        Repetition { warmup, repeat, settle: Duration::ZERO, regimes: Regimes::Both }
+    }
+
+    pub fn runs(self) -> usize {
+        self.warmup + self.repeat
+    }
+}
+
+/// Times of the whole calculation in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    /// All, in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Times {
+    pub fn of(samples: Vec<f64>) -> Times {
+        let mut sorted = samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        Times {
+            median: f64::midpoint(low, high),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+            samples,
+        }
+    }
+
+    /// Standard deviation of at least two samples.
+    pub fn sigma(&self) -> Option<f64> {
+        let count = self.samples.len() as f64;
+        let mean = self.samples.iter().sum::<f64>() / count;
+        let squares: f64 = self.samples.iter().map(|t| (t - mean) * (t - mean)).sum();
+        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+    }
+
+    /// [`Times::sigma`] over the median.
+    pub fn relative_sigma(&self) -> Option<f64> {
+        self.sigma().map(|sigma| sigma / self.median)
+    }
+
+    /// From the shortest to the longest, over the median.
+    pub fn relative_spread(&self) -> f64 {
+        (self.max - self.min) / self.median
+    }
+
+    /// Samples that stand apart: off the median by more than ten times the median deviation, and by
+    /// more than a tenth of the median and 0.1 ms.
+    pub fn outliers(&self) -> usize {
+        let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
+        let mut sorted = off.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
+        off.iter().filter(|&&off| off > limit).count()
+    }
+
+    /// 95 % interval of the median: the closest pair of samples, as many from either end, between which the
+    /// median is in 95 of 100 cases, whatever the samples are distributed like. Fewer than six are too few.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let below = Binomial::new(0.5, sorted.len() as u64).ok()?;
+        // So many samples or fewer lie below the median in less than 2.5 of 100 cases.
+        let is_rare = |count: &usize| below.cdf(*count as u64) <= 0.025;
+        let outside = (0..sorted.len() / 2).take_while(is_rare).last()?;
+        Some([sorted[outside], sorted[sorted.len() - 1 - outside]])
+    }
+
+    /// What a record tells of them besides.
+    pub fn spread(&self) -> Spread {
+        let relative = self.relative_spread();
+        Spread {
+            sigma_s: self.sigma(),
+            relative: relative.is_finite().then_some(relative),
+            outliers: self.outliers(),
+            interval_s: self.interval(),
+        }
+    }
+}
+
+/// Runs before the limit of power lowered the clock: after a rest and a run that is not timed, at the highest
+/// clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BeforeCap {
+    #[serde(rename = "time_s")]
+    pub times: Times,
+    pub spread: Spread,
+    /// Median clock of the multiprocessors in MHz.
+    pub sm_mhz: f64,
+}
+
+/// Whether a difference of two sides is larger than the noise of their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Differs,
+    Noise,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// [`Times::sigma`].
+    pub sigma_s: Option<f64>,
+    /// [`Times::relative_spread`]; null where the median is zero.
+    pub relative: Option<f64>,
+    /// [`Times::outliers`].
+    pub outliers: usize,
+    /// 95 % interval of the median in seconds; null of few samples, and in older records.
+    pub interval_s: Option<[f64; 2]>,
+}
+
+// The state of a GPU while it calculated: clocks, power, temperature, what held the clock back.
+
+/// What was seen of a GPU during the timed runs of a version, by looking at it again and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// How often it was looked at during these runs.
+    pub looks: usize,
+    pub sm_mhz: Option<Span>,
+    pub memory_mhz: Option<Span>,
+    pub power_w: Option<Span>,
+    pub power_limit_w: Option<f64>,
+    pub temperature_c: Option<Span>,
+    /// What held the clock back, by its name in NVML, and the share of the looks at which it did; empty
+    /// where nothing did.
+    pub held_back: BTreeMap<String, f64>,
+    /// Highest clock at which this version was seen to run, in MHz, before the runs that are timed as well; of
+    /// older records the device's.
+    pub highest_mhz: Option<f64>,
+    /// Mean power in watts by the counter of energy; null of short runs, and in older records.
+    pub mean_w: Option<f64>,
+}
+
+impl State {
+    /// What the limit of power took of the clock, as a share of [`State::highest_mhz`]: `None` where either is not
+    /// known, 0 where all that held it back was something else.
+    pub fn clock_lost(&self) -> Option<f64> {
+        let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
+        // The clock falls some looks before NVML names the reason.
+        let by_another = !self.held_back.is_empty() && !self.is_at_the_cap();
+        Some(if by_another { 0.0 } else { lost.max(0.0) })
+    }
+
+    /// Power of the board in watts: the mean by the counter of energy or, of short runs, the median of the looks.
+    pub fn watts(&self) -> Option<f64> {
+        self.mean_w.or(self.power_w.map(|seen| seen.median))
+    }
+
+    /// Whether power held the clock back at any of the looks.
+    pub fn is_at_the_cap(&self) -> bool {
+        self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Span {
+    /// Of all values; `None` of none.
+    pub fn of(mut values: Vec<f64>) -> Option<Span> {
+        values.sort_by(f64::total_cmp);
+        let (&min, &max) = (values.first()?, values.last()?);
+        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Some(Span { median: f64::midpoint(low, high), min, max })
+    }
+}
+
+// How a problem was parted, and who shared it.
+
+/// How a problem was parted into slabs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parting {
+    /// `igp` of a slab; the last one may have fewer.
+    pub igp: usize,
+    pub slabs: usize,
+    /// Whether all of it was in the memory of each process; else slabs were made or read when their turn
+    /// came.
+    pub in_memory: bool,
+    /// Bytes that might be taken of each device's memory, where that was limited.
+    pub device_memory: Option<u64>,
+    /// Bytes that might be taken of the host's, where that was limited.
+    pub host_memory: Option<u64>,
+    pub ranks: usize,
+    /// The workers, in the order of the ranks.
+    pub places: Vec<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    pub rank: usize,
+    pub host: Option<String>,
+    pub device: DeviceInfo,
+}
+
+/// What the workers did in the last calculation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// In the order of [`Parting::places`].
+    pub shares: Vec<Share>,
+    /// How much longer than on the average the worker took that took longest, over that average.
+    pub imbalance: Option<f64>,
+    /// Seconds of the first calculation, when nothing was in place.
+    pub first_s: Option<f64>,
+}
+
+impl Work {
+    pub fn of(shares: Vec<Share>, first_s: Option<f64>) -> Work {
+        let busy = || shares.iter().map(|share| share.busy_s);
+        let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
+        let over = longest * shares.len() as f64 / all - 1.0;
+        Work { imbalance: over.is_finite().then_some(over), shares, first_s }
+    }
+}
+
+// What is recorded of the static CH.
+
+/// The static CH of a problem's bands: see docs/sigma.md.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StaticCh {
+    /// Real and imaginary part, in the unit of `vcoul`; null where they are no numbers.
+    pub sum: [Option<f64>; 2],
+    /// Seconds of its calculation, with uploads where its data were not in place.
+    pub seconds: f64,
+    pub verification: Verification,
+}
+
+impl StaticCh {
+    /// Of a sum that took so many seconds.
+    pub fn of(sum: Complex64, seconds: f64, verification: Verification) -> StaticCh {
+        let number = |part: f64| part.is_finite().then_some(part);
+        StaticCh { sum: [sum.re, sum.im].map(number), seconds, verification }
+    }
+
+    pub fn value(&self) -> Complex64 {
+        let [re, im] = self.sum.map(|part| part.unwrap_or(f64::NAN));
+        Complex64::new(re, im)
+    }
+
+    /// Whether it was compared and differs.
+    pub fn is_incorrect(&self) -> bool {
+        self.verification.outcome == Outcome::Incorrect
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imbalance_is_over_the_average() {
+        let share = |busy_s: f64| Share { busy_s, ..Share::default() };
+        let imbalance =
+            |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
+        assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
+        assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
+        assert_eq!(imbalance(&[]), None);
+        assert_eq!(imbalance(&[0.0]), None);
+    }
 }

@@ -1,23 +1,23 @@
 //! The sums that a run is compared with.
 
-pub mod golden;
 pub mod matrix;
 pub mod verify;
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::kernels::plan::Poles;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
-use crate::process::progress::Progress;
+use crate::progress::Progress;
+
 pub use gpp_core::reference::{
     Evaluation, Scale, StaticCh, Terms, evaluate, precise, serial, static_ch,
 };
 
-/// Where reference sums come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -46,9 +46,7 @@ const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 /// Reference sums, the starting sums included.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// What a run must find.
     pub sums: Sums,
-    /// Where it comes from.
     pub source: Source,
     /// The energies (0-based) that it has sums of, in their order; all, where that is not said.
     pub energies: Option<Vec<usize>>,
@@ -58,7 +56,6 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Sums from elsewhere.
     pub fn new(sums: Sums, source: Source, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
         Reference { sums, source, energies: None, scale, real_parts, progress }
@@ -92,9 +89,6 @@ impl Reference {
     /// Finds out what a comparison needs where sums are off without it: whether a file keeps real parts alone, and,
     /// for sums of a file or a device, the [scale](Reference::scale): a built-in system's golden ones do not cancel.
     /// Of many terms it is that of every few igp, less than all.
-    ///
-    /// # Errors
-    /// Those of [`evaluate`].
     pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
         if self.source == Source::File && self.real_parts.get().is_none() {
             let real_parts = keeps_real_parts(slabs, &self.sums)?;
@@ -139,7 +133,7 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
 fn golden_of(problem: &Frame) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let has_own = *problem.header() == synthesis::header(system, *seed);
-    if has_own { golden::find(&system.name, *seed) } else { None }
+    if has_own { find_golden(&system.name, *seed) } else { None }
 }
 
 /// The golden sums of a built-in system at other energies than its own, and the energies (0-based) that they are of;
@@ -150,8 +144,8 @@ fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
     if !is_own_but_for_energies(problem) {
         return None;
     }
-    let at = golden::At::of(problem.header());
-    let found = golden::find_among(&system.name, *seed, &at);
+    let at = At::of(problem.header());
+    let found = find_golden_among(&system.name, *seed, &at);
     found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
 }
 
@@ -200,9 +194,6 @@ pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
 
 /// The sums of a problem at all its energies, starting sums included: stored with it, golden, or evaluated now
 /// where that is not too much.
-///
-/// # Errors
-/// Those of [`evaluate`].
 pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
     let slabs = problem.into();
     let problem = slabs.frame();
@@ -217,9 +208,6 @@ pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Op
 
 /// The reference of a problem: stored with it, golden, or [evaluated] now; of too many terms golden sums at some
 /// energies.
-///
-/// # Errors
-/// Those of [`evaluate`].
 pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
     let slabs = problem.into();
     let problem = slabs.frame();
@@ -240,4 +228,61 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
     let all = energies.len() == problem.nw();
     let found = Reference::at(&energies, problem, &sums, Source::Serial, progress);
     Ok(Some(Reference { energies: found.energies.filter(|_| !all), scale: scale.into(), ..found }))
+}
+
+// Golden sums of the built-in systems, made once by `gpp golden` and kept in `data/golden.json`.
+
+/// Golden sums of one system and seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Golden {
+    pub system: String,
+    pub seed: u64,
+    /// Its energies, where they are not the system's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<At>,
+    #[serde(flatten)]
+    pub sums: Sums,
+}
+
+/// Energies other than a system's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct At {
+    pub state_ev: f64,
+    pub above_state_ev: Vec<f64>,
+}
+
+impl At {
+    pub fn of(header: &Header) -> At {
+        At { state_ev: header.e_lk, above_state_ev: header.above_state() }
+    }
+}
+
+pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../data/golden.json"))
+        .expect("data/golden.json is checked by a test")
+});
+
+fn golden_named(system: &str, seed: u64) -> impl Iterator<Item = &'static Golden> {
+    GOLDEN.iter().filter(move |golden| golden.system == system && golden.seed == seed)
+}
+
+/// The golden sums of that system and seed at the system's own energies.
+pub fn find_golden(system: &str, seed: u64) -> Option<&'static Sums> {
+    golden_named(system, seed).find(|golden| golden.at.is_none()).map(|golden| &golden.sums)
+}
+
+/// Those of the energies asked for (0-based) that there are golden sums at, and these.
+pub fn find_golden_among(system: &str, seed: u64, asked: &At) -> Option<(Vec<usize>, Sums)> {
+    let known = |energy: f64| -> Option<[Complex64; 2]> {
+        golden_named(system, seed).find_map(|Golden { at, sums, .. }| {
+            let at = at.as_ref().filter(|at| at.state_ev == asked.state_ev)?;
+            let place = at.above_state_ev.iter().position(|&own| own == energy)?;
+            Some([sums.asx[place], sums.ach[place]])
+        })
+    };
+    let energies = asked.above_state_ev.iter().enumerate();
+    let (places, found): (Vec<usize>, Vec<[Complex64; 2]>) =
+        energies.filter_map(|(place, &energy)| Some((place, known(energy)?))).unzip();
+    let of = |which: usize| found.iter().map(|sums| sums[which]).collect();
+    (!places.is_empty()).then(|| (places, Sums { asx: of(0), ach: of(1) }))
 }

@@ -25,28 +25,21 @@ use crate::reference::{Reference, Scale, Source, StaticCh};
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
 const RANDOM: f64 = 8.0;
 
-/// How a run came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every output is within the tolerance.
     Passed,
-    /// Some output is not.
     Incorrect,
-    /// There was nothing to compare with.
     NotVerified,
-    /// Repeated runs gave different bits.
     Nondeterministic,
 }
 
-/// What errors are relative to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RelativeTo {
-    /// The reference sum.
     #[default]
     Sum,
-    /// Σ|terms|.
     Terms,
 }
 
@@ -78,10 +71,8 @@ impl Undecided {
     }
 }
 
-/// A comparison and what it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// The verdict.
     pub outcome: Outcome,
     /// Largest error of an output; `None` where there is none or where it is not a number.
     pub max_rel_error: Option<f64>,
@@ -96,7 +87,6 @@ pub struct Verification {
     /// Whether real parts alone were compared: the file's sums have no imaginary ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub real_parts: bool,
-    /// Where the reference comes from.
     pub reference: Option<Source>,
     /// Which energies were compared, by their `iw`; all, where that is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,9 +99,6 @@ pub struct Verification {
 }
 
 /// Compares `sums`, starting sums included, with the reference of a problem.
-///
-/// # Errors
-/// Those of [`Reference::look_closer`].
 pub fn verify<'a>(
     problem: impl Into<Slabs<'a>>,
     sums: &Sums,
@@ -238,7 +225,6 @@ fn difference(found: Complex64, expected: Complex64, real_parts: bool) -> f64 {
     if real_parts { (re + 0.0 * im).abs() } else { (found - expected).norm() }
 }
 
-/// Largest error of a sum.
 fn tolerance(problem: &Frame, relative_to: RelativeTo) -> f64 {
     let terms = (problem.terms() / problem.nw() as u64) as f64;
     let roundings = match relative_to {

@@ -5,8 +5,7 @@
 //! knows that pointers point to global memory.
 
 use crate::arrays::{Arrays, Limits};
-use crate::plan::Plan;
-use crate::table::Table;
+use crate::plan::{Plan, Table};
 
 /// The structure of a list of arguments.
 macro_rules! structure {
@@ -41,8 +40,7 @@ macro_rules! structure {
             pub unsafe fn read(parameters: &[*const core::ffi::c_void]) -> $name {
                 let mut parameters = parameters.iter();
                 let mut next = || *parameters.next().expect("as many as there are");
-                // SAFETY: this function's own contract.
-                unsafe { $name { $($field: next().cast::<$type>().read_unaligned(),)* } }
+                $name { $($field: next().cast::<$type>().read_unaligned(),)* }
             }
         }
 
@@ -74,10 +72,6 @@ pub trait Arguments {
 macro_rules! entry {
     ([$symbol:ident $name:path, |$arguments:ident| $run:expr]
      { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
-        /// Kernel entry.
-        ///
-        /// # Safety
-        /// The [launch contract](crate::contract).
         #[cfg(target_arch = "nvptx64")]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $symbol($($field: $type),*) {
@@ -92,9 +86,9 @@ pub(crate) use entry;
 
 /// A structure of arguments and the entries that take them.
 macro_rules! arguments {
-    ($(#[$about:meta])* $name:ident $fields:tt $($symbol:ident = $run:path;)*) => {
+    ($(#[$about:meta])* $name:ident $fields:tt $($symbol:ident = |$arguments:ident| $run:expr;)*) => {
         $crate::arguments::structure! { [$(#[$about])* $name] $fields }
-        $($crate::arguments::entry! { [$symbol $name, |arguments| $run(arguments)] $fields })*
+        $($crate::arguments::entry! { [$symbol $name, |$arguments| $run] $fields })*
     };
 }
 pub(crate) use arguments;
@@ -104,61 +98,38 @@ pub(crate) use arguments;
 macro_rules! list {
     (paper: $then:ident $with:tt $($more:tt)*) => {
         $crate::arguments::$then! { $with {
-            /// Plasmon-pole modes ω̃ in eV, `(ncouls, ngpown)`.
             wtilde: *const num_complex::Complex64,
-            /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
             eps: *const num_complex::Complex64,
-            /// Matrix elements of G, `(ncouls, nbands)`.
             aqsn: *const num_complex::Complex64,
-            /// Matrix elements of G′, in the kernel's layout.
             aqsm_local: *const num_complex::Complex64,
-            /// Energies in eV, in the kernel's layout.
             wx: *const f64,
-            /// Coulomb interaction of each `igp`, `(ngpown)`.
             vcoul_loc: *const f64,
-            /// Occupation of each band: 0 to 1, `(nbands)`.
             occ: *const f64,
             /// The blocks' sums: entry [`Grid::slot`](crate::tiling::Grid::slot) of `(blocks, values)`,
             /// the values of energy `iw` from `iw · VALUES` on.
             partials: *mut f64,
-            /// Bands.
             nbands: u32,
-            /// `igp` of the slab.
             ngpown: u32,
-            /// `ig`.
             ncouls: u32,
-            /// Energies.
             nw: u32,
             /// First energy of the launch.
             iw: u32,
-            /// See [`Limits::limittwo`].
             limittwo: f64,
-            /// See [`Limits::limitone`].
             limitone: f64,
-            /// See [`Limits::sexcut`].
             sexcut: f64,
             $($more)*
         } }
     };
     (planned: $then:ident $with:tt) => {
         $crate::arguments::list! { paper: $then $with
-            /// See [`Plan::plain`].
             plain: u32,
-            /// See [`Plan::occupied`].
             occupied: u32,
-            /// See [`Plan::far_begin`].
             far_begin: u32,
-            /// See [`Plan::odd_mask`].
             odd_mask: *const u32,
-            /// See [`Plan::odd_pairs`].
             odd_pairs: *const u32,
-            /// See [`Plan::odd_begins`].
             odd_begins: *const u32,
-            /// See [`Plan::odd_blocks`].
             odd_blocks: u32,
-            /// See [`Table::half`].
             half: f64,
-            /// See [`Table::square`].
             square: f64,
         }
     };
@@ -166,7 +137,6 @@ macro_rules! list {
         $crate::arguments::$then! { $with {
             /// The pairs, those of a part next to each other; of any poles where the kernel is for such.
             poles: *const $crate::pairs::Pole,
-            /// The parts.
             parts: *const $crate::pairs::Part,
             /// Matrix elements of G, `(rows, ncouls)`, zeros behind the last band.
             aqsn: *const num_complex::Complex64,
@@ -182,17 +152,12 @@ macro_rules! list {
             partials: *mut f64,
             /// How many parts.
             count: u32,
-            /// Bands.
             nbands: u32,
             /// Bands that the arrays have room for, a multiple of [`BANDS`](crate::cells::BANDS).
             rows: u32,
-            /// Energies.
             nw: u32,
-            /// See [`Limits::limittwo`].
             limittwo: f64,
-            /// See [`Limits::limitone`].
             limitone: f64,
-            /// See [`Limits::sexcut`].
             sexcut: f64,
         } }
     };
@@ -200,7 +165,8 @@ macro_rules! list {
 pub(crate) use list;
 
 list! { paper: structure [
-    /// What kernels of the original and of the swapped layout take: v0 to v8, and the yardstick's.
+    /// What kernels of the original and of the swapped layout take, v0 to v8, and the yardstick's: the arrays of
+    /// [`Arrays`] and more.
     PaperArguments
 ] }
 

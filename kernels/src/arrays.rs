@@ -2,12 +2,10 @@
 
 use num_complex::{Complex, Complex64};
 
-use crate::intrinsics::load;
+use crate::intrinsics::{load, settle};
 use crate::layout::{Lengths, Order};
 use crate::plan::Plan;
-use crate::real::Real;
 
-/// The three limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// `gamma²` in eV²: nearer to the pole than this, the first branch does not hold.
@@ -38,7 +36,6 @@ pub struct Arrays {
     pub vcoul_loc: *const f64,
     /// Occupation of each band: 0, ½ or 1, `(nbands)`.
     pub occ: *const f64,
-    /// Bands.
     pub nbands: u32,
     /// `igp` of the slab.
     pub ngpown: u32,
@@ -46,7 +43,6 @@ pub struct Arrays {
     pub ncouls: u32,
     /// Energies held in `wx`.
     pub nw: u32,
-    /// Limits of the formula.
     pub limits: Limits,
     /// The plan, of versions that follow one.
     pub plan: Plan,
@@ -59,70 +55,39 @@ impl Arrays {
         Lengths { nbands: self.nbands, ngpown: self.ngpown, nw: self.nw }
     }
 
-    /// `wtilde(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub unsafe fn wtilde<R: Real>(&self, ig: u32, igp: u32) -> Complex<R> {
-        // SAFETY: the launch contract, indices in range.
-        R::complex(unsafe { load(self.wtilde, igp * self.ncouls + ig) })
+    pub unsafe fn wtilde(&self, ig: u32, igp: u32) -> Complex64 {
+        load(self.wtilde, igp * self.ncouls + ig)
     }
 
-    /// `eps(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), indices in range.
     #[inline(always)]
-    pub unsafe fn eps<R: Real>(&self, ig: u32, igp: u32) -> Complex<R> {
-        // SAFETY: the launch contract, indices in range.
-        R::complex(unsafe { load(self.eps, igp * self.ncouls + ig) })
+    pub unsafe fn eps(&self, ig: u32, igp: u32) -> Complex64 {
+        load(self.eps, igp * self.ncouls + ig)
     }
 
     /// `M = conj(aqsm_local(igp, n)) · aqsn(ig, n)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), indices in range, arrays in the order of `L`.
     #[inline(always)]
-    pub unsafe fn matngmatmgp<R: Real, L: Order>(&self, ig: u32, igp: u32, n: u32) -> Complex<R> {
-        // SAFETY: the launch contract, indices in range.
-        let (aqsm, aqsn) = unsafe {
-            (
-                load(self.aqsm_local, L::aqsm_local(self.lengths(), igp, n)),
-                load(self.aqsn, n * self.ncouls + ig),
-            )
-        };
-        let m = R::complex(aqsm).conj() * R::complex(aqsn);
-        Complex::new(m.re.settle(), m.im.settle())
+    pub unsafe fn matngmatmgp<L: Order>(&self, ig: u32, igp: u32, n: u32) -> Complex64 {
+        let (aqsm, aqsn) = (
+            load(self.aqsm_local, L::aqsm_local(self.lengths(), igp, n)),
+            load(self.aqsn, n * self.ncouls + ig),
+        );
+        let m = aqsm.conj() * aqsn;
+        Complex::new(settle(m.re), settle(m.im))
     }
 
-    /// `wx(iw, n)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), indices in range, arrays in the order of `L`.
     #[inline(always)]
-    pub unsafe fn wx<R: Real, L: Order>(&self, iw: u32, n: u32) -> R {
-        // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.wx.add(L::wx(self.lengths(), iw, n) as usize) }).settle()
+    pub unsafe fn wx<L: Order>(&self, iw: u32, n: u32) -> f64 {
+        settle(*self.wx.add(L::wx(self.lengths(), iw, n) as usize))
     }
 
-    /// `vcoul_loc(igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), index in range.
     #[inline(always)]
-    pub unsafe fn vcoul_loc<R: Real>(&self, igp: u32) -> R {
-        // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.vcoul_loc.add(igp as usize) })
+    pub unsafe fn vcoul_loc(&self, igp: u32) -> f64 {
+        *self.vcoul_loc.add(igp as usize)
     }
 
-    /// `occ(n)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), index in range.
     #[inline(always)]
-    pub unsafe fn occ<R: Real>(&self, n: u32) -> R {
-        // SAFETY: the launch contract, indices in range.
-        R::of(unsafe { *self.occ.add(n as usize) })
+    pub unsafe fn occ(&self, n: u32) -> f64 {
+        *self.occ.add(n as usize)
     }
 }

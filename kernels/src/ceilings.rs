@@ -25,12 +25,11 @@ arguments! {
     FmaArguments {
         /// Factor of each fused operation, below one so that the chains stay finite.
         factor: f64,
-        /// Its term.
         term: f64,
         /// One number, written only if a sum is none.
         sink: *mut f64,
     }
-    gpp_ceiling_fma = gpu::fma;
+    gpp_ceiling_fma = |arguments| gpu::fma(arguments);
 }
 
 arguments! {
@@ -39,15 +38,13 @@ arguments! {
         /// The pairs that are read, in the L2 kernel by all threads of the grid together, in the L1
         /// kernel by those of each block.
         buffer: *const [f64; 2],
-        /// How many.
         count: u32,
-        /// How often.
         passes: u32,
         /// One number, written only if a sum is none.
         sink: *mut f64,
     }
-    gpp_ceiling_read_l2 = gpu::read_l2;
-    gpp_ceiling_read_l1 = gpu::read_l1;
+    gpp_ceiling_read_l2 = |arguments| gpu::read_l2(arguments);
+    gpp_ceiling_read_l1 = |arguments| gpu::read_l1(arguments);
 }
 
 /// Runs [`CHAINS`] chains of [`FMA_STEPS`] fused operations; the sum keeps them from being dropped.
@@ -89,12 +86,10 @@ pub unsafe fn read_passes(
     passes: u32,
     level: Level,
 ) -> f64 {
-    // SAFETY: the callers below keep `at` below count.
-    let read = |at: u32| unsafe {
-        match level {
-            Level::L2 => load_from_l2(tile, at),
-            Level::L1 => load_from_l1(tile, at),
-        }
+    // The callers below keep `at` below count.
+    let read = |at: u32| match level {
+        Level::L2 => load_from_l2(tile, at),
+        Level::L1 => load_from_l1(tile, at),
     };
     let mut sums = [0.0; 4];
     let mut pass = 0;
@@ -136,8 +131,7 @@ mod gpu {
         let FmaArguments { factor, term, sink } = arguments;
         let sum = fma_chains(Thread::calling(), factor, term);
         if sum.is_nan() {
-            // SAFETY: this function's own contract.
-            unsafe { *sink = sum };
+            *sink = sum;
         }
     }
 
@@ -148,30 +142,22 @@ mod gpu {
     #[inline(always)]
     pub unsafe fn read_l2(arguments: ReadArguments) {
         let Thread { index, count, .. } = Thread::calling();
-        // SAFETY: this function's own contract.
-        unsafe { read(arguments, index, count, Level::L2) }
+        read(arguments, index, count, Level::L2)
     }
 
     /// The L1 ceiling: every block reads the same pairs again and again.
-    ///
-    /// # Safety
-    /// As [`read_l2`].
     #[inline(always)]
     pub unsafe fn read_l1(arguments: ReadArguments) {
         let threads = crate::intrinsics::threads();
-        // SAFETY: this function's own contract.
-        unsafe { read(arguments, crate::intrinsics::lane(), threads, Level::L1) }
+        read(arguments, crate::intrinsics::lane(), threads, Level::L1)
     }
 
     #[inline(always)]
     unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
         let ReadArguments { buffer, count, passes, sink } = arguments;
-        // SAFETY: the callers' contract.
-        unsafe {
-            let sum = read_passes(buffer, count, first, stride, passes, level);
-            if sum.is_nan() {
-                *sink = sum;
-            }
+        let sum = read_passes(buffer, count, first, stride, passes, level);
+        if sum.is_nan() {
+            *sink = sum;
         }
     }
 }

@@ -4,9 +4,10 @@ use std::vec::Vec;
 
 use crate::arguments::{PaperArguments, PlannedArguments};
 use crate::arrays::Arrays;
+use crate::formula::{Sums, VALUES};
 use crate::grid::Thread;
-use crate::reduction::{self, THREADS};
-use crate::sums::{Sums, VALUES};
+use crate::reduction;
+use crate::reduction::THREADS;
 use crate::tiling::Grid;
 
 /// A block of an entry as the host runs it: where its structure of arguments stands
@@ -52,19 +53,18 @@ pub unsafe fn run_block<const NW: usize>(
     constant: *const f64,
     block: u32,
     grid: Grid,
-    body: unsafe fn(&Arrays, u32, Thread) -> Sums<f64, NW>,
+    body: unsafe fn(&Arrays, u32, Thread) -> Sums<NW>,
 ) {
     let PaperArguments { iw, partials, .. } = arguments.common();
     let arrays = arguments.arrays(constant);
-    let of_threads: Vec<Sums<f64, NW>> = (0..grid.threads)
+    let of_threads: Vec<Sums<NW>> = (0..grid.threads)
         .map(|lane| {
             let thread = Thread::of(block, lane, grid.blocks(), grid.threads);
-            // SAFETY: the launch contract.
-            unsafe { body(&arrays, iw, thread) }
+            body(&arrays, iw, thread)
         })
         .collect();
     for at in 0..NW {
-        let each = |of: fn(&Sums<f64, NW>, usize) -> f64| {
+        let each = |of: fn(&Sums<NW>, usize) -> f64| {
             reduction::block_sum(of_threads.iter().map(|sums| of(sums, at)))
         };
         let values: [f64; VALUES] = [
@@ -76,8 +76,8 @@ pub unsafe fn run_block<const NW: usize>(
         let first = (iw as usize + at) * VALUES;
         for (value, sum) in (first..).zip(values) {
             let place = value * grid.blocks() as usize + grid.slot(block) as usize;
-            // SAFETY: the launch contract: room for the values of all blocks, this slot is the block's own.
-            unsafe { *partials.add(place) = sum }
+            // Room for the values of all blocks, this slot is the block's own.
+            *partials.add(place) = sum
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Kernel entries: each made of a body for the GPU and for the host, and described.
 
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
-/// generic over the number type and the number of energies, for the arguments of the paper's kernels;
+/// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
 /// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
@@ -23,7 +23,7 @@ macro_rules! entries {
             $symbol $crate::arguments::CellsArguments, |arguments| {
                 let team = $crate::cells::Block::<{ $numbers }>::$calling();
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
-                $crate::cells::block::<$part, f64, _>(&arguments, &team, block, blocks, $term)
+                $crate::cells::block::<$part, _>(&arguments, &team, block, blocks, $term)
             }
         ] }
 
@@ -39,7 +39,7 @@ macro_rules! entries {
                     // SAFETY: the launch contract is `BlockBody`'s.
                     unsafe {
                         let arguments = &*arguments.cast();
-                        $crate::cells::block::<$part, f64, _>(arguments, &team, block, blocks, $term);
+                        $crate::cells::block::<$part, _>(arguments, &team, block, blocks, $term);
                     }
                 },
         }]
@@ -47,18 +47,15 @@ macro_rules! entries {
     (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
         const TILES: $crate::tiling::Shape = $shape;
 
-        /// # Safety
-        /// The [launch contract](crate::contract).
         #[inline(always)]
-        unsafe fn tile<R: $crate::real::Real, const NW: usize>(
+        unsafe fn tile<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::grid::Thread,
-        ) -> $crate::sums::Sums<R, NW> {
+        ) -> $crate::formula::Sums<NW> {
             const T: usize = TILES.tile as usize;
             const W: usize = TILES.warps as usize;
-            // SAFETY: the launch contract.
-            unsafe { $crate::tiles::sums::<$fraction, R, NW, T, W>(a, thread, $term) }
+            $crate::tiles::sums::<$fraction, NW, T, W>(a, thread, $term)
         }
 
         $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
@@ -83,7 +80,7 @@ macro_rules! entries {
                     unsafe {
                         let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
                         $crate::emulator::run_block(
-                            arguments, constant, block, grid, $body::<f64, $nw>,
+                            arguments, constant, block, grid, $body::<$nw>,
                         );
                     }
                 },
@@ -100,7 +97,7 @@ pub(crate) use entries;
 macro_rules! paper {
     ((), $body:ident, $nw:literal, $arguments:ident) => {{
         let thread = $crate::grid::Thread::calling();
-        let sums = $body::<f64, $nw>(&$arguments.arrays(), $arguments.iw, thread);
+        let sums = $body::<$nw>(&$arguments.arrays(), $arguments.iw, thread);
         let (iw, partials) = ($arguments.iw, $arguments.partials);
         $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
     }};
@@ -114,7 +111,7 @@ macro_rules! planned {
     (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
         let arrays = $arguments.arrays(core::ptr::null());
         let thread = $crate::grid::Thread::calling();
-        let sums = $body::<f64, $nw>(&arrays, $arguments.iw, thread);
+        let sums = $body::<$nw>(&arrays, $arguments.iw, thread);
         let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::settle_index(thread.block));
         $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
     }};

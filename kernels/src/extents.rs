@@ -1,23 +1,21 @@
 //! What the grid of a kernel follows from, and what is too large for it.
 
 use crate::cells::BANDS;
+use crate::formula::VALUES;
 use crate::grid;
 use crate::kernel::{Kernel, Loops};
 use crate::layout::{Layout, Planned};
 use crate::plan::Plan;
-use crate::sums::VALUES;
 use crate::tiling::Grid;
 
 /// What the size of a grid depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents<'a> {
-    /// Bands.
     pub nbands: u32,
     /// `igp` of the slab.
     pub ngpown: u32,
     /// `ig`.
     pub ncouls: u32,
-    /// Energies.
     pub nw: u32,
     /// Where the odd pairs of each `igp` begin and the last ones end, as in
     /// [`crate::plan::Plan::odd_begins`], of the poles that the kernel takes; unused by kernels
@@ -45,14 +43,12 @@ pub struct Sizes {
     pub aqsn: [u64; 2],
     /// Matrix elements of G′.
     pub aqsm_local: [u64; 2],
-    /// Energies.
     pub wx: [u64; 2],
     /// Pairs, as they are read: a sorted one by its halves.
     pub pairs: [u64; 2],
 }
 
 impl Layout {
-    /// All of them.
     pub const ALL: [Layout; 4] =
         [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
 

@@ -16,11 +16,12 @@
 //! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
 //! [`is_cut_off`].
 
-use num_complex::Complex;
+use core::hint::select_unpredictable;
+
+use num_complex::{Complex, Complex64};
 
 use crate::arrays::{Arrays, Limits};
-use crate::real::Real;
-use crate::sums::Sums;
+use crate::intrinsics::{approximate_reciprocal, settle};
 
 /// Smallest `|delw|²` that the second branch takes.
 pub const TOL_ZERO: f64 = 1e-12;
@@ -30,68 +31,56 @@ pub const LIMITONE: f64 = 1.0 / (4.0 * 1e-6);
 
 /// Factors of a term that depend on `(ig, igp)` only.
 #[derive(Clone, Copy)]
-pub struct Pair<R> {
+pub struct Pair {
     /// ω̃ in eV.
-    pub wtilde: Complex<R>,
-    /// ω̃².
-    pub wtilde2: Complex<R>,
+    pub wtilde: Complex64,
+    pub wtilde2: Complex64,
     /// `δ − ε⁻¹`.
-    pub eps: Complex<R>,
+    pub eps: Complex64,
     /// Ω² = ω̃² · eps.
-    pub omega2: Complex<R>,
+    pub omega2: Complex64,
 }
 
-impl<R: Real> Pair<R> {
+impl Pair {
     /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        // SAFETY: the launch contract, the pair in range.
-        let (wtilde, eps) = unsafe { (arrays.wtilde::<R>(ig, igp), arrays.eps::<R>(ig, igp)) };
+        let (wtilde, eps) = (arrays.wtilde(ig, igp), arrays.eps(ig, igp));
         let wtilde2 = wtilde * wtilde;
         Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
     }
 }
 
 /// What a thread has of a pair before it goes through the bands: a [`Pair`], or more.
-pub trait Factors<R>: Sized {
+pub trait Factors: Sized {
     /// Reads and computes them for `(ig, igp)`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self;
 }
 
-impl<R: Real> Factors<R> for Pair<R> {
+impl Factors for Pair {
     #[inline(always)]
     unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        // SAFETY: the launch contract, the pair in range.
-        unsafe { Pair::load(arrays, ig, igp) }
+        Pair::load(arrays, ig, igp)
     }
 }
 
 /// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
-pub struct Term<R> {
-    /// Screened exchange.
-    pub ssx: Complex<R>,
-    /// Coulomb hole.
-    pub sch: Complex<R>,
+pub struct Term {
+    pub ssx: Complex64,
+    pub sch: Complex64,
 }
 
-impl<R: Real> Term<R> {
-    /// Both zero.
+impl Term {
     #[inline(always)]
     pub fn zero() -> Self {
-        let zero = Complex::new(R::zero(), R::zero());
+        let zero = Complex::new(0.0, 0.0);
         Term { ssx: zero, sch: zero }
     }
 
     /// Without `ssx` where the cutoff takes it: see [`is_cut_off`].
     #[inline(always)]
-    pub fn cut<S: Size>(mut self, w: R, ssxcutoff: R) -> Self {
+    pub fn cut<S: Size>(mut self, w: f64, ssxcutoff: f64) -> Self {
         if is_cut_off(w, || S::of(self.ssx), ssxcutoff) {
             self.ssx = Term::zero().ssx;
         }
@@ -100,57 +89,117 @@ impl<R: Real> Term<R> {
 }
 
 /// How a version writes one term: its factors, `wx(iw,n)` and the limits.
-pub trait TermFn<R, P = Pair<R>>: Fn(&P, R, &Limits) -> Term<R> {}
-impl<R, P, F: Fn(&P, R, &Limits) -> Term<R>> TermFn<R, P> for F {}
+pub trait TermFn<P = Pair>: Fn(&P, f64, &Limits) -> Term {}
+impl<P, F: Fn(&P, f64, &Limits) -> Term> TermFn<P> for F {}
 
 /// How a version writes `|ssx|` and `sexcut·|eps|`, which are only compared: as they are, or squared.
 pub trait Size {
     /// The size of `ssx`.
-    fn of<R: Real>(ssx: Complex<R>) -> R;
+    fn of(ssx: Complex64) -> f64;
     /// What it is compared with.
-    fn ssxcutoff<R: Real>(sexcut: R, eps: Complex<R>) -> R;
+    fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64;
 }
 
-/// `wdiff = w − ω̃`.
 #[inline(always)]
-pub fn wdiff<R: Real>(w: R, wtilde: Complex<R>) -> Complex<R> {
+pub fn wdiff(w: f64, wtilde: Complex64) -> Complex64 {
     Complex::new(w - wtilde.re, -wtilde.im)
 }
 
 /// `w² − ω̃²`, the first branch's denominator. Its real part is `(w − Re ω̃)(w + Re ω̃) + (Im ω̃)²`:
 /// where these two cancel, the imaginary part is as large as they are.
 #[inline(always)]
-pub fn first_denominator<R: Real>(
-    wsum: R,
-    wdiff: Complex<R>,
-    wtilde: Complex<R>,
-    wtilde2: Complex<R>,
-) -> Complex<R> {
+pub fn first_denominator(
+    wsum: f64,
+    wdiff: Complex64,
+    wtilde: Complex64,
+    wtilde2: Complex64,
+) -> Complex64 {
     Complex::new(wdiff.re * wsum + wtilde.im * wtilde.im, -wtilde2.im)
 }
 
 /// `2ω̃(w + ω̃)`, which is the second branch's `4ω̃²(delw + ½) / delw`.
 #[inline(always)]
-pub fn second_denominator<R: Real>(wsum: R, wtilde: Complex<R>) -> Complex<R> {
-    wtilde * (Complex::new(wsum, wtilde.im) * R::of(2.0))
+pub fn second_denominator(wsum: f64, wtilde: Complex64) -> Complex64 {
+    wtilde * (Complex::new(wsum, wtilde.im) * 2.0)
 }
 
 /// Whether the cutoff takes a term: `w < 0` and the size of its `ssx` is above `bound`, or NaN.
 #[inline(always)]
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "an infinite ssx arrives as NaN")]
-pub fn is_cut_off<R: Real>(w: R, size: impl FnOnce() -> R, bound: R) -> bool {
-    w < R::zero() && !(size() <= bound)
+pub fn is_cut_off(w: f64, size: impl FnOnce() -> f64, bound: f64) -> bool {
+    w < 0.0 && !(size() <= bound)
 }
 
-impl<R: Real, const NW: usize> Sums<R, NW> {
+impl<const NW: usize> Sums<NW> {
     /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. Settled, so that the terms of
     /// two energies are not computed at once, with the registers of both.
     #[inline(always)]
-    pub fn update(&mut self, iw: usize, vcoul: R, occ: R, term: Term<R>, matngmatmgp: Complex<R>) {
+    pub fn update(&mut self, iw: usize, vcoul: f64, occ: f64, term: Term, matngmatmgp: Complex64) {
         let asx = term.ssx * (vcoul * occ) * matngmatmgp;
-        let ach = term.sch * (vcoul * R::of(0.5)) * matngmatmgp;
+        let ach = term.sch * (vcoul * 0.5) * matngmatmgp;
         let (asx, ach) = (self.asx[iw] - asx, self.ach[iw] + ach);
-        self.asx[iw] = Complex::new(asx.re.settle(), asx.im.settle());
-        self.ach[iw] = Complex::new(ach.re.settle(), ach.im.settle());
+        self.asx[iw] = Complex::new(settle(asx.re), settle(asx.im));
+        self.ach[iw] = Complex::new(settle(ach.re), settle(ach.im));
+    }
+}
+
+// Quotients and products of complex numbers: how a version writes them, and reciprocals, by one real division
+// and without any.
+
+/// How a version writes its three quotients.
+pub trait Quotients {
+    /// `delw = ω̃ / wdiff`, where `wdiffr` is `|wdiff|²`.
+    fn delw(wtilde: Complex64, wdiff: Complex64, wdiffr: f64) -> Complex64;
+    fn over(a: Complex64, b: Complex64) -> Complex64;
+}
+
+/// `sum + a·b`, four fused operations.
+#[inline(always)]
+pub fn plus_product(sum: Complex64, a: Complex64, b: Complex64) -> Complex64 {
+    let re = sum.re + a.re * b.re - a.im * b.im;
+    let im = sum.im + a.re * b.im + a.im * b.re;
+    Complex::new(re, im)
+}
+
+/// `1 / z` with one real reciprocal.
+#[inline(always)]
+pub fn reciprocal(z: Complex64) -> Complex64 {
+    let rden = 1.0 / z.norm_sqr();
+    z.conj() * rden
+}
+
+/// `1 / z`, or zero where `unless` holds, whatever finite number `z` is: the hardware's approximation
+/// and one cubic correction.
+///
+/// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
+/// below the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
+#[inline(always)]
+pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
+    let approximate = select_unpredictable(unless, 0.0, approximate_reciprocal(z));
+    let error = 1.0 - z * approximate;
+    let correction = error + error * error;
+    approximate + approximate * correction
+}
+
+/// Values that one energy contributes, in the order in which blocks store them: `Re asx`, `Im asx`,
+/// `Re ach`, `Im ach`.
+pub const VALUES: usize = 4;
+
+/// Most values of a launch: three energies.
+pub const MAX_VALUES: usize = 3 * VALUES;
+
+/// What one thread, one block or one launch has summed: a complex pair for each energy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums<const NW: usize> {
+    /// Screened-exchange sums, with the sign of the definition.
+    pub asx: [Complex64; NW],
+    pub ach: [Complex64; NW],
+}
+
+impl<const NW: usize> Sums<NW> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = Complex::new(0.0, 0.0);
+        Sums { asx: [zero; NW], ach: [zero; NW] }
     }
 }

@@ -11,7 +11,6 @@ pub struct Thread {
     pub index: u32,
     /// Threads in the grid, the stride of a collapsed loop.
     pub count: u32,
-    /// Its block.
     pub block: u32,
     /// Its place in the block.
     pub lane: u32,
@@ -24,7 +23,6 @@ impl Thread {
         Thread { index: block * threads + lane, count: blocks * threads, block, lane }
     }
 
-    /// The calling thread.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub fn calling() -> Thread {
@@ -64,9 +62,7 @@ pub fn blocks(items: u64, threads: u32) -> u32 {
 pub struct Collapsed {
     /// Outermost loop; past its end the thread is done.
     pub outer: u32,
-    /// Middle loop.
     pub middle: u32,
-    /// Innermost loop.
     pub inner: u32,
 }
 

@@ -17,7 +17,6 @@ pub enum Layout {
 /// What offsets depend on.
 #[derive(Clone, Copy)]
 pub struct Lengths {
-    /// Bands.
     pub nbands: u32,
     /// `igp` of the slab.
     pub ngpown: u32,
@@ -27,9 +26,7 @@ pub struct Lengths {
 
 /// A [`Layout`] as a type: where the elements stand.
 pub trait Order {
-    /// Offset of `wx(iw, n)`.
     fn wx(lengths: Lengths, iw: u32, n: u32) -> u32;
-    /// Offset of `aqsm_local(igp, n)`.
     fn aqsm_local(lengths: Lengths, igp: u32, n: u32) -> u32;
 }
 

@@ -12,7 +12,7 @@
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
 //! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
-//! [`versions`] lists the versions; each has a file of its own that holds exactly what it changes.
+//! [`versions`] lists the versions; each is a module that holds exactly what it changes.
 //! [`contract`] lists the conditions of every launch.
 //!
 //! Read [`versions::v0`] first: a loop, a term, a kernel and its entries. [`versions::v3`] changes the term,
@@ -25,6 +25,16 @@
 //! The modules stand below in groups: a module uses only its own group and those before it, and no
 //! two modules use each other.
 #![no_std]
+#![allow(clippy::assign_op_pattern, reason = "sums stand as the formula has them")]
+#![allow(
+    missing_docs,
+    reason = "fields and functions with the reference's names say what they are"
+)]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    clippy::missing_safety_doc,
+    reason = "the launch contract is that of every unsafe function"
+)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch))]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -32,10 +42,10 @@ extern crate std;
 
 pub mod contract;
 
+/// What the GPU's instructions do and Rust has no word for, on the GPU and here. Nothing of this project is used by it.
+#[cfg_attr(target_arch = "nvptx64", path = "intrinsics/ptx.rs")]
+#[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/host.rs")]
 pub mod intrinsics;
-
-pub mod quotient;
-pub mod real;
 
 pub mod arguments;
 pub mod arrays;
@@ -43,8 +53,9 @@ pub mod formula;
 pub mod grid;
 pub mod layout;
 pub mod plan;
-pub mod sums;
-pub mod table;
+
+pub use formula as sums;
+pub use plan as table;
 
 pub mod ceilings;
 pub mod cells;
@@ -52,7 +63,6 @@ pub mod discs;
 pub mod pairs;
 pub mod reduction;
 pub mod relaid;
-pub mod staging;
 pub mod tiles;
 pub mod tiling;
 
@@ -61,7 +71,6 @@ pub mod emulator;
 mod entries;
 pub mod extents;
 pub mod kernel;
-pub mod spills;
 pub mod versions;
 
 pub mod offdiag;

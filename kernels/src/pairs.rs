@@ -29,8 +29,8 @@ impl Pole {
     #[inline(always)]
     pub unsafe fn read(poles: *const Pole, at: u32) -> Pole {
         let halves: *const Complex64 = poles.cast();
-        // SAFETY: this function's own contract; a pole is as long as two complex numbers.
-        let [first, eps] = unsafe { [load(halves, 2 * at), load(halves, 2 * at + 1)] };
+        // A pole is as long as two complex numbers.
+        let [first, eps] = [load(halves, 2 * at), load(halves, 2 * at + 1)];
         // Both are little-endian, the GPU and the host that emulates it.
         let indices = first.im.to_bits();
         Pole { wtilde: first.re, ig: indices as u32, igp: (indices >> 32) as u32, eps }
@@ -44,8 +44,7 @@ impl Pole<Complex64> {
     /// There are more than `at`.
     #[inline(always)]
     pub unsafe fn read_any(poles: *const Pole<Complex64>, at: u32) -> Pole<Complex64> {
-        // SAFETY: this function's own contract.
-        unsafe { *poles.add(at as usize) }
+        *poles.add(at as usize)
     }
 }
 
@@ -78,8 +77,7 @@ impl Part {
     /// There are more than `at`.
     #[inline(always)]
     pub unsafe fn read(parts: *const Part, at: u32) -> Part {
-        // SAFETY: this function's own contract.
-        unsafe { *parts.add(at as usize) }
+        *parts.add(at as usize)
     }
 }
 
@@ -104,7 +102,6 @@ impl Disc {
     /// There are more than `at`.
     #[inline(always)]
     pub unsafe fn read(parts: *const Disc, at: u32) -> Disc {
-        // SAFETY: this function's own contract.
-        unsafe { *parts.add(at as usize) }
+        *parts.add(at as usize)
     }
 }

@@ -10,9 +10,12 @@
 //! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
 //! masked out of the fast loops.
 //!
-//! **Energies** stand in a *table* too: see [`crate::table`].
+//! **Energies** stand in a *table* too: see [`Table`].
 
-use crate::table::Table;
+#[cfg(target_arch = "nvptx64")]
+use crate::intrinsics::load_const;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::{asm, global_asm};
 
 /// What the poles of a problem have in common, or what a kernel takes the regular ones to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +54,6 @@ pub struct Plan {
     pub odd_begins: *const u32,
     /// Blocks of each group that sum odd pairs: [`crate::tiling::Shape::odd_blocks`].
     pub odd_blocks: u32,
-    /// The energies.
     pub table: Table,
 }
 
@@ -75,13 +77,82 @@ impl Plan {
     }
 
     /// Whether the pole of the pair is odd.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract), `ig < ncouls` and `igp < ngpown`.
     #[inline(always)]
     pub unsafe fn is_odd(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
-        // SAFETY: the launch contract, the pair in range.
-        unsafe { *self.odd_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0 }
+        *self.odd_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
+    }
+}
+
+// The table of energies, which the last version reads from the constant memory as operands of
+// arithmetic.
+
+/// Where a kernel reads energies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnergiesFrom {
+    /// `wx`, in the kernel's layout.
+    Arrays,
+    /// The table in the constant memory, which holds [`Table::CONSTANT`] numbers.
+    ConstantMemory,
+    /// It reads none.
+    Nowhere,
+}
+
+/// The energies of all bands.
+#[derive(Clone, Copy)]
+pub struct Table {
+    /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV; on the GPU it stands in the
+    /// constant memory only and this is null.
+    pub wx: *const f64,
+    /// Half of what a far band's second energy is above its first, in eV.
+    pub half: f64,
+    pub square: f64,
+}
+
+/// The variable in constant memory that holds a table.
+pub const SYMBOL: &str = "gpp_table";
+
+#[cfg(target_arch = "nvptx64")]
+global_asm!(
+    ".const .align 8 .b8 gpp_table[{bytes}];",
+    bytes = const Table::CONSTANT * 8,
+);
+
+impl Table {
+    /// Numbers that the constant memory holds.
+    pub const CONSTANT: usize = 1 << 13;
+
+    /// No table.
+    pub const NONE: Table = Table { wx: core::ptr::null(), half: 0.0, square: 0.0 };
+
+    #[inline(always)]
+    pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
+        core::array::from_fn(|e| {
+            // The launch contract fills the table for all bands.
+            self.number(n * NW as u32 + e as u32)
+        })
+    }
+
+    /// Number `at`.
+    ///
+    /// # Safety
+    /// The table holds it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    unsafe fn number(&self, at: u32) -> f64 {
+        *self.wx.add(at as usize)
+    }
+
+    /// Number `at`.
+    ///
+    /// # Safety
+    /// The table holds it.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn number(&self, at: u32) -> f64 {
+        let table: u32;
+        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
+             options(pure, nomem, nostack, preserves_flags));
+        load_const(table + at * 8)
     }
 }

@@ -2,6 +2,7 @@
 //! all in a fixed order: a tree over the 32 lanes of each warp, then warp by warp.
 
 use crate::arguments::arguments;
+
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::store_block_sums;
 
@@ -21,7 +22,7 @@ arguments! {
         /// The final sums, `(groups, values)`: one for each block of the grid.
         sums: *mut f64,
     }
-    gpp_second_stage = gpu::second_stage;
+    gpp_second_stage = |arguments| gpu::second_stage(arguments);
 }
 
 /// What one thread of the second stage adds up: every `threads`-th of `count` block sums. It starts from
@@ -34,8 +35,8 @@ pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads
     let mut sum = 0.0;
     let mut at = thread;
     while at < count {
-        // SAFETY: at < count.
-        sum += unsafe { *partials.add(at as usize) };
+        // At < count.
+        sum += *partials.add(at as usize);
         at += threads;
     }
     sum
@@ -66,11 +67,11 @@ mod gpu {
     use core::arch::{asm, global_asm};
 
     use super::{SecondStageArguments, THREADS, strided_sum};
+    use crate::formula::{MAX_VALUES, Sums, VALUES};
     use crate::grid::each;
     use crate::intrinsics::{
         WARP, barrier, block, blocks, lane, load_shared, shuffle_down, store_shared, threads,
     };
-    use crate::sums::{MAX_VALUES, Sums, VALUES};
 
     const MAX_WARPS: usize = 16;
 
@@ -87,51 +88,44 @@ mod gpu {
     /// than the blocks of the grid and no other block's.
     #[inline(always)]
     pub unsafe fn store_block_sums<const NW: usize>(
-        sums: &Sums<f64, NW>,
+        sums: &Sums<NW>,
         iw: u32,
         slot: u32,
         partials: *mut f64,
     ) {
-        // SAFETY: the launch contract bounds warps, which bounds the scratch, and has room for all
+        // The launch contract bounds warps, which bounds the scratch, and has room for all
         // slots; each warp's first lane writes its own line of the scratch before the barrier, and after
         // it thread `value` alone writes entry (slot, iw·VALUES + value).
-        unsafe {
-            let thread = lane();
-            let warps = threads() / WARP;
-            let line = thread / WARP * MAX_VALUES as u32;
-            each::<NW>(|e| {
-                let at = line + (e * VALUES) as u32;
-                store_warp_sum(at, sums.asx[e].re);
-                store_warp_sum(at + 1, sums.asx[e].im);
-                store_warp_sum(at + 2, sums.ach[e].re);
-                store_warp_sum(at + 3, sums.ach[e].im);
-            });
-            barrier();
-            if thread < (NW * VALUES) as u32 {
-                let value = iw * VALUES as u32 + thread;
-                *partials.add((value * blocks() + slot) as usize) = sum_of_warps(thread, warps);
-            }
+        let thread = lane();
+        let warps = threads() / WARP;
+        let line = thread / WARP * MAX_VALUES as u32;
+        each::<NW>(|e| {
+            let at = line + (e * VALUES) as u32;
+            store_warp_sum(at, sums.asx[e].re);
+            store_warp_sum(at + 1, sums.asx[e].im);
+            store_warp_sum(at + 2, sums.ach[e].re);
+            store_warp_sum(at + 3, sums.ach[e].im);
+        });
+        barrier();
+        if thread < (NW * VALUES) as u32 {
+            let value = iw * VALUES as u32 + thread;
+            *partials.add((value * blocks() + slot) as usize) = sum_of_warps(thread, warps);
         }
     }
 
     /// Second stage: each block sums its run of `partials`.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract).
     #[inline(always)]
     pub unsafe fn second_stage(arguments: SecondStageArguments) {
         let SecondStageArguments { partials, count, sums } = arguments;
-        // SAFETY: the launch contract: this block reads its own run of `partials` and its first thread
+        // This block reads its own run of `partials` and its first thread
         // writes its own element of `sums`; the scratch is used as in `store_block_sums`.
-        unsafe {
-            let thread = lane();
-            let run = partials.add((block() * count) as usize);
-            let sum = strided_sum(run, count, thread, THREADS);
-            store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
-            barrier();
-            if thread == 0 {
-                *sums.add(block() as usize) = sum_of_warps(0, THREADS / WARP);
-            }
+        let thread = lane();
+        let run = partials.add((block() * count) as usize);
+        let sum = strided_sum(run, count, thread, THREADS);
+        store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
+        barrier();
+        if thread == 0 {
+            *sums.add(block() as usize) = sum_of_warps(0, THREADS / WARP);
         }
     }
 
@@ -144,13 +138,12 @@ mod gpu {
         let mut sum = x;
         let mut width = WARP / 2;
         while width > 0 {
-            // SAFETY: all lanes of the warp are here.
-            sum += unsafe { shuffle_down(sum, width) };
+            // All lanes of the warp are here.
+            sum += shuffle_down(sum, width);
             width /= 2;
         }
         if lane() % WARP == 0 {
-            // SAFETY: inside the scratch by this function's own contract.
-            unsafe { store_shared(scratch(at), sum) }
+            store_shared(scratch(at), sum)
         }
     }
 
@@ -162,8 +155,7 @@ mod gpu {
     unsafe fn sum_of_warps(at: u32, warps: u32) -> f64 {
         let mut sum = 0.0;
         for warp in 0..warps {
-            // SAFETY: inside the scratch by this function's own contract.
-            sum += unsafe { load_shared(scratch(warp * MAX_VALUES as u32 + at)) };
+            sum += load_shared(scratch(warp * MAX_VALUES as u32 + at));
         }
         sum
     }

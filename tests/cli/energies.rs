@@ -98,10 +98,7 @@ fn a_file_needs_sums_at_all_of_its_energies() {
 
 #[test]
 fn golden_sums_at_other_energies_say_at_which() {
-    let golden = |arguments: &[&str]| -> Value {
-        let run = gpp().args(["golden", "--system", "tiny"]).args(arguments).assert().success();
-        serde_json::from_slice(&run.get_output().stdout).unwrap()
-    };
+    let golden = crate::golden;
     let own = golden(&[]);
     assert!(own[0]["at"].is_null());
     let four = golden(&["--nw", "4"]);

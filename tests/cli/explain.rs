@@ -110,7 +110,7 @@ fn a_difference_may_be_of_any_two() {
         .args(["explain", "v9", "--from", &from])
         .assert()
         .success()
-        .stdout(contains("more lines: gpp diff v8 v9").and(contains("A thread has one")));
+        .stdout(contains("A thread has one"));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn two_runs_are_compared_version_by_version() {
     let mut run: gpp::record::run::Run = gpp::record::read(&archive).unwrap();
     let scale = |run: &mut gpp::record::run::Run, at: usize, by: f64| {
         let samples = run.results[at].times.samples.iter().map(|time| time * by).collect();
-        run.results[at].times = gpp::record::times::Times::of(samples);
+        run.results[at].times = gpp::record::run::Times::of(samples);
     };
     scale(&mut run, 0, 0.5);
     scale(&mut run, 1, 1.5);

@@ -5,6 +5,9 @@
 mod common;
 mod devices;
 mod energies;
+#[allow(dead_code)]
+#[path = "../../examples/golden.rs"]
+mod example;
 mod explain;
 mod explain_matrices;
 mod folders;
@@ -25,6 +28,7 @@ mod threads;
 mod usage;
 
 use assert_cmd::Command;
+use clap::Parser;
 use serde_json::Value;
 
 fn gpp() -> Command {
@@ -57,4 +61,10 @@ fn archived(name: &str) -> std::path::PathBuf {
 
 fn text(path: std::path::PathBuf) -> String {
     path.to_str().unwrap().to_string()
+}
+
+/// What the example prints of tiny.
+fn golden(arguments: &[&str]) -> Value {
+    let args = example::Args::parse_from([&["golden", "tiny"], arguments].concat());
+    serde_json::from_str(&example::golden(args).unwrap()).unwrap()
 }

@@ -1,16 +1,15 @@
 //! A device that gives sums on purpose: outcomes and spread.
 
-use crate::common::{self, fixture};
 use gpp::catalogue::Kernel;
 use gpp::devices::{SlabSums, Watch, Worker};
 use gpp::engine::Engine;
-use gpp::experiments::measure::measure;
-use gpp::experiments::measure::timed::QUIETLY;
 use gpp::kernels::versions::ALL;
+use gpp::measure::{QUIETLY, measure};
 use gpp::problem::{Batch, SlabView, Sums};
-use gpp::record::run::{Measurement, Run};
-use gpp::record::times::{Repetition, Times};
+use gpp::record::run::{Measurement, Repetition, Run, Times};
 use gpp::reference::verify::Outcome;
+
+use crate::common::{self, fixture};
 
 /// A device whose runs give these sums in turn.
 struct Fake {
@@ -27,7 +26,7 @@ impl gpp::devices::Device for Fake {
         &self,
         _: &gpp::kernels::kernel::Kernel,
         _: &gpp::kernels::kernel::Entry,
-    ) -> gpp::Result<gpp::devices::KernelInfo> {
+    ) -> gpp::error::Result<gpp::devices::KernelInfo> {
         Ok(gpp::devices::KernelInfo {
             registers: Some(64),
             warps_per_sm: Some(32),
@@ -35,7 +34,10 @@ impl gpp::devices::Device for Fake {
         })
     }
 
-    fn worker<'a>(&'a self, problem: &'a gpp::problem::Frame) -> gpp::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(
+        &'a self,
+        problem: &'a gpp::problem::Frame,
+    ) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(FakeWorker { nw: problem.nw(), sums: self.sums.iter(), summed: None }))
     }
 }
@@ -47,11 +49,11 @@ struct FakeWorker<'a> {
 }
 
 impl Worker for FakeWorker<'_> {
-    fn place(&mut self, _: SlabView<'_>) -> gpp::Result<()> {
+    fn place(&mut self, _: SlabView<'_>) -> gpp::error::Result<()> {
         Ok(())
     }
 
-    fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Watch) -> gpp::Result<()> {
+    fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Watch) -> gpp::error::Result<()> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);
         let (seconds, blocks, upload) = (0.1234567, Some(1), Default::default());
@@ -59,7 +61,7 @@ impl Worker for FakeWorker<'_> {
         Ok(())
     }
 
-    fn finish(&mut self) -> gpp::Result<SlabSums> {
+    fn finish(&mut self) -> gpp::error::Result<SlabSums> {
         Ok(self.summed.take().expect("begun"))
     }
 
@@ -98,9 +100,9 @@ fn runs_that_differ_in_a_bit_have_not_passed() {
         let (problem, record) = measured(&sums);
         assert_eq!(record.verification.outcome, outcome, "{sums:?}");
         let passed =
-            gpp::cli::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
+            gpp::run::exit_code(std::slice::from_ref(&record)) == std::process::ExitCode::SUCCESS;
         assert_eq!(passed, outcome == Outcome::Passed);
-        let table = gpp::render::results::results(std::slice::from_ref(&record), None);
+        let table = gpp::run::results(std::slice::from_ref(&record), None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
         let info = gpp::devices::host::Host::new();
         let repetition = Repetition::exactly(0, 3);

@@ -109,7 +109,6 @@ fn standard_output_that_is_full_or_closed() {
         &["--version", "v8", "--system", "tiny", "--device", "cpu"],
         &["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "-"],
         &["info", "--device", "cpu"],
-        &["golden", "--system", "tiny"],
         &["list"],
         &["completions", "bash"],
         &["--help"],
@@ -118,36 +117,6 @@ fn standard_output_that_is_full_or_closed() {
         #[cfg(target_os = "linux")]
         full(arguments);
     }
-}
-
-/// Where it was closed before the program began, nothing that is to be printed may seem to be.
-#[cfg(target_os = "linux")]
-#[test]
-fn standard_output_that_is_none() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = text(dir.path().join("run.json"));
-    let run = ["--version", "v8", "--system", "tiny", "--device", "cpu"];
-    let program = assert_cmd::cargo::cargo_bin("gpp");
-    let ended = |arguments: &[&str], with: &str| {
-        let script = format!("exec \"$@\" {with}");
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", &script, "sh"]).arg(&program).args(arguments);
-        let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
-    let told = "standard output: cannot write: it was closed when the program was started";
-    for arguments in [&[&run[..], &["--json", "-"]].concat()[..], &run, &["list"], &["--help"]] {
-        let (code, errors) = ended(arguments, ">&-");
-        assert!(code == Some(2) && errors.contains(told), "{arguments:?}: {code:?} {errors}");
-    }
-    // Nobody wants to see anything.
-    assert_eq!(
-        ended(&[&run[..], &["--quiet", "--json", &file]].concat(), ">&-"),
-        (Some(0), String::new())
-    );
-    assert_eq!(ended(&["list"], "</dev/null >/dev/null"), (Some(0), String::new()));
-    // What was there before, opened for reading too, is none that was closed.
-    assert_eq!(ended(&["list"], "1<>/dev/null"), (Some(0), String::new()));
 }
 
 #[cfg(unix)]

@@ -68,7 +68,7 @@ fn a_number_of_threads_that_is_none_is_refused() {
 /// Every command that computes on a CPU takes the number, and no other.
 #[test]
 fn whoever_computes_takes_threads() {
-    for command in ["sigma", "offdiag", "info", "generate", "table", "explain", "golden", "diff"] {
+    for command in ["sigma", "offdiag", "info", "generate", "table", "explain", "diff"] {
         gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
     }
     gpp().arg("--help").assert().success().stdout(contains("--threads <N>"));

@@ -1,9 +1,12 @@
 //! A problem's arrays as a caller has them.
 
+use gpp::catalogue::{self, BackEnd};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Grid, Problem, Source, systems};
-use gpp_core::{Aqsm, Bands, Formula, MatrixBands, Screening};
+use gpp_core::{
+    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Screening, Sizes,
+};
 use num_complex::Complex64;
 
 use super::QUIET;
@@ -26,6 +29,17 @@ impl Own {
         let omega = h.above_state().iter().map(|above| h.e_lk + above).collect();
         Own { aqsmtemp, e: e.collect(), occ: h.occ(), omega }
     }
+
+    /// The bands, with the rows of `aqsm` that columns have.
+    pub fn bands<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
+        Bands { aqsm: Aqsm::Local(problem.aqsm_local()), ..self.whole(problem) }
+    }
+
+    /// The bands, with all rows.
+    pub fn whole<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
+        let aqsm = Aqsm::Whole(&self.aqsmtemp);
+        Bands { aqsn: problem.aqsn(), aqsm, e: &self.e, occ: &self.occ }
+    }
 }
 
 pub fn screening(problem: &Problem) -> Screening<'_> {
@@ -37,6 +51,12 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
         inv_igp_index: &h.inv_igp_index[..h.ngpown],
         indinv: &h.indinv,
     }
+}
+
+/// Sizes of arrays of the caller's memory.
+pub fn sizes([ncouls, ngpown, nbands, nw]: [usize; 4]) -> Sizes {
+    let (screening_lent, bands_lent) = (false, false);
+    Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent }
 }
 
 pub fn formula(problem: &Problem) -> Formula {
@@ -99,4 +119,39 @@ impl Arrays {
     pub fn matrix(&self) -> MatrixBands<'_> {
         MatrixBands { a: &self.elements, e: &self.e, occ: &self.occ, at_bands: false }
     }
+}
+
+/// Versions made for CPUs.
+pub fn own_versions() -> impl Iterator<Item = &'static str> {
+    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
+    own.map(|listed| listed.id())
+}
+
+/// These, and two for GPUs that are emulated there.
+pub fn versions() -> impl Iterator<Item = &'static str> {
+    own_versions().chain(["v0", "v13"])
+}
+
+/// All kinds of calls, the sums' by these versions; times are none.
+#[inline(never)]
+pub fn all(
+    versions: impl Iterator<Item = &'static str>,
+    calculator: &mut Calculator,
+    arrays: &Arrays,
+) -> gpp_core::Result<(Vec<Found>, FoundMatrix)> {
+    let (screening, formula) = (arrays.screening(), Formula::default());
+    let (bands, omega, of_matrix) = (arrays.bands(), &arrays.omega, arrays.matrix());
+    let mut placed = calculator.place(&screening)?;
+    let mut found = Vec::new();
+    for version in versions {
+        calculator.set_version(version)?;
+        found.push(calculator.sums(&screening, &bands, omega, formula)?);
+        found.push(calculator.sums_at(&mut placed, &bands, omega, formula)?);
+    }
+    found.iter_mut().for_each(|found| found.seconds = 0.0);
+    let mut matrix = calculator.matrix(&screening, &of_matrix, omega, formula)?;
+    let of_placed = calculator.matrix_at(&mut placed, &of_matrix, omega, formula)?;
+    assert!(matrix.sums == of_placed.sums);
+    matrix.seconds = 0.0;
+    Ok((found, matrix))
 }

@@ -3,10 +3,9 @@
 
 use gpp::problem::{Header, Matrices, Origin, Problem};
 use num_complex::Complex64;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::Rng;
 
-use super::changed;
+use super::{Random, changed, header};
 
 /// What a problem of a family is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,27 +45,13 @@ pub const FAMILIES: [Family; 10] = [
     Family::Mixed,
 ];
 
-struct Random(ChaCha8Rng);
-
 impl Random {
-    fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
     fn below(&mut self, n: usize) -> usize {
         (self.0.next_u64() % n as u64) as usize
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
-    }
-
-    fn complex(&mut self) -> Complex64 {
-        Complex64::new(self.between(-1.0, 1.0), self.between(-1.0, 1.0))
     }
 
     /// `x`, or some units of the last digit or parts of it beside.
@@ -83,7 +68,7 @@ impl Random {
 
 /// Problem `seed` of a family.
 pub fn family(family: Family, seed: u64) -> Problem {
-    let mut random = Random(ChaCha8Rng::seed_from_u64(seed << 8 | family as u64));
+    let mut random = Random::of(seed << 8 | family as u64);
     loop {
         if let Some(problem) = drawn(family, seed, &mut random) {
             return problem;
@@ -136,29 +121,18 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
     let efermi = if r.below(3) == 0 { wfnkq_ekq[r.below(nbands)] } else { 1e9 };
     let rows = ncouls.max(ngpown);
     let header = Header {
-        sig_ntband: nbands,
-        gvec_ng: rows,
-        ncoul: ncouls,
-        epsmpi_ngpown_max: ngpown,
-        peinf_ntband_max: nbands,
-        nbands,
-        ngpown,
-        ncouls,
-        peinf_indext_dist: (1..=nbands as i32).collect(),
         wfnkq_ekq,
         nstart: iw,
         nend: iw + nw - 1,
         sig_dw,
         sig_gamma: gamma,
         e_lk,
-        inv_igp_index: (1..=ngpown as i32).collect(),
         indinv: (0..rows).map(|row| (row % (ncouls + 1)) as i32).collect(),
         nvband: nvband as i32,
-        tol: 1e-6,
         efermi,
         vcoul: (0..ncouls).map(|_| r.between(0.1, 2.0)).collect(),
         sexcut,
-        ..Header::default()
+        ..header(nbands, ngpown, ncouls)
     };
     let wx = header.wx();
     let largest = wx.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
@@ -225,11 +199,10 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
             Family::Ranges => {
                 let size = r.pick(&[1e-150, 1e-20, 1.0, 1e10, 1e60, 1e74]) * r.between(0.5, 2.0);
                 let size = if largest > 1e75 { size.min(1e3) } else { size };
-                if r.below(2) == 0 {
-                    Complex64::new(r.beside(w.abs()), im).min(size)
-                } else {
-                    size.into()
-                }
+                let is_near = r.below(2) == 0;
+                let pole =
+                    if is_near { Complex64::new(r.beside(w.abs()), im) } else { size.into() };
+                if pole.norm() <= size { pole } else { size.into() }
             }
             Family::Cancelling | Family::Spacings | Family::Mixed => plain,
         });
@@ -268,15 +241,4 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         }
     });
     spaced.ok()
-}
-
-trait Min {
-    fn min(self, size: f64) -> Self;
-}
-
-impl Min for Complex64 {
-    /// Itself where it is no larger than `size`, which it is cut down to.
-    fn min(self, size: f64) -> Complex64 {
-        if self.norm() <= size { self } else { size.into() }
-    }
 }

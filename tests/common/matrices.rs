@@ -11,7 +11,7 @@ use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Kind, Make, QUIET, make};
+use super::{Kind, QUIET, made};
 
 /// Bands l and m.
 pub const BANDS: usize = 9;
@@ -22,7 +22,7 @@ pub const PARTS: usize = 20;
 /// Files of a problem and its matrix elements, `problem.dat` and `A.npy` in a folder.
 pub fn write(folder: &Path, seed: u64) {
     let (nbands, ngpown, ncouls) = (GROUP * PARTS - 7, 200, 601);
-    let problem = make(Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed });
+    let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, seed);
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
     file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
     let mut array = npyz::WriteOptions::new()

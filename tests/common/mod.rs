@@ -17,7 +17,7 @@ use gpp::devices::{Device, DeviceInfo};
 use gpp::error::DataError;
 use gpp::problem::grid::OnGrid;
 use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab, Source};
-use gpp::process::progress::Progress;
+use gpp::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -128,18 +128,23 @@ pub struct Make {
     pub seed: u64,
 }
 
-struct Random(ChaCha8Rng);
+/// Numbers that a seed makes the same everywhere.
+pub struct Random(ChaCha8Rng);
 
 impl Random {
-    fn unit(&mut self) -> f64 {
+    pub fn of(seed: u64) -> Random {
+        Random(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    fn complex(&mut self) -> Complex64 {
+    pub fn complex(&mut self) -> Complex64 {
         Complex64::new(self.between(-1.0, 1.0), self.between(-1.0, 1.0))
     }
 
@@ -170,7 +175,7 @@ impl Random {
 /// Makes it: bands from −6 eV to 13 eV in no order, a third of them empty, one half occupied.
 pub fn make(make: Make) -> Problem {
     let Make { nbands, ngpown, ncouls, nw, kind, seed } = make;
-    let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
+    let mut random = Random::of(seed);
     let mut complex = |n: usize| -> Vec<Complex64> { (0..n).map(|_| random.complex()).collect() };
     let (eps, aqsn, aqsm_local) =
         (complex(ncouls * ngpown), complex(ncouls * nbands), complex(ngpown * nbands));
@@ -178,8 +183,31 @@ pub fn make(make: Make) -> Problem {
     let wfnkq_ekq: Vec<f64> = (0..nbands).map(|_| random.between(-6.0, 13.0)).collect();
     // The last occupied band is at the Fermi energy.
     let nvband = (2 * nbands).div_ceil(3);
-    let rows = ncouls.max(ngpown);
     let header = Header {
+        efermi: wfnkq_ekq[nvband - 1],
+        wfnkq_ekq,
+        nstart: if nw == 1 { 2 } else { 4 - nw },
+        nend: if nw == 1 { 2 } else { 3 },
+        sig_gamma: if matches!(kind, Kind::Second | Kind::Neither) { 100.0 } else { 0.5 },
+        e_lk: 6.208,
+        nvband: nvband as i32,
+        vcoul: (0..ncouls).map(|_| random.between(0.1, 2.0)).collect(),
+        sexcut: if kind == Kind::CutOff { 0.0 } else { 4.0 },
+        ..header(nbands, ngpown, ncouls)
+    };
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
+    Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
+}
+
+/// Makes one of these extents: bands, G′, G and energies.
+pub fn made([nbands, ngpown, ncouls, nw]: [usize; 4], kind: Kind, seed: u64) -> Problem {
+    make(Make { nbands, ngpown, ncouls, nw, kind, seed })
+}
+
+/// The sizes of a header, the places of its rows, and what most calls have for the formula.
+pub fn header(nbands: usize, ngpown: usize, ncouls: usize) -> Header {
+    let rows = ncouls.max(ngpown);
+    Header {
         sig_ntband: nbands,
         gvec_ng: rows,
         ncoul: ncouls,
@@ -189,24 +217,28 @@ pub fn make(make: Make) -> Problem {
         ngpown,
         ncouls,
         peinf_indext_dist: (1..=nbands as i32).collect(),
-        efermi: wfnkq_ekq[nvband - 1],
-        wfnkq_ekq,
-        nstart: if nw == 1 { 2 } else { 4 - nw },
-        nend: if nw == 1 { 2 } else { 3 },
         sig_dw: 1.0,
-        sig_gamma: if matches!(kind, Kind::Second | Kind::Neither) { 100.0 } else { 0.5 },
-        e_lk: 6.208,
+        sig_gamma: 0.5,
         inv_igp_index: (1..=ngpown as i32).collect(),
         // More columns than rows: those without a row of their own share the others'.
         indinv: (0..rows).map(|row| (row % ncouls) as i32 + 1).collect(),
-        nvband: nvband as i32,
         tol: 1e-6,
-        vcoul: (0..ncouls).map(|_| random.between(0.1, 2.0)).collect(),
-        sexcut: if kind == Kind::CutOff { 0.0 } else { 4.0 },
+        sexcut: 4.0,
         ..Header::default()
+    }
+}
+
+/// A problem with another header or other matrices.
+pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
+    let mut header = problem.header().clone();
+    let mut matrices = Matrices {
+        wtilde: problem.wtilde().to_vec(),
+        eps: problem.eps().to_vec(),
+        aqsn: problem.aqsn().to_vec(),
+        aqsm_local: problem.slab().aqsm_local().columns().flatten().copied().collect(),
     };
-    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
+    change(&mut header, &mut matrices);
+    Problem::new(problem.name(), problem.origin().clone(), header, matrices).unwrap()
 }
 
 /// A problem at so many energies, not at equal distances.

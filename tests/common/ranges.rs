@@ -6,16 +6,16 @@ use gpp::catalogue::{BackEnd, Kernel, versions};
 use gpp::devices::{Device, Watch};
 use gpp::problem::{Problem, Slab};
 
-use super::{Kind, Make, make};
+use super::{Kind, made};
 
 /// Two problems with the same bands and the same igp, one after the other through a worker of the first: the sums
 /// are each one's own, and those of the first the same when it comes back.
 ///
 /// # Errors
 /// Those of the device.
-pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
+pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
-        let first = make(Make { nbands: 19, ngpown: 85, ncouls: 70, nw: 2, kind, seed: 12 });
+        let first = made([19, 85, 70, 2], kind, 12);
         let [mut wtilde, eps, aqsm_local] =
             first.slab().copied(first.bands()).unwrap().into_matrices();
         wtilde.reverse();
@@ -32,7 +32,9 @@ pub fn two_problems(device: &dyn Device) -> gpp::Result<()> {
             let mut own = device.worker(second.frame())?;
             let own = own.sum(second.slab(), batch, kernel, Watch::none())?.values;
             let mut of = |problem: &Problem| {
-                Ok::<_, gpp::Error>(both.sum(problem.slab(), batch, kernel, Watch::none())?.values)
+                Ok::<_, gpp::error::Error>(
+                    both.sum(problem.slab(), batch, kernel, Watch::none())?.values,
+                )
             };
             let [one, two, again] = [of(&first)?, of(&second)?, of(&first)?];
             assert_eq!(two, own, "{}", kernel.id());

@@ -1,5 +1,7 @@
-//! Programs that are stopped while they run.
+//! Programs that are stopped while they run, and the threads of this one.
 
+use std::collections::BTreeMap;
+use std::fs::DirEntry;
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -59,4 +61,16 @@ pub fn sums(record: &Value) -> String {
     assert!(!results.is_empty() && record["complete"] == true, "{record}");
     let of = |result: &Value| format!("{}: {} {}", result["version"], result["asx"], result["ach"]);
     results.iter().map(of).collect::<Vec<_>>().join("\n")
+}
+
+/// The threads of this process by their numbers: the name of each, and this field of its status.
+pub fn threads(field: &str) -> BTreeMap<String, (String, String)> {
+    let of = |thread: DirEntry| {
+        let status = std::fs::read_to_string(thread.path().join("status")).ok()?;
+        let value = |name: &str| {
+            Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_string())
+        };
+        Some((thread.file_name().into_string().ok()?, (value("Name:")?, value(field)?)))
+    };
+    std::fs::read_dir("/proc/self/task").unwrap().filter_map(|entry| of(entry.unwrap())).collect()
 }

@@ -9,7 +9,7 @@ use gpp::reference;
 use gpp::reference::verify::{Outcome, verify_static_ch};
 use num_complex::Complex64;
 
-use super::{Kind, Make, QUIET, make};
+use super::{Kind, QUIET, made};
 
 /// That of a problem in slabs of so many `igp` on so many workers.
 pub fn found(
@@ -18,8 +18,9 @@ pub fn found(
     kernel: Kernel,
     igp: usize,
     workers: usize,
-) -> gpp::Result<Complex64> {
-    let workers = (0..workers).map(|_| device.worker(problem)).collect::<gpp::Result<_>>()?;
+) -> gpp::error::Result<Complex64> {
+    let workers =
+        (0..workers).map(|_| device.worker(problem)).collect::<gpp::error::Result<_>>()?;
     let mut engine = Engine::new(problem, igp, workers)?;
     let first = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
     let again = engine.static_ch(kernel, Watch::none())?.sums.ach[0];
@@ -33,14 +34,14 @@ pub fn bits(z: Complex64) -> [u64; 2] {
 }
 
 /// [`compare`] on the first GPU.
-pub fn on_gpu() -> Result<(), gpp::Error> {
+pub fn on_gpu() -> Result<(), gpp::error::Error> {
     compare(&Gpu::open(0)?, catalogue::static_ch(BackEnd::Gpu))
 }
 
 /// Compares it with the reference, and slabs of whole groups on several workers with the whole, bit for bit.
-pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::Error> {
+pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {
     for kind in [Kind::Mixed, Kind::Real] {
-        let problem = make(Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 });
+        let problem = made([131, 149, 170, 2], kind, 12);
         let whole = found(device, &problem, kernel, 149, 1)?;
         let reference = reference::static_ch(&problem, QUIET)?;
         let verification = verify_static_ch(&problem, whole, Some(reference));

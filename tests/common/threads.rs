@@ -1,11 +1,12 @@
 //! Ranks that are threads of this process.
 
 use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
 
 use gpp::ranks::Ranks;
 
 /// What ranks on threads share.
-pub struct Group {
+struct Group {
     size: usize,
     barrier: Barrier,
     sent: Mutex<Vec<Vec<u8>>>,
@@ -14,7 +15,7 @@ pub struct Group {
 
 impl Group {
     /// So many of them.
-    pub fn of(size: usize) -> Arc<Group> {
+    fn of(size: usize) -> Arc<Group> {
         let (sent, part) = (Mutex::new(vec![Vec::new(); size]), Mutex::new(None));
         Arc::new(Group { size, barrier: Barrier::new(size), sent, part })
     }
@@ -22,8 +23,19 @@ impl Group {
 
 /// A rank that is a thread.
 pub struct OnThread {
-    pub rank: usize,
-    pub group: Arc<Group>,
+    rank: usize,
+    group: Arc<Group>,
+}
+
+/// Does this on each of so many ranks.
+pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
+    let (group, work) = (Group::of(size), &work);
+    thread::scope(|scope| {
+        for rank in 0..size {
+            let group = group.clone();
+            scope.spawn(move || work(OnThread { rank, group }));
+        }
+    });
 }
 
 impl OnThread {
@@ -57,10 +69,6 @@ impl Ranks for OnThread {
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         let all = self.all(bytes);
         self.is_root().then_some(all)
-    }
-
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        self.all(bytes)
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {

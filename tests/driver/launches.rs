@@ -8,7 +8,6 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::experiments::measure::same_bits;
 use gpp::kernels::arguments::{Arguments, CellsArguments, PaperArguments, PlannedArguments};
 use gpp::kernels::emulator::second_stage;
 use gpp::kernels::grid::Thread;
@@ -18,6 +17,7 @@ use gpp::kernels::reduction::{self, SecondStageArguments};
 use gpp::kernels::relaid::{self, RelaidArguments};
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
+use gpp::measure::same_bits;
 use gpp::problem::memory::Of;
 use gpp::problem::{Extents, Problem, Sums};
 
@@ -86,7 +86,7 @@ unsafe extern "C" fn launch(
 }
 
 /// The sums of two runs of every version, one after the other, in slabs of so many `igp`.
-fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::Result<Vec<Sums>> {
+fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Result<Vec<Sums>> {
     let mut engine = match igp == problem.header().ngpown {
         true => Engine::whole(device, problem)?,
         false => Engine::new(problem, igp, vec![device.worker(problem.frame())?])?,
@@ -108,9 +108,7 @@ pub fn every_version() -> Outcome {
                 let [own, expected] =
                     [&gpu as &dyn Device, &host].map(|device| sums(device, &problem, igp));
                 for (at, (own, expected)) in own?.iter().zip(&expected?).enumerate() {
-                    if !same_bits(own, expected) {
-                        return Err(format!("{kind:?} {igp} {most:?} run {at}: {own:?}").into());
-                    }
+                    assert!(same_bits(own, expected), "{kind:?} {igp} {most:?} run {at}: {own:?}");
                 }
             }
         }

@@ -16,8 +16,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use common::stand_in::Library;
-use gpp::Error;
 use gpp::devices::gpu::driver::devices;
+use gpp::error::Error;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 type Outcome = Result<(), Failed>;
@@ -115,15 +115,11 @@ fn nothing_links_libcuda() -> Outcome {
             let errors = String::from_utf8_lossy(&output.stderr);
             if output.status.success() { Ok(text) } else { Err(format!("{tool}: {errors}").into()) }
         };
-        let libraries = told("ldd", &[])?;
-        let symbols = told("nm", &["-D"])?;
-        let shown = format!("{}:\n{libraries}\n{symbols}", program.display());
-        if !libraries.contains("libc.so") || libraries.contains("libcuda") {
-            return Err(shown.into());
-        }
+        let (libraries, symbols) = (told("ldd", &[])?, told("nm", &["-D"])?);
+        let links = !libraries.contains("libc.so") || libraries.contains("libcuda");
         // Nor are the functions that are handed on in the way of libraries that call the driver's.
-        if !symbols.contains("dlopen") || symbols.contains("cuInit") {
-            return Err(shown.into());
+        if links || !symbols.contains("dlopen") || symbols.contains("cuInit") {
+            return Err(format!("{}:\n{libraries}\n{symbols}", program.display()).into());
         }
     }
     Ok(())

@@ -11,11 +11,11 @@ use gpp::kernels::offdiag::fold::{self, Fold};
 use gpp::kernels::offdiag::gather::{self, Gather};
 use gpp::kernels::offdiag::odd::{self, OddPairs};
 use gpp::kernels::offdiag::second::Second;
+use gpp_core::offdiag::calculation::Needs;
 use gpp_core::offdiag::calculation::{Crew, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::images::{Shape, begins, poles};
-use gpp_core::offdiag::needs::Needs;
 use gpp_core::offdiag::versions::{ALL, Version, find};
 use gpp_core::offdiag::{Elements, Sums, Task};
 use gpp_core::ranks::Alone;
@@ -76,10 +76,10 @@ impl Elements for Numbered {
 }
 
 /// Two calculations on these devices.
-fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::Result<[Sums; 2]> {
+fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Result<[Sums; 2]> {
     let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
-    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::Result<_>>()?, &Alone);
-    let mut once = || -> gpp::Result<Sums> {
+    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?, &Alone);
+    let mut once = || -> gpp::error::Result<Sums> {
         let summed = crew.sum(task, &|_| (), &NEVER)?;
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)
@@ -95,32 +95,21 @@ pub fn devices() -> Outcome {
         let task = Task::new(&problem, &elements);
         let version = versions[usize::from(kind == Kind::Real)];
         let expected = emulated(&task, version);
-        if !expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0) {
-            return Err("the sums tell nothing".into());
-        }
+        assert!(expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0));
         for count in 1..=3 {
-            let gpus = (0..count).map(Gpu::open).collect::<gpp::Result<Vec<_>>>()?;
+            let gpus = (0..count).map(Gpu::open).collect::<gpp::error::Result<Vec<_>>>()?;
             elements.made.store(0, Ordering::Relaxed);
             for (at, found) in sums(&task, version, &gpus)?.into_iter().enumerate() {
-                if found != expected {
-                    return Err(format!("{kind:?}, {count} devices, calculation {at}").into());
-                }
+                assert!(found == expected, "{kind:?}, {count} devices, calculation {at}");
             }
             // Each part's A is made for one device, once.
-            let made = elements.made.load(Ordering::Relaxed);
-            if made != 3 * 230 {
-                return Err(format!("{made} columns were made on {count} devices").into());
-            }
+            assert_eq!(elements.made.load(Ordering::Relaxed), 3 * 230, "on {count} devices");
         }
         // A finds no room, and is made anew.
         let short = [Gpu::limited(0, Some(64 << 20))?];
         elements.made.store(0, Ordering::Relaxed);
-        if sums(&task, version, &short)? != [expected.clone(), expected] {
-            return Err(format!("{kind:?}, with A that passes by").into());
-        }
-        if elements.made.load(Ordering::Relaxed) != 2 * 3 * 230 {
-            return Err("A has found room".into());
-        }
+        assert!(sums(&task, version, &short)? == [expected.clone(), expected], "{kind:?}");
+        assert_eq!(elements.made.load(Ordering::Relaxed), 2 * 3 * 230, "A has found room");
     }
     Ok(())
 }
@@ -143,14 +132,11 @@ pub fn memory() -> Outcome {
         // Nothing of A stays within this limit: it passes by in two buffers.
         let expected = needs.device + 2 * needs.a + of_odd as u64;
         drop(on_gpu);
-        if taken != expected || needs.host < 8 * image.len() as u64 {
-            return Err(format!("{kind:?}: {taken} bytes, not {expected}; {needs:?}").into());
-        }
+        assert_eq!(taken, expected, "{kind:?}: {needs:?}");
+        assert!(needs.host >= 8 * image.len() as u64, "{kind:?}: {needs:?}");
         let short = Gpu::limited(0, Some(needs.device / 2))?;
-        match OnGpu::new(&short, task, version) {
-            Err(gpp::Error::Memory { place: "device", .. }) => {}
-            _ => return Err("half of the memory is enough".into()),
-        }
+        let refused = OnGpu::new(&short, task, version).err();
+        assert!(matches!(refused, Some(gpp::error::Error::Memory { place: "device", .. })));
     }
     Ok(())
 }

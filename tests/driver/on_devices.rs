@@ -4,21 +4,19 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::{ptr, thread};
 
-use gpp::Error;
 use gpp::devices::gpu::driver::{
     Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
 };
-use gpp::error::DriverError;
+use gpp::error::{DriverError, Error};
 
 use super::{Outcome, Test};
 
-pub const TESTS: [Test; 9] = [
+pub const TESTS: [Test; 8] = [
     ("what a device says of itself", facts),
     ("copies come back as they went", copies),
     ("page-locked memory is copied beside a kernel", pinned),
     ("memory that is registered is copied from where it is", registered),
     ("a kernel gets its parameters and its module's variable", kernel),
-    ("events follow their stream", events),
     ("what fails names the operation", failures),
     ("threads and contexts work side by side", threads),
     ("memory of a device is told from the host's, and fetched", super::foreign::foreign),
@@ -56,7 +54,12 @@ const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse thi
 const THREADS: u32 = 64;
 
 /// Enqueues the kernel on the whole of a buffer.
-fn fill(function: &Function, stream: &Stream, out: &Buffer<u32>, value: u32) -> gpp::Result<()> {
+fn fill(
+    function: &Function,
+    stream: &Stream,
+    out: &Buffer<u32>,
+    value: u32,
+) -> gpp::error::Result<()> {
     let blocks = out.len() as u32 / THREADS;
     assert_eq!(blocks * THREADS, out.len() as u32);
     let to = out.pointer();
@@ -71,7 +74,7 @@ fn is_filled(values: &[u32], value: u32) -> bool {
 }
 
 /// The last device, so that an index that is lost is noticed where there are two.
-pub fn open() -> gpp::Result<(usize, Context)> {
+pub fn open() -> gpp::error::Result<(usize, Context)> {
     let index = devices()? - 1;
     Ok((index, Context::open(index)?))
 }
@@ -204,33 +207,18 @@ fn kernel() -> Outcome {
     check(is_filled(&out.download(640, &stream)?, 103), "with the variable")
 }
 
-fn events() -> Outcome {
-    let (_, context) = open()?;
-    let stream = context.stream("events")?;
-    let (begin, end) = (context.event()?, context.event()?);
-    let memory = context.buffer::<u8>("memory", 1 << 20)?;
-    begin.record(&stream)?;
-    memory.clear(&stream)?;
-    end.record(&stream)?;
-    let seconds = end.seconds_since(&begin, "fill")?;
-    check(seconds > 0.0 && seconds < 1.0, seconds)
-}
-
 fn failures() -> Outcome {
     let (_, context) = open()?;
     let stream = context.stream("failures")?;
-    let shown = |result: gpp::Result<()>| match result {
+    let shown = |result: gpp::error::Result<()>| match result {
         Err(Error::Driver { operation, reason }) => Ok((operation, reason)),
         other => Err(format!("{other:?}")),
     };
-    match shown(context.module(REFUSED).map(drop))? {
-        (operation, DriverError::Image { code, log }) => {
-            check(operation == "load of the kernels" && code.code == 218, (operation, &code))?;
-            check(code.to_string().starts_with("CUDA_ERROR_INVALID_PTX: "), &code)?;
-            check(log.contains("ptxas") && log.contains("line"), log)?;
-        }
-        other => return Err(format!("{other:?}").into()),
-    }
+    let (operation, reason) = shown(context.module(REFUSED).map(drop))?;
+    let DriverError::Image { code, log } = reason else { panic!("{reason:?}") };
+    check(operation == "load of the kernels" && code.code == 218, (operation, &code))?;
+    check(code.to_string().starts_with("CUDA_ERROR_INVALID_PTX: "), &code)?;
+    check(log.contains("ptxas") && log.contains("line"), log)?;
     let zero = shown(context.module("a\0b").map(drop))?;
     check(zero.1 == DriverError::Zero, zero)?;
 
@@ -244,13 +232,10 @@ fn failures() -> Outcome {
     let small = shown(function.set("offset", &[0u32; 5], &stream))?;
     check(small.1 == DriverError::Variable { bytes: 16, needed: 20 }, small)?;
     let bytes = 1 << 50;
-    match context.buffer::<u8>("everything", bytes) {
-        Err(Error::Memory { place: "device", what, needed, free, .. }) => {
-            let is_told = what == "everything" && needed == bytes as u64 && free < needed;
-            check(is_told, (what, needed, free))?;
-        }
-        other => return Err(format!("{:?}", other.err()).into()),
-    }
+    let refused = context.buffer::<u8>("everything", bytes).err();
+    let is_told = matches!(&refused, Some(Error::Memory { place: "device", what, needed, free, .. })
+        if what == "everything" && *needed == bytes as u64 && free < needed);
+    check(is_told, refused)?;
 
     // What failed before does not stay.
     let after = context.upload("after", &[1u32], &stream)?;
@@ -261,7 +246,7 @@ fn failures() -> Outcome {
 /// dropped on another thread, whose current context is another one.
 fn threads() -> Outcome {
     let count = devices()?;
-    let work = |worker: usize| -> gpp::Result<(bool, Vec<Box<dyn Send>>)> {
+    let work = |worker: usize| -> gpp::error::Result<(bool, Vec<Box<dyn Send>>)> {
         let context = Context::open(worker % count)?;
         let stream = context.stream("worker")?;
         let module = context.module(PTX)?;

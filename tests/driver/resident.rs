@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
-use gpp::experiments::measure::same_bits;
 use gpp::kernels::versions::ALL;
+use gpp::measure::same_bits;
 use gpp::problem::Grid;
 use gpp_core::lent::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, Calculator, Screening};
@@ -27,7 +27,7 @@ impl There {
         values: &[Complex64],
         rows: usize,
         ld: usize,
-    ) -> gpp::Result<There> {
+    ) -> gpp::error::Result<There> {
         let nan = Complex64::new(f64::NAN, f64::NAN);
         let column = |of: &[Complex64]| [of, &vec![nan; ld - rows]].concat();
         let all: Vec<Complex64> = values.chunks_exact(rows).flat_map(column).collect();
@@ -92,9 +92,7 @@ pub fn stays() -> Outcome {
                             && expected.static_ch.is_some()
                             && expected.static_ch == found.static_ch
                     });
-                    if same != [true; 2] {
-                        return Err(format!("{name} {ld} {} {call}: {same:?}", gpu.id()).into());
-                    }
+                    assert_eq!(same, [true; 2], "{name} {ld} {} {call}", gpu.id());
                 }
             }
         }
@@ -149,9 +147,8 @@ pub fn settled() -> Outcome {
         unsafe { calculator.sums_at_lent(&mut there, &bands, &own.omega, formula) }?;
         let after = counts();
         let [calls, made] = [after[0] - before[0], after[1] - before[1]];
-        if call > 1 && (calls > MOST_CALLS || made > 0) {
-            return Err(format!("call {call}: {calls} calls, which made {made} things").into());
-        }
+        let is_settled = call <= 1 || calls <= MOST_CALLS && made == 0;
+        assert!(is_settled, "call {call}: {calls} calls, which made {made} things");
         before = after;
     }
     Ok(())

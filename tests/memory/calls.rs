@@ -2,11 +2,11 @@
 
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
+use gpp_core::Calculator;
 use gpp_core::offdiag::{OnProcessor, Task, on_processor};
-use gpp_core::{Aqsm, Bands, Calculator, Sizes};
 
 use crate::common::alone;
-use crate::common::arrays::{Own, formula, screening, synthesised};
+use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 use crate::common::matrices::Given;
 use crate::peak;
 
@@ -16,17 +16,14 @@ fn a_call_takes_what_is_said() {
     for nw in [2, 700] {
         let problem = synthesised("demo", Grid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-        let aqsm = Aqsm::Whole(&own.aqsmtemp);
-        let bands = Bands { aqsn: problem.aqsn(), aqsm, e: &own.e, occ: &own.occ };
-        let (ncouls, ngpown, nbands) = (given.vcoul.len(), given.inv_igp_index.len(), own.e.len());
-        let (screening_lent, bands_lent) = (false, false);
-        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
+        let bands = own.whole(&problem);
+        let extents = [given.vcoul.len(), given.inv_igp_index.len(), own.e.len(), nw];
         for version in ["cpu:simd", "cpu:paired", "sigma:cells", "v3", "v13"] {
             if nw > 2 && version != "sigma:cells" {
                 continue;
             }
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
-            let said = calculator.workspace(sizes).unwrap().host;
+            let said = calculator.workspace(sizes(extents)).unwrap().host;
             let sums = || calculator.sums(&given, &bands, &own.omega, formula).unwrap();
             sums();
             let (_, taken) = peak(sums);

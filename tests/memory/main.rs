@@ -1,32 +1,34 @@
-//! Memory is what was planned: what a rank keeps and reads of a problem it shares, and what versions take beside
-//! the arrays, against what was said of it before.
+//! Memory is what was planned: what a rank keeps and reads of a problem it shares, what versions take beside
+//! the arrays, and what is taken of files and slabs, against what was said of it before. Tests take turns, since
+//! all of the process is measured: see [`common::alone`].
 
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod file;
 mod planned;
+mod slabs;
+#[cfg(target_os = "linux")]
+mod small_calls;
 #[path = "../common/threads.rs"]
 mod threads;
 
 use std::fs;
-use std::thread;
 
-use common::{Kind, Make, QUIET, alone, changed, make};
+use common::{Kind, QUIET, alone, made, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
-use gpp::experiments::parting::{Crew, Limits, Loaded};
-use gpp::experiments::room::Held;
+use gpp::memory::{Crew, Held, Limits, Loaded};
 use gpp::problem::file::{Input, write};
-use gpp::problem::kept::Kept;
 use gpp::problem::memory::Of;
+use gpp::problem::slab::slab_count;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Frame, Problem, Source, System, slabs, systems};
+use gpp::problem::{Extents, Frame, Source, System, systems};
 use gpp::ranks::Ranks;
 use gpp_kernels::plan::Poles;
-use num_complex::Complex64;
 use peak_alloc::PeakAlloc;
-use threads::{Group, OnThread};
+use threads::on_each;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -53,10 +55,6 @@ impl Ranks for OneOfFour {
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         Some(vec![bytes.to_vec(); FOUR])
-    }
-
-    fn beside(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        vec![bytes.to_vec(); FOUR]
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
@@ -109,7 +107,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
             assert_eq!(igp, slab);
             loaded.for_slabs(igp, &ranks).unwrap()
         });
-        let own = ranks.share(slabs::count(whole.ngpown, slab));
+        let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
         let held = Held::Share(igp.max(share.ngpown)).bytes(whole);
         // What a share lacks of its slabs is made beside it.
@@ -127,10 +125,8 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         let grown = (MEMORY.current_usage() as u64).saturating_sub(before);
         assert!(grown < 1 << 20, "{rank} {slab}: {grown} kept of a walk through all");
         let held = loaded.slabs(slab).held();
-        assert_eq!(
-            held.iter().map(|slab| slab.view().len()).sum::<usize>(),
-            if own.is_empty() { 0 } else { igp }
-        );
+        let held: usize = held.iter().map(|slab| slab.view().len()).sum();
+        assert_eq!(held, if own.is_empty() { 0 } else { igp });
     }
 }
 
@@ -145,8 +141,7 @@ fn ranks_read_their_share_and_what_stays_once() {
     let _turn = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("input.dat");
-    let made = Make { nbands: 3, ngpown: 403, ncouls: 997, nw: 2, kind: Kind::Real, seed: 3 };
-    let problem = make(made);
+    let problem = made([3, 403, 997, 2], Kind::Real, 3);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     write(&path, &problem, &sums, QUIET).unwrap();
     let host = Host::new();
@@ -182,38 +177,25 @@ fn ranks_read_their_share_and_what_stays_once() {
     let frame = Frame::of(&source, &OneOfFour(2)).unwrap();
     let read = read().unwrap() - before;
     assert_eq!(frame.poles(), Poles::Real);
-    assert!(
-        read < whole.bytes_of(Of::Bands) + pairs / FOUR as u64 + (1 << 17),
-        "{read} of {pairs}"
-    );
+    let most = whole.bytes_of(Of::Bands) + pairs / FOUR as u64 + (1 << 17);
+    assert!(read < most, "{read} of {pairs}");
 }
 
 #[test]
 fn ranks_know_of_poles_that_others_have() {
     let _turn = alone();
-    let made = Make { nbands: 2, ngpown: 9, ncouls: 5, nw: 2, kind: Kind::First, seed: 3 };
-    let real = |problem: Problem| {
-        changed(problem, |wtilde, _, _| wtilde.iter_mut().for_each(|pole| pole.im = 0.0)).unwrap()
-    };
+    let plain = made([2, 9, 5, 2], Kind::First, 3);
     for turned in [None, Some(0_usize), Some(13), Some(44)] {
-        let turn = |wtilde: &mut [Complex64], _: &mut [f64], _: &mut [f64]| {
-            if let Some(at) = turned {
-                wtilde[at].im = 0.25;
-            }
-        };
-        let problem = changed(real(make(made)), turn).unwrap();
+        let problem = &remade(&plain, |_, of| {
+            of.wtilde.iter_mut().for_each(|pole| pole.im = 0.0);
+            turned.into_iter().for_each(|at| of.wtilde[at].im = 0.25);
+        });
         let expected = if turned.is_some() { Poles::Any } else { Poles::Real };
         // More ranks than igp too.
         for size in [1, 2, 3, 12] {
-            let group = Group::of(size);
-            thread::scope(|scope| {
-                for rank in 0..size {
-                    let (problem, group) = (&problem, group.clone());
-                    scope.spawn(move || {
-                        let frame = Frame::of(problem, &OnThread { rank, group }).unwrap();
-                        assert_eq!(frame.poles(), expected, "{turned:?} on {size} ranks");
-                    });
-                }
+            on_each(size, |rank| {
+                let frame = Frame::of(problem, &rank).unwrap();
+                assert_eq!(frame.poles(), expected, "{turned:?} on {size} ranks");
             });
         }
     }
@@ -221,46 +203,10 @@ fn ranks_know_of_poles_that_others_have() {
 
 #[test]
 fn devices_that_processes_share_are_counted() {
-    let group = Group::of(3);
-    let named = |rank: usize| -> Vec<String> {
-        [&["GPU-a", "GPU-b"][..], &["GPU-a"], &[]][rank]
-            .iter()
-            .map(|uuid| uuid.to_string())
-            .collect()
-    };
-    thread::scope(|scope| {
-        for (rank, having) in [vec![2, 1], vec![2], vec![]].into_iter().enumerate() {
-            let group = group.clone();
-            scope.spawn(move || {
-                assert_eq!(OnThread { rank, group }.having(&named(rank)), having);
-            });
-        }
+    let named: [&[&str]; 3] = [&["GPU-a", "GPU-b"], &["GPU-a"], &[]];
+    let having = [vec![2, 1], vec![2], vec![]];
+    on_each(3, |rank| {
+        let own: Vec<String> = named[rank.rank()].iter().map(|uuid| uuid.to_string()).collect();
+        assert_eq!(rank.having(&own), having[rank.rank()]);
     });
-}
-
-#[test]
-fn a_slab_moves_to_other_igp_with_the_same_bits() {
-    let _turn = alone();
-    let system = System { ngpown: 23, ncouls: 41, ..system() };
-    let whole = Synthesis::new(&system, 7, QUIET).load().unwrap();
-    for from in [0..1, 3..9, 0..23, 20..23] {
-        for to in [0..23, 4..8, 2..4, 8..15, 0..3, 3..9, 9..9, 15..23] {
-            let source = Box::new(Synthesis::new(&system, 7, QUIET));
-            let kept = Kept::new(source, from.clone()).unwrap().moved(to.clone()).unwrap();
-            assert_eq!(kept.igp().len(), to.len(), "{from:?} to {to:?}");
-            let held = kept.held();
-            assert_eq!(held.len(), usize::from(!to.is_empty()));
-            for slab in held {
-                assert_eq!(slab.view(), whole.slab().part(to.clone()), "{from:?} to {to:?}");
-            }
-            let bands = kept.bands().unwrap();
-            for igp in [to.clone(), 0..23, 1..2, 5..6] {
-                if !igp.is_empty() {
-                    let part = kept.slab(&bands, igp.clone()).unwrap();
-                    assert_eq!(part.view(), whole.slab().part(igp.clone()));
-                    assert_eq!(kept.poles(igp).unwrap(), Poles::Real);
-                }
-            }
-        }
-    }
 }

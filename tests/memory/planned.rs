@@ -2,21 +2,22 @@
 
 use std::sync::OnceLock;
 
-use gpp::catalogue::Kernel;
+use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::experiments::parting::{Crew, Limits, Loaded};
-use gpp::experiments::room::{BESIDE, Held, Need};
-use gpp::experiments::setting::Setting;
+use gpp::memory::{BESIDE, Crew, Held, Limits, Loaded, Need};
 use gpp::problem::grid::OnGrid;
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, System, systems};
+use gpp::setup::Setting;
+use gpp_cpu::pool::Threads;
+use gpp_cpu::relaid::Relaid;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
-use crate::common::{Kind, Make, QUIET, alone, at_energies, make};
+use crate::common::{Kind, Make, QUIET, alone, at_energies, made, make};
 use crate::{peak, system, version};
 
 /// What a run of these versions takes on the processor beside a problem in memory, against what was said.
@@ -130,4 +131,28 @@ fn partial_sums_are_counted_for_slabs_of_any_size() {
     let needed = u64::from(kernel.grid(&extents).blocks()) * slab.nw as u64 * 4 * 8;
     assert!(needed > 65_535 * 12 * 8, "{needed}");
     assert!(said >= needed, "{said} of {needed}");
+}
+
+/// One re-layout of aqsn is there at a time, whatever follows whatever; of the rest little.
+#[test]
+fn there_is_one_other_layout_at_a_time() {
+    let _turn = alone();
+    let problem = made([700, 3, 900, 2], Kind::Mixed, 5);
+    assert!(!problem.order().is_kept());
+    let host = Host::new();
+    let _started = [Threads::Cores, Threads::All].map(|threads| host.pool(threads).unwrap());
+    let mut engine = Engine::whole(&host, &problem).unwrap();
+    let mut wanted = 0;
+    let ((), taken) = peak(|| {
+        for kernel in catalogue::versions().map(|listed| listed.kernel) {
+            if let Kernel::Cpu(cpu) = kernel {
+                engine.run(kernel).unwrap();
+                wanted += usize::from(cpu.needs.relaid);
+            }
+        }
+    });
+    assert!(wanted > 2);
+    let relaid = Relaid::bytes(problem.header().ncouls, problem.header().nbands);
+    assert!((relaid..relaid + relaid / 4).contains(&taken), "{taken} of {relaid}");
+    assert_eq!(host.info().id, "cpu");
 }

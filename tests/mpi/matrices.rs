@@ -36,18 +36,7 @@ fn refused() {
     let script = "if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ]; then A=$1; else A=$2; fi; shift 2; exec \"$@\" $A";
     let mut command = crate::launch::mpirun();
     let (one, other) = (path(0, "A.npy"), path(1, "A.npy"));
-    command.args([
-        "-n",
-        "2",
-        "sh",
-        "-c",
-        script,
-        "sh",
-        &one,
-        &other,
-        crate::launch::GPP,
-        "offdiag",
-    ]);
-    command.args(["-d", "cpu", "-i", &path(0, "problem.dat"), "--elements"]);
+    command.args(["-n", "2", "sh", "-c", script, "sh", &one, &other, crate::launch::GPP]);
+    command.args(["offdiag", "-d", "cpu", "-i", &path(0, "problem.dat"), "--elements"]);
     ended(&mut command).expect(2, &["rank 1 has other matrix elements, "]);
 }

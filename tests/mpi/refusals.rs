@@ -60,36 +60,28 @@ fn different() {
     let aqsn = bytes.len() - 4 * 56 - 4 - 16 * 65 * bands;
     bytes[aqsn] ^= 1;
     fs::write(at("b.dat"), &bytes).unwrap();
-    let paired = ["-v", "cpu:paired"];
-    for (first, second, part) in [
-        (&paired[..], &["-v", "cpu:threads"][..], "rank 1 has other arguments than rank 0"),
-        (
-            &paired,
-            &["-v", "cpu:paired", "--simd", "scalar"],
-            "rank 1 has other input, energies, version, vectors or program ",
-        ),
-        (&paired, &["-v", "cpu:paired", "--repeat", "3"], "rank 1 has other arguments "),
-        (&paired, &["-v", "cpu:paired", "--unverified"], "rank 1 has other arguments "),
-        (&paired, &["-v", "cpu:paired", "--nonsense"], "rank 1 has other arguments "),
+    let (others, input) = ("rank 1 has other arguments ", "rank 1 has other input, ");
+    let many = "rank 1 has other input, energies, version, vectors or program ";
+    let paired = [&run[..], &["-v", "cpu:paired"]].concat();
+    for (more, part) in [
+        (&["--simd", "scalar"][..], many),
+        (&["--repeat", "3"], others),
+        (&["--unverified"], others),
+        (&["--nonsense"], others),
     ] {
-        two(&[&run[..], first].concat(), &[&run[..], second].concat())
+        two(&paired, &[&paired[..], more].concat())
             .expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
     }
+    let tiny = &["-s", "tiny"][..];
+    let threads = [&run[..], &["-v", "cpu:threads"]].concat();
     for (first, second, part) in [
-        (&["-s", "tiny"][..], &["list"][..], "rank 1 has other arguments "),
-        (&["-s", "tiny"], &["sigma", "-s", "tiny"], "rank 1 has other arguments "),
-        (&["-s", "tiny"], &["-s", "tiny", "--seed", "3"], "rank 1 has other arguments "),
-        (
-            &["sigma", "-s", "tiny", "--nw", "5"],
-            &["sigma", "-s", "tiny"],
-            "rank 1 has other arguments ",
-        ),
-        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], "rank 1 has other input, "),
-        (
-            &["-v", "best", "-i", &at("a.dat")],
-            &["-v", "best", "-i", &at("b.dat")],
-            "rank 1 has other input, ",
-        ),
+        (&paired[..], &threads[..], others),
+        (tiny, &["list"], others),
+        (tiny, &["sigma", "-s", "tiny"], others),
+        (tiny, &["-s", "tiny", "--seed", "3"], others),
+        (&["sigma", "-s", "tiny", "--nw", "5"], &["sigma", "-s", "tiny"], others),
+        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], input),
+        (&["-v", "best", "-i", &at("a.dat")], &["-v", "best", "-i", &at("b.dat")], input),
     ] {
         two(first, second).expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
     }

@@ -4,8 +4,7 @@ use gpp::catalogue;
 use gpp::engine::Engine;
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::reference::Source;
-use gpp::reference::matrix::golden::{GOLDEN, find};
-use gpp::reference::matrix::{compare, evaluate, tolerance};
+use gpp::reference::matrix::{GOLDEN, compare, evaluate, find_golden, tolerance};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::{Sums, Synthesised, Task};
 use gpp_core::problem::synthesis::synthesise;
@@ -35,7 +34,7 @@ fn small_golden_elements_are_reproduced() {
         let problem = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
         let elements = Synthesised::new(system, DEFAULT_SEED, bands);
         let task = Task::new(&problem, &elements);
-        let (sample, golden) = find(&task, 0).unwrap();
+        let (sample, golden) = find_golden(&task, 0).unwrap();
         assert_eq!((sample.bands[0], sample.bands.last()), (0, Some(&(bands - 1))));
         assert_eq!(evaluate(&task, &sample, QUIET), golden, "{name}");
         let mut sums = processor(&task).unwrap();
@@ -53,12 +52,12 @@ fn other_tasks_have_no_golden_elements() {
     let own = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
     let other = synthesise(system, DEFAULT_SEED + 1, QUIET).unwrap();
     let elements = |bands| Synthesised::new(system, DEFAULT_SEED, bands);
-    assert!(find(&Task::new(&own, &elements(16)), 0).is_some());
-    assert!(find(&Task::new(&own, &elements(16)), 1).is_none());
-    assert!(find(&Task::new(&own, &elements(17)), 0).is_none());
-    assert!(find(&Task::new(&other, &elements(16)), 0).is_none());
+    assert!(find_golden(&Task::new(&own, &elements(16)), 0).is_some());
+    assert!(find_golden(&Task::new(&own, &elements(16)), 1).is_none());
+    assert!(find_golden(&Task::new(&own, &elements(17)), 0).is_none());
+    assert!(find_golden(&Task::new(&other, &elements(16)), 0).is_none());
     let made = element(&own, &Given::of(&own, 1, 1), [0, 0]);
-    assert!(find(&Task::new(&made, &elements(16)), 0).is_none());
+    assert!(find_golden(&Task::new(&made, &elements(16)), 0).is_none());
 }
 
 /// si214 at 128 bands: every version against golden elements, v3 against some of them, v13 against the diagonal.
@@ -69,7 +68,7 @@ fn golden_elements_of_si214_are_those_of_a_gpu() {
     let problem = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
     let elements = Synthesised::new(system, DEFAULT_SEED, 128);
     let task = Task::new(&problem, &elements);
-    let (sample, golden) = find(&task, 0).unwrap();
+    let (sample, golden) = find_golden(&task, 0).unwrap();
     let count = sample.bands.len();
     assert_eq!((count, sample.energies.len()), (6, 2));
     for (name, way) in ways(false).into_iter().filter(|(name, _)| name.ends_with("GPU")) {

@@ -9,22 +9,20 @@ use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
 use common::matrices::{Given, element};
-use common::{Kind, Make, QUIET, make};
+use common::{Kind, Make, QUIET, made};
 use gpp::catalogue;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::Result;
-use gpp::problem::systems;
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::calculation::{Crew, Worker};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{At, OnProcessor, Sums, Synthesised, Task, on_processor, versions};
-use gpp_core::problem::synthesis::synthesise;
+use gpp_core::offdiag::{At, Sums, Task, on_processor, versions};
 use gpp_core::ranks::Alone;
-use gpp_core::stop::{NEVER, Stop};
+use gpp_core::stop::NEVER;
 use num_complex::Complex64;
 
 /// A way to sum the matrices, which all tests below hold against the definition.
@@ -101,8 +99,7 @@ fn every_element_of_all_families_is_the_definition_s() {
 #[test]
 fn blocks_that_are_not_whole_are_summed() {
     for (nbands, ngpown, ncouls, bands) in [(3, 65, 257, 3), (2, 130, 300, 2), (2, 3, 5, 67)] {
-        let made = Make { nbands, ngpown, ncouls, nw: 2, kind: Kind::Mixed, seed: 5 };
-        let problem = make(made);
+        let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, 5);
         let elements = Given::of(&problem, bands, 9);
         let failed = failures(&Task::new(&problem, &elements));
         assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -113,8 +110,7 @@ fn blocks_that_are_not_whole_are_summed() {
 #[test]
 fn matrices_of_hundreds_of_bands_are_summed() {
     for (nbands, bands) in [(29, 176), (7, 300)] {
-        let made = Make { nbands, ngpown: 9, ncouls: 17, nw: 1, kind: Kind::Real, seed: 4 };
-        let problem = make(made);
+        let problem = made([nbands, 9, 17, 1], Kind::Real, 4);
         let elements = Given::of(&problem, bands, 7);
         let task = Task::new(&problem, &elements);
         let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
@@ -136,8 +132,7 @@ fn matrices_of_hundreds_of_bands_are_summed() {
 
 #[test]
 fn wrong_elements_do_not_pass() {
-    let problem =
-        make(Make { nbands: 6, ngpown: 5, ncouls: 33, nw: 2, kind: Kind::Mixed, seed: 3 });
+    let problem = made([6, 5, 33, 2], Kind::Mixed, 3);
     let elements = Given::of(&problem, 4, 1);
     let task = Task::new(&problem, &elements);
     let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
@@ -169,7 +164,7 @@ fn wrong_elements_do_not_pass() {
 fn the_diagonal_is_the_engine_s() {
     let host = Host::new();
     for kind in common::KINDS {
-        let problem = make(Make { nbands: 9, ngpown: 7, ncouls: 70, nw: 3, kind, seed: 11 });
+        let problem = made([9, 7, 70, 3], kind, 11);
         let elements = Given::of(&problem, 3, 2);
         let task = Task::new(&problem, &elements);
         let sums = processor(&task).unwrap();
@@ -192,36 +187,6 @@ fn the_diagonal_is_the_engine_s() {
             }
         }
     }
-}
-
-#[test]
-fn bits_depend_on_no_number_of_threads() {
-    let system = systems::find("tiny-complex").unwrap();
-    let problem = synthesise(system, 3, QUIET).unwrap();
-    let elements = Synthesised::new(system, 3, 20);
-    let task = Task::new(&problem, &elements);
-    let with = |threads: usize| {
-        let host = Host::new().with_threads(threads);
-        on_processor(&host, &task, &|_| ()).unwrap().sums
-    };
-    let one = with(1);
-    assert_eq!(one, with(2));
-    assert_eq!(one, with(5));
-    let found = verify(&task, &one, &Sample::few(&task), QUIET);
-    assert_eq!((found.outcome, found.bands), (Outcome::Passed, vec![1, 11, 20]));
-}
-
-#[test]
-fn a_calculation_stops_when_it_is_asked() {
-    let system = systems::find("tiny").unwrap();
-    let problem = synthesise(system, 3, QUIET).unwrap();
-    let elements = Synthesised::new(system, 3, 2);
-    let task = Task::new(&problem, &elements);
-    let stop = Stop::new();
-    stop.ask(7);
-    let task = Task { stop: &stop, ..task };
-    let error = on_processor(&Host::new(), &task, &|_| ()).unwrap_err();
-    assert!(error.to_string().starts_with("stopped, for 7, after 0 of"), "{error}");
 }
 
 /// Bands' energies in no order, two of them equal.
@@ -251,17 +216,4 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
             assert_eq!(found, Outcome::Incorrect);
         }
     }
-}
-
-/// Parts that a crew sums have the bits of those summed one after the other.
-#[test]
-fn a_crew_finds_the_same_bits() {
-    let made = Make { nbands: 200, ngpown: 4, ncouls: 9, nw: 2, kind: Kind::Mixed, seed: 5 };
-    let problem = make(made);
-    let elements = Given::of(&problem, 3, 1);
-    let task = Task::new(&problem, &elements);
-    let host = Host::new();
-    let worker = Box::new(OnProcessor::new(&host, task).unwrap());
-    let found = Crew::new(vec![worker], &Alone).sum(&task, &|_| (), &NEVER).unwrap();
-    assert_eq!(found.sums, processor(&task).unwrap());
 }

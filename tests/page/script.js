@@ -11,34 +11,6 @@ const point = (at) => at.dispatchEvent(new PointerEvent("pointerover", { bubbles
 const shown = (element) => element.checkVisibility() && element.getClientRects().length > 0;
 const key = (at, name) => at.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
 
-// Figures are there as the page opens; who wants to guess has them hidden, and each card asks.
-const cards = all(".card[data-ratio]");
-check(cards.length >= 13, `${cards.length} cards ask`);
-check(cards.every((card) => shown(one(".figures", card)) && !shown(one(".guess", card))), "figures are hidden");
-one("[data-guess]").click();
-check(cards.every((card) => !shown(one(".figures", card))), "figures are shown before a guess");
-check(shown(one("#v0 .figures")), "what has nothing before it has nothing to guess");
-const answers = (card) => all("[data-from]", card);
-const holds = (card, { dataset }) => {
-  const ratio = Number(card.dataset.ratio);
-  return ratio >= Number(dataset.from) && ratio < Number(dataset.to ?? Infinity);
-};
-const rightOf = (card) => answers(card).findIndex((button) => holds(card, button));
-check(cards.every((card) => answers(card).filter((button) => holds(card, button)).length === 1), "answers overlap");
-const [first, second, third] = cards;
-answers(first)[rightOf(first)].click();
-check(shown(one(".figures", first)), "a guess reveals");
-check(one(".answer", first).textContent.startsWith("Right"), one(".answer", first).textContent);
-const far = rightOf(second) < 2 ? 4 : 0;
-answers(second)[far].click();
-check(one(".answer", second).textContent.startsWith("No:"), one(".answer", second).textContent);
-check(one("#score").textContent.startsWith("2 of 4 points after 2 of"), one("#score").textContent);
-one(".skip-guess", third).click();
-check(shown(one(".figures", third)), "it can be shown without a guess");
-check(one("#score").textContent.startsWith("2 of 4"), "what was not guessed does not count");
-one("[data-guess]").click();
-check(cards.every((card) => shown(one(".figures", card))), "all can be shown");
-
 // A version pointed at is highlighted wherever it stands, and nothing else.
 const kinds = ["figure .dot", "tbody tr", ".stall", ".bar", "article.card"];
 for (const list of all("details")) list.open = true;

@@ -3,20 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use gpp::analysis::by_energies::ByEnergies;
-use gpp::analysis::explain::{Evidence, card};
-use gpp::analysis::levels::LEVELS;
-use gpp::analysis::roofline::FIGURES;
-use gpp::analysis::sigma::Sigma;
-use gpp::analysis::speed_ups::By;
-use gpp::analysis::table1;
-use gpp::record::ceilings::Ceilings;
-use gpp::record::profile::Profile;
+use gpp::chart::{Roofline, plots};
+use gpp::explain::show::Parts;
+use gpp::explain::{Evidence, card};
+use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
-use gpp::render::chart::{self, Roofline};
-use gpp::render::html::{self, Page};
-use gpp::render::{self, explain::Parts};
+use gpp::report::{self, Page};
+use gpp::roofline::{FIGURES, LEVELS};
+use gpp::sigma::{self, Sigma};
+use gpp::table::{self, show};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -154,18 +150,16 @@ fn parsed<R: Record>(text: &str) -> Option<R> {
 
 /// All that `table --from` and `sigma --from` show of a run.
 fn show_run(run: &Run) {
-    for by in [By::Time, By::Cycles, By::Energy] {
-        let sections = table1::sections_by(run, Some("damaged.json"), by);
-        render::table1::text(&mut Vec::new(), &sections).unwrap();
-        render::table1::csv(&mut Vec::new(), &sections).unwrap();
-        render::table1::json(&mut Vec::new(), &sections).unwrap();
-        let _ = render::table1::markdown(&sections);
-    }
+    let sections = table::sections(run, Some("damaged.json"));
+    show::text(&mut Vec::new(), &sections).unwrap();
+    show::csv(&mut Vec::new(), &sections).unwrap();
+    show::json(&mut Vec::new(), &sections).unwrap();
+    let _ = show::markdown(&sections);
     for version in VERSIONS {
         if let Ok(sigma) = Sigma::of(run, Some(version)) {
-            render::sigma::text(&mut Vec::new(), &sigma, Some(80)).unwrap();
-            render::sigma::csv(&mut Vec::new(), &sigma).unwrap();
-            let _ = chart::sigma::svg(&sigma);
+            sigma::text(&mut Vec::new(), &sigma, Some(80)).unwrap();
+            sigma::csv(&mut Vec::new(), &sigma).unwrap();
+            let _ = plots::svg(&sigma);
         }
     }
 }
@@ -177,10 +171,10 @@ fn show_cards(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
     let cards = pairs.into_iter().filter_map(|(version, before)| card(version, before, evidence));
     let cards: Vec<_> = cards.collect();
     for parts in [Parts::Explained, Parts::Compared] {
-        render::explain::text(&mut Vec::new(), &cards, parts, None).unwrap();
-        let _ = render::explain::markdown(&cards, parts);
+        gpp::explain::show::text(&mut Vec::new(), &cards, parts, None).unwrap();
+        let _ = gpp::explain::show::markdown(&cards, parts);
     }
-    render::explain::json(&mut Vec::new(), &cards, &[]).unwrap();
+    gpp::explain::show::json(&mut Vec::new(), &cards, &[]).unwrap();
 }
 
 /// What `roofline` shows of a folder, a figure of it.
@@ -189,17 +183,16 @@ fn show_chart(figure: usize, profiles: &[Profile], ceilings: &Ceilings) {
     let shown = figure.of(profiles);
     let title = figure.title(&shown);
     let _ = Roofline { title: &title, profiles: &shown, ceilings, levels: &LEVELS }.svg();
-    let _ = ByEnergies::of(profiles);
 }
 
 /// What `report` shows of a folder.
 fn show_page(run: &Run, profiles: &[Profile], ceilings: &Ceilings) {
-    let mut sections = table1::sections(run, None);
+    let mut sections = table::sections(run, None);
     for section in &mut sections {
-        table1::rate_by(&mut section.rows, profiles);
+        table::rate_by(&mut section.rows, profiles);
     }
     let page = Page { run, sections: &sections, profiles, ceilings, matrices: None };
-    let _ = html::page(&page);
+    let _ = report::page(&page);
 }
 
 /// Shows some of the records, a damaged one among them; whether all could be read.

@@ -10,11 +10,9 @@ use std::path::Path;
 
 use common::{json, repository};
 use gpp::error::exit_code;
-use gpp::experiments::profile::folder::Records;
-use gpp::record::ceilings::Ceilings;
-use gpp::record::clock::Clock;
+use gpp::profile::Records;
 use gpp::record::offdiag::Offdiag;
-use gpp::record::profile::Profile;
+use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
 use serde_json::Value;
@@ -31,7 +29,7 @@ fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
 
 #[test]
 fn every_archived_record_is_read_and_written() {
-    let mut kinds = [0; 4];
+    let mut kinds = [0; 3];
     let older = json(&repository("tests/data/older"));
     for path in json(&repository("data/runs")).into_iter().chain(older) {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
@@ -51,10 +49,6 @@ fn every_archived_record_is_read_and_written() {
                 // A GPU's, or a processor's of two cores.
                 assert!(both_ways::<Ceilings>(&path).fp64 > 1e10);
                 2
-            }
-            "clock" => {
-                assert!(!both_ways::<Clock>(&path).versions.is_empty());
-                3
             }
             name if name.starts_with("si") || name == "demo" => {
                 assert!(both_ways::<Offdiag>(&path).head.complete);
@@ -88,7 +82,7 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 #[test]
 fn what_is_no_such_record_says_what_it_is() {
     let path = repository("tests/data/older/schema-1/run.json");
-    let said = |error: gpp::Error| {
+    let said = |error: gpp::error::Error| {
         assert_eq!(exit_code(&error), 2);
         error.to_string()
     };

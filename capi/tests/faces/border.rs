@@ -47,47 +47,8 @@ const NW: usize = 2;
 /// Bands l and m.
 const BANDS: usize = 2;
 
-/// Right arguments, and their memory.
-struct Memory {
-    wtilde: Vec<Complex>,
-    eps: Vec<Complex>,
-    aqsn: Vec<Complex>,
-    aqsm: Vec<Complex>,
-    a: Vec<Complex>,
-    vcoul: Vec<f64>,
-    inv_igp_index: Vec<i32>,
-    indinv: Vec<i32>,
-    e: Vec<f64>,
-    occ: Vec<f64>,
-    omega: Vec<f64>,
-    /// With room for a matrix.
-    asx: Vec<Complex>,
-    ach: Vec<Complex>,
-    static_ch: Vec<Complex>,
-}
-
-impl Memory {
-    fn new(draw: &mut Draw) -> Memory {
-        let mut wtilde = draw.complex(NCOULS * NGPOWN);
-        wtilde.iter_mut().for_each(|mode| mode.re += 20.0);
-        Memory {
-            wtilde,
-            eps: draw.complex(NCOULS * NGPOWN),
-            aqsn: draw.complex(NCOULS * NBANDS),
-            aqsm: draw.complex(NCOULS * NBANDS),
-            a: draw.complex(NCOULS * NBANDS * BANDS),
-            vcoul: vec![1.0; NCOULS],
-            inv_igp_index: vec![2, 1, 5],
-            indinv: vec![1, 2, 3, 4, 5, 6],
-            e: vec![-3.0, -1.0, 1.0, 2.0],
-            occ: vec![1.0, 1.0, 0.5, 0.0],
-            omega: vec![0.0, 0.5],
-            asx: vec![UNTOUCHED; NW * BANDS * BANDS],
-            ach: vec![UNTOUCHED; NW * BANDS * BANDS],
-            static_ch: vec![UNTOUCHED],
-        }
-    }
-}
+/// Sums of a matrix.
+const MOST: usize = NW * BANDS * BANDS;
 
 const UNTOUCHED: Complex = Complex { re: 7.0, im: -7.0 };
 
@@ -104,49 +65,58 @@ struct Arguments {
     static_ch: *mut Complex,
 }
 
-fn arguments(memory: &mut Memory) -> Arguments {
+/// Right arguments, whose memory is not given back.
+fn arguments(draw: &mut Draw) -> Arguments {
+    fn array<T>(values: Vec<T>) -> *mut T {
+        values.leak().as_mut_ptr()
+    }
     let rows = NCOULS as i64;
+    let mut wtilde = draw.complex(NCOULS * NGPOWN);
+    wtilde.iter_mut().for_each(|mode| mode.re += 20.0);
+    let (e, occ) = (array(vec![-3.0, -1.0, 1.0, 2.0]), array(vec![1.0, 1.0, 0.5, 0.0]));
+    // With room for a matrix.
+    let sums = || array(vec![UNTOUCHED; MOST]);
     Arguments {
         screening: Screening {
             ncouls: rows,
             ngpown: NGPOWN as i64,
-            ng: memory.indinv.len() as i64,
-            wtilde: memory.wtilde.as_ptr(),
+            ng: rows,
+            wtilde: array(wtilde),
             ld_wtilde: rows,
-            eps: memory.eps.as_ptr(),
+            eps: array(draw.complex(NCOULS * NGPOWN)),
             ld_eps: rows,
-            vcoul: memory.vcoul.as_ptr(),
-            inv_igp_index: memory.inv_igp_index.as_ptr(),
-            indinv: memory.indinv.as_ptr(),
+            vcoul: array(vec![1.0; NCOULS]),
+            inv_igp_index: array(vec![2, 1, 5]),
+            indinv: array(vec![1, 2, 3, 4, 5, 6]),
             on_device: 0,
         },
         bands: Bands {
             nbands: NBANDS as i64,
-            aqsn: memory.aqsn.as_ptr(),
+            aqsn: array(draw.complex(NCOULS * NBANDS)),
             ld_aqsn: rows,
-            aqsm: memory.aqsm.as_ptr(),
+            aqsm: array(draw.complex(NCOULS * NBANDS)),
             ld_aqsm: rows,
             aqsm_local: 0,
-            e: memory.e.as_ptr(),
-            occ: memory.occ.as_ptr(),
+            e,
+            occ,
             on_device: 0,
         },
         matrix: MatrixBands {
             bands: BANDS as i64,
             nbands: NBANDS as i64,
-            a: memory.a.as_ptr(),
+            a: array(draw.complex(NCOULS * NBANDS * BANDS)),
             ld_a: rows,
-            e: memory.e.as_ptr(),
-            occ: memory.occ.as_ptr(),
+            e,
+            occ,
             on_device: 0,
             at_bands: 0,
         },
         formula: Formula { gamma: 0.5, sexcut: 4.0 },
         nw: NW as i64,
-        omega: memory.omega.as_ptr(),
-        asx: memory.asx.as_mut_ptr(),
-        ach: memory.ach.as_mut_ptr(),
-        static_ch: memory.static_ch.as_mut_ptr(),
+        omega: array(vec![0.0, 0.5]),
+        asx: sums(),
+        ach: sums(),
+        static_ch: sums(),
     }
 }
 
@@ -154,27 +124,31 @@ fn arguments(memory: &mut Memory) -> Arguments {
 const WRONG: [i64; 6] = [-1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
 
 /// Makes a number one that is refused.
-fn spoil_number(memory: &mut Memory, draw: &mut Draw, is_matrix: bool) {
+fn spoil_number(a: &Arguments, draw: &mut Draw, is_matrix: bool) {
     let none = draw.of(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300]);
-    let of_bands = if is_matrix { &mut memory.a } else { &mut memory.aqsn };
-    let matrices = [&mut memory.wtilde, &mut memory.eps, of_bands];
-    let which = draw.below(if is_matrix { 8 } else { 9 });
-    match (which, matrices) {
-        (0..=2, matrices) => {
-            let matrix = &mut *matrices.into_iter().nth(which).unwrap();
-            let at = draw.below(matrix.len());
-            match draw.below(2) {
-                0 => matrix[at].re = none,
-                _ => matrix[at].im = none,
-            }
+    let (s, b) = (&a.screening, &a.bands);
+    let of_bands = if is_matrix { (a.matrix.a, BANDS) } else { (b.aqsn, 1) };
+    let matrices = [(s.wtilde, NGPOWN), (s.eps, NGPOWN), (of_bands.0, NBANDS * of_bands.1)];
+    let set = |array: *const f64, at: usize, to: f64| {
+        // SAFETY: an array of this file's, within it.
+        unsafe { array.cast_mut().add(at).write(to) }
+    };
+    match draw.below(if is_matrix { 8 } else { 9 }) {
+        which @ 0..=2 => {
+            let (matrix, columns) = matrices[which];
+            set(matrix.cast(), draw.below(2 * NCOULS * columns), none);
         }
         // A row that some G′ has.
-        (8, _) => memory.aqsm[NCOULS * draw.below(NBANDS) + draw.of(&[1, 0, 4])].re = none,
-        (4, _) => memory.vcoul[draw.of(&[1, 0, 4])] = none,
-        (5, _) => memory.e[draw.below(NBANDS)] = none,
-        (6, _) => memory.occ[draw.below(NBANDS)] = draw.of(&[none, -0.1, 1.1]),
-        (7, _) => memory.omega[draw.below(NW)] = none,
-        _ => memory.inv_igp_index[draw.below(NGPOWN)] = draw.of(&[0, -1, 7, i32::MIN, i32::MAX]),
+        8 => set(b.aqsm.cast(), 2 * (NCOULS * draw.below(NBANDS) + draw.of(&[1, 0, 4])), none),
+        4 => set(s.vcoul, draw.of(&[1, 0, 4]), none),
+        5 => set(b.e, draw.below(NBANDS), none),
+        6 => set(b.occ, draw.below(NBANDS), draw.of(&[none, -0.1, 1.1])),
+        7 => set(a.omega, draw.below(NW), none),
+        _ => {
+            let at = s.inv_igp_index.cast_mut().wrapping_add(draw.below(NGPOWN));
+            // SAFETY: as above.
+            unsafe { at.write(draw.of(&[0, -1, 7, i32::MIN, i32::MAX])) }
+        }
     }
 }
 
@@ -277,16 +251,15 @@ fn message() -> String {
 /// Where a call does not end as it should.
 fn calls(handle: *mut Handle, draw: &mut Draw) {
     for call in 0..CALLS {
-        let mut memory = Memory::new(draw);
+        let mut a = arguments(draw);
+        // SAFETY: they are there for good, and nobody has them but calls, which are over when they are looked at.
+        let written = [a.asx, a.ach, a.static_ch]
+            .map(|sums| (0..MOST).map(move |at| unsafe { sums.add(at).read() } != UNTOUCHED));
         let (spoiled, is_matrix) = (draw.below(5), draw.below(3) == 0);
-        if spoiled == 1 {
-            spoil_number(&mut memory, draw, is_matrix);
-        }
-        let mut a = arguments(&mut memory);
         let rarely = draw.below(100);
         match spoiled {
             0 => vary(&mut a, draw),
-            1 => {}
+            1 => spoil_number(&a, draw, is_matrix),
             _ => (0..1 + draw.below(3)).for_each(|_| spoil_argument(&mut a, draw, is_matrix)),
         }
         let given =
@@ -325,20 +298,13 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         let all = a.nw.wrapping_mul(elements);
         if spoiled == 0 && !(1..=3).contains(&rarely) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message());
-            let written = memory.asx.iter().chain(&memory.ach).filter(|&&sum| sum != UNTOUCHED);
-            assert_eq!(written.count() as i64, 2 * all, "call {call}");
-            let is_unasked = is_matrix || a.static_ch.is_null();
-            assert_eq!(memory.static_ch[0] == UNTOUCHED, is_unasked, "call {call}");
+            let counts = written.map(|is_written| is_written.filter(|is| *is).count() as i64);
+            let asked = i64::from(!is_matrix && !a.static_ch.is_null());
+            assert_eq!(counts, [all, all, asked], "call {call}");
         } else {
             assert_eq!(status, Status::BadArgument, "call {call}: {}", message());
             assert!(!message().is_empty(), "call {call}");
-            assert!(
-                [memory.asx, memory.ach, memory.static_ch]
-                    .concat()
-                    .iter()
-                    .all(|&sum| sum == UNTOUCHED),
-                "call {call}"
-            );
+            assert!(written.into_iter().flatten().all(|is_written| !is_written), "call {call}");
         }
     }
 }

@@ -64,16 +64,6 @@ fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Fa
     Ok(program)
 }
 
-/// Runs it: it says that all is well, and nothing else is printed.
-pub fn program() -> Outcome {
-    on("cpu")
-}
-
-/// The same on a GPU.
-pub fn on_gpu() -> Outcome {
-    on("gpu")
-}
-
 /// Whether there is none, and none has to be there.
 pub fn no_gpu() -> bool {
     let mut handle = ptr::null_mut();
@@ -87,7 +77,8 @@ pub fn no_gpu() -> bool {
     none && env::var_os("GPP_REQUIRE_GPU").is_none()
 }
 
-fn on(device: &str) -> Outcome {
+/// Runs it on a device: it says that all is well, and nothing else is printed.
+pub fn on(device: &str) -> Outcome {
     for is_static in [true, false] {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(built(&folder, is_static)?);

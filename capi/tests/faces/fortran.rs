@@ -43,17 +43,8 @@ fn built(compiler: &str, example: &str, folder: &Path) -> Result<PathBuf, Failed
     Ok(program)
 }
 
-/// The sums of the mini-app's loop, and errors.
-pub fn program() -> Outcome {
-    on("cpu")
-}
-
-/// The same on a GPU.
-pub fn on_gpu() -> Outcome {
-    on("gpu")
-}
-
-fn on(device: &str) -> Outcome {
+/// The sums of the mini-app's loop on a device, and errors.
+pub fn on(device: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = built("gfortran", "examples/fortran/sigma.f90", folder.path())?;
     let output = run(Command::new(program).arg(device))?;
@@ -63,17 +54,8 @@ fn on(device: &str) -> Outcome {
     Ok(())
 }
 
-/// All kinds of arrays, by gfortran.
-pub fn arrays_by_gfortran() -> Outcome {
-    arrays("gfortran")
-}
-
-/// The same by flang.
-pub fn arrays_by_flang() -> Outcome {
-    arrays(FLANG)
-}
-
-fn arrays(compiler: &str) -> Outcome {
+/// All kinds of arrays.
+pub fn arrays(compiler: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = built(compiler, "capi/tests/fortran/arrays.f90", folder.path())?;
     let printed = String::from_utf8(run(&mut Command::new(program))?.stdout)?;

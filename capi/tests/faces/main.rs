@@ -34,29 +34,25 @@ fn main() {
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
     let no_gpu = no_elf || c::no_gpu();
     let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
-    let trials = vec![
-        Trial::test("the header is what cbindgen makes", header::generated),
-        Trial::test("the header is C and C++", header::compiles),
-        Trial::test("the shared library shows nothing but gpp_", c::symbols)
-            .with_ignored_flag(no_elf),
-        Trial::test("a program in C", c::program).with_ignored_flag(no_elf),
-        Trial::test("a program in C under valgrind", c::watched)
-            .with_ignored_flag(no_valgrind || no_elf),
-        Trial::test("a program in C on the GPU", c::on_gpu).with_ignored_flag(no_gpu),
-        Trial::test("wrong arguments by the thousand", border::wrong_arguments),
-        Trial::test("the README's C", readme::in_c).with_ignored_flag(no_elf),
-        Trial::test("the README's Fortran", readme::in_fortran)
-            .with_ignored_flag(no_fortran || no_elf),
-        Trial::test("a program in Fortran", fortran::program)
-            .with_ignored_flag(no_fortran || no_elf),
-        Trial::test("a program in Fortran on the GPU", fortran::on_gpu)
-            .with_ignored_flag(no_gpu || no_fortran),
-        Trial::test("arrays in Fortran, by gfortran", fortran::arrays_by_gfortran)
-            .with_ignored_flag(no_fortran || no_elf),
-        Trial::test("arrays in Fortran, by flang", fortran::arrays_by_flang)
-            .with_ignored_flag(no_flang || no_elf),
-        Trial::test("ranks in Fortran", fortran::ranks).with_ignored_flag(no_mpi || no_elf),
-        Trial::test("cargo cinstall", built::installed).with_ignored_flag(no_cargo_c),
+    type Test = (&'static str, fn() -> Outcome, bool);
+    let trials: [Test; 15] = [
+        ("the header is what cbindgen makes", header::generated, false),
+        ("the header is C and C++", header::compiles, false),
+        ("the shared library shows nothing but gpp_", c::symbols, no_elf),
+        ("a program in C", || c::on("cpu"), no_elf),
+        ("a program in C under valgrind", c::watched, no_elf || no_valgrind),
+        ("a program in C on the GPU", || c::on("gpu"), no_gpu),
+        ("wrong arguments by the thousand", border::wrong_arguments, false),
+        ("the README's C", readme::in_c, no_elf),
+        ("the README's Fortran", readme::in_fortran, no_elf || no_fortran),
+        ("a program in Fortran", || fortran::on("cpu"), no_elf || no_fortran),
+        ("a program in Fortran on the GPU", || fortran::on("gpu"), no_gpu || no_fortran),
+        ("arrays in Fortran, by gfortran", || fortran::arrays("gfortran"), no_elf || no_fortran),
+        ("arrays in Fortran, by flang", || fortran::arrays(fortran::FLANG), no_elf || no_flang),
+        ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),
+        ("cargo cinstall", built::installed, no_cargo_c),
     ];
+    let trial = |(name, test, ignored): Test| Trial::test(name, test).with_ignored_flag(ignored);
+    let trials = trials.into_iter().map(trial).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

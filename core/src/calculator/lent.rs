@@ -12,27 +12,27 @@
 //! - Matrix elements are read where they are, or laid out anew on the GPU. Nobody looks at their numbers: a sum
 //!   with one that is none is none.
 
-pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
-pub use crate::devices::gpu::lent::DeviceMatrix;
 pub use bytemuck::Pod;
-
-use super::Calculator;
-use crate::devices::gpu::driver::{fetched, require_on};
-use crate::error::{Error, Result};
 use num_complex::Complex64;
 
-/// [`Screening`](super::Screening) with modes and `δ − ε⁻¹` on the GPU.
+use crate::calculator::Calculator;
+pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
+use crate::devices::gpu::driver::{fetched, require_on};
+pub use crate::devices::gpu::resident::DeviceMatrix;
+use crate::error::{Error, Result};
+
+/// [`Screening`](crate::calculator::Screening) with modes and `δ − ε⁻¹` on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
     /// `wtilde_array(ncouls, ngpown)`.
     pub wtilde: DeviceMatrix,
     /// `I_eps_array(ncouls, ngpown)`.
     pub eps: DeviceMatrix,
-    /// See [`Screening::vcoul`](super::Screening::vcoul).
+    /// See [`Screening::vcoul`](crate::calculator::Screening::vcoul).
     pub vcoul: &'a [f64],
-    /// See [`Screening::inv_igp_index`](super::Screening::inv_igp_index).
+    /// See [`Screening::inv_igp_index`](crate::calculator::Screening::inv_igp_index).
     pub inv_igp_index: &'a [i32],
-    /// See [`Screening::indinv`](super::Screening::indinv).
+    /// See [`Screening::indinv`](crate::calculator::Screening::indinv).
     pub indinv: &'a [i32],
 }
 
@@ -45,16 +45,16 @@ pub enum Aqsm {
     Local(DeviceMatrix),
 }
 
-/// [`Bands`](super::Bands) with matrix elements on the GPU.
+/// [`Bands`](crate::calculator::Bands) with matrix elements on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
     /// `aqsntemp(ncouls, nbands)`.
     pub aqsn: DeviceMatrix,
     /// Those of G′.
     pub aqsm: Aqsm,
-    /// See [`Bands::e`](super::Bands::e).
+    /// See [`Bands::e`](crate::calculator::Bands::e).
     pub e: &'a [f64],
-    /// See [`Bands::occ`](super::Bands::occ).
+    /// See [`Bands::occ`](crate::calculator::Bands::occ).
     pub occ: &'a [f64],
 }
 

@@ -5,16 +5,21 @@ use std::{mem, panic, process, thread};
 
 use gpp_cpu::caller::in_default_environment;
 use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Pool, Team, Threads, start_rayon};
+use gpp_cpu::pool::{MOST, Pool, Team, Threads, start_rayon};
 use gpp_cpu::topology::Room;
+use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
 
-use super::progress::{Progress, Tell};
-use crate::devices::choice::Choice;
+use crate::calculator::{Calculator, Formula, NAME, Progress, Tell};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
-use crate::devices::{Device, Watch, spawned};
-use crate::error::{Error, Result};
+use crate::devices::{Beside, Choice, Device, Watch, spawned};
+use crate::error::{DataError, Error, Part, Result};
+use crate::problem::header::MOST_ENERGIES;
+use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_sums, require};
+use crate::problem::plan::BySize;
+use crate::problem::{Extents, Header, Id, Outline, Problem, wrong};
 
 /// At least one device, and the threads of the CPU.
 pub struct Opened {
@@ -26,7 +31,6 @@ pub struct Opened {
 
 enum One {
     Host(Box<Host>),
-    /// By its index.
     Gpu(Box<Gpu>, usize),
 }
 
@@ -47,10 +51,6 @@ impl One {
 }
 
 impl Opened {
-    /// Opens what was asked for.
-    ///
-    /// # Errors
-    /// [`Error::NoGpu`], [`Error::Driver`].
     pub fn new(choice: &Choice) -> Result<Opened> {
         let team = Arc::new(Team::new(Room::here()));
         let host = || vec![One::Host(Host::with_team(Level::best(), team.clone()).into())];
@@ -76,7 +76,6 @@ impl Opened {
         Ok(Opened { devices, team, process: process::id() })
     }
 
-    /// The CPU's threads.
     pub fn team(&self) -> &Team {
         &self.team
     }
@@ -129,17 +128,14 @@ impl Opened {
         if opened == here { Ok(()) } else { Err(Error::Forked { opened, here }) }
     }
 
-    /// The first one.
     pub fn first(&self) -> &dyn Device {
         self.devices[0].device()
     }
 
-    /// All.
     pub fn all(&self) -> impl Iterator<Item = &dyn Device> {
         self.devices.iter().map(One::device)
     }
 
-    /// How many.
     pub fn count(&self) -> usize {
         self.devices.len()
     }
@@ -160,12 +156,10 @@ impl Opened {
         }
     }
 
-    /// The GPUs.
     pub fn gpus(&self) -> Vec<&Gpu> {
         self.devices.iter().filter_map(One::gpu).collect()
     }
 
-    /// Whether it is the CPU.
     pub fn is_host(&self) -> bool {
         self.host().is_some()
     }
@@ -200,4 +194,241 @@ fn apart<R: Send, M>(
 
 fn threads(reason: impl ToString) -> Error {
     Error::Threads { reason: reason.to_string() }
+}
+
+// How many threads of the CPU compute.
+
+impl Calculator {
+    /// Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as
+    /// many as `OMP_NUM_THREADS` said when this was opened, else as many as the mask and the cgroup of the thread
+    /// that opened it have room for. Clones have the same threads. Sums have the same bits for any number.
+    ///
+    /// Threads have the mask of the thread that calls first, and are bound to no core. On a GPU they look at arrays;
+    /// what is laid out for GPUs is made by rayon's own threads.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for another number; [`Error::Forked`].
+    pub fn set_threads(&mut self, threads: usize) -> Result<()> {
+        if threads > MOST {
+            let what = format!(
+                "needs 1 to {MOST}, or 0 for as many as there is room for; found {threads}"
+            );
+            return Err(Error::Data { origin: "threads".into(), what });
+        }
+        self.opened.require_process()?;
+        self.opened.team().set(threads);
+        Ok(())
+    }
+
+    /// This calculator with [`Calculator::set_threads`].
+    ///
+    /// # Errors
+    /// Those of [`Calculator::set_threads`].
+    pub fn with_threads(mut self, threads: usize) -> Result<Calculator> {
+        self.set_threads(threads)?;
+        Ok(self)
+    }
+
+    /// How many threads of the CPU a calculation has at most. Versions before cpu:smt run one on each core
+    /// where nothing sets the number.
+    pub fn threads(&self) -> usize {
+        self.opened.team().count(Threads::All)
+    }
+}
+
+// What the last call asked for: its identity, by which plans stay, and its problem where that refers to nobody's arrays.
+
+/// Energies, occupations and limits of the last call.
+#[derive(Default)]
+pub struct Last {
+    asked: Option<(Asked, Id)>,
+    problem: Option<Problem>,
+}
+
+#[derive(PartialEq)]
+struct Asked {
+    e: Vec<f64>,
+    occ: Vec<f64>,
+    omega: Vec<f64>,
+    formula: Formula,
+}
+
+impl Last {
+    /// The identity of these: that of the last ones where they are the same.
+    pub fn id(&mut self, [e, occ, omega]: [&[f64]; 3], formula: Formula) -> Id {
+        if let Some((last, id)) = &self.asked
+            && [&last.e, &last.occ, &last.omega] == [e, occ, omega]
+            && last.formula == formula
+        {
+            return *id;
+        }
+        self.problem = None;
+        let [e, occ, omega] = [e, occ, omega].map(<[f64]>::to_vec);
+        let (_, id) = self.asked.insert((Asked { e, occ, omega, formula }, Id::unique()));
+        *id
+    }
+
+    /// The problem of the last call with [other elements](Problem::with_other_elements), where it was kept and no other
+    /// identity was asked for since then.
+    pub fn problem(&mut self) -> Option<Problem> {
+        self.problem.take().map(Problem::with_other_elements)
+    }
+
+    /// Keeps a problem of the last identity, whose matrix elements are elsewhere.
+    pub fn keep(&mut self, problem: Problem) {
+        self.problem = Some(problem);
+    }
+}
+
+// Errors in the words of the caller: his names of arrays, and indices from the base that he counts from.
+
+/// How the caller of a function knows what it is given.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    /// The index of a first element.
+    pub base: usize,
+    /// The screening's, where `aqsm` has a row for each G.
+    pub whole: Option<&'a Header>,
+}
+
+impl Words<'_> {
+    /// This error with names and indices of the caller's.
+    pub(super) fn say(self, mut error: Error) -> Error {
+        if let Error::Problem { what, .. } = &mut error {
+            self.put_into(what);
+        }
+        error
+    }
+
+    fn put_into(self, what: &mut DataError) {
+        let mut is_row = false;
+        for part in what.parts_mut() {
+            match part {
+                Part::Text(_) => {}
+                Part::Name(name) => {
+                    is_row = *name == "aqsm_local(igp,n)";
+                    *name = self.name(name);
+                }
+                Part::Index(at) => {
+                    if let (true, Some(header)) = (std::mem::take(&mut is_row), self.whole) {
+                        *at = header.row_of_given(*at - 1).map_or(*at, |row| row + 1);
+                    }
+                    *at = *at - 1 + self.base;
+                }
+            }
+        }
+    }
+
+    fn name(self, name: &'static str) -> &'static str {
+        match name {
+            "wtilde_array(ig,igp)" => "wtilde(ig,igp)",
+            "I_eps_array(ig,igp)" => "eps(ig,igp)",
+            "aqsntemp(ig,n)" => "aqsn(ig,n)",
+            "aqsmtemp(ig,n)" => "aqsm(ig,n)",
+            "aqsm_local(igp,n)" if self.whole.is_some() => "aqsm(ig,n)",
+            "aqsm_local(igp,n)" => "aqsm(igp,n)",
+            "wfnkq_ekq" => "e",
+            "energies" => "omega",
+            "sig_gamma" => "gamma",
+            "sig_ntband" | "peinf_ntband_dist" => "the length of e",
+            "gvec_ng" => "the length of indinv",
+            "ncouls" => "the length of vcoul",
+            "ngpown" => "the length of inv_igp_index",
+            same => same,
+        }
+    }
+}
+
+// How much memory a call takes, said before there are arrays.
+
+/// What the memory of a call depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub ncouls: usize,
+    pub ngpown: usize,
+    pub nbands: usize,
+    pub nw: usize,
+    /// Whether `wtilde` and `eps` are on the GPU already.
+    pub screening_lent: bool,
+    pub bands_lent: bool,
+}
+
+/// Bytes that a call takes at most beside the caller's arrays, if no number has to be replaced and no column is
+/// masked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Workspace {
+    pub host: u64,
+    /// On each GPU, for the whole problem at once; less is enough for arrays of the host, which go there in slabs.
+    pub device: u64,
+}
+
+impl Calculator {
+    /// The memory that a call takes for problems of these sizes, with any poles. It is computed: nothing is allocated.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] for sizes that no problem has.
+    pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
+        let Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent } = sizes;
+        let extents = Extents { nbands, ngpown, ncouls, nw };
+        check_omega(nw).and_then(|()| extents.check()).map_err(|what| wrong(NAME, what))?;
+        if [ncouls, ngpown, nbands].contains(&0) {
+            return Ok(Workspace { host: 0, device: 0 });
+        }
+        let laid = [Poles::Real, Poles::Any]
+            .map(|poles| self.laid(Outline { extents, poles, keeps_order: false }));
+        let lent = if screening_lent { 2 * WTILDE.bytes(extents, Layout::Original) } else { 0 };
+        let rows = if bands_lent { 0 } else { AQSM_LOCAL.bytes(extents, Layout::Original) };
+        let copies = lent + rows + BySize::bytes(extents) + small(extents);
+        let on_gpu = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Bands) };
+        let of_slab = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Slab) };
+        let device = (on_gpu + of_slab).saturating_sub(lent);
+        Ok(Workspace { host: laid[0].max(laid[1]) + copies, device })
+    }
+
+    /// Fails if the host has no room for what is laid out and summed of such a problem.
+    pub(super) fn require_laid(&self, problem: Outline) -> Result<()> {
+        require("what versions lay out of the arrays", self.laid(problem))
+    }
+
+    fn laid(&self, problem: Outline) -> u64 {
+        let (version, count) = (self.version_for(problem), self.opened.count());
+        let kernels = self.kernels(version);
+        let ngpown = problem.extents.ngpown.div_ceil(count);
+        let slab = Extents { ngpown, ..problem.extents };
+        let laid = self.opened.all().map(|device| device.beside(problem, &kernels, slab));
+        let Beside { bands, slab: of_slabs } = laid.fold(Beside::default(), |all, one| all + one);
+        let is_emulated = self.opened.is_host() && version.gpu().is_some();
+        let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
+        // Of batches, then of all energies.
+        bands + of_slabs + partials + 2 * problem.bytes_of_sums(version)
+    }
+}
+
+/// Fails without energies, and for more than a problem has.
+pub(super) fn check_omega(nw: usize) -> std::result::Result<(), DataError> {
+    let name = "the length of omega";
+    match nw {
+        0 => Err(DataError::of(name, " must be at least 1, found 0")),
+        1..=MOST_ENERGIES => Ok(()),
+        _ => Err(DataError::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
+    }
+}
+
+/// Fails if the host has no room for what calls have of such a problem beside the caller's matrices: small arrays, and
+/// what its energies are in the problem and in its batches; `ng` is the length of `indinv`.
+pub(super) fn require_small(extents: Extents, ng: usize) -> Result<()> {
+    require(NAME, small(extents) + 8 * ng as u64)
+}
+
+fn small(extents: Extents) -> u64 {
+    let Extents { nbands, ngpown, ncouls, nw } = extents;
+    let energies = |of| WX.bytes(of, Layout::Original);
+    let numbers = [nbands, ngpown, ncouls, nw].iter().fold(0, |all: u64, n| all + *n as u64);
+    64 * numbers + 4 * energies(extents) + 12 * energies(batch(extents))
+}
+
+/// So many energies as a batch has at most.
+fn batch(extents: Extents) -> Extents {
+    Extents { nw: extents.nw.min(MOST_TOGETHER), ..extents }
 }

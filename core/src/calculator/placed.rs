@@ -7,20 +7,19 @@ use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::relaid::NONE;
 use num_complex::Complex64;
 
-use super::arrays::{NAME, NOTHING, aqsm_local, header, wrong};
-use super::last::Last;
-use super::opened::Opened;
-use super::workspace::require_small;
-use super::{Aqsm, Bands, Calculator, Formula, Found, lent};
+use crate::calculator::opened::{Last, Opened, check_omega, require_small};
+use crate::calculator::{
+    Aqsm, Bands, Calculator, Formula, Found, NAME, NOTHING, Screening, aqsm_local, header, lent,
+    screening_header, wrong,
+};
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
-use crate::devices::gpu::lent::{Lent, Rows};
-use crate::devices::gpu::resident::Resident;
-use crate::engine::total;
+use crate::devices::gpu::resident::{Lent, Resident, Rows};
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSN, OCC};
-use crate::problem::{self, Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
+use crate::problem::{Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
+use crate::{engine, problem};
 
 /// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
 /// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
@@ -209,7 +208,7 @@ impl Calculator {
             let after = self.stream;
             // SAFETY: the caller's word.
             let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
-            Ok((total::of([&slab], at.nw()), slab.seconds))
+            Ok((engine::ordered_sum([&slab], at.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &problem.batches_for(version))?;
         let found = Found::of(sums, version, seconds);
@@ -233,7 +232,6 @@ impl Placed<'_> {
         Placed { pairs, last, rows, header, resident, opened, borrowed: PhantomData }
     }
 
-    /// G and G′.
     pub fn extents(&self) -> [usize; 2] {
         extents(&self.header)
     }
@@ -272,6 +270,7 @@ impl Placed<'_> {
         {
             return Ok(problem);
         }
+        check_omega(omega.len()).map_err(wrong)?;
         let extents = self.header.extents();
         let extents = Extents { nbands: e.len(), nw: omega.len(), ..extents };
         require_small(extents, self.header.gvec_ng)?;
@@ -299,4 +298,70 @@ impl Placed<'_> {
 /// Those that were given, masked columns included.
 pub(super) fn extents(header: &Header) -> [usize; 2] {
     [header.ncouls, header.given_ngpown()]
+}
+
+// Places a screening.
+
+impl Calculator {
+    /// Places a screening for calls of [`Calculator::sums_at`].
+    ///
+    /// # Errors
+    /// As [`Calculator::sums`], of what is given here.
+    pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
+        // SAFETY: what is placed holds the borrow.
+        let kept = |array: &[Complex64]| unsafe { Matrix::kept(array) };
+        let [wtilde, eps] = [screening.wtilde, screening.eps].map(kept);
+        let placed = self.opened.computed(|| {
+            let header = screening_of(screening)?;
+            let pairs = CheckedPairs::new(&header, wtilde, eps).map_err(wrong)?;
+            Ok((header, pairs))
+        });
+        let (header, pairs) = placed.map_err(|error| self.words(None).say(error))?;
+        let resident = self.opened.gpu().map(|_| Resident::default());
+        Ok(Placed::new(&self.opened, pairs, header, resident))
+    }
+
+    /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
+    ///
+    /// # Errors
+    /// As [`Calculator::place`]; [`Error::Data`] where a matrix is not on the GPU.
+    ///
+    /// # Safety
+    /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream
+    /// has under way.
+    pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
+        let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
+        let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
+        let say = |error| self.words(None).say(error);
+        let header = self.opened.here(|| screening_of(&given)).map_err(say)?;
+        let shape = extents(&header);
+        // SAFETY: the caller's word.
+        let fetch = |name, matrix| unsafe { self.fetch_matrix(name, matrix, shape) };
+        let (on_host, eps_on_host) = (fetch("wtilde", wtilde)?, fetch("eps", eps)?);
+        let pairs = || CheckedPairs::new(&header, on_host, eps_on_host).map_err(wrong);
+        let pairs = self.opened.computed(pairs).map_err(say)?;
+        let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
+        let resident = match is_dense && pairs.are_as_given() {
+            // SAFETY: the caller's word.
+            true => unsafe { Resident::lent([wtilde.at, eps.at]) },
+            false => Resident::default(),
+        };
+        Ok(Placed::new(&self.opened, pairs, header, Some(resident)))
+    }
+}
+
+/// The screening's part of a header, looked at if it has pairs. Of the G′ it has the rows of this rank's alone.
+fn screening_of(screening: &Screening) -> Result<Header> {
+    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
+    require_small(Extents { nbands: 1, ngpown, ncouls, nw: 1 }, screening.indinv.len())?;
+    let given = screening_header(screening);
+    if [ncouls, ngpown].contains(&0) {
+        return Ok(given);
+    }
+    // With the bands of no problem.
+    let given = header(given, &[0.0], &[0.0], Formula::default());
+    given.validate().map_err(wrong)?;
+    let rows = given.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
+    let inv_igp_index = (1..).take(given.ngpown).collect();
+    Ok(Header { gvec_ng: given.ngpown, indinv: rows, inv_igp_index, ..given }.without_masked())
 }

@@ -6,13 +6,11 @@ use gpp_kernels::kernel::Gpu;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
 
-use super::{Kernel, Listed, find};
+use crate::catalogue::{Kernel, Listed, find};
 
-/// What runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackEnd {
-    /// A GPU.
     Gpu,
     /// The processor, which emulates GPU kernels.
     Cpu,
@@ -21,9 +19,7 @@ pub enum BackEnd {
 /// The fastest version of a journey on one back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Best {
-    /// Where.
     pub back_end: BackEnd,
-    /// Its id.
     pub version: &'static str,
     /// What it was measured on, and where it does not hold.
     pub condition: &'static str,
@@ -32,32 +28,25 @@ pub struct Best {
 /// The versions of a journey, as the crate of their kernels lists them.
 #[derive(Clone, Copy)]
 pub enum List {
-    /// For GPUs.
     Gpu(&'static [&'static Gpu]),
-    /// For processors.
     Cpu(&'static [&'static Cpu]),
 }
 
 /// Versions in order, each against the one before and all against a baseline, one of them.
 #[derive(Clone, Copy)]
 pub struct Journey {
-    /// Name.
     pub id: &'static str,
     /// What it is, in a line.
     pub title: &'static str,
-    /// Where it is told.
     pub source: &'static str,
-    /// Its versions.
     pub list: List,
     /// The version that speed-ups are over in a run that begins with this journey.
     pub baseline: &'static str,
     /// The journey whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// Its fastest versions.
     pub best: &'static [Best],
 }
 
-/// All journeys.
 pub static JOURNEYS: &[Journey] = &[
     Journey {
         id: "paper",
@@ -181,7 +170,6 @@ pub static JOURNEYS: &[Journey] = &[
 const LEADING: [(BackEnd, &str); 2] = [(BackEnd::Gpu, "past"), (BackEnd::Cpu, "cpu")];
 
 impl Journey {
-    /// Its versions.
     pub fn versions(&self) -> Vec<Listed> {
         match self.list {
             List::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
@@ -189,12 +177,10 @@ impl Journey {
         }
     }
 
-    /// Its versions' ids.
     pub fn ids(&self) -> Vec<&'static str> {
         self.versions().iter().map(Listed::id).collect()
     }
 
-    /// Whether it has this version.
     pub fn has(&self, id: &str) -> bool {
         self.ids().contains(&id)
     }
@@ -215,20 +201,15 @@ impl Journey {
     }
 }
 
-/// The journey of that name.
 pub fn journey(id: &str) -> Option<&'static Journey> {
     JOURNEYS.iter().find(|journey| journey.id == id)
 }
 
-/// The journey that has this version.
 pub fn journey_of(id: &str) -> Option<&'static Journey> {
     JOURNEYS.iter().find(|journey| journey.has(id))
 }
 
 /// The best version of all on a back end, as the journey that leads there states it.
-///
-/// # Panics
-/// Never: a test looks it up for each back end.
 pub fn best_of_all(back_end: BackEnd) -> &'static Best {
     let leading = LEADING.iter().find(|(on, _)| *on == back_end);
     let best = leading.and_then(|(_, id)| journey(id)?.best(back_end));
@@ -236,38 +217,9 @@ pub fn best_of_all(back_end: BackEnd) -> &'static Best {
 }
 
 /// The version of [`best_of_all`].
-///
-/// # Panics
-/// Never: a test looks up every best version.
 pub fn best(back_end: BackEnd) -> Listed {
     find(best_of_all(back_end).version).expect("a test looks it up")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_stated_exists() {
-        for journey in JOURNEYS {
-            assert!(journey.has(journey.baseline), "{}", journey.id);
-            assert!(!journey.best.is_empty(), "{}", journey.id);
-            for best in journey.best {
-                assert!(journey.has(best.version), "{}", best.version);
-                assert!(!best.condition.is_empty());
-            }
-        }
-        for (back_end, id) in LEADING {
-            assert!(journey(id).unwrap().has(best(back_end).id()));
-        }
-    }
-
-    #[test]
-    fn a_journey_goes_on_from_another() {
-        let before = |id: &str| journey_of(id).and_then(|journey| journey.before(id));
-        assert_eq!(before("v0"), None);
-        assert_eq!(before("v3"), Some("v2"));
-        assert_eq!(before("v9"), Some("v8"));
-        assert_eq!(before("none"), None);
-    }
-}
+mod tests;

@@ -2,9 +2,8 @@
 
 use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
 
-use super::choice::{Task, best_for};
-use super::journey::{BackEnd, JOURNEYS, best, journey};
-use super::{Listed, find, order, versions as all};
+use crate::catalogue::journey::{BackEnd, JOURNEYS, best, journey};
+use crate::catalogue::{Listed, Task, best_for, find, order, versions as all};
 use crate::error::{Error, Result};
 
 /// The journeys that run where no version is named.
@@ -13,24 +12,16 @@ pub const MAIN: &str = "paper,past";
 /// Those that show what a processor can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
-/// The fastest version.
 pub const BEST: &str = "best";
 
 /// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
 /// with commas between them name, each once, in the order named; the best are those on this back end,
 /// `all` what it runs, what is made for it first.
-///
-/// # Errors
-/// [`Error::UnknownName`] for a version that is none, [`Error::Data`] for a range that is none and
-/// for the best version of a journey that states none.
 pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     versions_for(names, back_end, None)
 }
 
 /// The same for a problem: `best` is the fastest for it, but as the end of a range.
-///
-/// # Errors
-/// As [`versions`].
 pub fn versions_for(names: &str, back_end: BackEnd, task: Option<&Task>) -> Result<Vec<Listed>> {
     let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
@@ -60,9 +51,6 @@ fn all_on(back_end: BackEnd) -> Vec<Listed> {
 }
 
 /// Fails where one of these names, with commas between them, is no journey.
-///
-/// # Errors
-/// [`Error::UnknownName`].
 pub fn require_journeys(names: &str) -> Result<()> {
     let unknown = |name: &&str| journey(name).is_none();
     match names.split(',').map(str::trim).find(unknown) {
@@ -72,9 +60,6 @@ pub fn require_journeys(names: &str) -> Result<()> {
 }
 
 /// The one version that a name is of.
-///
-/// # Errors
-/// As [`versions`]; [`Error::Data`] that names the flag where there are several.
 pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     match versions(names, back_end)?[..] {
         [version] => Ok(version),
@@ -148,66 +133,4 @@ pub fn known() -> Vec<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_ranges_best_and_all() {
-        let ids = |names: &str| -> Vec<&str> {
-            versions(names, BackEnd::Gpu).unwrap().iter().map(|version| version.id()).collect()
-        };
-        assert_eq!(ids("v3"), ["v3"]);
-        assert_eq!(ids("v1-v3, v8"), ["v1", "v2", "v3", "v8"]);
-        assert_eq!(ids("v2,v1-v2"), ["v2", "v1"]);
-        let runs = |back_end| versions("v0,all", back_end).unwrap().len();
-        let made_for_gpus = |listed: &Listed| listed.kernel.back_end() == BackEnd::Gpu;
-        assert_eq!(runs(BackEnd::Gpu), all().filter(made_for_gpus).count());
-        assert_eq!(runs(BackEnd::Cpu), all().count());
-        for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
-            let named = single("--version", "best", back_end).unwrap();
-            assert_eq!(named.id(), best(back_end).id());
-        }
-        assert_eq!(ids("v0-best"), ids(MAIN));
-        assert_eq!(ids("v8-v9,blog:step3"), ["v8", "v9", "blog:step3"]);
-        assert_eq!(ids("talk:V1-V9"), ids("talk:V1-talk:V9"));
-        assert_eq!(ids("blog"), ids("blog:baseline-step4"));
-        assert_eq!(ids("talk:V9-bgw"), ["talk:V9", "talk:bgw"]);
-        for told in JOURNEYS {
-            assert_eq!(ids(told.id), told.ids());
-            let Some(best) = told.best(BackEnd::Gpu) else { continue };
-            assert_eq!(ids(&format!("{}:best", told.id)), [best.version]);
-        }
-        let wrong = [
-            "",
-            "v8-v0",
-            "v0-x",
-            "8",
-            "v0,",
-            "v0..v8",
-            "v0-talk:V1",
-            "talk:V9-V1",
-            "talk:v0",
-            "talk:",
-            "talk-v8",
-            "V1",
-        ];
-        for wrong in wrong {
-            assert!(versions(wrong, BackEnd::Gpu).is_err(), "{wrong}");
-        }
-        assert!(single("--version", "v0,v1", BackEnd::Gpu).is_err());
-        assert!(require_journeys("paper,talk").is_ok() && require_journeys("paper,v0").is_err());
-    }
-
-    #[test]
-    fn what_was_meant() {
-        let nearest = |name: &str| match versions(name, BackEnd::Gpu) {
-            Err(Error::UnknownName { nearest, .. }) => nearest,
-            _ => panic!("{name} is known, or no name"),
-        };
-        assert_eq!(nearest("8"), "v8");
-        assert_eq!(nearest("talk:v7"), "talk:V7");
-        assert_eq!(nearest("step3"), "blog:step3");
-        assert_eq!(nearest("blog:step5-step6"), "blog:step4");
-        assert_eq!(nearest("blogs"), "blog");
-    }
-}
+mod tests;

@@ -1,14 +1,13 @@
 //! The order in which versions build on each other: that of their journeys.
 
-use super::journey::{JOURNEYS, Journey, journey, journey_of};
-use super::versions;
+use crate::catalogue::journey::{JOURNEYS, Journey, journey, journey_of};
+use crate::catalogue::versions;
 
 /// A version's place among all, for sorting.
 pub fn place(id: &str) -> Option<usize> {
     versions().position(|listed| listed.id() == id)
 }
 
-/// The version that one starts from.
 pub fn before(id: &str) -> Option<&'static str> {
     journey_of(id)?.before(id)
 }
@@ -36,7 +35,6 @@ pub fn range(first: &str, last: &str) -> Vec<&'static str> {
     all().get(first..=last).unwrap_or_default().to_vec()
 }
 
-/// All versions.
 pub fn all() -> Vec<&'static str> {
     versions().map(|listed| listed.id()).collect()
 }

@@ -2,12 +2,10 @@
 
 use crate::catalogue::find;
 
-/// A source file.
+/// A source file, or a module of one of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path in the repository.
     pub path: &'static str,
-    /// Its text.
     pub text: &'static str,
     /// What tells its code and that of all sources it uses from others', by any compiler: 16 hexadecimal digits.
     pub hash: &'static str,
@@ -24,7 +22,7 @@ pub fn all() -> impl Iterator<Item = SourceFile> {
 pub fn of(version: &str) -> Option<SourceFile> {
     find(version)?;
     let stated = format!("id: \"{version}\"");
-    all().find(|file| file.path.contains("/versions/") && file.text.contains(&stated))
+    all().find(|file| file.path.contains("/versions") && file.text.contains(&stated))
 }
 
 /// [`SourceFile::hash`] of a version's file.
@@ -46,24 +44,90 @@ impl SourceFile {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalogue::versions;
+// The kernel in a minute: its sum, its loops in ten lines, six words. The page, the README and
+// docs/kernel.md show what stands here; the header of a version's source names the lines that it changes.
 
-    #[test]
-    fn every_version_has_a_file_with_a_header() {
-        let mut paths = Vec::new();
-        for listed in versions() {
-            let file = of(listed.id()).unwrap_or_else(|| panic!("{}", listed.id()));
-            let header = file.header();
-            assert!(header[0].contains(": ") && header[0].ends_with('.'), "{header:?}");
-            paths.push(file.path);
-        }
-        let count = paths.len();
-        paths.sort_unstable();
-        paths.dedup();
-        assert_eq!(paths.len(), count);
-        assert_eq!(of("none"), None);
-    }
+pub const SUM: [&str; 4] = [
+    "Σ(ω)  = SX(ω) + CH(ω)",
+    "SX(ω) = − Σₙ Σ_G′ Σ_G  v(G′) · occ(n) · ssx · M",
+    "CH(ω) = + Σₙ Σ_G′ Σ_G  v(G′) · ½ · sch · M",
+    "M     = conj(aqsm(G′,n)) · aqsn(G,n)",
+];
+
+/// What the sum is, in a paragraph.
+pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what the \
+    screening adds to its energy, at a trial energy ω, beside the bare exchange. For each q BerkeleyGW sums it \
+    over bands n and over pairs of plane waves G, G′. Each pair has a pole: the energy ω̃ at which the crystal \
+    answers to it. Whether w = ω − e(n) is far from the pole or near decides which of two formulas a term takes.";
+
+/// A line of the loop nest.
+pub struct Line {
+    pub depth: usize,
+    pub code: &'static str,
+    pub why: &'static str,
 }
+
+const fn line(depth: usize, code: &'static str, why: &'static str) -> Line {
+    Line { depth, code, why }
+}
+
+/// The loop nest; lines count from 1.
+pub const NEST: [Line; 10] = [
+    line(0, "for n in bands", "occupied or empty, in any order"),
+    line(1, "for igp in G′", "this rank's columns of eps"),
+    line(2, "for ig in G", "neighbours in memory"),
+    line(3, "for iw in energies", "the trial energies ω"),
+    line(4, "M = conj(aqsm(igp,n)) · aqsn(ig,n)", "two matrix elements"),
+    line(4, "w = wx(iw,n);  wdiff = w − wtilde;  delw = wtilde / wdiff", "how far from the pole"),
+    line(
+        4,
+        "far:  sch = delw·eps;  ssx = Ω² / (w² − wtilde²)",
+        "|wdiff|² > γ², |delw|² < 1/(4·10⁻⁶)",
+    ),
+    line(
+        4,
+        "near: sch = 0;  ssx = −Ω²·delw / (4·wtilde²·(delw + ½))",
+        "else, if |delw|² > 10⁻¹²; else both are 0",
+    ),
+    line(4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff; γ and sexcut are inputs"),
+    line(4, "asx(iw) −= vcoul·occ·ssx·M;  ach(iw) += vcoul·½·sch·M", "the two sums"),
+];
+
+/// Six words: what the arrays are called, what they hold, and their shape.
+pub const WORDS: [(&str, &str); 6] = [
+    ("band n", "A state of the crystal, with its energy e(n). wx(iw,n) = ω(iw) − e(n)."),
+    ("G and G′", "Plane waves, counted by ig and igp. A rank owns all G and its part of the G′."),
+    (
+        "aqsn, aqsm",
+        "Matrix elements: how a band and the state whose Σ is sought couple through a plane wave.",
+    ),
+    ("eps", "δ − ε⁻¹(ig,igp): how strongly the crystal screens that pair."),
+    (
+        "ω̃, wtilde",
+        "The pole of a pair, real in BerkeleyGW but for invalid modes with `invalid_gpp_mode 1`. It may be complex. Ω² = ω̃²·eps.",
+    ),
+    (
+        "asx, ach",
+        "Screened exchange SX, without the bare exchange (BerkeleyGW's SX−X), and Coulomb hole CH: a complex number each, for every energy.",
+    ),
+];
+
+/// What begins the paragraph of a header that names lines.
+const MARK: &str = "Lines of the nest: ";
+
+/// The lines that a version changes, from 1 and rising; empty where it changes the launch alone.
+/// `None` of a version whose header names none.
+pub fn changed(version: &str) -> Option<Vec<usize>> {
+    let header = of(version)?.header();
+    let named = header.iter().find_map(|paragraph| paragraph.strip_prefix(MARK))?;
+    let numbers = named.split(|sign: char| !sign.is_ascii_digit());
+    Some(numbers.filter_map(|number| number.parse().ok()).collect())
+}
+
+/// Whether a paragraph of a header names lines.
+pub fn names_lines(paragraph: &str) -> bool {
+    paragraph.starts_with(MARK)
+}
+
+#[cfg(test)]
+mod tests;

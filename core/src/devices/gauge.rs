@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What shows clocks, power and temperature of a device.
@@ -34,11 +35,8 @@ pub struct Reading {
 /// A reading and when it was taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Before it.
     pub begin: Instant,
-    /// After it.
     pub end: Instant,
-    /// What was seen.
     pub reading: Reading,
 }
 
@@ -100,7 +98,6 @@ impl Watch {
         of(&self.shared.looks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The looks so far.
     pub fn looks(&self) -> Vec<Look> {
         self.with(<[Look]>::to_vec)
     }

@@ -1,40 +1,42 @@
 //! Where the kernels run.
 
-pub mod beside;
-pub mod choice;
 pub mod gauge;
 pub mod gpu;
 pub mod host;
-pub mod launch;
-mod watch;
 
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Add;
+use std::str::FromStr;
 use std::sync::Arc;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_kernels::kernel::{Entry, Kernel};
+use gpp_cpu::caller::starting;
+use gpp_cpu::pool::STACK;
+use gpp_cpu::stop::{NEVER, Stop};
+use gpp_kernels::extents::{Exceeded, Extents as KernelExtents};
+use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{self, BackEnd};
-use crate::error::Result;
+use crate::catalogue;
+use crate::catalogue::BackEnd;
+use crate::devices::gauge::Gauge;
+use crate::devices::host::Host;
+use crate::error::{DataError, Error, Result};
+use crate::problem::layout::{Pairs, preparation};
+use crate::problem::memory::{AQSM_LOCAL, Of};
 use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
-use beside::Beside;
-use gauge::Gauge;
-use host::Host;
-pub use watch::{Done, Watch, spawned};
 
-/// A device that runs every version.
 pub trait Device: Sync {
-    /// What is known of it.
     fn info(&self) -> &DeviceInfo;
 
-    /// What it runs kernels as.
     fn back_end(&self) -> BackEnd {
         self.info().back_end()
     }
 
     /// What is known of one of a kernel's entries here.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
     /// Says which entry is needed next, so that the device can get it ready while the
@@ -42,9 +44,6 @@ pub trait Device: Sync {
     fn prepare(&self, _entry: &Entry) {}
 
     /// Bytes that are free for arrays on a device with a memory of its own.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -66,9 +65,6 @@ pub trait Device: Sync {
     }
 
     /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
     fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
 }
 
@@ -76,9 +72,6 @@ pub trait Device: Sync {
 pub trait Worker: Send {
     /// Makes ready for slabs of so many `igp` at most, about so many in all: as many as there is room for
     /// stay in place. Without it there is room for one.
-    ///
-    /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where there is no room for the bands and [`Worker::depth`] slabs.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
     }
@@ -117,10 +110,6 @@ pub trait Worker: Send {
     /// drops the lock waits until that has ended. `watch` is told how far the sum is, where the device knows.
     /// Where this fails the slab is not under way, and those begun before still are.
     ///
-    /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped) if the watch has it stop. As [`Worker::place`]; [`Error::Problem`](crate::Error::Problem) where the slab is too large for the kernel;
-    /// [`Error::Data`](crate::Error::Data) where the kernel is for other devices.
-    ///
     /// # Panics
     /// Where [`Worker::depth`] slabs are under way, or one at another batch.
     fn begin(
@@ -133,9 +122,6 @@ pub trait Worker: Send {
 
     /// Has all in place that [`Worker::begin`] would put there, kernels included, so that it does nothing but
     /// launch.
-    ///
-    /// # Errors
-    /// Those of [`Worker::begin`].
     fn ready(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) -> Result<()> {
         Ok(())
     }
@@ -149,9 +135,6 @@ pub trait Worker: Send {
 
     /// The sums of the slab that was begun first, which is no longer under way, also where this fails.
     ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    ///
     /// # Panics
     /// Where none was begun.
     fn finish(&mut self) -> Result<SlabSums>;
@@ -160,9 +143,6 @@ pub trait Worker: Send {
     fn forget(&mut self);
 
     /// Sums a slab at a batch of energies.
-    ///
-    /// # Errors
-    /// Those of [`Worker::begin`] and [`Worker::finish`].
     fn sum(
         &mut self,
         slab: SlabView<'_>,
@@ -190,11 +170,9 @@ pub struct SlabSums {
     pub seconds: f64,
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
-    /// What was uploaded for it.
     pub upload: Upload,
 }
 
-/// What was uploaded to a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Upload {
     /// Bytes; none where all was in place.
@@ -250,7 +228,6 @@ impl SlabSums {
     }
 }
 
-/// The id of the host.
 pub const HOST: &str = "cpu";
 
 /// What is known of a device.
@@ -285,9 +262,7 @@ impl DeviceInfo {
 /// What is known of one kernel on one device; `None` where it does not apply.
 #[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
-    /// Kernel symbol.
     pub symbol: String,
-    /// Registers of a thread.
     pub registers: Option<u32>,
     /// Local memory of a thread in bytes: the stack frame and spills.
     pub local_bytes: Option<u32>,
@@ -295,4 +270,237 @@ pub struct KernelInfo {
     pub shared_bytes: Option<u32>,
     /// Warps that fit on a multiprocessor.
     pub warps_per_sm: Option<u32>,
+}
+
+// How a kernel runs on a slab: what emulator and GPU have to agree on.
+
+/// A kernel, its entry for so many energies, and the grid of each launch.
+pub struct Launch<'a> {
+    /// The kernel that sums problems of these poles.
+    pub kernel: &'a Kernel,
+    pub entry: &'static Entry,
+    pub grid: Grid,
+    pub units: Option<u64>,
+}
+
+impl<'a> Launch<'a> {
+    /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
+    ///
+    /// # Panics
+    /// Where slab or batch are of another problem.
+    pub fn of(
+        gpu: &'a Gpu,
+        problem: &Frame,
+        batch: &Batch,
+        slab: SlabView,
+        pairs: &dyn Pairs,
+    ) -> Result<Launch<'a>> {
+        let kernel = batch.plan().kernel(gpu);
+        let (header, nw) = (problem.header(), batch.nw());
+        // Neither kernel nor driver would notice.
+        assert!(
+            slab.igp().end <= header.ngpown
+                && slab.ncouls() == header.ncouls
+                && slab.nbands() == header.nbands,
+            "the slab is of the problem"
+        );
+        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
+        let extents = pairs.counted(KernelExtents {
+            nbands: header.nbands as u32,
+            ngpown: slab.len() as u32,
+            ncouls: slab.ncouls() as u32,
+            nw: nw as u32,
+            odd_begins: &[],
+            parts: 0,
+        });
+        let refused = |what| {
+            let origin = format!("{} on {}", gpu.id(), problem.name());
+            Error::Problem { origin, what }
+        };
+        if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
+            return Err(refused(DataError::new(format!(
+                "the kernel takes fewer than {below} {what}, found {count}"
+            ))));
+        }
+        let (grid, units) = (kernel.grid(&extents), kernel.units(&extents));
+        Ok(Launch { kernel, entry: entry(kernel, nw), grid, units })
+    }
+}
+
+/// The entry of `kernel` for `nw` energies.
+pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
+    kernel.entry(nw).expect("every kernel has an entry for every number of energies")
+}
+
+// What versions take of the host's memory beside a problem's arrays: said by those who hold it, before they do.
+
+/// Bytes beside the arrays of a problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// As long as there is a worker.
+    pub bands: u64,
+    /// While a slab is worked on.
+    pub slab: u64,
+}
+
+impl Beside {
+    /// What two need that are there one after the other.
+    #[must_use]
+    pub fn or(self, other: Beside) -> Beside {
+        Beside { bands: self.bands.max(other.bands), slab: self.slab.max(other.slab) }
+    }
+}
+
+impl Add for Beside {
+    type Output = Beside;
+
+    fn add(self, other: Beside) -> Beside {
+        Beside {
+            bands: self.bands.saturating_add(other.bands),
+            slab: self.slab.saturating_add(other.slab),
+        }
+    }
+}
+
+/// What kernels for GPUs read that is laid out for them, layout by layout: those that sum a problem for these
+/// versions, in slabs of these extents.
+pub fn of_layouts(
+    problem: Outline,
+    versions: &[catalogue::Kernel],
+    slab: Extents,
+) -> impl Iterator<Item = Beside> {
+    let of_version = |version: &catalogue::Kernel| problem.kernel(*version);
+    let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
+    Layout::ALL.into_iter().filter_map(move |layout| {
+        let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
+        let nw = those.map(|(_, nw)| *nw).max()?;
+        let slab = Extents { nw, ..slab };
+        // A part of a slab has its rows far apart, so that the original layout is one of its own too.
+        let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
+        let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
+        let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
+        Some(Beside { bands, slab: aqsm_local.saturating_add(pairs) })
+    })
+}
+
+// The devices that someone asks for.
+
+/// The devices asked for on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The first GPU, or the host where there is none.
+    Auto,
+    /// These GPUs; one at least, each once.
+    Gpus(Vec<usize>),
+    /// All GPUs that this process sees.
+    AllGpus,
+    Cpu,
+}
+
+impl Choice {
+    /// Whether it is more than one device, or may be.
+    pub fn is_several(&self) -> bool {
+        match self {
+            Choice::Auto | Choice::Cpu => false,
+            Choice::Gpus(indices) => indices.len() > 1,
+            Choice::AllGpus => true,
+        }
+    }
+}
+
+/// Names of devices; numbers stand for N and M.
+pub const NAMED: [&str; 4] = ["auto", "gpu", "gpu:all", HOST];
+
+impl FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Choice> {
+        let unknown = || {
+            let mut error = Error::unknown(
+                "device",
+                text,
+                ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
+            );
+            let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
+            if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
+                && gpu.parse::<Choice>().is_ok()
+            {
+                *nearest = gpu;
+            }
+            error
+        };
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Choice::Auto),
+            None if text == "gpu" => Ok(Choice::Gpus(vec![0])),
+            None if text == HOST => Ok(Choice::Cpu),
+            Some(("gpu", "all")) => Ok(Choice::AllGpus),
+            Some(("gpu", indices)) => {
+                let indices: Vec<usize> = indices
+                    .split(',')
+                    .map(|index| index.parse().map_err(|_| unknown()))
+                    .collect::<Result<_>>()?;
+                let mut seen = HashSet::new();
+                match indices.iter().find(|&index| !seen.insert(index)) {
+                    Some(twice) => Err(Error::Data {
+                        origin: format!("--device {text}"),
+                        what: format!("names gpu:{twice} twice"),
+                    }),
+                    None => Ok(Choice::Gpus(indices)),
+                }
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Auto => f.write_str("auto"),
+            Choice::Gpus(indices) => {
+                let indices: Vec<String> = indices.iter().map(usize::to_string).collect();
+                write!(f, "gpu:{}", indices.join(","))
+            }
+            Choice::AllGpus => f.write_str("gpu:all"),
+            Choice::Cpu => f.write_str(HOST),
+        }
+    }
+}
+
+// Who watches a calculation, and the threads of its workers.
+
+/// Told of the part of a calculation that is done, from any thread and in any order.
+pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
+
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    pub done: Done<'a>,
+    /// Ends it, within a slab too.
+    pub stop: &'a Stop,
+}
+
+impl<'a> Watch<'a> {
+    pub fn none() -> Watch<'static> {
+        Watch::of(&|_| ())
+    }
+
+    /// Who does not stop it.
+    pub fn of(done: Done<'a>) -> Watch<'a> {
+        Watch { done, stop: &NEVER }
+    }
+
+    /// Fails once it is to stop.
+    pub fn check(&self) -> Result<()> {
+        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "parts" };
+        self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))
+    }
+}
+
+/// Starts a thread for one of several workers.
+pub fn spawned<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    let thread = starting(|| Builder::new().stack_size(STACK).spawn_scoped(scope, work));
+    thread.map_err(|error| Error::Threads { reason: error.to_string() })
 }

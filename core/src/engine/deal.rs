@@ -4,8 +4,10 @@
 //! had it last, where it may still be in place. In later runs each worker begins with the slabs at home with
 //! it, and helps the others afterwards.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::devices::{SlabSums, Worker};
 use crate::ranks::Ranks;
 
 /// The slabs of a run that nobody has taken.
@@ -33,7 +35,6 @@ impl Deal {
         numbers.iter().for_each(|&at| state.waits[at] = true);
     }
 
-    /// Leaves nothing to be taken.
     pub fn end(&self) {
         self.state().waits.fill(false);
     }
@@ -79,50 +80,92 @@ pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
     ranks.share(slabs).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// Pieces: the slabs, or parts of slabs, that workers begin one at a time.
+//
+// Where slabs are uploaded anew, no kernel hides the upload of the first one. So a worker's first slab is
+// cut in two: the smaller part is uploaded soon, and its kernels hide the upload of the rest.
 
-    /// The slabs that each worker takes when workers come in this order, again and again.
-    fn taken(deal: &Deal, turns: &[usize], workers: usize) -> Vec<Vec<usize>> {
-        let mut taken = vec![Vec::new(); workers];
-        let mut idle = 0;
-        for &worker in turns.iter().cycle() {
-            match deal.next(worker) {
-                Some(at) => {
-                    taken[worker].push(at);
-                    idle = 0;
-                }
-                None => idle += 1,
-            }
-            if idle > turns.len() {
-                break;
-            }
-        }
-        taken
-    }
+/// A slab's first part is one of this many parts, in whole groups. Where the upload takes a third of the
+/// kernels' time, the first part's kernels hide the rest of it. On an H200 si510's upload takes a quarter.
+const FIRST: usize = 4;
 
-    #[test]
-    fn every_slab_is_taken_once_and_stays_at_home() {
-        let deal = Deal::new(9, 3);
-        let all: Vec<usize> = (0..9).collect();
-        deal.begin(&all);
-        let first = taken(&deal, &[0, 1, 0, 2], 3);
-        assert_eq!(first, [vec![0, 3, 4, 6, 8], vec![1, 5], vec![2, 7]]);
-        // The same in the next run, but that the slower one's slabs are no longer all its own.
-        deal.begin(&all);
-        let second = taken(&deal, &[0, 1, 2], 3);
-        assert_eq!(second, [vec![0, 3, 4, 6], vec![1, 5, 8], vec![2, 7]]);
-    }
-
-    #[test]
-    fn only_the_slabs_of_a_run_are_dealt_out() {
-        let deal = Deal::new(6, 2);
-        deal.begin(&[1, 4, 5]);
-        assert_eq!(taken(&deal, &[0], 1), [vec![4, 5]]);
-        assert_eq!(deal.next(1), Some(1));
-        deal.begin(&[0, 1, 2]);
-        deal.end();
-        assert_eq!((deal.next(0), deal.next(1)), (None, None));
+/// The part of the upload of a worker's first slab that no kernel hides, for slabs of so many groups.
+pub fn unhidden(groups: usize) -> f64 {
+    match groups / FIRST {
+        0 => 1.0,
+        first => first as f64 / groups as f64,
     }
 }
+
+/// A slab or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub slab: usize,
+    pub whole: Range<usize>,
+    pub igp: Range<usize>,
+}
+
+impl Piece {
+    pub fn whole(slab: usize, whole: Range<usize>) -> Piece {
+        Piece { slab, igp: whole.clone(), whole }
+    }
+
+    /// Cuts this piece in two at a multiple of `group` igp; one piece where there are too few groups.
+    fn cut(self, group: usize) -> Vec<Piece> {
+        let first = self.whole.len() / group / FIRST * group;
+        if first == 0 {
+            return vec![self];
+        }
+        let at = self.whole.start + first;
+        let part = |igp| Piece { igp, ..self.clone() };
+        vec![part(self.whole.start..at), part(at..self.whole.end)]
+    }
+}
+
+/// The slabs of a run that are cut.
+pub struct Cut {
+    slabs: Vec<usize>,
+    group: usize,
+}
+
+impl Cut {
+    /// The slabs that workers begin with and that are cut. Cutting helps where there are several slabs, sums
+    /// of groups, and uploads under kernels.
+    pub fn of(
+        slabs: &[usize],
+        workers: &[Box<dyn Worker + '_>],
+        group: Option<usize>,
+    ) -> Option<Cut> {
+        let has_use = slabs.len() > 1 && workers.iter().all(|worker| worker.depth() > 1);
+        let first = slabs.iter().copied().take(workers.len());
+        group.filter(|_| has_use).map(|group| Cut { slabs: first.collect(), group })
+    }
+
+    /// The piece with which a slab is begun.
+    pub fn pieces(&self, slab: Piece) -> Vec<Piece> {
+        if self.slabs.contains(&slab.slab) { slab.cut(self.group) } else { vec![slab] }
+    }
+}
+
+/// Sums of pieces whose slabs are not complete yet.
+#[derive(Default)]
+pub struct Pieces(Vec<(Piece, SlabSums)>);
+
+impl Pieces {
+    /// Adds a piece. Returns the sums of its slab once that is complete.
+    pub fn add(&mut self, piece: Piece, sums: SlabSums) -> Option<SlabSums> {
+        let (slab, all) = (piece.slab, piece.whole.len());
+        self.0.push((piece, sums));
+        let of_slab = |piece: &Piece| piece.slab == slab;
+        let there = self.0.iter().filter(|(piece, _)| of_slab(piece));
+        if there.map(|(piece, _)| piece.igp.len()).sum::<usize>() < all {
+            return None;
+        }
+        let mut whole: Vec<_> = self.0.extract_if(.., |(piece, _)| of_slab(piece)).collect();
+        whole.sort_by_key(|(piece, _)| piece.igp.start);
+        Some(SlabSums::side_by_side(whole.into_iter().map(|(_, sums)| sums)).expect("a piece"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! The slabs of a problem are dealt out to workers (`deal.rs`). gpp has one worker for each device.
 //! The sums of each group of `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) are kept apart and
-//! added here in the order of `igp`: see [`total`]. So where slabs hold whole groups, bits do not depend
+//! added here in the order of `igp`: see [`ordered_sum`]. So where slabs hold whole groups, bits do not depend
 //! on slabs, workers and ranks. In kernels for processors each `igp` is a group. The paper's grids and
 //! sorted pairs have one group, the slab: their bits depend on the size of slabs.
 //!
@@ -13,33 +13,25 @@
 //! A problem of one slab is placed once. Each run then launches its kernels and uploads the energies.
 
 pub mod deal;
-mod groups;
-mod locked;
-pub mod pieces;
-mod ready;
-mod reports;
 mod running;
-mod share;
-pub mod total;
-mod under_way;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
 
+use gpp_cpu::compensated::Compensated;
 use gpp_cpu::stop::{NEVER, Stop};
+use gpp_kernels::sums::VALUES;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Kernel;
-use crate::devices::{Device, SlabSums, Watch, Worker, spawned};
+use crate::devices::{Device, Locked, SlabSums, Upload, Watch, Worker, spawned};
+use crate::engine::deal::{Cut, Deal, share_of};
+use crate::engine::running::Running;
 use crate::error::{Error, Result};
-use crate::problem::{Batches, Frame, Problem, Slabs, Sums};
+use crate::problem::{Batch, Batches, Frame, Matrix, Problem, Slab, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
-use deal::{Deal, share_of};
-use locked::Locks;
-use pieces::Cut;
-use reports::Report;
-use running::Running;
-pub use share::Share;
 
 /// A problem cut into slabs, and the workers that sum them.
 pub struct Engine<'a> {
@@ -53,7 +45,6 @@ pub struct Engine<'a> {
     stop: &'a Stop,
 }
 
-/// One calculation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calculation {
     /// The sums, without the starting sums.
@@ -72,9 +63,6 @@ pub type Numbered = Vec<(usize, SlabSums)>;
 
 impl<'a> Engine<'a> {
     /// The whole problem as one slab on one device, which needs room for its arrays.
-    ///
-    /// # Errors
-    /// As [`Device::worker`] and [`Worker::place`].
     pub fn whole(device: &'a dyn Device, problem: &'a Problem) -> Result<Self> {
         let mut worker = device.worker(problem.frame())?;
         worker.place(problem.slab())?;
@@ -82,9 +70,6 @@ impl<'a> Engine<'a> {
     }
 
     /// Slabs of so many `igp`, dealt out to `workers`.
-    ///
-    /// # Errors
-    /// [`Error::Data`] without workers or for empty slabs; as [`Worker::expect`].
     pub fn new(
         problem: impl Into<Slabs<'a>>,
         igp: usize,
@@ -107,9 +92,6 @@ impl<'a> Engine<'a> {
     }
 
     /// Makes this the engine of one of several processes, each of which sums a part of the slabs.
-    ///
-    /// # Errors
-    /// As [`Worker::expect`].
     pub fn among(mut self, ranks: &'a dyn Ranks) -> Result<Self> {
         self.ranks = ranks;
         let (igp, own) = (self.slabs.igp(), share_of(self.slabs.count(), ranks).len());
@@ -126,7 +108,6 @@ impl<'a> Engine<'a> {
         Engine { stop, ..self }
     }
 
-    /// The problem.
     pub fn problem(&self) -> &'a Frame {
         self.slabs.frame()
     }
@@ -142,28 +123,17 @@ impl<'a> Engine<'a> {
         self.locks.forgotten();
     }
 
-    /// One calculation by these kernels.
-    ///
-    /// # Errors
-    /// [`Error::Data`] where slabs do not hold whole groups of the kernel, or where its batches have
-    /// groups of several sizes; the errors of the workers.
     pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
         self.run_telling(kernel, Watch::none())
     }
 
     /// One calculation that somebody watches. It stops within a slab too, whose sums are lost then. With several
     /// processes rank 0 has the sums of all, the others have their own.
-    ///
-    /// # Errors
-    /// Those of [`Engine::run`].
     pub fn run_telling(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
         self.run_batches(kernel, &self.problem().batches_for(kernel), watch)
     }
 
     /// One calculation at some energies (0-based) only: it returns their sums.
-    ///
-    /// # Errors
-    /// Those of [`Engine::run`].
     pub fn run_at(
         &mut self,
         energies: &[usize],
@@ -175,15 +145,12 @@ impl<'a> Engine<'a> {
 
     /// The static CH, `−½ Σ vcoul · eps · M` over all bands, as the `ach` of one energy, by a kernel of
     /// [`crate::catalogue::static_ch`]. Collective.
-    ///
-    /// # Errors
-    /// Those of [`Engine::run`].
     pub fn static_ch(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
         self.run_at(&[0], kernel, watch)
     }
 
     fn run_batches(&mut self, kernel: Kernel, of: &Batches, watch: Watch) -> Result<Calculation> {
-        groups::require_whole(self.slabs, kernel, of)?;
+        require_whole(self.slabs, kernel, of)?;
         let numbers = share_of(self.slabs.count(), self.ranks);
         let again = self.locks.take(self.slabs, &self.workers);
         let cut = Cut::of(&numbers, &self.workers, of.first().plan().igp_of_group(kernel));
@@ -191,7 +158,7 @@ impl<'a> Engine<'a> {
         self.ranks.barrier();
         let begin = Instant::now();
         let own = self.sum((kernel, of), (&numbers, cut), watch, begin)?;
-        let all = reports::gathered(self.ranks, own)?;
+        let all = gathered(self.ranks, own)?;
         let elapsed = begin.elapsed().as_secs_f64();
 
         let Report { mut slabs, shares, stopped } = all;
@@ -209,7 +176,7 @@ impl<'a> Engine<'a> {
             [(_, only)] if self.ranks.size() == 1 && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
-        let sums = total::of(slabs.iter().map(|(_, sums)| sums), of.nw());
+        let sums = ordered_sum(slabs.iter().map(|(_, sums)| sums), of.nw());
         let blocks = slabs.first().and_then(|(_, sums)| sums.blocks);
         Ok(Calculation { sums, seconds, blocks, shares })
     }
@@ -258,3 +225,171 @@ impl<'a> Engine<'a> {
         Ok(Report { slabs: summed, shares, stopped })
     }
 }
+
+// Tells whether a kernel's sums depend on the size of slabs.
+
+/// Fails where a slab other than the last ends within a group of igp, or where groups have not the same size
+/// at all energies.
+pub fn require_whole(slabs: Slabs, kernel: Kernel, batches: &Batches) -> Result<()> {
+    let wrong = |what: String| {
+        let (origin, what) = (slabs.frame().name().into(), format!("{} {what}", kernel.id()));
+        Err(Error::Data { origin, what })
+    };
+    let of_batch = |batch: &Batch| batch.plan().igp_of_group(kernel);
+    let group = of_batch(&batches.first());
+    if batches.kinds().any(|batch| of_batch(&batch) != group) {
+        return wrong(
+            "has groups of one size where the constant memory holds the energies, of another where it does \
+             not, and this problem has both: it needs the shape of tiles that it has by default"
+                .into(),
+        );
+    }
+    match group {
+        Some(group) if slabs.count() > 1 && !slabs.igp().is_multiple_of(group) => {
+            let found = slabs.igp();
+            wrong(format!("needs slabs of whole groups, {group} igp each; they have {found} igp"))
+        }
+        _ => Ok(()),
+    }
+}
+
+// Slabs that are uploaded again and again, page-locked where they are.
+
+/// The page-locked arrays of a problem. Locking takes longer than the copies of one calculation, so it
+/// is done when slabs are uploaded for the second time.
+#[derive(Default)]
+pub struct Locks {
+    /// Whether there was a calculation before.
+    ran: bool,
+    /// Whether the devices have forgotten since then what was in place.
+    forgotten: bool,
+    /// Nothing was tried yet: a lock that was refused once is not tried again.
+    held: Option<Vec<Locked>>,
+}
+
+impl Locks {
+    /// Says that the next calculation uploads all slabs again.
+    pub fn forgotten(&mut self) {
+        self.forgotten = true;
+    }
+
+    /// Page-locks, once, the slabs that stay in memory, where the calculation that begins uploads them again.
+    /// Returns whether it uploads them again.
+    pub fn take(&mut self, slabs: Slabs, workers: &[Box<dyn Worker + '_>]) -> bool {
+        let forgotten = std::mem::take(&mut self.forgotten);
+        let again = forgotten || workers.iter().any(|worker| worker.streams());
+        if std::mem::replace(&mut self.ran, true) && self.held.is_none() && again {
+            let held = slabs.held();
+            let arrays = held.into_iter().flat_map(Slab::shared);
+            let lock = |array: Arc<Matrix>| workers.iter().find_map(|to| to.lock(array.clone()));
+            self.held = Some(arrays.filter_map(lock).collect());
+        }
+        again
+    }
+}
+
+// The work of one worker.
+
+/// The work of one worker in a calculation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    pub slabs: usize,
+    pub igp: usize,
+    /// Seconds of its kernels. Those of two slabs may run at the same time.
+    pub kernels_s: f64,
+    pub uploads_s: f64,
+    pub uploaded: u64,
+    /// Seconds in which its slabs were made or read.
+    pub source_s: f64,
+    /// Seconds from the begin of the calculation to its last sum.
+    pub busy_s: f64,
+}
+
+impl Share {
+    fn add(&mut self, igp: usize, sums: &SlabSums) {
+        self.slabs += 1;
+        self.igp += igp;
+        self.kernels_s += sums.seconds;
+        self.uploads_s += sums.upload.seconds;
+        self.uploaded += sums.upload.bytes;
+    }
+}
+
+// The report of each process of a run to the others.
+
+/// The sums of one process, or of all.
+pub struct Report {
+    pub slabs: Numbered,
+    pub shares: Vec<Share>,
+    /// The signal by which it was stopped before its last slab.
+    pub stopped: Option<i32>,
+}
+
+/// Number, groups, seconds, blocks and values of a slab. Real numbers are sent as their bits, so that NaN and −0 arrive
+/// as they were.
+type SentSlab = (usize, usize, u64, Option<u32>, Vec<u64>);
+
+/// A report as it is sent.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    slabs: Vec<SentSlab>,
+    shares: Vec<Share>,
+    stopped: Option<i32>,
+}
+
+/// Gathers all reports in one on rank 0; other ranks get their own. All learn whether one was stopped.
+pub fn gathered(ranks: &dyn Ranks, own: Report) -> Result<Report> {
+    if ranks.size() == 1 {
+        return Ok(own);
+    }
+    let sent = |(at, sums): &(usize, SlabSums)| {
+        let values = sums.values.iter().map(|value| value.to_bits()).collect();
+        (*at, sums.groups, sums.seconds.to_bits(), sums.blocks, values)
+    };
+    let slabs = own.slabs.iter().map(sent).collect();
+    let message = Message { slabs, shares: own.shares.clone(), stopped: own.stopped };
+    let text = serde_json::to_vec(&message).expect("numbers under names");
+    let all = match ranks.gather(&text) {
+        None => own,
+        Some(messages) => {
+            let mut all = Report { slabs: Vec::new(), shares: Vec::new(), stopped: None };
+            for message in messages {
+                let message: Message =
+                    serde_json::from_slice(&message).expect("the same program wrote it");
+                all.slabs.extend(message.slabs.into_iter().map(
+                    |(at, groups, seconds, blocks, values)| {
+                        let values = values.into_iter().map(f64::from_bits).collect();
+                        let (seconds, upload) = (f64::from_bits(seconds), Upload::default());
+                        (at, SlabSums { values, groups, seconds, blocks, upload })
+                    },
+                ));
+                all.shares.extend(message.shares);
+                all.stopped = all.stopped.or(message.stopped);
+            }
+            all
+        }
+    };
+    let stopped = ranks.broadcast(all.stopped.unwrap_or_default().to_le_bytes().to_vec());
+    let stopped = i32::from_le_bytes(stopped.try_into().expect("four bytes"));
+    Ok(Report { stopped: (stopped != 0).then_some(stopped), ..all })
+}
+
+// Sums of groups of `igp`, added up in the order of `igp`.
+//
+// Each output is added by Neumaier's compensated summation (A. Neumaier, ZAMM 54, 39, 1974), one group
+// after the other. So bits do not depend on which worker summed a group, nor on the number of slabs.
+
+/// The sums of `nw` energies over slabs given in the order of `igp`.
+pub fn ordered_sum<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize) -> Sums {
+    let mut totals = vec![Compensated::default(); nw * VALUES];
+    for slab in slabs {
+        for (value, total) in totals.iter_mut().enumerate() {
+            slab.of_value(value).iter().for_each(|&group| total.add(group));
+        }
+    }
+    let values: Vec<f64> = totals.into_iter().map(Compensated::value).collect();
+    Sums::from_values(&values)
+}
+
+#[cfg(test)]
+mod tests;

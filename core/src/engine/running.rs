@@ -7,16 +7,13 @@ use std::time::Instant;
 
 use gpp_cpu::stop::Stop;
 
-use super::deal::Deal;
-use super::pieces::{Cut, Piece, Pieces};
-use super::under_way::UnderWay;
-use super::{Numbered, Share};
 use crate::catalogue::Kernel;
 use crate::devices::{SlabSums, Watch, Worker};
+use crate::engine::deal::{Cut, Deal, Piece, Pieces};
+use crate::engine::{Engine, Numbered, Share};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Batches, Given, Slabs};
+use crate::problem::{Batch, Batches, Given, SlabView, Slabs};
 
-/// A run that workers share.
 pub struct Running<'a, 'r> {
     pub slabs: Slabs<'a>,
     pub deal: &'r Deal,
@@ -27,11 +24,8 @@ pub struct Running<'a, 'r> {
     pub batches: &'r Batches<'r>,
     pub watch: Watch<'r>,
     pub begin: Instant,
-    /// `igp` of all slabs.
     pub all: usize,
-    /// The sums of finished slabs.
     pub summed: AtomicUsize,
-    /// Looked at between slabs.
     pub stop: &'a Stop,
 }
 
@@ -48,9 +42,6 @@ impl Drop for EndsOnPanic<'_> {
 
 impl Running<'_, '_> {
     /// The work of one worker, with its sums. It begins no slab once the program was asked to stop.
-    ///
-    /// # Errors
-    /// Those of the worker and of the source.
     pub fn share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let mut share = Share::default();
         let _ends = EndsOnPanic(self.deal);
@@ -61,9 +52,6 @@ impl Running<'_, '_> {
     }
 
     /// `share` of one of several workers: errors name its device.
-    ///
-    /// # Errors
-    /// [`Error::Device`].
     pub fn named_share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let done = self.share(who, worker);
         done.map_err(|error| match error {
@@ -186,7 +174,6 @@ impl AtHand<'_> {
     }
 }
 
-/// A piece under way.
 struct Begun<'a> {
     /// The slab, and which part of it.
     piece: Piece,
@@ -194,7 +181,6 @@ struct Begun<'a> {
     part: Option<Given<'a>>,
     /// The batches to begin, in reverse order.
     left: Vec<usize>,
-    /// The batch under way.
     at_batch: usize,
     /// The sums so far, with the numbers of their batches.
     sums: Vec<(usize, SlabSums)>,
@@ -223,5 +209,87 @@ impl Begun<'_> {
         self.sums.sort_by_key(|(batch, _)| *batch);
         let sums = SlabSums::joined(self.sums.into_iter().map(|(_, sums)| sums));
         (self.piece, sums.expect("a problem has an energy"))
+    }
+}
+
+// Prepares the arrays of a calculation, and keeps them for the next one.
+
+impl Engine<'_> {
+    /// Allows so many bytes of the host's memory for what workers compute from slabs and need again.
+    pub fn keep(&mut self, bytes: u64) {
+        self.kept = bytes;
+        let each = bytes / self.workers.len() as u64;
+        self.workers.iter_mut().for_each(|worker| worker.keep(each));
+    }
+
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Whether slabs displace each other, so that every calculation uploads them again.
+    pub fn streams(&self) -> bool {
+        self.workers.iter().any(|worker| worker.streams())
+    }
+
+    /// Places all that a version's kernels read, where it stays there. The next calculation, even the
+    /// first, then only launches, and prepares the next batch of energies.
+    pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
+        let slabs = self.slabs;
+        let (held, [only]) = (slabs.held(), &mut self.workers[..]) else { return Ok(()) };
+        let ([slab], 1, 1) = (&held[..], slabs.count(), self.ranks.size()) else { return Ok(()) };
+        // The first batch last: its energies are to be there.
+        let kinds: Vec<_> = slabs.frame().batches_for(kernel).kinds().collect();
+        kinds.iter().rev().try_for_each(|batch| only.ready(slab.view(), batch, kernel))
+    }
+}
+
+// A worker's slabs under way, for which every path out waits.
+
+/// A worker and the number of its slabs under way. Dropping it, after an error or in a panic, waits for these
+/// and discards their sums: the next run of the worker begins with none under way.
+pub struct UnderWay<'w> {
+    worker: &'w mut dyn Worker,
+    slabs: usize,
+}
+
+impl<'w> UnderWay<'w> {
+    pub fn of(worker: &'w mut dyn Worker) -> UnderWay<'w> {
+        UnderWay { worker, slabs: 0 }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.slabs < self.worker.depth()
+    }
+
+    pub fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: Kernel,
+        watch: Watch,
+    ) -> Result<()> {
+        watch.check()?;
+        self.worker.begin(slab, batch, kernel, watch)?;
+        self.slabs += 1;
+        Ok(())
+    }
+
+    pub fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: Kernel) {
+        self.worker.look_ahead(slab, batch, kernel);
+    }
+
+    /// The sums of the slab that was begun first.
+    pub fn finish(&mut self) -> Result<SlabSums> {
+        self.slabs -= 1;
+        self.worker.finish()
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        while self.slabs > 0 {
+            // What went wrong first is what the caller is told.
+            let _ = self.finish();
+        }
     }
 }

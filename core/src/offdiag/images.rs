@@ -10,7 +10,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::Task;
+use crate::offdiag::Task;
 
 /// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
 pub const GROUP: usize = 24;
@@ -24,19 +24,14 @@ const MOST: usize = 1 << 30;
 /// Extents of the images of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The version that reads them.
     pub version: &'static Version,
     /// Left fragments of a band n, of all l.
     pub fragments: u32,
-    /// Steps of ig.
     pub steps: u32,
     /// Right fragments of igp, which are steps of U.
     pub right: u32,
-    /// Right fragments of m.
     pub second: u32,
-    /// Slots of sums.
     pub slots: u32,
-    /// Groups of bands n.
     pub groups: usize,
     /// Whether poles are real: which kernels run.
     pub real: bool,
@@ -108,7 +103,6 @@ impl Shape {
         Complex64::new(matrix[at], matrix[at + 1])
     }
 
-    /// Energies that are summed together.
     pub fn together(&self, nw: usize) -> usize {
         together(nw, 8 * 2 * self.sums())
     }
@@ -234,7 +228,6 @@ pub fn energies(task: &Task) -> ([Vec<f64>; 2], [Vec<f64>; 2]) {
     ([made, w], [vec![0.5; occ.len()], occ.iter().map(|occ| -occ).collect()])
 }
 
-/// What the kernels decide by.
 pub fn limits(task: &Task, shape: &Shape) -> Limits {
     let limits = task.limits();
     if !shape.real {

@@ -9,38 +9,31 @@
 //! ```
 //!
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
-//! summed in [`parts`], which workers take in turn ([`deal`]) and whose sums are added in order ([`calculation`]).
+//! summed in [`parts`], which workers take in turn ([`calculation::Deal`]) and whose sums are added in order ([`calculation`]).
 
-mod blocks;
 pub mod calculation;
-pub mod deal;
-pub mod elements;
 pub mod emulated;
 pub mod gpu;
-pub mod gpus;
 pub mod images;
-mod launches;
-pub mod needs;
 pub mod parts;
 mod processor;
-mod products;
-mod steps;
 pub mod versions;
 
 use std::ops::{AddAssign, Range};
+use std::sync::OnceLock;
 
 use gpp_cpu::stop::{NEVER, Stop};
+use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::problem::Problem;
-pub use elements::{Elements, Synthesised};
-use gpp_kernels::arrays::Limits;
-pub use processor::{OnProcessor, on_processor};
+use crate::error::{Error, Result};
+pub use crate::offdiag::processor::{OnProcessor, on_processor};
+use crate::problem::range::LARGEST_FACTOR;
+use crate::problem::{Problem, System, synthesis};
 
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
 
-/// What is summed.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     /// ω̃, eps, vcoul and the map of igp, bands n with their energies and occupations, and the energies. Its own
@@ -48,13 +41,11 @@ pub struct Task<'a> {
     pub problem: &'a Problem,
     /// `A_l(ig,n)` of all bands l.
     pub elements: &'a dyn Elements,
-    /// Which elements at which energies.
     pub at: At<'a>,
     /// Ends the calculation, within a part too.
     pub stop: &'a Stop,
 }
 
-/// Which elements at which energies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At<'a> {
     /// All elements at all energies of the problem: a matrix for each.
@@ -81,7 +72,6 @@ impl<'a> Task<'a> {
         Task { problem, elements, at: At::Energies, stop: &NEVER }
     }
 
-    /// Matrices that come of it.
     pub fn planes(&self) -> usize {
         match self.at {
             At::Energies => self.nw(),
@@ -94,7 +84,6 @@ impl<'a> Task<'a> {
         self.elements.bands()
     }
 
-    /// Energies.
     pub fn nw(&self) -> usize {
         self.problem.nw()
     }
@@ -113,7 +102,6 @@ impl<'a> Task<'a> {
         8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
 
-    /// Limits of the formula.
     pub fn limits(&self) -> Limits {
         self.problem.limits()
     }
@@ -132,13 +120,11 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// All zero.
     pub fn zero(bands: usize, nw: usize) -> Sums {
         let zeros = vec![Complex64::ZERO; bands * bands * nw];
         Sums { bands, sx: zeros.clone(), ch: zeros }
     }
 
-    /// Energies.
     pub fn nw(&self) -> usize {
         self.sx.len() / (self.bands * self.bands)
     }
@@ -161,19 +147,16 @@ impl Sums {
         }
     }
 
-    /// Adds others.
     fn add(&mut self, other: &Sums) {
         for (to, from) in self.parts_mut().into_iter().zip(other.parts()) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.add_assign(from));
         }
     }
 
-    /// SX and CH.
     fn parts(&self) -> [&Vec<Complex64>; 2] {
         [&self.sx, &self.ch]
     }
 
-    /// As [`Sums::parts`].
     fn parts_mut(&mut self) -> [&mut Vec<Complex64>; 2] {
         [&mut self.sx, &mut self.ch]
     }
@@ -193,13 +176,103 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
     (each, numbers)
 }
 
-/// What came of a calculation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {
-    /// The matrices.
     pub sums: Sums,
     /// Seconds of the products, by the device's clock where it has one; of several devices those of the longest.
     pub seconds: f64,
     /// Seconds in all, with making and moving A.
     pub total: f64,
+}
+
+// Where the matrix elements of many bands come from.
+
+/// `A_l(ig,n)` of bands l.
+pub trait Elements: Sync {
+    fn bands(&self) -> usize;
+
+    /// Fills in `A_l(:,n)`, all ig of a band l and an n (0-based).
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]);
+}
+
+/// Those of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
+pub struct Synthesised<'a> {
+    columns: synthesis::Elements<'a>,
+    bands: usize,
+}
+
+impl<'a> Synthesised<'a> {
+    /// Of so many bands of a system.
+    pub fn new(system: &'a System, seed: u64, bands: usize) -> Synthesised<'a> {
+        Synthesised { columns: synthesis::Elements::new(system, seed), bands }
+    }
+}
+
+impl Elements for Synthesised<'_> {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        self.columns.column(l, n, column);
+    }
+}
+
+/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are looked at where they are read.
+pub struct Borrowed<'a> {
+    a: &'a [Complex64],
+    nbands: usize,
+    bands: usize,
+    /// The index of a first element in messages.
+    index_base: usize,
+    /// The number that was found wrong first.
+    wrong: OnceLock<String>,
+    stop: &'a Stop,
+}
+
+impl<'a> Borrowed<'a> {
+    /// Of so many G and bands n, one at least of each. A number that is not finite or too large has a calculation stop.
+    pub fn new(
+        a: &'a [Complex64],
+        [ncouls, nbands]: [usize; 2],
+        index_base: usize,
+        stop: &'a Stop,
+    ) -> Result<Borrowed<'a>> {
+        let bands = a.len().checked_div(ncouls * nbands).unwrap_or(0);
+        if bands * ncouls * nbands != a.len() || !(1..=MOST_BANDS).contains(&bands) {
+            return Err(wrong(format!(
+                "needs {ncouls} * {nbands} elements for each of 1 to {MOST_BANDS} bands, has {}",
+                a.len()
+            )));
+        }
+        Ok(Borrowed { a, nbands, bands, index_base, wrong: OnceLock::new(), stop })
+    }
+
+    /// Fails if such a number was read.
+    pub fn check(&self) -> Result<()> {
+        self.wrong.get().map_or(Ok(()), |what| Err(wrong(what.clone())))
+    }
+}
+
+impl Elements for Borrowed<'_> {
+    fn bands(&self) -> usize {
+        self.bands
+    }
+
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
+        let begin = (l * self.nbands + n) * column.len();
+        column.copy_from_slice(&self.a[begin..begin + column.len()]);
+        let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
+        if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
+            let [ig_at, n_at, l_at] = [ig, n, l].map(|at| at + self.index_base);
+            let (at, found) = (format!("({ig_at},{n_at},{l_at})"), column[ig]);
+            let needs = format!("its parts must be at most {LARGEST_FACTOR:e}");
+            self.wrong.get_or_init(|| format!("is {found:e} at {at}; {needs}"));
+            self.stop.ask(0);
+        }
+    }
+}
+
+fn wrong(what: String) -> Error {
+    Error::Data { origin: "a(ig,n,l)".into(), what }
 }

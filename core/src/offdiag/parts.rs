@@ -5,10 +5,9 @@
 
 use std::ops::Range;
 
-use super::Task;
-use super::images::GROUP;
+use crate::offdiag::Task;
+use crate::offdiag::images::GROUP;
 
-/// Parts of a task.
 pub fn count(task: &Task) -> usize {
     task.problem.extents().nbands.div_ceil(GROUP)
 }

@@ -7,7 +7,6 @@ use crate::devices::Device;
 use crate::devices::gpu::Gpu;
 use crate::error::{Error, Result};
 
-/// The version of a name.
 pub fn find(id: &str) -> Option<&'static Version> {
     ALL.into_iter().find(|version| version.id == id)
 }
@@ -34,9 +33,6 @@ fn runs(version: &Version, capability: f64) -> bool {
 }
 
 /// The version that is asked for, or else the fastest on a GPU.
-///
-/// # Errors
-/// [`Error::Data`] for a GPU without the version's instructions, or without those of any.
 pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'static Version> {
     let told = gpu.info().compute_capability.as_ref();
     let capability = told.and_then(|capability| capability.parse().ok()).unwrap_or_default();
@@ -54,27 +50,4 @@ pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fastest_runs_on_the_device_and_wastes_little() {
-        let id = |capability, bands| fastest(capability, bands).map(|version| version.id);
-        assert_eq!(id(6.1, 64), None);
-        assert_eq!(id(f64::NAN, 64), None);
-        assert_eq!(
-            [7.0, 7.5, 8.0, 8.9].map(|capability| id(capability, 64)).map(Option::unwrap),
-            ["vector", "vector", "m8n8k4", "m8n8k4"]
-        );
-        assert_eq!(id(12.0, 64), Some("m16n8k8"));
-        for (version, bands) in [
-            ("ring", [1, 32, 65, 80, 145, 160].as_slice()),
-            ("m16n8k16", &[33, 48, 81, 96, 144, 161, 192, 240, 384]),
-            ("wide", &[49, 64, 97, 112, 113, 128, 250, 256, 512, 1024]),
-        ] {
-            for &bands in bands {
-                assert_eq!(id(9.0, bands), Some(version), "{bands}");
-            }
-        }
-    }
-}
+mod tests;

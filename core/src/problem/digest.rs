@@ -4,8 +4,8 @@ use gpp_kernels::arrays::Limits;
 use rayon::prelude::*;
 use twox_hash::XxHash64;
 
-use super::{Frame, SlabView, Slabs};
 use crate::error::Result;
+use crate::problem::{Frame, SlabView, Slabs};
 
 /// Number of columns in the digest of a problem.
 const SOME: usize = 8;
@@ -15,9 +15,6 @@ const SOME: usize = 8;
 ///
 /// In a built-in system each column has a random stream of its own, so another generator shows in the few
 /// columns made here.
-///
-/// # Errors
-/// Those of [`Slabs::part`].
 pub fn of_problem(slabs: Slabs) -> Result<u64> {
     let (frame, ngpown) = (slabs.frame(), slabs.frame().header().ngpown);
     let mut numbers: Vec<usize> = (0..SOME).map(|at| at * (ngpown - 1) / (SOME - 1)).collect();
@@ -50,7 +47,6 @@ fn of_columns(slab: SlabView) -> Vec<u64> {
     columns.enumerate().map(of_column).collect()
 }
 
-/// Of numbers, by their bits.
 pub fn of(numbers: &[impl bytemuck::NoUninit]) -> u64 {
     XxHash64::oneshot(0, bytemuck::cast_slice(numbers))
 }

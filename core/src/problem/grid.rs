@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use gpp_kernels::plan::Poles;
 
-use super::header::MOST_ENERGIES;
-use super::{Bands, Extents, Given, Header, Origin, Source, wrong};
 use crate::error::Result;
+use crate::problem::header::MOST_ENERGIES;
+use crate::problem::{Bands, Extents, Given, Header, Origin, Source, wrong};
 
 /// The energies that a problem is evaluated at instead of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,6 @@ pub struct Even {
 /// Errors of a grid of energies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
-    /// The text is no grid.
     #[error("needs FROM:TO:COUNT or one energy, in eV above the state's")]
     Form,
     /// A part is not a number.
@@ -47,16 +46,12 @@ pub enum GridError {
     /// Several energies that do not ascend.
     #[error("several energies need FROM below TO, found {0} and {1}")]
     Reversed(String, String),
-    /// One energy at two places.
     #[error("one energy needs FROM = TO, found {0} and {1}")]
     Two(String, String),
 }
 
 impl Even {
     /// `count` energies from `from` to `to`, in eV above `e_lk`.
-    ///
-    /// # Errors
-    /// [`GridError`] where they are not finite, do not ascend, or are none or too many.
     pub fn new(from: f64, to: f64, count: usize) -> std::result::Result<Even, GridError> {
         for (name, part) in [("FROM", from), ("TO", to), ("TO − FROM", to - from)] {
             if !part.is_finite() {
@@ -106,7 +101,6 @@ impl FromStr for Even {
 }
 
 impl Grid {
-    /// How many energies.
     pub fn nw(&self) -> usize {
         match self {
             Grid::Even(even) | Grid::Spaced(even) => even.count,
@@ -135,7 +129,6 @@ impl Grid {
         }
     }
 
-    /// A header with these energies.
     #[must_use]
     pub fn of(&self, header: &Header) -> Header {
         let listed = |energies: Vec<f64>| Header {
@@ -176,7 +169,6 @@ pub struct OnGrid<'a> {
 }
 
 impl<'a> OnGrid<'a> {
-    /// This source at these energies.
     pub fn new(source: Box<dyn Source + 'a>, grid: Grid) -> OnGrid<'a> {
         OnGrid { source, grid }
     }

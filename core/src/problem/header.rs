@@ -5,8 +5,8 @@ use std::ops::Range;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
-use super::memory::Extents;
 use crate::error::DataError;
+use crate::problem::memory::{Array, Extents, Matrix};
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,13 +23,9 @@ pub struct Header {
     pub peinf_ntband_max: usize,
     /// Bands of this rank, `peinf_ntband_dist`.
     pub nbands: usize,
-    /// Rank, carried along.
     pub ipe: i32,
-    /// Spin, carried along.
     pub ispin: i32,
-    /// G′ vectors of this rank.
     pub ngpown: usize,
-    /// G vectors within the cutoff.
     pub ncouls: usize,
     /// Index of each of this rank's bands.
     pub peinf_indext_dist: Vec<i32>,
@@ -42,7 +38,6 @@ pub struct Header {
     /// Energies `nstart..=nend` in eV above `e_lk`, where they are others than `sig_dw·(iw − 2)`: a file
     /// has no place for them.
     pub energies: Option<Vec<f64>>,
-    /// Frequency dependence, carried along.
     pub sig_fdf: i32,
     /// Spacing of the energies in eV.
     pub sig_dw: f64,
@@ -56,13 +51,11 @@ pub struct Header {
     pub unmasked: Option<Unmasked>,
     /// Row of each G vector; outside 1..=ncouls it has none.
     pub indinv: Vec<i32>,
-    /// Occupied bands.
     pub nvband: i32,
     /// Nearer than this to `efermi`, in eV, a band is half occupied.
     pub tol: f64,
     /// Fermi energy in eV.
     pub efermi: f64,
-    /// Coulomb interaction of each row.
     pub vcoul: Vec<f64>,
     /// Bound on `|ssx| / |eps|` where `wx < 0`.
     pub sexcut: f64,
@@ -71,20 +64,17 @@ pub struct Header {
 /// The columns of a problem that are summed: those that are not masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
-    /// Columns in all.
     pub given: usize,
     /// The number (0-based) of each of those that are summed.
     pub columns: Vec<usize>,
 }
 
-/// Most energies of a problem.
 pub const MOST_ENERGIES: usize = 100_000;
 
 /// `wx` is kept this far from zero.
 const TOL_WX: f64 = 1e-12;
 
 impl Header {
-    /// Energies.
     pub fn nw(&self) -> usize {
         (self.nend + 1).saturating_sub(self.nstart)
     }
@@ -96,9 +86,6 @@ impl Header {
     }
 
     /// Checks extents, indices and values against each other.
-    ///
-    /// # Errors
-    /// What is wrong and where.
     pub fn validate(&self) -> Result<(), DataError> {
         for (name, extent) in [
             ("sig_ntband", self.sig_ntband),
@@ -108,7 +95,7 @@ impl Header {
             ("ncouls", self.ncouls),
         ] {
             if extent == 0 {
-                return Err(DataError::Extent { name, least: 1, found: 0 });
+                return Err(DataError::of(name, " must be at least 1, found 0"));
             }
         }
         for (name, found, limit, most) in [
@@ -137,12 +124,14 @@ impl Header {
     pub(super) fn validate_energies(&self) -> Result<(), DataError> {
         let (nstart, nend) = (self.nstart, self.nend);
         if !(1 <= nstart && nstart <= nend && nend <= MOST_ENERGIES) {
-            return Err(DataError::Energies { nstart, nend });
+            return Err(DataError::new(format!(
+                "needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}"
+            )));
         }
         if let Some(energies) = &self.energies {
             if energies.len() != self.nw() {
                 let (needed, found) = (self.nw() as u64, energies.len() as u64);
-                return Err(DataError::Length { name: "energies", needed, found });
+                return Err(DataError::length("energies", needed, found));
             }
             finite("energies", energies.iter().copied().enumerate())?;
         }
@@ -155,11 +144,12 @@ impl Header {
             ("sexcut", self.sexcut),
         ] {
             if !found.is_finite() {
-                return Err(DataError::NotFinite { name, found });
+                return Err(DataError::of(name, format!(" is {found}; it must be finite")));
             }
         }
         if self.sexcut < 0.0 {
-            return Err(DataError::Negative { name: "sexcut", found: self.sexcut });
+            let text = format!(" must not be negative, found {}", self.sexcut);
+            return Err(DataError::of("sexcut", text));
         }
         Ok(())
     }
@@ -237,7 +227,7 @@ pub(super) fn at_most(
     limit: &'static str,
     most: usize,
 ) -> Result<(), DataError> {
-    if found <= most { Ok(()) } else { Err(DataError::Exceeds { name, found, limit, most }) }
+    if found <= most { Ok(()) } else { Err(DataError::exceeds(name, found, limit, most)) }
 }
 
 /// Checks that indices are in `1..=most`.
@@ -248,7 +238,10 @@ pub(super) fn in_range(
     most: usize,
 ) -> Result<(), DataError> {
     match indices.iter().position(|&index| index < 1 || index as usize > most) {
-        Some(at) => Err(DataError::Index { name, at: at + 1, found: indices[at], most, of }),
+        Some(at) => {
+            let text = format!(") = {} is outside 1..={most} ({of})", indices[at]);
+            Err(DataError::of(name, "(").index(at + 1).text(text))
+        }
         None => Ok(()),
     }
 }
@@ -257,15 +250,82 @@ fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<(), Da
     if found >= needed {
         return Ok(());
     }
-    Err(DataError::Length { name, needed: needed as u64, found: found as u64 })
+    Err(DataError::length(name, needed as u64, found as u64))
 }
 
 /// Checks that the values, given with their 0-based indices, are finite.
 fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<(), DataError> {
     for (at, found) in values {
         if !found.is_finite() {
-            return Err(DataError::Element { name, at: at + 1, found });
+            return Err(DataError::of(name, "(").index(at + 1).text(format!(") is {found}")));
         }
     }
     Ok(())
 }
+
+// Columns that are masked, because their G′ has no row or no Coulomb interaction: all their terms are zero, so a
+// problem leaves them out.
+
+impl Header {
+    /// The same for a rank that has bands and columns. One that has none of either gets a band and a column that is
+    /// masked, whose terms are all zero.
+    #[must_use]
+    pub fn with_work(mut self) -> Header {
+        if self.nbands > 0 && self.ngpown > 0 {
+            return self;
+        }
+        self.indinv.push(0);
+        let gvec_ng = self.indinv.len();
+        let (nbands, ngpown) = (self.nbands.max(1), 1);
+        if self.nbands == 0 {
+            self.peinf_indext_dist = vec![1];
+        }
+        Header { gvec_ng, nbands, ngpown, inv_igp_index: vec![gvec_ng as i32], ..self }
+    }
+
+    /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
+    /// interaction. Where all are, the first one stays. The header has been validated.
+    #[must_use]
+    pub fn without_masked(self) -> Header {
+        let vcoul = self.vcoul_loc(0..self.ngpown);
+        let mut columns: Vec<usize> = (0..self.ngpown).filter(|&k| vcoul[k] != 0.0).collect();
+        if columns.is_empty() {
+            columns.push(0);
+        }
+        let (given, ngpown) = (self.ngpown, columns.len());
+        if ngpown == given {
+            return self;
+        }
+        let inv_igp_index = columns.iter().map(|&k| self.inv_igp_index[k]).collect();
+        let unmasked = Some(Unmasked { given, columns });
+        Header { ngpown, epsmpi_ngpown_max: ngpown, inv_igp_index, unmasked, ..self }
+    }
+
+    /// Columns of this rank, masked ones included.
+    pub fn given_ngpown(&self) -> usize {
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.given)
+    }
+
+    /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
+    pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix, DataError> {
+        of.check(Extents { ngpown: self.given_ngpown(), ..self.extents() }, all.len())?;
+        Ok(match &self.unmasked {
+            Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,
+            None => all,
+        })
+    }
+
+    /// Row (0-based) of the G′ of a column (0-based) among all columns, where it is not masked.
+    pub(crate) fn row_of_given(&self, column: usize) -> Option<usize> {
+        let igp = (0..self.ngpown).find(|&igp| self.column(igp) == column)?;
+        self.rows_of(igp..igp + 1).next()?
+    }
+
+    /// The number (0-based) of an igp (0-based) among all columns, masked ones included.
+    pub fn column(&self, igp: usize) -> usize {
+        self.unmasked.as_ref().map_or(igp, |unmasked| unmasked.columns[igp])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,63 +6,52 @@
 //! [`Problem`] is a frame with one slab of all `igp`, in memory.
 
 pub mod bands;
-pub mod batch;
 pub mod digest;
 pub mod file;
-pub mod frame;
 pub mod grid;
 pub mod header;
-pub mod id;
-pub mod kept;
 pub mod layout;
-pub mod matrix;
 pub mod memory;
-pub mod pairs;
 pub mod plan;
 pub mod range;
-pub mod rows;
 pub mod slab;
-pub mod slabs;
 pub mod source;
-pub mod sums;
 pub mod synthesis;
 pub mod systems;
-pub mod unmasked;
 pub mod vectors;
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
 
+use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Error, Result};
-pub use bands::Bands;
-pub use batch::{Batch, Batches};
-pub use frame::{Frame, Outline};
-pub use grid::Grid;
-pub use header::{Header, Unmasked};
-pub use id::Id;
-pub use matrix::Matrix;
-pub use memory::Extents;
-pub use pairs::CheckedPairs;
-use plan::SortedOnce;
-pub use plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
-pub use slab::{Slab, SlabView};
-pub use slabs::Slabs;
-pub use source::{Given, Source};
-pub use sums::Sums;
-pub use systems::System;
+pub use crate::problem::bands::{Bands, Batch, Batches};
+use crate::problem::bands::{KeptBatches, OfBatches};
+pub use crate::problem::grid::Grid;
+pub use crate::problem::header::{Header, Unmasked};
+pub use crate::problem::memory::{Extents, Matrix};
+pub use crate::problem::plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
+use crate::problem::plan::{BySize, SortedOnce};
+pub use crate::problem::slab::{CheckedPairs, Slab, SlabView, Slabs};
+pub use crate::problem::source::{Given, Source};
+pub use crate::problem::systems::System;
+use crate::ranks::Ranks;
 
-/// Where a problem comes from.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// A built-in system, synthesised with this seed.
     System(System, u64),
     /// A file in the reference mini-app's format.
     File(PathBuf),
-    /// Arrays that a caller made.
     Made,
 }
 
@@ -90,10 +79,6 @@ pub struct Matrices {
 
 impl Problem {
     /// A problem from its header and matrices.
-    ///
-    /// # Errors
-    /// [`Error::Problem`] where an extent or index is out of range, a matrix has the wrong size, or a
-    /// value is not finite or out of [`range`].
     pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
         let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
         let parts = || {
@@ -106,15 +91,12 @@ impl Problem {
     }
 
     /// A problem from its bands and the slab of all igp that was made with them.
-    ///
-    /// # Errors
-    /// [`Error::Problem`] where the slab is not all of their igp.
     pub fn of(name: &str, origin: Origin, bands: Arc<Bands>, slab: Slab) -> Result<Problem> {
         let Extents { ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
         let (igp, found) = (view.igp(), view.ncouls());
         if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
-            let what = DataError::Igp { begin: igp.start, end: igp.end, ngpown };
+            let what = DataError::igp(&igp, ngpown);
             return Err(wrong(name, what));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
@@ -146,9 +128,6 @@ impl Problem {
 
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
     /// `achtempref` where there are any.
-    ///
-    /// # Errors
-    /// [`Error::Problem`] where these are not of as many energies.
     pub fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Problem> {
         Ok(Problem { frame: self.frame.with_sums(start, stored)?, ..self })
     }
@@ -158,17 +137,14 @@ impl Problem {
         Problem { frame: self.frame.without_stored(), ..self }
     }
 
-    /// All of it but the slab.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// Its bands and its slab.
     pub fn into_parts(self) -> (Arc<Bands>, Slab) {
         (self.frame.shared_bands(), self.slab)
     }
 
-    /// All igp.
     pub fn slab(&self) -> SlabView<'_> {
         self.slab.view()
     }
@@ -184,9 +160,6 @@ impl Problem {
     }
 
     /// Matrix elements of G′, `(ngpown, nbands)`.
-    ///
-    /// # Panics
-    /// Never: the problem's slab is all igp.
     pub fn aqsm_local(&self) -> &[Complex64] {
         self.slab().aqsm_local().whole().expect("the slab is all igp")
     }
@@ -224,8 +197,314 @@ impl Deref for Problem {
 
 /// The error of a problem of that name.
 pub(crate) fn wrong(name: &str, what: DataError) -> Error {
-    match what {
-        DataError::Memory { name, needed } => memory::refused(name, needed),
-        what => Error::Problem { origin: name.to_string(), what },
+    match what.as_refused() {
+        Some((array, needed)) => memory::refused(array, needed),
+        None => Error::Problem { origin: name.to_string(), what },
+    }
+}
+
+// A problem without its slabs.
+
+/// A problem without its slabs: bands with their plan, name and origin, and the sums that come with it.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    name: String,
+    origin: Origin,
+    bands: Arc<Bands>,
+    poles: Poles,
+    order: Arc<BandOrder>,
+    kept: KeptBatches,
+    start: Sums,
+    stored: Option<Sums>,
+    /// Of which slab poles are sorted.
+    by_size: Option<(SlabId, Arc<SortedOnce>)>,
+}
+
+type SlabId = (Id, Range<usize>);
+
+/// What is known of a problem before there are its arrays: it decides which version is the fastest, which layouts
+/// versions have and how large these are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    pub extents: Extents,
+    /// What all contributing poles have in common.
+    pub poles: Poles,
+    /// Whether the plan's order of bands is the problem's.
+    pub keeps_order: bool,
+}
+
+impl Outline {
+    /// What the time of versions depends on.
+    pub fn task(self) -> Task {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents;
+        Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles: self.poles }
+    }
+
+    /// The batches of energies of a version, one at least.
+    pub fn batches(self, version: Kernel) -> impl Iterator<Item = Range<usize>> {
+        batches(self.extents.nw, version.holds(self.poles))
+    }
+
+    /// Bytes of a version's sums of all groups at all energies.
+    pub fn bytes_of_sums(self, version: Kernel) -> u64 {
+        let group = match version {
+            Kernel::Gpu(_) => self.kernel(version).and_then(|(kernel, _)| kernel.igp_of_group()),
+            Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
+        };
+        let groups = (self.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
+        groups * self.extents.nw as u64 * (VALUES * size_of::<f64>()) as u64
+    }
+
+    /// The kernel of a version for GPUs that sums the first batch, and the energies of that.
+    pub(crate) fn kernel(self, version: Kernel) -> Option<(&'static GpuKernel, usize)> {
+        let nw = self.batches(version).next()?.len();
+        let gpu = version.gpu()?.holding(self.extents.nbands * nw);
+        Some((gpu.kernel(self.poles), nw))
+    }
+}
+
+impl Frame {
+    /// Of a problem whose contributing poles have `poles` in common.
+    pub(crate) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
+        let order = Arc::new(BandOrder::of(&bands));
+        let (kept, start) = (KeptBatches::default(), Sums::zero(bands.nw()));
+        let name = name.to_string();
+        Frame { name, origin, bands, poles, order, kept, start, stored: None, by_size: None }
+    }
+
+    /// The same with what the poles of a slab are sorted in.
+    fn sorted(self, by_size: Option<(SlabId, Arc<SortedOnce>)>) -> Frame {
+        Frame { by_size, ..self }
+    }
+
+    /// Of a source that these processes share; its bands are made or read now. Each looks at the poles of its
+    /// own share of all igp. Collective.
+    pub fn of(source: &dyn Source, ranks: &dyn Ranks) -> Result<Frame> {
+        let bands = source.bands()?;
+        let own = source.poles(ranks.share(source.extents().ngpown))?;
+        let are_real = ranks.least((own == Poles::Real).into()) == 1;
+        let poles = if are_real { Poles::Real } else { Poles::Any };
+        let frame = Frame::new(source.name(), source.origin(), bands, poles);
+        frame.with_sums(source.start(), source.stored())
+    }
+
+    fn with_other_elements(mut self) -> Frame {
+        Arc::make_mut(&mut self.bands).change_elements();
+        self
+    }
+
+    fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Frame> {
+        let needed = self.nw() as u64;
+        for (name, part) in [&start]
+            .into_iter()
+            .chain(&stored)
+            .flat_map(|sums| [("asx", &sums.asx), ("ach", &sums.ach)])
+        {
+            let found = part.len() as u64;
+            if found != needed {
+                return Err(wrong(&self.name, DataError::length(name, needed, found)));
+            }
+        }
+        Ok(Frame { start, stored, ..self })
+    }
+
+    fn without_stored(self) -> Frame {
+        Frame { stored: None, ..self }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    pub fn bands(&self) -> &Bands {
+        &self.bands
+    }
+
+    fn shared_bands(&self) -> Arc<Bands> {
+        self.bands.clone()
+    }
+
+    /// The kind of all its contributing poles.
+    pub fn poles(&self) -> Poles {
+        self.poles
+    }
+
+    /// The order of its bands that serves all batches of its energies.
+    pub fn order(&self) -> &BandOrder {
+        &self.order
+    }
+
+    /// Its energies in the batches of kernels that hold so many, in their order.
+    pub fn batches(&self, holds: usize) -> Batches<'_> {
+        Batches::new(self.of_batches(), batches(self.nw(), holds))
+    }
+
+    /// The batches of a version, at least one.
+    pub fn batches_for(&self, version: Kernel) -> Batches<'_> {
+        self.batches(version.holds(self.poles))
+    }
+
+    /// Some of its energies (0-based), each a batch of its own.
+    pub fn batches_at(&self, energies: &[usize]) -> Batches<'_> {
+        Batches::new(self.of_batches(), energies.iter().map(|&at| at..at + 1))
+    }
+
+    fn of_batches(&self) -> OfBatches<'_> {
+        let Frame { bands, order, poles, kept, .. } = self;
+        OfBatches { bands, order, poles: *poles, kept }
+    }
+
+    /// The pairs of a slab sorted by their poles for all of its energies.
+    pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
+        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
+    }
+
+    /// The odd poles of a slab at a batch of its energies, for kernels that take these.
+    pub fn odd(&self, slab: SlabView, batch: &Batch, takes: Poles) -> OddPoles {
+        batch.plan().odd_of(slab, takes, self.sorted_poles(slab))
+    }
+
+    /// The poles of a slab by their size, of one whose energies come and go.
+    fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
+        let (_, sorted) = self.by_size.as_ref().filter(|(of, _)| *of == slab.pairs_id())?;
+        sorted.of(slab)
+    }
+
+    /// `asxtemp` and `achtemp` before the kernel adds to them.
+    pub fn start(&self) -> &Sums {
+        &self.start
+    }
+
+    /// `asxtempref` and `achtempref`, where a file holds them.
+    pub fn stored(&self) -> Option<&Sums> {
+        self.stored.as_ref()
+    }
+
+    /// The small records of the file format.
+    pub fn header(&self) -> &Header {
+        self.bands.header()
+    }
+
+    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
+    pub fn aqsn(&self) -> &[Complex64] {
+        self.bands.aqsn()
+    }
+
+    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`: see [`Header::wx`].
+    pub fn wx(&self) -> &[f64] {
+        self.bands.wx()
+    }
+
+    pub fn occ(&self) -> &[f64] {
+        self.bands.occ()
+    }
+
+    pub fn nw(&self) -> usize {
+        self.bands.nw()
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.bands.limits()
+    }
+
+    /// What the sizes of its arrays depend on.
+    pub fn extents(&self) -> Extents {
+        self.bands.extents()
+    }
+
+    /// What is known of it without its arrays.
+    pub fn outline(&self) -> Outline {
+        let (extents, keeps_order) = (self.extents(), self.order.is_kept());
+        Outline { extents, poles: self.poles, keeps_order }
+    }
+
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(&self) -> u64 {
+        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
+        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
+    }
+
+    /// Bytes of the arrays that the kernels read.
+    pub fn bytes(&self) -> u64 {
+        self.extents().bytes()
+    }
+}
+
+// What tells data from all other data of this process.
+
+/// The identity of data that never change: of the same data, and of their copies, the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id(u64);
+
+impl Id {
+    /// One that nothing has yet.
+    pub fn unique() -> Id {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Id(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+// The result: a complex pair for each energy.
+
+/// `asx` and `ach` for iw = nstart..=nend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sums {
+    /// Screened exchange.
+    #[serde(with = "pairs")]
+    pub asx: Vec<Complex64>,
+    /// Coulomb hole.
+    #[serde(with = "pairs")]
+    pub ach: Vec<Complex64>,
+}
+
+impl Sums {
+    pub fn zero(nw: usize) -> Sums {
+        Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
+    }
+
+    /// From the values in the order in which blocks store them: the parts of `asx`, then of `ach`,
+    /// energy by energy.
+    pub fn from_values(values: &[f64]) -> Sums {
+        let (energies, _) = values.as_chunks::<4>();
+        Sums {
+            asx: energies.iter().map(|v| Complex64::new(v[0], v[1])).collect(),
+            ach: energies.iter().map(|v| Complex64::new(v[2], v[3])).collect(),
+        }
+    }
+
+    pub fn plus(&self, other: &Sums) -> Sums {
+        let add = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        Sums { asx: add(&self.asx, &other.asx), ach: add(&self.ach, &other.ach) }
+    }
+
+    /// Each element with its name, as in `asx(iw=2)`; `nstart` is the first energy.
+    pub fn named(&self, nstart: usize) -> impl Iterator<Item = (String, Complex64)> + '_ {
+        let name = move |what: &'static str, sums: &[Complex64]| {
+            sums.iter()
+                .enumerate()
+                .map(move |(e, &z)| (format!("{what}(iw={})", nstart + e), z))
+                .collect::<Vec<_>>()
+        };
+        name("asx", &self.asx).into_iter().chain(name("ach", &self.ach))
+    }
+}
+
+/// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
+mod pairs {
+    use num_complex::Complex64;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(z: &[Complex64], to: S) -> Result<S::Ok, S::Error> {
+        z.iter().map(|z| [z.re, z.im]).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
+        let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
+        let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
+        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
     }
 }

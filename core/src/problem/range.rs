@@ -8,10 +8,9 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::header::Header;
-use super::matrix::{Matrix, copied};
-use super::memory::{Array, WTILDE};
-use crate::error::{DataError, EnergyAt, PoleAt};
+use crate::error::DataError;
+use crate::problem::header::Header;
+use crate::problem::memory::{Array, Matrix, WTILDE, copied};
 
 type Result<T> = std::result::Result<T, DataError>;
 
@@ -46,8 +45,8 @@ pub(super) fn check_finite(
     let is_finite = |z: &Complex64| z.re.is_finite() && z.im.is_finite();
     match first(elements, |z| !is_finite(z)) {
         Some(at) => {
-            let (name, found) = (array.name, elements[at]);
-            Err(DataError::Matrix { name, at: place(at), found })
+            let error = DataError::of(array.name, format!(" is {} at (", elements[at]));
+            Err(error.indices(place(at)).text("); it must be finite"))
         }
         None => Ok(()),
     }
@@ -60,12 +59,11 @@ pub(super) fn check_factors(
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
     match first(elements, |z| !is_within(LARGEST_FACTOR, z)) {
-        Some(at) => Err(DataError::LargeMatrix {
-            name: array.name,
-            at: place(at),
-            found: elements[at],
-            most: LARGEST_FACTOR,
-        }),
+        Some(at) => {
+            let error = DataError::of(array.name, format!(" is {:e} at (", elements[at]));
+            let most = format!("); its parts must be at most {LARGEST_FACTOR:e}");
+            Err(error.indices(place(at)).text(most))
+        }
         None => Ok(()),
     }
 }
@@ -75,8 +73,8 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     for row in header.rows().flatten() {
         let found = header.vcoul[row];
         if !(0.0..=LARGEST_FACTOR).contains(&found.abs()) {
-            let most = LARGEST_FACTOR;
-            return Err(DataError::LargeElement { name: "vcoul", at: row + 1, found, most });
+            let text = format!(") is {found:e}; its size must be at most {LARGEST_FACTOR:e}");
+            return Err(DataError::of("vcoul", "(").index(row + 1).text(text));
         }
     }
     Ok(())
@@ -86,8 +84,8 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     match wx.iter().position(|w| !(0.0..=LARGEST_ENERGY).contains(&w.abs())) {
         Some(at) => {
-            let energy = energy(header, wx, at);
-            Err(DataError::LargeEnergy { energy, most: LARGEST_ENERGY })
+            let most = format!("; its size must be at most {LARGEST_ENERGY:e}");
+            Err(energy(DataError::new(""), header, wx, at).text(most))
         }
         None => Ok(()),
     }
@@ -100,8 +98,8 @@ pub(super) fn check_largest(
 ) -> Result<()> {
     match first(wtilde, |z| !is_within(LARGEST_POLE, z)) {
         Some(at) => {
-            let ((ig, igp), most) = (place(at), LARGEST_POLE);
-            Err(DataError::LargePole { pole: PoleAt { ig, igp, wtilde: wtilde[at] }, most })
+            let most = format!("; its parts must be at most {LARGEST_POLE:e}");
+            Err(pole(DataError::new(""), place(at), wtilde[at]).text(most))
         }
         None => Ok(()),
     }
@@ -110,7 +108,6 @@ pub(super) fn check_largest(
 /// Whether poles have to be looked at with the energies of each problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Care {
-    /// Some are large.
     large: bool,
     /// Some are next to real, and complex or not positive.
     thin: bool,
@@ -123,7 +120,6 @@ impl Care {
         Care { large: first(wtilde, is_large).is_some(), thin: first(wtilde, is_thin).is_some() }
     }
 
-    /// At these energies.
     pub(super) fn is_needed(self, header: &Header, wx: &[f64]) -> bool {
         let is_certain = header.sexcut <= LARGEST_CUTOFF;
         self.thin || !is_certain || self.large && wx.iter().any(|w| w.abs() > LARGEST_POLE)
@@ -138,31 +134,27 @@ pub(super) fn check_poles(
     wtilde: &[Complex64],
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    let pole = |at: usize| {
-        let (ig, igp) = place(at);
-        PoleAt { ig, igp, wtilde: wtilde[at] }
-    };
-    let first_beyond = |limit: f64| first(wtilde, |z| !is_within(limit, z)).map(pole);
     check_largest(wtilde, &place)?;
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
-        && let Some(pole) = first_beyond(LARGEST_BESIDE)
+        && let Some(large) = first(wtilde, |z| !is_within(LARGEST_BESIDE, z))
     {
-        return Err(DataError::LargeBoth {
-            energy: energy(header, wx, at),
-            beyond: LARGEST_POLE,
-            pole,
-            most: LARGEST_BESIDE,
-        });
+        let error = energy(DataError::new(""), header, wx, at);
+        let error = error.text(format!(", beyond {LARGEST_POLE:e}, and "));
+        return Err(pole(error, place(large), wtilde[large]).text(format!(
+            "; beside such energies the parts of poles must be at most {LARGEST_BESIDE:e}"
+        )));
     }
     let lookup = Lookup::of(wx);
     let unbounded = first(wtilde, |z| {
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
         is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
     });
-    match unbounded.map(pole) {
-        Some(pole) => {
-            let at = wx.iter().position(|&w| w == -pole.wtilde.re).unwrap_or_default();
-            Err(DataError::Unbounded { pole, energy: energy(header, wx, at) })
+    match unbounded {
+        Some(thin) => {
+            let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
+            let error = pole(DataError::new(""), place(thin), wtilde[thin]).text(" and ");
+            let why = ", its negative: their term has no bound, and no cutoff";
+            Err(energy(error, header, wx, at).text(why))
         }
         None => Ok(()),
     }
@@ -222,7 +214,6 @@ pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
 /// Elements that a thread looks at between two looks at what others have found.
 const AT_ONCE: usize = 1 << 14;
 
-/// The first element that is so.
 fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> Option<usize> {
     let of_chunk = |(chunk, elements): (usize, &[Complex64])| {
         elements.iter().position(&is_so).map(|at| chunk * AT_ONCE + at)
@@ -234,10 +225,17 @@ fn is_within(limit: f64, z: &Complex64) -> bool {
     z.re.abs() <= limit && z.im.abs() <= limit
 }
 
-/// Energy `at` of `wx(nw, nbands)` with its place.
-fn energy(header: &Header, wx: &[f64], at: usize) -> EnergyAt {
+/// The text so far, and energy `at` of `wx(nw, nbands)` with its place.
+fn energy(error: DataError, header: &Header, wx: &[f64], at: usize) -> DataError {
     let nw = header.nw();
-    EnergyAt { iw: at % nw + header.nstart, n: at / nw + 1, wx: wx[at] }
+    let error = error.text(format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at (", wx[at]));
+    error.indices((at % nw + header.nstart, at / nw + 1)).text(")")
+}
+
+/// The text so far, and a pole with its place (ig, igp).
+fn pole(error: DataError, place: (usize, usize), wtilde: Complex64) -> DataError {
+    let error = error.text(format!("the pole is {wtilde:e} eV at (ig,igp) = ("));
+    error.indices(place).text(")")
 }
 
 /// Whether a pole is next to real.
@@ -245,7 +243,6 @@ fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
 }
 
-/// Energies, sorted.
 struct Lookup(Vec<f64>);
 
 impl Lookup {

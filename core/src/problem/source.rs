@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use gpp_kernels::plan::Poles;
 
-use super::memory::{self, Extents, Of};
-use super::slab::check_part;
-use super::{Bands, Origin, Problem, Slab, SlabView, Sums, range, wrong};
 use crate::error::Result;
+use crate::problem::memory::{Extents, Of};
+use crate::problem::slab::check_part;
+use crate::problem::{Bands, Origin, Problem, Slab, SlabView, Sums, memory, range, wrong};
 
 /// Gives the bands of a problem once, and slabs of it in any order. A slab holds the bits that the whole
 /// problem has there.
 pub trait Source: Sync {
-    /// Name of the problem.
     fn name(&self) -> &str;
 
-    /// Where it comes from.
     fn origin(&self) -> Origin;
 
     /// Extents of the whole problem, known before any array is made.
@@ -41,9 +39,6 @@ pub trait Source: Sync {
 
     /// The `igp` (0-based) of the problem with these bands. A source keeps none of the data that it makes or
     /// reads here; only what it holds already stays in memory.
-    ///
-    /// # Errors
-    /// Those of [`Source::bands`], and for a range that is empty or no part of all igp.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>>;
 
     /// The slabs that are in memory, as they are, and stay there for as long as the source is borrowed.
@@ -53,15 +48,8 @@ pub trait Source: Sync {
 
     /// The kind of the contributing poles of some `igp` (0-based): those whose `eps` is not zero. Without any
     /// igp it is real. Takes no more memory than a few columns.
-    ///
-    /// # Errors
-    /// [`Error::File`](crate::Error::File).
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
-    /// The whole problem in memory.
-    ///
-    /// # Errors
-    /// Those of [`Source::bands`] and [`Source::slab`].
     fn load(&self) -> Result<Problem> {
         memory::require(self.name(), self.extents().bytes())?;
         let bands = self.bands()?;
@@ -73,14 +61,11 @@ pub trait Source: Sync {
 
 /// A slab as a source gives it.
 pub enum Given<'a> {
-    /// Made for the caller.
     Made(Slab),
-    /// Held by the source.
     Held(SlabView<'a>),
 }
 
 impl Given<'_> {
-    /// All of it.
     pub fn view(&self) -> SlabView<'_> {
         match self {
             Given::Made(slab) => slab.view(),
@@ -89,9 +74,6 @@ impl Given<'_> {
     }
 
     /// A slab of one's own, of the problem of this name with these bands: a copy where the source holds it.
-    ///
-    /// # Errors
-    /// Those of [`SlabView::copied`].
     pub fn owned(self, name: &str, bands: &Bands) -> Result<Slab> {
         match self {
             Given::Made(slab) => Ok(slab),
@@ -149,5 +131,89 @@ impl Source for Problem {
         }
         let part = self.slab.view().part(igp);
         Ok(range::poles_of(part.wtilde(), part.eps()))
+    }
+}
+
+// A source that holds some slabs in memory.
+
+/// Another source, with its bands and one slab in memory. It gives parts of this slab as they are. It makes
+/// or reads other slabs on request and keeps none of them, so its memory does not grow.
+pub struct Kept<'a> {
+    source: Box<dyn Source + 'a>,
+    bands: Arc<Bands>,
+    slab: Option<Slab>,
+}
+
+impl<'a> Kept<'a> {
+    /// With these igp, which are made or read now, as the bands are.
+    pub fn new(source: Box<dyn Source + 'a>, igp: Range<usize>) -> Result<Kept<'a>> {
+        let bands = source.bands()?;
+        Kept { source, bands, slab: None }.moved(igp)
+    }
+
+    /// This source with other igp in memory. Columns of both stay where they are; others are made or read.
+    pub fn moved(self, igp: Range<usize>) -> Result<Kept<'a>> {
+        let Kept { source, bands, slab } = self;
+        let make = |igp: Range<usize>| -> Result<Slab> {
+            source.slab(&bands, igp)?.owned(source.name(), &bands)
+        };
+        let slab = match slab {
+            _ if igp.is_empty() => None,
+            Some(slab) => Some(slab.moved(&bands, igp, make)?),
+            None => Some(make(igp)?),
+        };
+        Ok(Kept { source, bands, slab })
+    }
+
+    pub fn igp(&self) -> Range<usize> {
+        self.slab.as_ref().map_or(0..0, |slab| slab.view().igp())
+    }
+
+    /// These igp, where they are in memory.
+    fn part(&self, igp: &Range<usize>) -> Option<SlabView<'_>> {
+        let own = self.igp();
+        let is_part = !igp.is_empty() && own.start <= igp.start && igp.end <= own.end;
+        self.slab.as_ref().filter(|_| is_part).map(|slab| slab.view().part(igp.clone()))
+    }
+}
+
+impl Source for Kept<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn origin(&self) -> Origin {
+        self.source.origin()
+    }
+
+    fn extents(&self) -> Extents {
+        self.source.extents()
+    }
+
+    fn start(&self) -> Sums {
+        self.source.start()
+    }
+
+    fn stored(&self) -> Option<Sums> {
+        self.source.stored()
+    }
+
+    fn bands(&self) -> Result<Arc<Bands>> {
+        Ok(self.bands.clone())
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
+        self.part(&igp).map_or_else(|| self.source.slab(bands, igp), |view| Ok(Given::Held(view)))
+    }
+
+    fn held(&self) -> Vec<&Slab> {
+        self.slab.iter().chain(self.source.held()).collect()
+    }
+
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        match self.part(&igp) {
+            Some(view) => Ok(range::poles_of(view.wtilde(), view.eps())),
+            None => self.source.poles(igp),
+        }
     }
 }

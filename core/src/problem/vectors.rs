@@ -7,10 +7,10 @@ use gpp_cpu::stop::Stop;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use super::{
+use crate::error::Result;
+use crate::problem::{
     BandOrder, BandPlan, Bands, Batch, Cells, Evaluator, Extents, Frame, OddPoles, SlabView, memory,
 };
-use crate::error::Result;
 
 /// The bands at some energies, in the problem's order.
 pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {
@@ -47,7 +47,6 @@ pub fn plan<'a>(plan: &'a BandPlan, odd: &'a OddPoles) -> (Plan<'a>, Odd<'a>) {
 /// The orders of bands in which matrix elements of G are laid out anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The problem's.
     Own,
     /// The plan's, where that is another one.
     Plan,
@@ -61,9 +60,6 @@ impl Order {
 }
 
 /// Lays the matrix elements of G out anew.
-///
-/// # Errors
-/// [`crate::Error::Memory`] where there is no room for them.
 pub fn relaid(frame: &Frame, order: Order) -> Result<Relaid> {
     let h = frame.header();
     memory::require(
@@ -93,7 +89,6 @@ impl SortedSlab {
         Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
     }
 
-    /// Of a slab.
     pub fn of(frame: &Frame, slab: SlabView) -> SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         SortedSlab {

@@ -4,17 +4,13 @@
 use num_complex::Complex;
 use twofloat::TwoFloat;
 
-use super::term::{Energy, growth, size, times};
-use super::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Sums};
+use crate::reference::term::{Energy, growth, size, times};
+use crate::reference::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 
 type Number = Complex<TwoFloat>;
 
-/// Evaluates terms of a problem.
-///
-/// # Errors
-/// Those of [`Slabs::part`](crate::problem::Slabs::part).
 pub fn evaluate(terms: Terms) -> Result<Evaluation> {
     let energies = terms.energies();
     let columns = terms.columns(|bands, slab, igp| column(bands, slab, igp, energies))?;

@@ -8,19 +8,16 @@
 
 use num_complex::Complex64;
 
-use super::term::{Energy, growth, size, times};
-use super::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Sums};
 use crate::progress::Progress;
+use crate::reference::term::{Energy, growth, size, times};
+use crate::reference::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 
 /// Interleaved sums, as many as the widest vectors hold.
 pub(super) const LANES: usize = 8;
 
 /// Evaluates terms of a problem in double precision.
-///
-/// # Errors
-/// Those of [`Slabs::part`](crate::problem::Slabs::part).
 pub fn evaluate(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
     let energies = terms.energies();
     let bar = progress.into().bar("serial reference", terms.igp() as u64);
@@ -86,7 +83,6 @@ struct OverIg {
     sch: Complex64,
     magnitudes: [f64; 2],
     undecided: [f64; 2],
-    /// Growth of their factors, added.
     grown: f64,
 }
 
@@ -201,7 +197,6 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
-/// Interleaved compensated sums.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Lanes {
     sum: [f64; LANES],
@@ -228,7 +223,6 @@ impl Lanes {
     }
 }
 
-/// One compensated sum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compensated {
     sum: f64,
@@ -247,7 +241,6 @@ impl Compensated {
     }
 }
 
-/// A compensated complex sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ComplexSum {
     re: Compensated,

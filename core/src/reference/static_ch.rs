@@ -3,19 +3,19 @@
 
 use num_complex::Complex64;
 
-use super::serial::{ComplexSum, LANES, Lanes, widest};
-use super::term::{growth, size, times};
-use super::{Terms, UNDERFLOW};
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Slabs};
 use crate::progress::Progress;
+use crate::reference::serial::{ComplexSum, LANES, Lanes, widest};
+use crate::reference::term::{growth, size, times};
+use crate::reference::{Terms, UNDERFLOW};
 
 /// A static CH and how large its terms are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StaticCh {
     /// What a kernel must find, in the unit of `vcoul`.
     pub sum: Complex64,
-    /// Σ|terms|, as in [`Scale::magnitudes`](super::Scale::magnitudes).
+    /// Σ|terms|, as in [`Scale::magnitudes`](crate::reference::Scale::magnitudes).
     pub magnitude: f64,
 }
 

@@ -26,7 +26,6 @@ pub trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// To double precision.
     fn rounded(self) -> f64;
 }
 
@@ -48,20 +47,15 @@ impl Number for TwoFloat {
 pub struct Energy {
     /// `wx(iw,n)`.
     pub w: f64,
-    /// See [`gpp_kernels::arrays::Limits`].
     pub limittwo: f64,
-    /// See there.
     pub limitone: f64,
     /// Bound on `|ssx| / |eps|`, infinite where there is none.
     pub cutoff: f64,
 }
 
-/// One term, without its factors.
 #[derive(Clone, Copy)]
 pub struct Term<T> {
-    /// Screened exchange.
     pub ssx: Complex<T>,
-    /// Coulomb hole.
     pub sch: Complex<T>,
     /// Sizes of what rounding may add to either, or take away.
     pub undecided: [f64; 2],

@@ -1,14 +1,15 @@
 //! The host's memory: what of it is free to this process.
 
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
 use bytemuck::{Zeroable, allocation};
 
-use super::cgroup;
 use crate::error::{Error, Result, mib};
 
 /// Memory that is free, and what bounds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
-    /// Bytes.
     pub bytes: u64,
     /// Whose limit leaves no more: of a control group or of a flag; none where it is the machine's memory.
     pub limit: Option<String>,
@@ -22,9 +23,6 @@ impl Free {
     }
 
     /// Fails where less than `needed` bytes are free.
-    ///
-    /// # Errors
-    /// [`Error::Memory`], which names the limit.
     pub fn require(&self, what: &str, needed: u64) -> Result<()> {
         if needed <= self.bytes {
             return Ok(());
@@ -42,7 +40,7 @@ pub fn free() -> Option<Free> {
     // A machine without memory is one whose /proc/meminfo cannot be read.
     let system = system.filter(|system| system.total_memory() > 0);
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
-    let of_group = cgroup::tightest().map(|limit| Free {
+    let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
         bytes: limit.free,
         limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),
     });
@@ -57,9 +55,6 @@ pub fn free() -> Option<Free> {
 const LOOKED_AT: u64 = 16 << 20;
 
 /// Fails if less than `needed` bytes of host memory are free, or if the system refuses them to this process.
-///
-/// # Errors
-/// [`Error::Memory`].
 pub fn require(what: &str, needed: u64) -> Result<()> {
     // If the system does not tell, the allocation itself will.
     if needed >= LOOKED_AT
@@ -85,29 +80,64 @@ pub(crate) fn refused(what: &str, needed: u64) -> Error {
 }
 
 /// So many zeros for an array whose size is a caller's: the system may refuse it.
-///
-/// # Errors
-/// [`Error::Memory`], which names the array.
 pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     let needed = length.saturating_mul(size_of::<T>()) as u64;
     require(what, needed)?;
     allocation::try_zeroed_vec(length).map_err(|()| refused(what, needed))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_system_refuses_is_an_error_with_its_name() {
-        for length in [usize::MAX, usize::MAX / 32] {
-            match zeros::<f64>("wx(iw,n)", length) {
-                Err(Error::Memory { place: "host", what, needed, .. }) => {
-                    assert_eq!((&what[..], needed), ("wx(iw,n)", length.saturating_mul(8) as u64));
-                }
-                other => panic!("{:?}", other.map(|all| all.len())),
-            }
-        }
-        assert_eq!(zeros::<u32>("three", 3).unwrap(), [0; 3]);
-    }
+/// The limit of a control group (v2). Slurm's steps and systemd's scopes are such groups.
+///
+/// sysinfo's `Process::cgroup_limits` is not used: it counts the page cache of files as taken, so that reading an
+/// input would leave no room for it; it knows no limit where one of the groups has no files for memory; and it
+/// does not say whose limit it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Limit {
+    file: PathBuf,
+    bytes: u64,
+    /// What files take of the page cache counts as free: it gives way.
+    free: u64,
 }
+
+/// The tightest limit of the groups that a process is in and of all around them; none without limits. The process
+/// is that of a folder of `/proc`, and all that is mounted is below `root`.
+fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
+    let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
+    let (mounts, groups) = (read("mountinfo"), read("cgroup"));
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let mut fields = mount.split(' ').skip(3);
+    let (mounted, point) = (fields.next()?, fields.next()?);
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    // A container may see no more than its own group, whatever that is called outside.
+    let below = Path::new(group).strip_prefix(mounted).unwrap_or(Path::new(""));
+    let is_seen = !below.components().any(|part| part == Component::ParentDir);
+    let below = if is_seen { below } else { Path::new("") };
+    let top = root.join(point.trim_start_matches('/'));
+    below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
+}
+
+/// The limit of one group, where it has one.
+fn limit_at(group: &Path) -> Option<Limit> {
+    let number = |name: &str| -> Option<(PathBuf, u64)> {
+        let file = group.join(name);
+        // `max` is none.
+        let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
+        Some((file, bytes))
+    };
+    // Above `memory.high` a process is slowed down until it hardly moves.
+    let limits = ["memory.max", "memory.high"].into_iter().filter_map(number);
+    let (file, bytes) = limits.min_by_key(|(_, bytes)| *bytes)?;
+    let usage = number("memory.current").map_or(0, |(_, bytes)| bytes);
+    let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let cached = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        ["inactive_file", "active_file"]
+            .contains(&name)
+            .then(|| bytes.trim().parse::<u64>().ok())?
+    };
+    let taken = usage.saturating_sub(stat.lines().filter_map(cached).sum());
+    Some(Limit { file, bytes, free: bytes.saturating_sub(taken) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,14 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use crate::error::{Error, Result};
 
-/// Files that are half-written now.
 static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -71,9 +70,6 @@ impl Drop for HalfWritten {
 }
 
 /// Fails where `path` could not be written later.
-///
-/// # Errors
-/// [`Error::Write`].
 pub fn check(path: &Path) -> Result<()> {
     let failed = |reason: String| Err(Error::Write { path: path.into(), reason });
     if path.is_dir() {
@@ -88,9 +84,6 @@ pub fn check(path: &Path) -> Result<()> {
 /// Has `write` fill a file beside `path` that takes its place once it is complete; nothing of it
 /// stays behind on an error or an interrupt. A symbolic link stays one. What is no regular file, a
 /// pipe or a device, is written to directly.
-///
-/// # Errors
-/// [`Error::Write`].
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     let failed = |e: io::Error| Error::Write { path: path.into(), reason: reason(&e) };
     if path.exists() && !path.is_file() {
@@ -147,3 +140,74 @@ fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 fn reason(error: &io::Error) -> String {
     if error.get_ref().is_some() { error.kind().to_string() } else { error.to_string() }
 }
+
+// Files that are read: regular ones only, which are there whole. A pipe would be waited for, and of a device
+// there may be no end.
+
+/// Bytes of a text at most: a record of 10⁵ energies by all versions has fewer.
+pub const MOST_TEXT: u64 = 1 << 30;
+
+/// Opens a regular file, by whatever links it is reached; nothing else is opened, let alone read. The file and
+/// its bytes.
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    Ok((file, bytes))
+}
+
+/// The text of a regular file of at most [`MOST_TEXT`] bytes.
+pub fn text(path: &Path) -> io::Result<String> {
+    let (file, bytes) = open(path)?;
+    if bytes > MOST_TEXT {
+        let what = format!("it has {bytes} bytes, at most {MOST_TEXT} are read as text");
+        return Err(io::Error::other(what));
+    }
+    let mut bytes = Vec::new();
+    // It may grow meanwhile.
+    file.take(MOST_TEXT).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let found = named(error.as_bytes()).unwrap_or("of bytes");
+        io::Error::other(format!("it is {found}, no text"))
+    })
+}
+
+// What kind of file somebody named: for errors about files of another format.
+
+/// Bytes from a file's begin that tell its format.
+pub const ENOUGH: usize = 16;
+
+/// Formats that begin with a mark of their own.
+const MARKS: [(&[u8], &str); 7] = [
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (b"CDF", "a NetCDF file"),
+    (b"\x89PNG\r\n", "a PNG picture"),
+    (b"\x1f\x8b", "compressed by gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x7fELF", "a program"),
+];
+
+/// Length marker of the first record of the reference mini-app's files: five integers.
+pub const FIRST_RECORD: u32 = 20;
+
+/// The format of a file, by its first bytes; `None` of what tells nothing.
+pub fn named(first: &[u8]) -> Option<&'static str> {
+    let first = &first[..first.len().min(ENOUGH)];
+    if let Some((_, name)) = MARKS.iter().find(|(mark, _)| first.starts_with(mark)) {
+        return Some(name);
+    }
+    if first.starts_with(&FIRST_RECORD.to_le_bytes()) {
+        return Some("an input file in the reference mini-app's format");
+    }
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if first.is_empty() || !first.iter().all(is_text) {
+        return None;
+    }
+    Some(if first.trim_ascii_start().starts_with(b"{") { "JSON" } else { "text" })
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@
 //!
 //! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. A *cell* is the
 //! pairs whose poles lie between two bounds, `ω̃ = mid + half·t` with `|t| ≤ 1`. Far from it these
-//! functions are smooth in `t`, a few Chebyshev polynomials ([`ways`]), and the *moments* of the cell,
+//! functions are smooth in `t`, a few Chebyshev polynomials ([`real`]), and the *moments* of the cell,
 //! `Σ c·M·T_k(t)` over its pairs, tell its sums at every energy of the band. Where a bound between branches
 //! or the pole itself is in the cell, or too near to it, its pairs are summed one by one, by the definition.
 //! Other poles lie in discs of the complex plane, and their moments are those of powers (`discs`).
@@ -18,28 +18,25 @@
 //! vectors, what they give with energies, and what is summed one by one with pairs; each number adds the same
 //! terms at every level.
 
-mod chunks;
-mod discs;
-mod kinds;
-mod moments;
-mod singly;
-pub mod ways;
+use std::ops::Range;
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::pairs::{Disc, Part, Pole};
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::compensated::Compensated;
-use crate::dispatch::{Levelled, at_level};
+use crate::caller::Stop;
+use crate::cells::singly::Left;
+use crate::definition::prefetch;
 use crate::lanes::{Lanes, WIDTH};
-use crate::level::Level;
+use crate::level::{Level, Levelled, at_level};
 use crate::pool::Pool;
-use crate::stop::Stop;
-pub use chunks::Chunks;
-use kinds::Cell;
-use singly::Left;
+use crate::work::Compensated;
+
+mod discs;
+pub mod real;
+mod singly;
 
 /// Bands of a chunk, a multiple of [`WIDTH`].
 pub const CHUNK: usize = 16;
@@ -59,7 +56,6 @@ pub enum Pairs<'a> {
 /// The pairs of a slab, the bands and the energies.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// The pairs.
     pub pairs: Pairs<'a>,
     /// Matrix elements of G.
     pub aqsn: &'a Chunks,
@@ -71,7 +67,6 @@ pub struct Task<'a> {
     pub wx: &'a [f64],
     /// Occupation of each band.
     pub occ: &'a [f64],
-    /// Limits of the formula.
     pub limits: Limits,
     /// What is looked at between pieces of work.
     pub stop: &'a Stop,
@@ -99,7 +94,6 @@ impl Energies {
 }
 
 impl Task<'_> {
-    /// How many parts there are.
     fn parts(&self) -> usize {
         match self.pairs {
             Pairs::Real(_, parts) => parts.len(),
@@ -208,7 +202,7 @@ fn add_share<L: Lanes, C: Cell>(
     }
 }
 
-/// The sums of a slab, `(nw · VALUES)`, in the pool: for each energy as in [`gpp_kernels::sums::VALUES`].
+/// The sums of a slab, `(nw · VALUES)`, in the pool: for each energy as in [`gpp_kernels::formula::VALUES`].
 /// `done` is told the part that is summed, now and then.
 ///
 /// # Panics
@@ -238,5 +232,132 @@ pub fn sum(task: &Task, level: Level, pool: &Pool, done: &(dyn Fn(f64) + Sync)) 
     })
 }
 
-#[cfg(test)]
-mod tests;
+// What cells are: pairs whose poles lie between two bounds, or in a disc.
+
+trait Cell: Copy {
+    type Wtilde: Copy + Into<Complex64> + Send + Sync;
+
+    fn pairs(&self) -> Range<usize>;
+
+    fn has_moments(&self) -> bool;
+
+    /// Sums what its moments give a chunk's bands at all energies, and lists the bands and energies at which
+    /// they do not tell it.
+    fn by_moments<L: Lanes>(
+        &self,
+        token: L::Token,
+        task: &Task,
+        poles: &[Pole<Self::Wtilde>],
+        of: (usize, &Energies),
+        to: (&mut [Compensated], &mut Vec<Left>),
+    );
+}
+
+impl Cell for Part {
+    type Wtilde = f64;
+
+    fn pairs(&self) -> Range<usize> {
+        self.begin as usize..self.end as usize
+    }
+
+    fn has_moments(&self) -> bool {
+        !self.low.is_nan()
+    }
+
+    #[inline(always)]
+    fn by_moments<L: Lanes>(
+        &self,
+        token: L::Token,
+        task: &Task,
+        poles: &[Pole],
+        of: (usize, &Energies),
+        to: (&mut [Compensated], &mut Vec<Left>),
+    ) {
+        let moments = real::of_part::<L>(token, task, (self, poles), of.0);
+        let cell = real::Cell::<L>::of(token, self, task.limits);
+        real::at_energies(token, task, (&cell, &moments), of, to);
+    }
+}
+
+impl Cell for Disc {
+    type Wtilde = Complex64;
+
+    fn pairs(&self) -> Range<usize> {
+        self.begin as usize..self.end as usize
+    }
+
+    fn has_moments(&self) -> bool {
+        !self.radius.is_nan()
+    }
+
+    #[inline(always)]
+    fn by_moments<L: Lanes>(
+        &self,
+        token: L::Token,
+        task: &Task,
+        poles: &[Pole<Complex64>],
+        of: (usize, &Energies),
+        to: (&mut [Compensated], &mut Vec<Left>),
+    ) {
+        let moments = discs::of_disc::<L>(token, task, (self, poles), of.0);
+        let bounds = discs::Bounds::<L>::of(token, self, task.limits);
+        real::at_energies(token, task, (&bounds, &moments), of, to);
+    }
+}
+
+// Matrix elements, chunk by chunk of the bands.
+
+/// A matrix of complex numbers whose columns are bands, chunk by chunk: of each row the real parts of the
+/// chunk's bands, then the imaginary ones; zeros behind the last band.
+#[derive(Clone, Debug)]
+pub struct Chunks {
+    values: Vec<f64>,
+    /// Numbers of a column.
+    pub(super) rows: usize,
+}
+
+impl Chunks {
+    /// Of columns of `rows` numbers.
+    ///
+    /// # Panics
+    /// Where a column has another length.
+    pub fn of(columns: &[&[Complex64]], rows: usize) -> Chunks {
+        assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
+        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
+        let chunks = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
+        chunks.zip(columns.par_chunks(CHUNK)).for_each(|(chunk, columns)| {
+            for (row, parts) in chunk.chunks_exact_mut(2 * CHUNK).enumerate() {
+                let (re, im) = parts.split_at_mut(CHUNK);
+                for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
+                    (*re, *im) = (column[row].re, column[row].im);
+                }
+            }
+        });
+        Chunks { values, rows }
+    }
+
+    /// Bytes of so many columns of `rows` numbers.
+    pub fn bytes(columns: usize, rows: usize) -> u64 {
+        let of_row = columns.div_ceil(CHUNK) * 2 * CHUNK * size_of::<f64>();
+        (of_row as u64).saturating_mul(rows as u64)
+    }
+
+    /// A row of a chunk.
+    #[inline(always)]
+    pub(super) fn row(&self, chunk: usize, row: usize) -> &[f64; 2 * CHUNK] {
+        let at = (chunk * self.rows + row) * 2 * CHUNK;
+        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
+    }
+
+    /// Has a row of a chunk on its way to the cache.
+    #[inline(always)]
+    pub(super) fn fetch(&self, chunk: usize, row: usize) {
+        prefetch(self.row(chunk, row));
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, band: usize, row: usize) -> Complex64 {
+        let parts = self.row(band / CHUNK, row);
+        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
+    }
+}

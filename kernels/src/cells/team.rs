@@ -1,10 +1,9 @@
 //! The threads of a block that work together: at once on the GPU, one after the other on the host.
 
-use crate::real::Real;
-use crate::sums::VALUES;
+use crate::formula::VALUES;
 
 /// The threads of a block and the numbers that they share.
-pub trait Team<R: Real> {
+pub trait Team {
     /// Has each thread do something; what it shares is seen by all that follows.
     fn all(&self, each: impl FnMut(u32));
 
@@ -19,23 +18,21 @@ pub trait Team<R: Real> {
     fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
 
     /// Sums over the threads of a warp, as a tree, for [`Team::first`]; called within [`Team::warps`].
-    fn sum(&self, each: impl FnMut(u32) -> [R; VALUES]) -> [R; VALUES];
+    fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES];
 
     /// Has the first thread of a warp do something, which alone sees what it shares; called within
     /// [`Team::warps`].
     fn first(&self, once: impl FnMut());
 
-    /// A shared number.
-    fn get(&self, at: u32) -> R;
+    fn get(&self, at: u32) -> f64;
 
-    /// Shares a number.
-    fn set(&self, at: u32, value: R);
+    fn set(&self, at: u32, value: f64);
 
     /// Two shared numbers, from an even one on.
-    fn pair(&self, at: u32) -> [R; 2];
+    fn pair(&self, at: u32) -> [f64; 2];
 
     /// Shares two numbers, from an even one on.
-    fn set_pair(&self, at: u32, values: [R; 2]);
+    fn set_pair(&self, at: u32, values: [f64; 2]);
 }
 
 #[cfg(target_arch = "nvptx64")]
@@ -47,13 +44,13 @@ mod gpu {
 
     use num_complex::Complex64;
 
-    use super::super::place::NUMBERS;
+    use super::super::NUMBERS;
     use super::Team;
+    use crate::formula::VALUES;
     use crate::intrinsics::{
         WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
         store_shared_pair, vote, warp_barrier,
     };
-    use crate::sums::VALUES;
 
     global_asm!(
         ".shared .align 16 .b8 gpp_cells[{bytes}];",
@@ -74,11 +71,8 @@ mod gpu {
         #[inline(always)]
         pub unsafe fn calling() -> Self {
             let base: u32;
-            // SAFETY: takes an address.
-            unsafe {
-                asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
-                     options(pure, nomem, nostack, preserves_flags));
-            }
+            asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
+                 options(pure, nomem, nostack, preserves_flags));
             Block { base }
         }
     }
@@ -99,7 +93,7 @@ mod gpu {
         }
     }
 
-    impl<const COUNT: u32> Team<f64> for Block<COUNT> {
+    impl<const COUNT: u32> Team for Block<COUNT> {
         #[inline(always)]
         fn all(&self, mut each: impl FnMut(u32)) {
             each(lane());
@@ -187,23 +181,22 @@ mod host {
     use std::vec;
     use std::vec::Vec;
 
-    use super::super::place::BANDS;
+    use super::super::BANDS;
     use super::Team;
+    use crate::formula::VALUES;
     use crate::intrinsics::WARP;
-    use crate::real::Real;
-    use crate::sums::VALUES;
 
     /// A block whose threads take turns, forwards and backwards: what one reads of another within a turn is
     /// not always there.
-    pub struct Emulated<R> {
-        shared: Vec<Cell<R>>,
+    pub struct Emulated {
+        shared: Vec<Cell<f64>>,
         backwards: Cell<bool>,
     }
 
-    impl<R: Real> Emulated<R> {
+    impl Emulated {
         /// With nothing shared yet in so many numbers: what no comparison passes.
-        pub fn empty(numbers: u32) -> Emulated<R> {
-            let nothing = Cell::new(R::of(f64::NAN));
+        pub fn empty(numbers: u32) -> Emulated {
+            let nothing = Cell::new(f64::NAN);
             Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }
         }
 
@@ -215,7 +208,7 @@ mod host {
         }
     }
 
-    impl<R: Real> Team<R> for Emulated<R> {
+    impl Team for Emulated {
         fn all(&self, each: impl FnMut(u32)) {
             self.in_turn(BANDS, each);
         }
@@ -232,8 +225,8 @@ mod host {
             (0..WARP).fold(0, |bits, lane| bits | u32::from(each(lane)) << lane)
         }
 
-        fn sum(&self, each: impl FnMut(u32) -> [R; VALUES]) -> [R; VALUES] {
-            let mut lanes: Vec<[R; VALUES]> = (0..WARP).map(each).collect();
+        fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
+            let mut lanes: Vec<[f64; VALUES]> = (0..WARP).map(each).collect();
             let mut width = WARP as usize / 2;
             while width > 0 {
                 for lane in 0..width {
@@ -249,20 +242,20 @@ mod host {
             once();
         }
 
-        fn get(&self, at: u32) -> R {
+        fn get(&self, at: u32) -> f64 {
             self.shared[at as usize].get()
         }
 
-        fn set(&self, at: u32, value: R) {
+        fn set(&self, at: u32, value: f64) {
             self.shared[at as usize].set(value);
         }
 
-        fn pair(&self, at: u32) -> [R; 2] {
+        fn pair(&self, at: u32) -> [f64; 2] {
             assert!(at.is_multiple_of(2), "pairs are aligned");
             [self.get(at), self.get(at + 1)]
         }
 
-        fn set_pair(&self, at: u32, [one, other]: [R; 2]) {
+        fn set_pair(&self, at: u32, [one, other]: [f64; 2]) {
             assert!(at.is_multiple_of(2), "pairs are aligned");
             self.set(at, one);
             self.set(at + 1, other);

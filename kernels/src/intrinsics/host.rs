@@ -2,6 +2,8 @@
 
 use num_complex::Complex64;
 
+pub const WARP: u32 = 32;
+
 /// Square root, correctly rounded as on the GPU.
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {
@@ -14,7 +16,6 @@ pub fn settle(x: f64) -> f64 {
     x
 }
 
-/// As [`settle`].
 #[inline(always)]
 pub fn settle_index(x: u32) -> u32 {
     x
@@ -39,8 +40,7 @@ pub fn upper(x: f64) -> f32 {
 /// `array` holds more than `at` elements.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
-    // SAFETY: in range by this function's own contract.
-    unsafe { *array.add(at as usize) }
+    *array.add(at as usize)
 }
 
 /// Reads pair `at`; the host has no say in the cache.
@@ -49,16 +49,10 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
 /// `tile` holds more than `at` pairs.
 #[inline(always)]
 pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
-    // SAFETY: in range by this function's own contract.
-    unsafe { *tile.add(at as usize) }
+    *tile.add(at as usize)
 }
 
-/// As [`load_from_l2`].
-///
-/// # Safety
-/// As [`load_from_l2`].
 #[inline(always)]
 pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
-    // SAFETY: in range by this function's own contract.
-    unsafe { *tile.add(at as usize) }
+    *tile.add(at as usize)
 }

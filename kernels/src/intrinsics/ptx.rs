@@ -4,6 +4,8 @@ use core::arch::{asm, nvptx};
 
 use num_complex::Complex64;
 
+pub const WARP: u32 = 32;
+
 /// The calling thread's place in its block.
 #[inline(always)]
 pub fn lane() -> u32 {
@@ -18,11 +20,9 @@ pub fn lane() -> u32 {
 #[inline(always)]
 pub unsafe fn kept_lane() -> u32 {
     let kept;
-    // SAFETY: each lane asks for its own value, and all are here.
-    unsafe {
-        asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) kept, in(reg32) lane(),
-            options(pure, nomem, nostack, preserves_flags));
-    }
+    // Each lane asks for its own value, and all are here.
+    asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) kept, in(reg32) lane(),
+        options(pure, nomem, nostack, preserves_flags));
     kept
 }
 
@@ -33,14 +33,12 @@ pub fn block() -> u32 {
     unsafe { nvptx::_block_idx_x() as u32 }
 }
 
-/// Threads of a block.
 #[inline(always)]
 pub fn threads() -> u32 {
     // SAFETY: reading a special register has no precondition.
     unsafe { nvptx::_block_dim_x() as u32 }
 }
 
-/// Blocks of the grid.
 #[inline(always)]
 pub fn blocks() -> u32 {
     // SAFETY: reading a special register has no precondition.
@@ -53,8 +51,7 @@ pub fn blocks() -> u32 {
 /// All threads of the block come here.
 #[inline(always)]
 pub unsafe fn barrier() {
-    // SAFETY: this function's own contract.
-    unsafe { nvptx::_syncthreads() }
+    nvptx::_syncthreads()
 }
 
 /// Waits for all lanes of the warp; what they stored to shared memory before is seen after.
@@ -63,8 +60,7 @@ pub unsafe fn barrier() {
 /// All lanes of the warp come here.
 #[inline(always)]
 pub unsafe fn warp_barrier() {
-    // SAFETY: this function's own contract.
-    unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags)) }
+    asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags))
 }
 
 /// Functions that give the value of another lane.
@@ -106,15 +102,12 @@ shuffles! {
 #[inline(always)]
 pub unsafe fn vote(holds: bool) -> u32 {
     let bits;
-    // SAFETY: the whole warp takes part, by this function's own contract.
-    unsafe {
-        asm!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; vote.sync.ballot.b32 {}, holds, 0xffffffff; }}",
-             in(reg32) u32::from(holds), out(reg32) bits, options(nostack, preserves_flags));
-    }
+    // The whole warp takes part, by this function's own contract.
+    asm!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; vote.sync.ballot.b32 {}, holds, 0xffffffff; }}",
+         in(reg32) u32::from(holds), out(reg32) bits, options(nostack, preserves_flags));
     bits
 }
 
-/// Square root, correctly rounded.
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {
     let root;
@@ -184,8 +177,7 @@ struct Aligned(f64, f64);
 /// `array` is 16-byte aligned, as device allocations are, and holds more than `at` elements.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
-    // SAFETY: in range and aligned by this function's own contract.
-    let Aligned(re, im) = unsafe { *array.cast::<Aligned>().add(at as usize) };
+    let Aligned(re, im) = *array.cast::<Aligned>().add(at as usize);
     Complex64::new(re, im)
 }
 
@@ -196,28 +188,19 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
 #[inline(always)]
 pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     let (low, high);
-    // SAFETY: in range and aligned by this function's own contract.
-    unsafe {
-        asm!("ld.global.cg.v2.f64 {{{}, {}}}, [{}];",
-             out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
-             options(readonly, nostack, preserves_flags));
-    }
+    asm!("ld.global.cg.v2.f64 {{{}, {}}}, [{}];",
+         out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+         options(readonly, nostack, preserves_flags));
     [low, high]
 }
 
 /// Reads pair `at` through L1; never merged with another read.
-///
-/// # Safety
-/// As [`load_from_l2`].
 #[inline(always)]
 pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     let (low, high);
-    // SAFETY: in range and aligned by this function's own contract.
-    unsafe {
-        asm!("ld.global.ca.v2.f64 {{{}, {}}}, [{}];",
-             out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
-             options(readonly, nostack, preserves_flags));
-    }
+    asm!("ld.global.ca.v2.f64 {{{}, {}}}, [{}];",
+         out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+         options(readonly, nostack, preserves_flags));
     [low, high]
 }
 
@@ -229,11 +212,9 @@ pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
 #[inline(always)]
 pub unsafe fn load_const(address: u32) -> f64 {
     let number;
-    // SAFETY: this function's own contract; nothing writes it while a kernel runs.
-    unsafe {
-        asm!("ld.const.f64 {}, [{}];", out(reg64) number, in(reg32) address,
-             options(pure, readonly, nostack, preserves_flags));
-    }
+    // Nothing writes it while a kernel runs.
+    asm!("ld.const.f64 {}, [{}];", out(reg64) number, in(reg32) address,
+         options(pure, readonly, nostack, preserves_flags));
     number
 }
 
@@ -243,25 +224,16 @@ pub unsafe fn load_const(address: u32) -> f64 {
 /// The address is aligned and within a shared variable.
 #[inline(always)]
 pub unsafe fn store_shared(address: u32, value: f64) {
-    // SAFETY: this function's own contract.
-    unsafe {
-        asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
-             options(nostack, preserves_flags));
-    }
+    asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
+         options(nostack, preserves_flags));
 }
 
 /// Loads a number from shared memory.
-///
-/// # Safety
-/// As [`store_shared`].
 #[inline(always)]
 pub unsafe fn load_shared(address: u32) -> f64 {
     let value;
-    // SAFETY: this function's own contract.
-    unsafe {
-        asm!("ld.shared.f64 {}, [{}];", out(reg64) value, in(reg32) address,
-             options(nostack, preserves_flags));
-    }
+    asm!("ld.shared.f64 {}, [{}];", out(reg64) value, in(reg32) address,
+         options(nostack, preserves_flags));
     value
 }
 
@@ -271,26 +243,17 @@ pub unsafe fn load_shared(address: u32) -> f64 {
 /// As [`store_shared`], aligned to 16 bytes.
 #[inline(always)]
 pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
-    // SAFETY: this function's own contract.
-    unsafe {
-        asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
-             in(reg32) address, in(reg64) value.re, in(reg64) value.im,
-             options(nostack, preserves_flags));
-    }
+    asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
+         in(reg32) address, in(reg64) value.re, in(reg64) value.im,
+         options(nostack, preserves_flags));
 }
 
 /// Loads 16 bytes from shared memory.
-///
-/// # Safety
-/// As [`store_shared_pair`].
 #[inline(always)]
 pub unsafe fn load_shared_pair(address: u32) -> Complex64 {
     let (re, im);
-    // SAFETY: this function's own contract.
-    unsafe {
-        asm!("ld.shared.v2.f64 {{{}, {}}}, [{}];",
-             out(reg64) re, out(reg64) im, in(reg32) address,
-             options(readonly, nostack, preserves_flags));
-    }
+    asm!("ld.shared.v2.f64 {{{}, {}}}, [{}];",
+         out(reg64) re, out(reg64) im, in(reg32) address,
+         options(readonly, nostack, preserves_flags));
     Complex64::new(re, im)
 }

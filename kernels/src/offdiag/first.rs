@@ -1,16 +1,13 @@
 //! The first product: U.
 
-use super::fragment::{COLUMNS, ROWS, sum};
-use super::image::{LEFT, RIGHT, left};
-use super::lanes::{LANES, lane, unrolled};
-use super::poles::{Limits, Make};
-use super::products::{Products, complex, products};
-use super::rows::Rows;
+use crate::offdiag::fragment::{COLUMNS, LANES, ROWS, lane, sum, unrolled};
+use crate::offdiag::image::{LEFT, RIGHT, Rows, left};
+use crate::offdiag::poles::{Limits, Make};
+use crate::offdiag::products::{Products, complex, products};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::stages::InPlace;
-use super::stages::Stages;
-use super::tile::Tile;
-use super::way::Way;
+use crate::offdiag::stages::InPlace;
+use crate::offdiag::stages::Stages;
+use crate::offdiag::versions::{Tile, Way};
 
 /// Gives a macro what kernels of the first product take, after what is in brackets.
 macro_rules! list {
@@ -34,9 +31,7 @@ macro_rules! list {
             group: u32,
             /// Right fragments of the poles, which are steps of U, a multiple of a block's.
             right: u32,
-            /// See [`Limits::first`](crate::offdiag::poles::Limits::first).
             first: u64,
-            /// See [`Limits::sexcut`](crate::offdiag::poles::Limits::sexcut).
             sexcut: u64,
         } }
     };
@@ -55,7 +50,6 @@ pub const WORDS: [u32; 2] = [3, 4];
 const NEIGHBOURS: u32 = 12;
 
 impl First {
-    /// Blocks of a launch.
     pub fn blocks(&self, tile: Tile) -> u32 {
         self.right / tile.right() * self.columns(tile)
     }
@@ -79,7 +73,6 @@ impl First {
         (before + at % width, at / width)
     }
 
-    /// The rows of a block.
     #[inline(always)]
     fn rows(&self, tile: Tile, words: u32, block: u32) -> Rows {
         let (igp, column) = self.place(tile, block);
@@ -119,38 +112,35 @@ impl First {
         let each = self.fragments.max(1);
         // What is behind the last item is summed with its poles, and not stored.
         let of = |fragment: u32| (fragment / each).min(self.count - 1) as usize;
-        // SAFETY: this function's own contract.
-        unsafe {
-            let w = [*self.w.add(of(first)), *self.w.add(of(first + M as u32 - 1))];
-            let own = if W::SPLITS { each - first % each } else { M as u32 };
-            let sums = if P::CUTS && (w[0] < 0.0 || w[1] < 0.0) {
-                self.split::<W, P, WORDS, M, N, K>(stages, own, w, m0, n0)
-            } else {
-                self.split::<W, P::Uncut, WORDS, M, N, K>(stages, own, w, m0, n0)
-            };
-            let igp = (igp * W::FIRST.right() + n0) * COLUMNS;
-            unrolled::<M>(|m| {
-                let fragment = first + m as u32;
-                let item = fragment / each;
-                if item < self.count {
-                    let image = (item * self.right) as usize * (each * LEFT) as usize;
-                    let l = fragment % each * ROWS;
-                    unrolled::<N>(|n| {
-                        unrolled::<4>(|element| {
-                            for of in 0..LANES {
-                                let (row, column) = sum(lane(of), element as u32);
-                                let igp = igp + n as u32 * COLUMNS + column;
-                                let at = left((l + row) as usize, igp as usize, each as usize);
-                                let to = self.u.add(image + at);
-                                let [re, im] = complex(&sums[m][n], element, of);
-                                *to = re;
-                                *to.add(LEFT as usize / 2) = im;
-                            }
-                        });
+        let w = [*self.w.add(of(first)), *self.w.add(of(first + M as u32 - 1))];
+        let own = if W::SPLITS { each - first % each } else { M as u32 };
+        let sums = if P::CUTS && (w[0] < 0.0 || w[1] < 0.0) {
+            self.split::<W, P, WORDS, M, N, K>(stages, own, w, m0, n0)
+        } else {
+            self.split::<W, P::Uncut, WORDS, M, N, K>(stages, own, w, m0, n0)
+        };
+        let igp = (igp * W::FIRST.right() + n0) * COLUMNS;
+        unrolled::<M>(|m| {
+            let fragment = first + m as u32;
+            let item = fragment / each;
+            if item < self.count {
+                let image = (item * self.right) as usize * (each * LEFT) as usize;
+                let l = fragment % each * ROWS;
+                unrolled::<N>(|n| {
+                    unrolled::<4>(|element| {
+                        for of in 0..LANES {
+                            let (row, column) = sum(lane(of), element as u32);
+                            let igp = igp + n as u32 * COLUMNS + column;
+                            let at = left((l + row) as usize, igp as usize, each as usize);
+                            let to = self.u.add(image + at);
+                            let [re, im] = complex(&sums[m][n], element, of);
+                            *to = re;
+                            *to.add(LEFT as usize / 2) = im;
+                        }
                     });
-                }
-            });
-        }
+                });
+            }
+        });
     }
 
     /// The products of a warp's tile, whose first `own` fragments of l are of the item of `w[0]`.
@@ -174,26 +164,19 @@ impl First {
         igp: u32,
     ) -> Products<M, N> {
         let limits = Limits { first: self.first, sexcut: self.sexcut };
-        // SAFETY: this function's own contract.
-        unsafe {
-            match own {
-                1 if W::SPLITS => products::<W::Instruction, P, WORDS, M, N, K, 1>(
-                    stages, self.steps, limits, w, l, igp,
-                ),
-                2 if W::SPLITS && M > 2 => products::<W::Instruction, P, WORDS, M, N, K, 2>(
-                    stages, self.steps, limits, w, l, igp,
-                ),
-                _ => products::<W::Instruction, P, WORDS, M, N, K, M>(
-                    stages, self.steps, limits, w, l, igp,
-                ),
-            }
+        match own {
+            1 if W::SPLITS => products::<W::Instruction, P, WORDS, M, N, K, 1>(
+                stages, self.steps, limits, w, l, igp,
+            ),
+            2 if W::SPLITS && M > 2 => products::<W::Instruction, P, WORDS, M, N, K, 2>(
+                stages, self.steps, limits, w, l, igp,
+            ),
+            _ => products::<W::Instruction, P, WORDS, M, N, K, M>(
+                stages, self.steps, limits, w, l, igp,
+            ),
         }
     }
 
-    /// A block of a launch.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract) of these kernels.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub(super) unsafe fn block<
@@ -208,11 +191,8 @@ impl First {
     ) {
         use crate::intrinsics::{WARP, block, kept_lane};
         let rows = self.rows(W::FIRST, WORDS as u32, block());
-        // SAFETY: this function's own contract.
-        unsafe {
-            let mut stages = W::stages(rows, W::FIRST, WORDS as u32, self.steps);
-            self.warp::<W, P, WORDS, M, N, K>(&mut stages, block(), kept_lane() / WARP);
-        }
+        let mut stages = W::stages(rows, W::FIRST, WORDS as u32, self.steps);
+        self.warp::<W, P, WORDS, M, N, K>(&mut stages, block(), kept_lane() / WARP);
     }
 
     /// Runs the kernel here, block by block and warp by warp.
@@ -234,8 +214,7 @@ impl First {
             for warp in 0..W::FIRST.warps() {
                 let mut stages =
                     InPlace::reading(self.rows(W::FIRST, WORDS as u32, block), W::FIRST.deep);
-                // SAFETY: this function's own contract.
-                unsafe { self.warp::<W, P, WORDS, M, N, K>(&mut stages, block, warp) };
+                self.warp::<W, P, WORDS, M, N, K>(&mut stages, block, warp);
             }
         }
     }

@@ -9,9 +9,7 @@
 //! C (row, column): (g, 2t) (g, 2t + 1) (g + 8, 2t) (g + 8, 2t + 1)
 //! ```
 
-use super::lanes::PerLane;
-#[cfg(target_arch = "nvptx64")]
-use super::lanes::unrolled;
+use crate::intrinsics::WARP;
 
 /// Rows of A and C.
 pub const ROWS: u32 = 16;
@@ -20,11 +18,8 @@ pub const COLUMNS: u32 = 8;
 /// Columns of A, rows of B.
 pub const DEPTH: u32 = 8;
 
-/// The left operand.
 pub type Left = [PerLane<f64>; 4];
-/// The right operand.
 pub type Right = [PerLane<f64>; 2];
-/// The sum.
 pub type Sum = [PerLane<f64>; 4];
 
 /// Row and k of a lane's element of the left operand.
@@ -71,26 +66,24 @@ impl Instruction for M16N8 {
         multiply(c, a, b);
         // SAFETY: the whole warp takes part, by this function's own contract; nothing but registers is touched.
         #[cfg(target_arch = "nvptx64")]
-        unsafe {
-            if K == 1 {
-                core::arch::asm!(
-                    "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
-                    inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
-                    in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
-                    in(reg64) b[0][0][0], in(reg64) b[0][1][0],
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            } else {
-                let last = K - 1;
-                core::arch::asm!(
-                    "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}}}, {{{12}, {13}, {14}, {15}}}, {{{0}, {1}, {2}, {3}}};",
-                    inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
-                    in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
-                    in(reg64) a[last][0][0], in(reg64) a[last][1][0], in(reg64) a[last][2][0], in(reg64) a[last][3][0],
-                    in(reg64) b[0][0][0], in(reg64) b[0][1][0], in(reg64) b[last][0][0], in(reg64) b[last][1][0],
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            }
+        if K == 1 {
+            core::arch::asm!(
+                "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+                inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
+                in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
+                in(reg64) b[0][0][0], in(reg64) b[0][1][0],
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        } else {
+            let last = K - 1;
+            core::arch::asm!(
+                "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}}}, {{{12}, {13}, {14}, {15}}}, {{{0}, {1}, {2}, {3}}};",
+                inout(reg64) c[0][0], inout(reg64) c[1][0], inout(reg64) c[2][0], inout(reg64) c[3][0],
+                in(reg64) a[0][0][0], in(reg64) a[0][1][0], in(reg64) a[0][2][0], in(reg64) a[0][3][0],
+                in(reg64) a[last][0][0], in(reg64) a[last][1][0], in(reg64) a[last][2][0], in(reg64) a[last][3][0],
+                in(reg64) b[0][0][0], in(reg64) b[0][1][0], in(reg64) b[last][0][0], in(reg64) b[last][1][0],
+                options(pure, nomem, nostack, preserves_flags),
+            );
         }
     }
 }
@@ -104,15 +97,12 @@ impl Instruction for M8N8K4 {
         unrolled::<K>(|of| {
             unrolled::<2>(|k| {
                 unrolled::<2>(|half| {
-                    // SAFETY: as above.
-                    unsafe {
-                        core::arch::asm!(
-                            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
-                            inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
-                            in(reg64) a[of][2 * k + half][0], in(reg64) b[of][k][0],
-                            options(pure, nomem, nostack, preserves_flags),
-                        );
-                    }
+                    core::arch::asm!(
+                        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
+                        inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
+                        in(reg64) a[of][2 * k + half][0], in(reg64) b[of][k][0],
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
                 });
             });
         });
@@ -131,8 +121,8 @@ impl Instruction for Vector {
                 let lane = crate::intrinsics::lane() % crate::intrinsics::WARP;
                 let mut k = 0;
                 while k < 4 {
-                    // SAFETY: the whole warp takes part, by this function's own contract.
-                    let from = |x: f64, lane| unsafe { crate::intrinsics::shuffle(x, lane + k) };
+                    // The whole warp takes part, by this function's own contract.
+                    let from = |x: f64, lane| crate::intrinsics::shuffle(x, lane + k);
                     let [first, second] = [0, 4].map(|next| from(b[half][0], lane % 4 * 8 + next));
                     unrolled::<2>(|below| {
                         let element = from(a[2 * half + below][0], lane / 4 * 4);
@@ -177,33 +167,51 @@ fn multiply_one(c: &mut Sum, a: &Left, b: &Right) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// What the lanes of a warp hold: on the GPU a value of the calling lane, on the host those of all lanes.
 
-    /// The lane and element of a place, by one of the maps above.
-    fn holder(of: fn(u32, u32) -> (u32, u32), elements: u32, place: (u32, u32)) -> (usize, usize) {
-        let mut found = (0..32).flat_map(|lane| (0..elements).map(move |element| (lane, element)));
-        let (lane, element) = found.find(|&(lane, element)| of(lane, element) == place).unwrap();
-        (lane as usize, element as usize)
+/// Lanes that one call goes through.
+pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as usize };
+
+/// A value of each lane.
+pub type PerLane<T> = [T; LANES];
+
+/// The lane that entry `at` of a [`PerLane`] is of.
+#[inline(always)]
+pub fn lane(at: usize) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let _ = at;
+        crate::intrinsics::lane() % WARP
     }
-
-    #[test]
-    fn every_element_of_a_product_is_where_the_maps_say() {
-        for row in 0..ROWS {
-            for k in 0..DEPTH {
-                for column in 0..COLUMNS {
-                    let (mut a, mut b, mut c) = ([[0.0; 32]; 4], [[0.0; 32]; 2], [[0.0; 32]; 4]);
-                    let (lane, element) = holder(left, 4, (row, k));
-                    a[element][lane] = 3.0;
-                    let (lane, element) = holder(right, 2, (k, column));
-                    b[element][lane] = 5.0;
-                    multiply(&mut c, &[a], &[b]);
-                    let (lane, element) = holder(sum, 4, (row, column));
-                    assert_eq!(c[element][lane], 15.0);
-                    assert_eq!(c.as_flattened().iter().sum::<f64>(), 15.0);
-                }
-            }
-        }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        at as u32
     }
 }
+
+/// A value of each lane, made by itself.
+#[inline(always)]
+pub fn each<T: Copy>(make: impl Fn(usize) -> T) -> PerLane<T> {
+    core::array::from_fn(make)
+}
+
+/// Calls `run` with 0 to `N − 1`, each call written out, so that what it indexes stays in registers.
+#[inline(always)]
+pub fn unrolled<const N: usize>(mut run: impl FnMut(usize)) {
+    const { assert!(N <= 4) };
+    if N > 0 {
+        run(0);
+    }
+    if N > 1 {
+        run(1);
+    }
+    if N > 2 {
+        run(2);
+    }
+    if N > 3 {
+        run(3);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 //! - Left image, of A or U: `[step][16 l][re, im][k < 4, k ≥ 4][lane][row, row + 8]`, one for each n or item.
 //! - Right image, of poles or V: `[step][8 igp][word][lane][k, k + 4]`.
 
-use super::fragment::{COLUMNS, DEPTH, ROWS};
+use crate::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
 
 /// Numbers of a fragment of a left image.
 pub const LEFT: u32 = 2 * ROWS * DEPTH;
@@ -31,29 +31,35 @@ pub const fn right(k: usize, column: usize, fragments: usize, words: usize) -> u
     fragment + (column % 8 * 4 + k % 4) * 2 + k / 4
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::offdiag::fragment;
+// Where the rows of a block's operands are, step by step.
 
-    #[test]
-    fn images_hold_what_lanes_load() {
-        // A lane loads the pairs of elements 0 and 1, and of 2 and 3.
-        for lane in 0..32 {
-            for element in 0..4 {
-                let (row, k) = fragment::left(lane, element);
-                let at = (element / 2 * 64 + lane * 2 + element % 2) as usize;
-                assert_eq!(left(row as usize, k as usize, 1), at);
-                let behind = 5 * 3 * LEFT as usize + 2 * LEFT as usize + at;
-                assert_eq!(left(32 + row as usize, 40 + k as usize, 3), behind);
-            }
-            for element in 0..2 {
-                let (k, column) = fragment::right(lane, element);
-                let at = (lane * 2 + element) as usize;
-                assert_eq!(right(k as usize, column as usize, 1, 3), at);
-                let fragment = 3 * RIGHT as usize;
-                assert_eq!(right(16 + k as usize, 8 + column as usize, 4, 3), 9 * fragment + at);
-            }
-        }
+/// The images of a block: a row for each step, one after the other.
+pub struct Rows {
+    /// The first row of the left image.
+    pub left: *const f64,
+    /// Of the right one.
+    pub right: *const f64,
+    /// Numbers from a row of the left image to the next.
+    pub left_stride: usize,
+    /// Of the right one.
+    pub right_stride: usize,
+}
+
+impl Rows {
+    /// The fragments of the left and of the right image for a step.
+    #[inline(always)]
+    pub fn at(&self, step: u32) -> (*const f64, *const f64) {
+        let left = self.left.wrapping_add(step as usize * self.left_stride);
+        (left, self.right.wrapping_add(step as usize * self.right_stride))
     }
 }
+
+/// A block's tile, column and item; no counts are zero, which the compiler does not know.
+#[inline(always)]
+pub fn split(block: u32, tiles: u32, columns: u32) -> (u32, u32, u32) {
+    let (tiles, columns) = (tiles.max(1), columns.max(1));
+    (block % tiles, block / tiles % columns, block / tiles / columns)
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,33 +11,27 @@
 //! An *item* is one P: a band n, an energy and one of `ssx` and `sch`. P is never stored: a warp makes the elements
 //! of its next product in the registers in which the matrix instruction wants them.
 //!
-//! - [`lanes`]: what a warp holds; on the host all its lanes at once, so that tests run this source.
-//! - [`fragment`]: which lane holds which element, and the instruction.
+//! - [`fragment`]: which lane holds which element, and the instruction; what a warp holds is on the host all its lanes
+//!   at once, so that tests run this source.
 //! - [`image`]: arrays in the order in which warps read them: fragment by fragment.
 //! - [`poles`]: how an element of P is made.
 //! - [`stages`]: how images come to shared memory while products run.
 //! - [`products`]: the loop, the same for both products.
 //! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches; [`fold`] ends a part.
-//! - [`way`], [`version`]: what versions differ in; [`versions`]: they, one idea each.
+//! - [`versions`]: what versions differ in; they, one idea each.
 
 pub mod first;
-pub mod fold;
 pub mod fragment;
-pub mod gather;
 pub mod image;
-pub mod lanes;
-pub mod odd;
 pub mod poles;
 pub mod products;
-#[cfg(target_arch = "nvptx64")]
-mod ring;
-mod rows;
 pub mod second;
 pub mod stages;
-pub mod tile;
-pub mod version;
+mod steps;
 pub mod versions;
-pub mod way;
+
+pub use steps::*;
+pub use versions as version;
 
 /// Kernels that all versions have in common, with the threads of a block.
 pub const COMMON: [(&str, u32); 3] =
@@ -45,5 +39,5 @@ pub const COMMON: [(&str, u32); 3] =
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
-    versions::ALL.into_iter().flat_map(version::Version::kernels).chain(COMMON)
+    versions::ALL.into_iter().flat_map(versions::Version::kernels).chain(COMMON)
 }

@@ -3,10 +3,9 @@
 //! A complex product is three real ones: with `t1 = Ar·Pr`, `t2 = Ai·Pi` and `t3 = (Ar + Ai)·(Pr + Pi)`, the real
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
-use super::fragment::{Instruction, Left, Right, Sum};
-use super::lanes::{LANES, each, unrolled};
-use super::poles::{Limits, Make};
-use super::stages::Stages;
+use crate::offdiag::fragment::{Instruction, LANES, Left, Right, Sum, each, unrolled};
+use crate::offdiag::poles::{Limits, Make};
+use crate::offdiag::stages::Stages;
 
 /// The three real products of a warp's tile.
 pub type Products<const M: usize, const N: usize> = [[[Sum; 3]; N]; M];
@@ -37,26 +36,20 @@ pub unsafe fn products<
     let mut sums: Products<M, N> = [[[[[0.0; LANES]; 4]; 3]; N]; M];
     let mut stage = 0;
     while stage < steps / K as u32 {
-        // SAFETY: this function's own contract.
-        unsafe {
-            stages.wait(stage);
-            let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
-            unrolled::<M>(|m| {
-                if m == 0 || m == SPLIT {
-                    operands = made::<P, WORDS, N, K>(stages, w[usize::from(m > 0)], limits, igp);
-                }
-                multiplied::<I, N, K>(stages, l + m as u32, &operands, &mut sums[m]);
-            });
-        }
+        stages.wait(stage);
+        let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
+        unrolled::<M>(|m| {
+            if m == 0 || m == SPLIT {
+                operands = made::<P, WORDS, N, K>(stages, w[usize::from(m > 0)], limits, igp);
+            }
+            multiplied::<I, N, K>(stages, l + m as u32, &operands, &mut sums[m]);
+        });
         stage += 1;
     }
     sums
 }
 
 /// The right operands of a stage: P of `N` fragments of igp from `igp` on.
-///
-/// # Safety
-/// As [`products`].
 #[inline(always)]
 unsafe fn made<P: Make<WORDS>, const WORDS: usize, const N: usize, const K: usize>(
     stages: &impl Stages,
@@ -70,8 +63,7 @@ unsafe fn made<P: Make<WORDS>, const WORDS: usize, const N: usize, const K: usiz
             let mut words = [[[0.0; LANES]; 2]; WORDS];
             let first = (igp + n as u32) * WORDS as u32;
             unrolled::<WORDS>(|word| {
-                // SAFETY: this function's own contract.
-                words[word] = unsafe { stages.right(k as u32, (first + word as u32) * 32) };
+                words[word] = stages.right(k as u32, (first + word as u32) * 32);
             });
             let all = right::<P, WORDS>(&words, w, limits);
             unrolled::<3>(|of| made[n][of][k] = all[of]);
@@ -81,9 +73,6 @@ unsafe fn made<P: Make<WORDS>, const WORDS: usize, const N: usize, const K: usiz
 }
 
 /// Adds the products of fragment `l` of a stage with its right operands.
-///
-/// # Safety
-/// As [`products`].
 #[inline(always)]
 unsafe fn multiplied<I: Instruction, const N: usize, const K: usize>(
     stages: &impl Stages,
@@ -92,17 +81,14 @@ unsafe fn multiplied<I: Instruction, const N: usize, const K: usize>(
     sums: &mut [[Sum; 3]; N],
 ) {
     let [mut re, mut im, mut both] = [[[[0.0; LANES]; 4]; K]; 3];
-    // SAFETY: this function's own contract.
-    unsafe {
-        unrolled::<K>(|k| re[k] = left(stages, k, l * 128));
-        unrolled::<N>(|n| I::multiply(&mut sums[n][0], &re, &operands[n][0]));
-        unrolled::<K>(|k| im[k] = left(stages, k, l * 128 + 64));
-        unrolled::<N>(|n| I::multiply(&mut sums[n][1], &im, &operands[n][1]));
-        unrolled::<K>(|k| {
-            unrolled::<4>(|i| both[k][i] = each(|lane| re[k][i][lane] + im[k][i][lane]));
-        });
-        unrolled::<N>(|n| I::multiply(&mut sums[n][2], &both, &operands[n][2]));
-    }
+    unrolled::<K>(|k| re[k] = left(stages, k, l * 128));
+    unrolled::<N>(|n| I::multiply(&mut sums[n][0], &re, &operands[n][0]));
+    unrolled::<K>(|k| im[k] = left(stages, k, l * 128 + 64));
+    unrolled::<N>(|n| I::multiply(&mut sums[n][1], &im, &operands[n][1]));
+    unrolled::<K>(|k| {
+        unrolled::<4>(|i| both[k][i] = each(|lane| re[k][i][lane] + im[k][i][lane]));
+    });
+    unrolled::<N>(|n| I::multiply(&mut sums[n][2], &both, &operands[n][2]));
 }
 
 /// A part, real or imaginary, of a fragment of step `k` of the stage.
@@ -112,8 +98,7 @@ unsafe fn multiplied<I: Instruction, const N: usize, const K: usize>(
 #[inline(always)]
 unsafe fn left(stages: &impl Stages, k: usize, at: u32) -> Left {
     // SAFETY: this function's own contract.
-    let [[a0, a1], [a2, a3]] =
-        unsafe { [stages.left(k as u32, at), stages.left(k as u32, at + 32)] };
+    let [[a0, a1], [a2, a3]] = [stages.left(k as u32, at), stages.left(k as u32, at + 32)];
     [a0, a1, a2, a3]
 }
 

@@ -1,16 +1,13 @@
 //! The second product: what U adds to the sums.
 
-use super::fragment::{COLUMNS, ROWS, sum};
-use super::image::{LEFT, RIGHT};
-use super::lanes::{LANES, lane, unrolled};
-use super::poles::{Given, Limits};
-use super::products::{complex, products};
-use super::rows::{Rows, split};
+use crate::offdiag::fragment::{COLUMNS, LANES, ROWS, lane, sum, unrolled};
+use crate::offdiag::image::{LEFT, RIGHT, Rows, split};
+use crate::offdiag::poles::{Given, Limits};
+use crate::offdiag::products::{complex, products};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::stages::InPlace;
-use super::stages::Stages;
-use super::tile::Tile;
-use super::way::Way;
+use crate::offdiag::stages::InPlace;
+use crate::offdiag::stages::Stages;
+use crate::offdiag::versions::{Tile, Way};
 
 /// Gives a macro what kernels of the second product take, after what is in brackets.
 macro_rules! list {
@@ -24,7 +21,6 @@ macro_rules! list {
             sums: *mut f64,
             /// Items. A slot has `⌈items / slots⌉` that follow each other, the last slots fewer or none.
             items: u32,
-            /// Slots.
             slots: u32,
             /// Steps of igp.
             steps: u32,
@@ -46,7 +42,6 @@ list! { structure [
 const WORDS: u32 = 2;
 
 impl Second {
-    /// Blocks of a launch.
     pub fn blocks(&self, tile: Tile) -> u32 {
         self.right / tile.right() * (self.left / tile.left()) * self.slots
     }
@@ -57,19 +52,16 @@ impl Second {
         split(block, self.right / tile.right(), self.left / tile.left())
     }
 
-    /// The first item of a slot.
     #[inline(always)]
     fn first(&self, slot: u32) -> u32 {
         self.items.min(slot * self.items.div_ceil(self.slots.max(1)))
     }
 
-    /// The steps of a slot.
     #[inline(always)]
     fn steps(&self, slot: u32) -> u32 {
         (self.first(slot + 1) - self.first(slot)) * self.steps
     }
 
-    /// The rows of a block.
     #[inline(always)]
     fn rows(&self, tile: Tile, block: u32) -> Rows {
         let (m, l, slot) = self.place(tile, block);
@@ -100,61 +92,46 @@ impl Second {
         let (across, along) = tile.of_warp(warp);
         let (m0, n0) = (across * M as u32, along * N as u32);
         let none = Limits { first: 0, sexcut: 0 };
-        // SAFETY: this function's own contract.
-        unsafe {
-            let steps = self.steps(slot);
-            let sums = products::<W::Instruction, Given, { WORDS as usize }, M, N, K, M>(
-                stages, steps, none, [0.0; 2], m0, n0,
-            );
-            let (ls, ms) = ((self.left * ROWS) as usize, (self.right * COLUMNS) as usize);
-            let to = self.sums.add(slot as usize * ls * ms * 2);
-            let (l, m) = ((l * tile.left() + m0) * ROWS, (m * tile.right() + n0) * COLUMNS);
-            unrolled::<M>(|i| {
-                unrolled::<N>(|j| {
-                    unrolled::<4>(|element| {
-                        for of in 0..LANES {
-                            let (row, column) = sum(lane(of), element as u32);
-                            let l = (l + i as u32 * ROWS + row) as usize;
-                            let m = (m + j as u32 * COLUMNS + column) as usize;
-                            let to = to.add(2 * (m * ls + l));
-                            let [re, im] = complex(&sums[i][j], element, of);
-                            *to += re;
-                            *to.add(1) += im;
-                        }
-                    });
+        let steps = self.steps(slot);
+        let sums = products::<W::Instruction, Given, { WORDS as usize }, M, N, K, M>(
+            stages, steps, none, [0.0; 2], m0, n0,
+        );
+        let (ls, ms) = ((self.left * ROWS) as usize, (self.right * COLUMNS) as usize);
+        let to = self.sums.add(slot as usize * ls * ms * 2);
+        let (l, m) = ((l * tile.left() + m0) * ROWS, (m * tile.right() + n0) * COLUMNS);
+        unrolled::<M>(|i| {
+            unrolled::<N>(|j| {
+                unrolled::<4>(|element| {
+                    for of in 0..LANES {
+                        let (row, column) = sum(lane(of), element as u32);
+                        let l = (l + i as u32 * ROWS + row) as usize;
+                        let m = (m + j as u32 * COLUMNS + column) as usize;
+                        let to = to.add(2 * (m * ls + l));
+                        let [re, im] = complex(&sums[i][j], element, of);
+                        *to += re;
+                        *to.add(1) += im;
+                    }
                 });
             });
-        }
+        });
     }
 
-    /// A block of a launch.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract) of these kernels.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub(super) unsafe fn block<W: Way, const M: usize, const N: usize, const K: usize>(&self) {
         use crate::intrinsics::{WARP, block, kept_lane};
         let rows = self.rows(W::SECOND, block());
         let (_, _, slot) = self.place(W::SECOND, block());
-        // SAFETY: this function's own contract.
-        unsafe {
-            let mut stages = W::stages(rows, W::SECOND, WORDS, self.steps(slot));
-            self.warp::<W, M, N, K>(&mut stages, block(), kept_lane() / WARP);
-        }
+        let mut stages = W::stages(rows, W::SECOND, WORDS, self.steps(slot));
+        self.warp::<W, M, N, K>(&mut stages, block(), kept_lane() / WARP);
     }
 
-    /// As [`super::first::First::run`].
-    ///
-    /// # Safety
-    /// As there.
     #[cfg(not(target_arch = "nvptx64"))]
     pub(super) unsafe fn run<W: Way, const M: usize, const N: usize, const K: usize>(&self) {
         for block in 0..self.blocks(W::SECOND) {
             for warp in 0..W::SECOND.warps() {
                 let mut stages = InPlace::reading(self.rows(W::SECOND, block), W::SECOND.deep);
-                // SAFETY: this function's own contract.
-                unsafe { self.warp::<W, M, N, K>(&mut stages, block, warp) };
+                self.warp::<W, M, N, K>(&mut stages, block, warp);
             }
         }
     }

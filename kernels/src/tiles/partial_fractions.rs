@@ -12,20 +12,14 @@ use core::array::from_fn;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
-use num_complex::Complex;
+use num_complex::{Complex, Complex64};
 
-use super::bands::Bands;
-use super::energies::Energies;
-use super::far::FarBands;
-use super::near::{self, NearTest};
-use super::{Fraction, add};
 use crate::arrays::Arrays;
+use crate::formula::{Sums, reciprocal_unless};
 use crate::grid::each;
-use crate::plan::Poles;
-use crate::quotient::reciprocal_unless;
-use crate::real::Real;
-use crate::sums::Sums;
-use crate::table::EnergiesFrom;
+use crate::plan::{EnergiesFrom, Poles};
+use crate::tiles;
+use crate::tiles::{Bands, Energies, FarBands, Fraction, NearTest, add};
 use crate::tiling::Place;
 
 /// Partial fractions of any poles, reciprocals approximated and corrected once. Bands that are far for
@@ -34,18 +28,18 @@ pub struct PartialFractions<B, E, N, F>(PhantomData<(B, E, N, F)>);
 
 /// What the loops need of one pole.
 #[derive(Clone, Copy)]
-struct Pole<R: Real, N: NearTest> {
-    re: R,
+struct Pole<N: NearTest> {
+    re: f64,
     /// Square of the imaginary part.
-    im2: R,
+    im2: f64,
     /// Of the largest |w − ω̃|² of the second branch.
-    near: N::Bound<R>,
+    near: N::Bound,
 }
 
-impl<R: Real, N: NearTest> Pole<R, N> {
+impl<N: NearTest> Pole<N> {
     /// Whether `d2 = |w − ω̃|²` takes the second branch.
     #[inline(always)]
-    fn is_near(&self, d2: R) -> bool {
+    fn is_near(&self, d2: f64) -> bool {
         N::is_near(d2, self.near)
     }
 }
@@ -53,22 +47,22 @@ impl<R: Real, N: NearTest> Pole<R, N> {
 /// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
 /// sums of `M` times that number and of `M·Re f`.
 #[derive(Clone, Copy)]
-struct Split<R>([Complex<R>; 2]);
+struct Split([Complex64; 2]);
 
-impl<R: Real> Split<R> {
+impl Split {
     fn zero() -> Self {
-        Split([Complex::new(R::zero(), R::zero()); 2])
+        Split([Complex::new(0.0, 0.0); 2])
     }
 
     /// Adds `M·f` for `Im f / Im ω̃` and `Re f`.
     #[inline(always)]
-    fn add(&mut self, m: Complex<R>, im: R, re: R) {
+    fn add(&mut self, m: Complex64, im: f64, re: f64) {
         add(&mut self.0, m, [im, re]);
     }
 
     /// The sum, for `im = Im ω̃`.
     #[inline(always)]
-    fn sum(&self, im: R) -> Complex<R> {
+    fn sum(&self, im: f64) -> Complex64 {
         let Split([factor, re]) = self;
         Complex::new(re.re - im * factor.im, re.im + im * factor.re)
     }
@@ -79,21 +73,21 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
     const ENERGIES: EnergiesFrom = E::FROM;
 
     #[inline(always)]
-    unsafe fn sums<R: Real, const NW: usize, const T: usize, const W: usize>(
+    unsafe fn sums<const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
         place: Place,
-    ) -> Sums<R, NW> {
-        let poles: [Pole<R, N>; T] = from_fn(|t| {
+    ) -> Sums<NW> {
+        let poles: [Pole<N>; T] = from_fn(|t| {
             // SAFETY: the launch contract.
-            let wtilde = unsafe { place.wtilde::<R>(a, t) };
-            let near = N::bound(near::largest2(a, wtilde));
+            let wtilde = unsafe { place.wtilde(a, t) };
+            let near = N::bound(tiles::largest2(a, wtilde));
             Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near }
         });
         // The factors ω̃ and ½·vcoul·ω̃·eps, read again where they are needed, not held in the loops.
         // SAFETY: the launch contract.
         let factors = |t: usize| unsafe {
-            let wtilde = place.wtilde::<R>(a, t);
-            (wtilde, place.weight::<R>(a, t) * (wtilde * R::of(0.5)))
+            let wtilde = place.wtilde(a, t);
+            (wtilde, place.weight(a, t) * (wtilde * 0.5))
         };
         let far_begin = F::begin(a);
         let mut sums = Sums::zero();
@@ -103,7 +97,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
         // SAFETY: the launch contract; the classes end within nbands.
         unsafe {
             B::each::<T, W, E>(a, place, 0, a.plan.plain, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     let pole = &poles[t];
@@ -123,24 +117,24 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
             // SAFETY: as above.
             unsafe {
                 B::each::<T, W, E>(a, place, a.plan.plain, a.plan.occupied, |n, band| {
-                    let (energies, occ): ([R; NW], R) = (band.wx(a, n), a.occ(n));
+                    let (energies, occ): ([f64; NW], f64) = (band.wx(a, n), a.occ(n));
                     each::<T>(|t| {
                         let m = band.matngmatmgp(t);
                         let pole = &poles[t];
                         let size2 = pole.re * pole.re + pole.im2;
-                        let bound = size2 / R::of(a.limits.sexcut);
+                        let bound = size2 / a.limits.sexcut;
                         each::<NW>(|e| {
                             let w = energies[e];
                             let (d, s) = (w - pole.re, w + pole.re);
                             let (d2, s2) = (d * d + pole.im2, s * s + pole.im2);
                             let near = pole.is_near(d2);
-                            let z2 = select_unpredictable(near, size2 * R::of(4.0), d2) * s2;
-                            let cut = w < R::zero() && z2 < bound * bound;
+                            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
+                            let cut = w < 0.0 && z2 < bound * bound;
                             let one_q = reciprocal_unless(near, d2);
                             let one_p = reciprocal_unless(cut, s2);
                             let re = d * one_q;
                             q[t][e].add(m, one_q, re);
-                            let m = m * select_unpredictable(cut, R::zero(), occ);
+                            let m = m * select_unpredictable(cut, 0.0, occ);
                             y[t][e].add(m, one_q + one_p, re - s * one_p);
                         });
                     });
@@ -154,7 +148,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
         // SAFETY: as above.
         unsafe {
             B::each::<T, W, E>(a, place, a.plan.occupied, far_begin, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     let pole = &poles[t];
@@ -167,7 +161,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarBands> Fraction for PartialFracti
                 });
             });
             B::each::<T, W, E>(a, place, far_begin, a.nbands, |n, band| {
-                let w: [R; NW] = band.wx(a, n);
+                let w: [f64; NW] = band.wx(a, n);
                 each::<T>(|t| {
                     let m = band.matngmatmgp(t);
                     let pole = &poles[t];

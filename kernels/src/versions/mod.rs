@@ -1,40 +1,38 @@
-//! The versions, by journey: each a file and a line here.
+//! The versions, by journey: each a module of a file of this folder, and a name here.
 
 use crate::kernel::{Entry, Gpu, Kernel};
 
-pub mod static_ch;
+/// What a version is, and how a GPU does it: `VERSION` and `GPU`.
+macro_rules! version {
+    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr) => {
+        version! { id: $id, change: $change, source: $source, kernels: $kernels, beyond: None }
+    };
+    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr,
+     beyond: $beyond:expr) => {
+        pub static VERSION: $crate::kernel::Version =
+            $crate::kernel::Version { id: $id, change: $change, source: $source };
 
-/// Makes the modules of the versions and the lists of each journey and of all. The versions of a
-/// journey are files of this folder, or of the one named after `in`.
+        pub static GPU: $crate::kernel::Gpu =
+            $crate::kernel::Gpu { version: &VERSION, kernels: &$kernels, beyond: $beyond };
+    };
+}
+
+pub mod blog;
+mod paper;
+mod past;
+pub mod sigma;
+pub mod talk;
+
+pub use paper::*;
+pub use past::*;
+
+/// Makes the list of each journey, and that of all.
 macro_rules! journeys {
-    ($($(#[$about:meta])* $journey:ident $(in $folder:ident)?: $($version:ident,)+;)+) => {
-        $(journeys! { @modules $(#[$about])* [$($folder)?] $($version)+ })+
-
-        $(
-            $(#[$about])*
-            pub static $journey: &[&Gpu] = journeys!(@list {} [$($folder)?: $($version)+]);
-        )+
+    ($($(#[$about:meta])* $journey:ident: $($($part:ident)::+),+;)+) => {
+        $($(#[$about])* pub static $journey: &[&Gpu] = &[$(&$($part::)+GPU,)+];)+
 
         /// All versions, journey by journey.
-        pub static ALL: &[&Gpu] = journeys!(@list {} $([$($folder)?: $($version)+])+);
-    };
-    (@modules $(#[$about:meta])* [] $($version:ident)+) => {
-        $(pub mod $version;)+
-    };
-    (@modules $(#[$about:meta])* [$folder:ident] $($version:ident)+) => {
-        $(#[$about])*
-        pub mod $folder {
-            $(pub mod $version;)+
-        }
-    };
-    (@list {$($done:tt)*}) => {
-        &[$($done)*]
-    };
-    (@list {$($done:tt)*} [: $($version:ident)+] $($rest:tt)*) => {
-        journeys!(@list {$($done)* $(&$version::GPU,)+} $($rest)*)
-    };
-    (@list {$($done:tt)*} [$folder:ident: $($version:ident)+] $($rest:tt)*) => {
-        journeys!(@list {$($done)* $(&$folder::$version::GPU,)+} $($rest)*)
+        pub static ALL: &[&Gpu] = &[$($(&$($part::)+GPU,)+)+];
     };
 }
 
@@ -49,36 +47,36 @@ journeys! {
         v5,
         v6,
         v7,
-        v8,;
+        v8;
     /// Past the paper, from its last version on.
     PAST:
         v9,
         v10,
         v11,
         v12,
-        v13,;
-    /// The blog's steps: no blocks, no swapped indices.
-    BLOG in blog:
-        baseline,
-        step1,
-        step2,
-        step3,
-        step4,;
+        v13;
+    /// The blog's steps.
+    BLOG:
+        blog::baseline,
+        blog::step1,
+        blog::step2,
+        blog::step3,
+        blog::step4;
     /// The talk's steps, and what they became in BerkeleyGW.
-    TALK in talk:
-        v1,
-        v2,
-        v3,
-        v4,
-        v5,
-        v6,
-        v7,
-        v8,
-        v9,
-        bgw,;
+    TALK:
+        talk::v1,
+        talk::v2,
+        talk::v3,
+        talk::v4,
+        talk::v5,
+        talk::v6,
+        talk::v7,
+        talk::v8,
+        talk::v9,
+        talk::bgw;
     /// Any number of energies.
-    SIGMA in sigma:
-        blocks,;
+    SIGMA:
+        sigma::blocks;
 }
 
 /// The kernel and the version of an entry's symbol, [`static_ch`] included.

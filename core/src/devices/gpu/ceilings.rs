@@ -6,8 +6,8 @@ use gpp_kernels::ceilings::{
     CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
 };
 
-use super::Gpu;
-use super::driver::{DeviceAttribute as Attribute, Function, Stream};
+use crate::devices::gpu::Gpu;
+use crate::devices::gpu::driver::{DeviceAttribute as Attribute, Function, Stream};
 use crate::error::Result;
 
 /// Blocks of each multiprocessor, enough to fill it.
@@ -41,29 +41,19 @@ pub struct Limits {
     pub fp64: f64,
     /// FP64 operations over [`SUSTAINED`] seconds, after others; the last that is measured.
     pub fp64_sustained: f64,
-    /// Reads from memory.
     pub hbm: f64,
     /// Reads from L2.
     pub l2: f64,
     /// Reads from L1.
     pub l1: f64,
-    /// Compute capability.
     pub capability: (u32, u32),
-    /// Streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Their highest clock.
     pub hertz: f64,
-    /// The memory's highest clock.
     pub memory_hertz: f64,
-    /// Bits of the memory's bus.
     pub bus_bits: f64,
 }
 
 impl Gpu {
-    /// Measures the limits.
-    ///
-    /// # Errors
-    /// [`crate::Error::Driver`].
     pub fn limits(&self) -> Result<Limits> {
         let context = &self.context;
         let multiprocessors = context.attribute(Attribute::MultiprocessorCount)?;

@@ -7,41 +7,31 @@ use std::process::Command;
 use gpp_kernels::kernel;
 use gpp_kernels::versions::PAPER;
 
-use super::Gpu;
-use super::driver::Module;
-use super::lane::Lane;
-use super::modules::Functions;
-use super::worker::OnGpu;
+use crate::devices::gpu::Gpu;
+use crate::devices::gpu::driver::Module;
+use crate::devices::gpu::modules::Functions;
+use crate::devices::gpu::worker::{Lane, OnGpu};
 use crate::devices::{Device, SlabSums, Worker};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 
-/// The versions in CUDA C++.
 const SOURCE: &str = include_str!("../../../../benches/cuda/gpp.cu");
 
-/// The kernels in CUDA C++, loaded.
 pub struct CudaKernels {
     module: Module,
-    /// The GPU that they are on.
     device: String,
     /// What nvcc says of its version.
     pub compiler: String,
 }
 
-/// Who runs a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Our kernels.
     Rust,
-    /// Those in CUDA C++.
     Cuda,
 }
 
 impl Gpu {
     /// Compiles the kernels in CUDA C++ for this device and loads them.
-    ///
-    /// # Errors
-    /// [`Error::Compiler`] without nvcc or with its message; [`Error::Driver`].
     pub fn cuda_kernels(&self, nvcc: &Path) -> Result<CudaKernels> {
         let failed = |what: String| Error::Compiler { what };
         let missing = |e: std::io::Error| {
@@ -83,9 +73,6 @@ impl Gpu {
 
     /// Someone to sum a problem by either side.
     ///
-    /// # Errors
-    /// As [`Device::worker`].
-    ///
     /// # Panics
     /// For kernels on another GPU.
     pub fn both<'a>(&'a self, problem: &'a Problem, cuda: &'a CudaKernels) -> Result<OnBoth<'a>> {
@@ -114,9 +101,6 @@ impl OnBoth<'_> {
     }
 
     /// One calculation on the whole problem by one side.
-    ///
-    /// # Errors
-    /// As [`Worker::sum`].
     ///
     /// # Panics
     /// For a problem of more energies than the version holds.

@@ -1,19 +1,17 @@
 //! Modules of single kernels, loaded when first asked for or ahead of that while the GPU is busy.
 
 use std::collections::HashMap;
-use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
+use std::{mem, thread};
 
-use super::driver::{Context, Module};
-use super::ptx::Ptx;
+use crate::devices::gpu::Ptx;
+use crate::devices::gpu::driver::{Context, Module};
 use crate::error::{DriverError, Error, Result};
 
 /// A module of one kernel, with what its variable in constant memory holds.
 pub struct Loaded {
-    /// The module.
     pub module: Module,
-    /// The energies in its table.
     pub table: Arc<Table>,
 }
 
@@ -44,9 +42,6 @@ pub struct Holding(Arc<Table>);
 
 impl Table {
     /// Holds the table with these energies in it, put there by `fill` where it has others.
-    ///
-    /// # Errors
-    /// Those of `fill`.
     pub fn holding(self: &Arc<Self>, wx: &[f64], fill: impl Fn() -> Result<()>) -> Result<Holding> {
         let mut state = self.state();
         while state.wx[..] != *wx {
@@ -81,7 +76,6 @@ pub struct Functions<'m> {
     pub kernel: &'m Module,
     /// Its table of energies, for kernels that read one.
     pub table: Option<&'m Arc<Table>>,
-    /// The module of the second stage.
     pub second_stage: &'m Module,
     /// The name there of one of our symbols.
     pub symbol: fn(&str) -> String,
@@ -115,10 +109,6 @@ impl Modules {
         Modules { ptx, context, state: Mutex::default() }
     }
 
-    /// The module of a kernel.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] where the PTX has no such kernel or the driver refuses it.
     pub fn get(&self, symbol: &str) -> Result<Arc<Loaded>> {
         let mut state = self.finished();
         if let Some(module) = state.loaded.get(symbol) {
@@ -157,7 +147,6 @@ impl Modules {
         };
     }
 
-    /// Waits for what is being loaded.
     pub fn finish(&self) {
         drop(self.finished());
     }
@@ -198,44 +187,4 @@ impl Drop for Modules {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    #[test]
-    fn a_table_is_filled_where_it_has_other_energies() {
-        let (table, filled) = (Arc::new(Table::default()), Cell::new(0));
-        let hold = |wx: &[f64]| {
-            let held = table.holding(wx, || {
-                filled.set(filled.get() + 1);
-                Ok(())
-            });
-            assert_eq!(held.unwrap().0.state().wx[..], *wx);
-        };
-        for wx in [&[1.0, 2.0][..], &[1.0, 2.0], &[1.0], &[1.0, 2.0]] {
-            hold(wx);
-        }
-        assert_eq!(filled.get(), 3);
-        let no_gpu = || Err(Error::NoGpu { why: "lost".into() });
-        assert!(table.holding(&[3.0], no_gpu).is_err());
-        hold(&[1.0, 2.0]);
-        assert_eq!(filled.get(), 4);
-    }
-
-    #[test]
-    fn a_table_that_is_held_is_not_filled() {
-        let (table, done) = (Arc::new(Table::default()), || Ok(()));
-        let (one, same) = (table.holding(&[1.0], done), table.holding(&[1.0], done));
-        thread::scope(|scope| {
-            let other = scope.spawn(|| table.holding(&[2.0], done).map(drop));
-            thread::sleep(std::time::Duration::from_millis(20));
-            assert_eq!(table.state().wx, [1.0]);
-            drop(one);
-            assert_eq!(table.state().wx, [1.0]);
-            drop(same);
-            other.join().unwrap().unwrap();
-        });
-        assert_eq!(table.state().wx, [2.0]);
-    }
-}
+mod tests;

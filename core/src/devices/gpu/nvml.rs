@@ -12,7 +12,6 @@ use nvml_wrapper::{Device, Nvml};
 
 use crate::devices::gauge::{Gauge, Reading};
 
-/// A GPU as NVML shows it.
 pub struct OfNvml {
     device: Device<'static>,
     /// Whether it tells the power of the moment; others tell the mean of a second at most.
@@ -51,7 +50,6 @@ impl Gauge for OfNvml {
     }
 }
 
-/// Milliwatts at this moment.
 fn instant_power(device: &Device) -> Option<f64> {
     let asked = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
     let answer = device.field_values_for(&asked).ok()?.pop()?.ok()?.value.ok()?;

@@ -1,20 +1,29 @@
 //! Uploads of arrays, to memory that is there already where that is large enough.
 
-use bytemuck::Pod;
-use gpp_kernels::layout::Layout;
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::Arc;
 
-use super::driver::{Buffer, Context, Event, Stream};
-use super::lent::{Lent, Relay};
-use super::ring::Ring;
+use bytemuck::Pod;
+use gpp_kernels::kernel::Kernel;
+use gpp_kernels::layout::Layout;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use crate::catalogue;
+use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
+use crate::devices::gpu::resident::{Elements, Lent, Relay};
 use crate::error::{Error, Result};
-use crate::problem::Frame;
-use crate::problem::layout::preparation;
+use crate::problem::layout::{Pairs, PairsAt, preparation};
+use crate::problem::memory::AQSN;
+use crate::problem::{Batch, Frame, Id, Outline, SlabView, layout};
 
 /// Where uploads go, and what of.
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
-    /// Marked before the first one.
     pub begin: &'a Event,
     pub problem: &'a Frame,
     pub ring: &'a mut Ring,
@@ -23,7 +32,6 @@ pub struct Uploads<'a> {
     pub relay: &'a mut Relay,
     /// Whether what other layouts have of their own makes room.
     pub one_layout: bool,
-    /// What was enqueued.
     pub bytes: u64,
 }
 
@@ -96,4 +104,364 @@ impl Uploads<'_> {
 /// Where an array in place is.
 pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
     room.as_ref().expect("it is in place").pointer()
+}
+
+// Uploads through page-locked memory: while a part of an array is on its way, the next one is copied there.
+
+/// Bytes of a part at most: the copy of one and the transfer of another take about as long.
+const PART: usize = 32 << 20;
+
+/// Parts on their way at most.
+const PARTS: usize = 3;
+
+/// Bytes that a thread copies at a time.
+const AT_ONCE: usize = 1 << 20;
+
+/// Page-locked memory that uploads go through, taken when it is first needed.
+#[derive(Default)]
+pub struct Ring {
+    free: Vec<Pinned<u8>>,
+    /// In the order in which they were begun.
+    on_its_way: VecDeque<Transfer<u8>>,
+}
+
+impl Ring {
+    /// Bytes that it takes at most.
+    pub const MOST: u64 = (PARTS * PART) as u64;
+
+    /// Enqueues an upload of `values` to the first elements of `to`. They are not read any more when this
+    /// returns; what is enqueued in `stream` afterwards finds them there.
+    ///
+    /// # Panics
+    /// Where the buffer is smaller.
+    pub fn upload<T: Pod>(
+        &mut self,
+        values: &[T],
+        to: &Buffer<T>,
+        context: &Context,
+        stream: &Stream,
+    ) -> Result<()> {
+        let size = size_of::<T>();
+        for (part, begin) in values.chunks(PART / size).zip((0..).step_by(PART / size)) {
+            let bytes: &[u8] = bytemuck::cast_slice(part);
+            let mut pinned = self.take(bytes.len(), context)?;
+            let to_fill = &mut pinned[..bytes.len()];
+            // Other threads take longer to wake than a small copy takes.
+            if bytes.len() <= AT_ONCE {
+                to_fill.copy_from_slice(bytes);
+            } else {
+                to_fill
+                    .par_chunks_mut(AT_ONCE)
+                    .zip(bytes.par_chunks(AT_ONCE))
+                    .for_each(|(to, from)| to.copy_from_slice(from));
+            }
+            self.on_its_way.push_back(pinned.upload_part(part.len(), to, begin, stream)?);
+        }
+        Ok(())
+    }
+
+    /// Memory of at least so many bytes.
+    fn take(&mut self, bytes: usize, context: &Context) -> Result<Pinned<u8>> {
+        if self.on_its_way.len() == PARTS
+            && let Some(first) = self.on_its_way.pop_front()
+        {
+            self.free.push(first.wait()?);
+        }
+        let fits = self.free.iter().position(|pinned| pinned.len() >= bytes);
+        match (fits, self.free.is_empty()) {
+            (Some(at), _) => return Ok(self.free.swap_remove(at)),
+            // Others take its place.
+            (None, false) => drop(self.free.pop()),
+            (None, true) => {}
+        }
+        context.pinned("uploads", bytes.next_power_of_two().min(PART))
+    }
+}
+
+// The arrays of a problem's bands on a GPU. What stays when other bands come is memory, and what they have too.
+
+/// The arrays of the bands in one layout, in memory that those of the next bands take over.
+pub struct BandBuffers {
+    layout: Layout,
+    /// None where other bands have these.
+    aqsn: Option<Elements>,
+    /// None where other bands have these.
+    occ: Option<Arc<Buffer<f64>>>,
+    which: Option<(Id, Range<usize>)>,
+    wx: Option<Buffer<f64>>,
+}
+
+impl BandBuffers {
+    /// Matrix elements of G.
+    ///
+    /// # Panics
+    /// Where they were not wanted.
+    pub fn aqsn(&self) -> *const Complex64 {
+        self.aqsn.as_ref().expect("they were wanted").pointer()
+    }
+
+    /// Occupations.
+    ///
+    /// # Panics
+    /// Where they were not wanted.
+    pub fn occ(&self) -> *const f64 {
+        self.occ.as_ref().expect("they were wanted").pointer()
+    }
+
+    /// The energies in place.
+    ///
+    /// # Panics
+    /// Where none were wanted.
+    pub fn energies(&self) -> *const f64 {
+        pointer(&self.wx)
+    }
+}
+
+/// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
+#[derive(Default)]
+pub struct PlacedBands {
+    /// Whose they are: energies, and matrix elements.
+    of: Option<[Id; 2]>,
+    aqsn: Option<Arc<Buffer<Complex64>>>,
+    occ: Option<Arc<Buffer<f64>>>,
+    layouts: Vec<BandBuffers>,
+    /// Memory for those of the next bands.
+    spare: (Option<Buffer<Complex64>>, Option<Buffer<f64>>),
+}
+
+impl PlacedBands {
+    /// Uploads what a layout lacks, with the energies of a batch; it is there when this returns. Nothing that
+    /// is under way reads other energies.
+    pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
+        let before = to.bytes;
+        let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
+        if which.as_ref() != Some(&batch.id()) {
+            *which = None;
+            let energies = preparation(layout).energies(to.problem.bands(), batch);
+            to.fill("wx", wx, &energies, 0)?;
+            *which = Some(batch.id());
+        }
+        // Other streams read them as well.
+        if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
+    }
+
+    /// Forgets what other bands have: occupations too, unless these have the same energies.
+    fn renew(&mut self, to: &Uploads) {
+        let ids @ [energies, elements] =
+            [to.problem.bands().id(), to.problem.bands().elements_id()];
+        let [same_energies, same_elements] = match self.of.replace(ids) {
+            Some([of_energies, of_elements]) => [of_energies == energies, of_elements == elements],
+            None => return,
+        };
+        // Another order of bands goes with other energies.
+        if same_energies && same_elements {
+            return;
+        }
+        self.aqsn = None;
+        for placed in &mut self.layouts {
+            if let Some(Elements::Own(aqsn)) = placed.aqsn.take() {
+                self.spare.0 = Arc::into_inner(aqsn).or(self.spare.0.take());
+            }
+        }
+        if same_energies {
+            return;
+        }
+        self.occ = None;
+        for occ in self.layouts.iter_mut().filter_map(|placed| placed.occ.take()) {
+            self.spare.1 = Arc::into_inner(occ).or(self.spare.1.take());
+        }
+    }
+
+    /// Uploads what a layout lacks but for energies.
+    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut BandBuffers> {
+        fn there<T: Pod>(
+            to: &mut Uploads,
+            what: &'static str,
+            array: Cow<[T]>,
+            own_order: &mut Option<Arc<Buffer<T>>>,
+            spare: &mut Option<Buffer<T>>,
+        ) -> Result<Arc<Buffer<T>>> {
+            let mut filled = |values: &[T]| -> Result<Arc<Buffer<T>>> {
+                to.fill(what, spare, values, 0)?;
+                Ok(spare.take().expect("filled").into())
+            };
+            let values = match array {
+                Cow::Owned(values) => return filled(&values),
+                Cow::Borrowed(values) => values,
+            };
+            let buffer = match own_order.take() {
+                Some(buffer) => buffer,
+                None => filled(values)?,
+            };
+            Ok(own_order.insert(buffer).clone())
+        }
+        self.renew(to);
+        let (prepared, bands, order) =
+            (preparation(layout), to.problem.bands(), to.problem.order());
+        let at = self.layouts.iter().position(|of| of.layout == layout);
+        let at = at.unwrap_or_else(|| {
+            if to.makes_room(layout, self.layouts.iter().map(|of| of.layout)) {
+                self.layouts.clear();
+                if prepared.has_own(&AQSN, order.is_kept()) {
+                    self.aqsn = None;
+                }
+            }
+            self.layouts.push(BandBuffers { layout, aqsn: None, occ: None, which: None, wx: None });
+            self.layouts.len() - 1
+        });
+        let (placed, spare) = (&mut self.layouts[at], &mut self.spare);
+        if placed.aqsn.is_none() {
+            placed.aqsn = Some(match to.lent {
+                Some(lent) => lent.elements(to, layout, &mut spare.0)?,
+                None => {
+                    let values = prepared.aqsn(bands, order)?;
+                    Elements::Own(there(to, "aqsn", values, &mut self.aqsn, &mut spare.0)?)
+                }
+            });
+        }
+        if placed.occ.is_none() {
+            let values = prepared.occ(bands, order);
+            placed.occ = Some(there(to, "occ", values, &mut self.occ, &mut spare.1)?);
+        }
+        Ok(placed)
+    }
+
+    /// Whether there are none in any layout.
+    pub fn is_empty(&self) -> bool {
+        self.layouts.is_empty()
+    }
+
+    /// The arrays in a layout.
+    ///
+    /// # Panics
+    /// Where that was not wanted.
+    pub fn in_layout(&self, layout: Layout) -> &BandBuffers {
+        let of_layout = self.layouts.iter().find(|of| of.layout == layout);
+        of_layout.expect("the layout was wanted")
+    }
+}
+
+// What layouts make of a slab's pairs: on the host, and in place on a GPU.
+
+/// What it is made of: a slab's pairs, energies, and what it depends on beside.
+type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
+
+/// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
+/// is made again.
+#[derive(Default)]
+pub struct PairsCache {
+    made: HashMap<Key, Arc<dyn Pairs>>,
+    bytes: HashMap<Layout, u64>,
+    /// That which is needed next, whether it finds room or not.
+    next: Option<(Key, Arc<dyn Pairs>)>,
+    granted: u64,
+}
+
+impl PairsCache {
+    /// Bytes that are kept at most while these versions run, but for those that are granted.
+    pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
+        let of_version = |version: &catalogue::Kernel| {
+            let ((kernel, _), batches) = (problem.kernel(*version)?, problem.batches(*version));
+            Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
+        };
+        versions.iter().filter_map(of_version).max().unwrap_or(0)
+    }
+
+    /// Grants so many bytes to layouts that take as much as the slabs themselves.
+    pub fn grant(&mut self, bytes: u64) {
+        self.granted = bytes;
+    }
+
+    /// Makes that of a slab which a kernel needs at the next batch, where it depends on the batch.
+    pub fn look_ahead(
+        &mut self,
+        problem: &Frame,
+        slab: SlabView,
+        (batch, kernel): (&Batch, &Kernel),
+    ) {
+        let at = preparation(kernel.layout).pairs_at(batch, kernel);
+        let key = (slab.pairs_id(), problem.bands().id(), kernel.layout, at);
+        if key.3.is_some() && self.next.as_ref().is_none_or(|(of, _)| *of != key) {
+            let made = self.of(problem, slab, (batch, kernel));
+            self.next = Some((key, made));
+        }
+    }
+
+    /// That of a slab which a kernel needs at a batch, made now where it is not there.
+    pub fn of(
+        &mut self,
+        problem: &Frame,
+        slab: SlabView,
+        (batch, kernel): (&Batch, &Kernel),
+    ) -> Arc<dyn Pairs> {
+        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        let at = prepared.pairs_at(batch, kernel);
+        let key = (slab.pairs_id(), problem.bands().id(), layout, at);
+        let next = self.next.take_if(|(of, _)| *of == key).map(|(_, made)| made);
+        if let Some(made) = next.or_else(|| self.made.get(&key).cloned()) {
+            return made;
+        }
+        let made = prepared.pairs(problem, slab, batch, kernel);
+        let bytes: usize = made.arrays().iter().map(|array| size_of_val(array.words)).sum();
+        let batches = if batch.nw() == problem.nw() { 1 } else { usize::MAX };
+        let most = prepared.bytes_kept(problem.extents(), batches, self.granted);
+        let kept = self.bytes.entry(layout).or_default();
+        if *kept + bytes as u64 <= most {
+            *kept += bytes as u64;
+            self.made.insert(key, made.clone());
+        }
+        made
+    }
+}
+
+/// What a layout made of a slab's pairs, in memory that that of the next slab takes over.
+#[derive(Default)]
+pub struct PlacedPairs {
+    /// That in place, and what it depends on beside the slab; the energies first.
+    made: Option<(Id, layout::MadePairs)>,
+    arrays: Vec<Option<Buffer<u32>>>,
+}
+
+impl PlacedPairs {
+    pub fn forget(&mut self) {
+        self.made = None;
+    }
+
+    /// Whether that which a kernel needs at a batch is in place.
+    pub fn is_of(&self, batch: &Batch, kernel: &Kernel) -> bool {
+        let at = preparation(kernel.layout).pairs_at(batch, kernel);
+        let (energies, _) = batch.id();
+        self.made.as_ref().is_some_and(|(of, (made_at, _))| *of == energies && *made_at == at)
+    }
+
+    /// Enqueues that which a kernel needs at a batch.
+    pub fn fill(
+        &mut self,
+        to: &mut Uploads,
+        (batch, kernel): (&Batch, &Kernel),
+        made: Arc<dyn Pairs>,
+    ) -> Result<()> {
+        self.made = None;
+        let arrays = made.arrays();
+        self.arrays.resize_with(arrays.len(), || None);
+        for (array, room) in arrays.into_iter().zip(&mut self.arrays) {
+            to.fill(array.name, room, array.words, array.spare)?;
+        }
+        let at = preparation(kernel.layout).pairs_at(batch, kernel);
+        self.made = Some((batch.id().0, (at, made)));
+        Ok(())
+    }
+
+    /// That in place.
+    ///
+    /// # Panics
+    /// Where none was wanted.
+    pub fn made(&self) -> &dyn Pairs {
+        let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
+        &**made
+    }
+
+    pub fn pointers(&self) -> Vec<*const c_void> {
+        self.arrays.iter().map(|array| pointer(array).cast()).collect()
+    }
 }

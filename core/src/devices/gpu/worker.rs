@@ -1,27 +1,31 @@
-//! A worker on a GPU: what is there of a problem's bands and slabs ([`super::placed`]), and the launches.
+//! A worker on a GPU: what is there of a problem's bands and slabs ([`crate::devices::gpu::worker`]), and the launches.
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
 
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
-use gpp_kernels::reduction::{self, SecondStageArguments};
+use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::Poles;
+use gpp_kernels::reduction::SecondStageArguments;
 use gpp_kernels::sums::VALUES;
-use gpp_kernels::table::{self, EnergiesFrom};
+use gpp_kernels::table::EnergiesFrom;
+use gpp_kernels::{reduction, table};
+use num_complex::Complex64;
 
-use super::Gpu;
-use super::arguments::given;
-use super::bands::PlacedBands;
-use super::lane::{Lane, Launched};
-use super::lent::{Lent, Relay};
-use super::modules::Functions;
-use super::pairs::PairsCache;
-use super::ring::Ring;
-use super::uploads::Uploads;
-use crate::devices::launch::{Launch, entry};
-use crate::error::Result;
-use crate::problem::{Batch, Frame, Id, SlabView};
+use crate::catalogue;
+use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
+use crate::devices::gpu::modules::{Functions, Holding};
+use crate::devices::gpu::resident::{Lent, Relay};
+use crate::devices::gpu::uploads::{PairsCache, PlacedBands, PlacedPairs, Ring, Uploads, pointer};
+use crate::devices::gpu::{Gpu, kernel_arguments};
+use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
+use crate::error::{Error, Result};
+use crate::problem::layout::{Pairs, preparation};
+use crate::problem::memory::{Extents, Of};
+use crate::problem::{Batch, Frame, Id, Matrix, SlabView};
 
-/// A worker.
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) problem: &'a Frame,
@@ -113,9 +117,6 @@ impl<'a> OnGpu<'a> {
 
     /// Begins to sum a slab at a batch of energies by the functions of some modules.
     ///
-    /// # Errors
-    /// Those of [`begin`](crate::devices::Worker::begin).
-    ///
     /// # Panics
     /// As [`begin`](crate::devices::Worker::begin).
     pub fn begin_by(
@@ -164,7 +165,7 @@ impl<'a> OnGpu<'a> {
         };
 
         self.gpu.modules.finish();
-        super::first_launch::now();
+        crate::devices::gpu::now();
         let launched = Launched {
             version: gpu.id(),
             groups: grid.groups as usize,
@@ -178,7 +179,7 @@ impl<'a> OnGpu<'a> {
             before.map_or(Ok(()), |before| stream.wait_for(before))?;
             lane.kernels[0].record(stream)?;
             for iw in kernel.launches(batch.nw()) {
-                let arguments = given(kernel, iw, (self.problem, batch, bands, lane));
+                let arguments = kernel_arguments(kernel, iw, (self.problem, batch, bands, lane));
                 // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded
                 // whole in the kernel's layout with what goes with it, in this stream or before; nobody
                 // writes them, and only this stream the partial sums; the table is held. `Launch::of`
@@ -205,9 +206,6 @@ impl<'a> OnGpu<'a> {
     }
 
     /// Begins to sum a slab at a batch of energies by a version's kernels as the program has them.
-    ///
-    /// # Errors
-    /// Those of [`begin`](crate::devices::Worker::begin).
     pub fn begin_by_own(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
         let kernel = batch.plan().kernel(gpu);
         let first = self.gpu.module(entry(kernel, batch.nw()).symbol)?;
@@ -219,5 +217,391 @@ impl<'a> OnGpu<'a> {
             symbol: str::to_string,
         };
         self.begin_by(slab, batch, gpu, &functions)
+    }
+}
+
+// What a worker on a GPU does for the engine.
+
+/// Lanes that slabs stream through: one's upload runs under the other's kernels.
+const STREAMING: usize = 2;
+
+/// Bytes of an array that is page-locked at least: smaller ones are soon copied, and share pages with others.
+const LOCKED: usize = 1 << 20;
+
+impl Worker for OnGpu<'_> {
+    fn expect(&mut self, igp: usize, slabs: usize) -> Result<()> {
+        let extents = Extents { ngpown: igp, ..self.problem.extents() };
+        let (bands, slab) = (extents.device_bytes(Of::Bands), extents.device_bytes(Of::Slab));
+        let (free, _) = self.gpu.context.memory()?;
+        let room = free.saturating_sub(bands) / slab;
+        let needed = bands + STREAMING as u64 * slab;
+        if needed > free {
+            let what =
+                format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
+            return Err(Error::Memory { place: "device", what, needed, free, limit: None });
+        }
+        // Where not all find room, none stays until its next turn.
+        self.streams = room < slabs as u64;
+        let lanes = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
+        while self.lanes.len() < lanes {
+            self.turns.push_back(self.lanes.len());
+            self.lanes.push(Lane::new(&self.gpu.context)?);
+        }
+        self.one_layout = true;
+        Ok(())
+    }
+
+    fn device(&self) -> &str {
+        &self.gpu.info.id
+    }
+
+    fn depth(&self) -> usize {
+        self.lanes.len().min(STREAMING)
+    }
+
+    fn streams(&self) -> bool {
+        self.streams
+    }
+
+    fn lock(&self, memory: Arc<Matrix>) -> Option<Locked> {
+        if size_of_val(&memory[..]) < LOCKED {
+            return None;
+        }
+        let registered = self.gpu.context.register(memory).ok()?;
+        Some(Box::new(registered))
+    }
+
+    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
+        self.placed(slab, None).map(drop)
+    }
+
+    fn begin(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: catalogue::Kernel,
+        _: Watch,
+    ) -> Result<()> {
+        self.begin_by_own(slab, batch, kernel.require_gpu()?)
+    }
+
+    fn ready(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        kernel: catalogue::Kernel,
+    ) -> Result<()> {
+        let kernel = batch.plan().kernel(kernel.require_gpu()?);
+        self.gpu.module(entry(kernel, batch.nw()).symbol)?;
+        self.gpu.module(reduction::SYMBOL)?;
+        let (at, _) = self.placed(slab, Some((kernel, batch)))?;
+        self.lanes[at].stream.synchronize()
+    }
+
+    fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: catalogue::Kernel) {
+        let Some(kernel) = kernel.gpu().map(|gpu| batch.plan().kernel(gpu)) else { return };
+        self.pairs.look_ahead(self.problem, slab, (batch, kernel));
+    }
+
+    fn keep(&mut self, bytes: u64) {
+        self.pairs.grant(bytes);
+    }
+
+    fn finish(&mut self) -> Result<SlabSums> {
+        let first = self.turns.pop_front().expect("there is a lane");
+        self.turns.push_back(first);
+        self.under_way -= 1;
+        self.lanes[first].finish()
+    }
+
+    fn forget(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.slab.forget());
+    }
+}
+
+// A lane: a stream with memory for a slab and its sums. Work of one lane runs in order, uploads and kernels
+// of two beside each other.
+
+/// Partial sums begin at a multiple of so many numbers, as memory of their own would.
+const ALIGNED: usize = 32;
+
+pub struct Lane {
+    /// First, so that what was launched is done before the rest goes.
+    pub under_way: Option<UnderWay>,
+    pub slab: PlacedSlab,
+    /// Sums, and partial sums behind them.
+    room: Buffer<f64>,
+    partials: usize,
+    results: Option<Pinned<f64>>,
+    pub uploads: [Event; 2],
+    pub kernels: [Event; 2],
+    pub stream: Stream,
+}
+
+/// What was launched and not waited for.
+pub struct UnderWay {
+    results: Transfer<f64>,
+    _holding: Option<Holding>,
+    launched: Launched,
+}
+
+/// What there is to know of a launch.
+pub struct Launched {
+    pub version: &'static str,
+    pub groups: usize,
+    pub sums: usize,
+    pub blocks: u32,
+    /// Bytes uploaded before it.
+    pub uploaded: u64,
+}
+
+impl Lane {
+    /// With nothing in place.
+    pub fn new(context: &Context) -> Result<Lane> {
+        Ok(Lane {
+            under_way: None,
+            slab: PlacedSlab::default(),
+            room: context.buffer("partial sums", 0)?,
+            partials: 0,
+            results: None,
+            uploads: [context.event()?, context.event()?],
+            kernels: [context.event()?, context.event()?],
+            stream: context.stream("the calculation")?,
+        })
+    }
+
+    /// Has room for so many partial sums and sums, all NaN, which no comparison passes, until a kernel
+    /// writes them.
+    pub fn poison(&mut self, context: &Context, partials: usize, sums: usize) -> Result<()> {
+        // What was there goes before more is taken: there may be no room for both.
+        self.partials = sums.next_multiple_of(ALIGNED);
+        let length = self.partials + partials;
+        if self.room.len() < length {
+            self.room = context.buffer("partial sums", 0)?;
+            self.room = context.buffer("partial sums", length)?;
+        }
+        if self.results.as_ref().is_none_or(|results| results.len() < sums) {
+            self.results = Some(context.pinned("sums", sums)?);
+        }
+        self.room.poison(length, &self.stream)
+    }
+
+    pub fn sums(&self) -> *mut f64 {
+        self.room.pointer()
+    }
+
+    pub fn partials(&self) -> *mut f64 {
+        self.sums().wrapping_add(self.partials)
+    }
+
+    /// Enqueues the download of the sums; until they are there `holding` is held.
+    ///
+    /// # Panics
+    /// Where [`Lane::poison`] was not called before.
+    pub fn launched(&mut self, launched: Launched, holding: Option<Holding>) -> Result<()> {
+        let results = self.results.take().expect("there is room for the sums");
+        let results = results.download(launched.sums, &self.room, &self.stream)?;
+        self.under_way = Some(UnderWay { results, _holding: holding, launched });
+        Ok(())
+    }
+
+    /// Waits for the sums.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver), also of the kernels.
+    ///
+    /// # Panics
+    /// Where nothing is under way.
+    pub fn finish(&mut self) -> Result<SlabSums> {
+        let UnderWay { results, _holding, launched } = self.under_way.take().expect("launched");
+        let Launched { version, groups, sums, blocks, uploaded } = launched;
+        // Whatever failed, nothing runs on when the energies are let go.
+        let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
+        let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
+        let seconds_of_kernels = seconds(&self.kernels, version)?;
+        let upload = match uploaded {
+            0 => Upload::default(),
+            bytes => Upload { bytes, seconds: seconds(&self.uploads, "the uploads")? },
+        };
+        let values = results[..sums].to_vec();
+        self.results = Some(results);
+        Ok(SlabSums { values, groups, seconds: seconds_of_kernels, blocks: Some(blocks), upload })
+    }
+}
+
+// The arrays of a slab on a GPU, beside those of the [bands](crate::devices::gpu::uploads): they stay until the next slab takes
+// their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
+// itself.
+
+#[derive(Default)]
+struct PlacedMatrix {
+    room: Option<Buffer<Complex64>>,
+    of: Option<(Id, Range<usize>)>,
+}
+
+impl PlacedMatrix {
+    /// Has it filled with that of this identity where it is another one.
+    fn want(
+        &mut self,
+        of: (Id, Range<usize>),
+        fill: impl FnOnce(&mut Option<Buffer<Complex64>>) -> Result<()>,
+    ) -> Result<()> {
+        if self.of.as_ref() != Some(&of) {
+            self.of = None;
+            fill(&mut self.room)?;
+            self.of = Some(of);
+        }
+        Ok(())
+    }
+
+    /// Where it is; null where it was not wanted.
+    fn pointer(&self) -> *const Complex64 {
+        if self.of.is_some() { pointer(&self.room) } else { ptr::null() }
+    }
+}
+
+/// A slab, in memory that the next one takes over.
+#[derive(Default)]
+pub struct PlacedSlab {
+    /// Which one is in place, by the identity of its pairs.
+    which: Option<(Id, Range<usize>)>,
+    wtilde: PlacedMatrix,
+    eps: PlacedMatrix,
+    /// Where a caller has both, in place of these.
+    lent: Option<[u64; 2]>,
+    vcoul_loc: Option<Buffer<f64>>,
+    /// In each layout that was wanted.
+    aqsm_local: Vec<(Layout, PlacedMatrix)>,
+    /// For the kernels of a layout that take any poles, and for those that take real ones.
+    pairs: Vec<((Layout, Poles), PlacedPairs)>,
+}
+
+/// What kernels read of a slab in place; `wtilde` and `eps` are null where others take their place.
+pub struct SlabPointers {
+    pub igp: usize,
+    pub wtilde: *const Complex64,
+    pub eps: *const Complex64,
+    pub vcoul_loc: *const f64,
+    pub aqsm_local: *const Complex64,
+}
+
+/// What is there by this name, or now.
+fn entry_mut<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let at = all.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
+        all.push((key, V::default()));
+        all.len() - 1
+    });
+    &mut all[at].1
+}
+
+impl PlacedSlab {
+    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed where a caller has them on the GPU.
+    pub fn lend(&mut self, pairs: [u64; 2]) {
+        self.lent = Some(pairs);
+    }
+
+    /// Whether this slab is in place, whatever its matrix elements.
+    pub fn holds(&self, slab: SlabView) -> bool {
+        self.which == Some(slab.pairs_id())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.which.is_none()
+    }
+
+    pub fn forget(&mut self) {
+        self.which = None;
+        let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);
+        let matrices = others.chain([&mut self.wtilde, &mut self.eps]);
+        matrices.for_each(|matrix| matrix.of = None);
+        self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
+    }
+
+    /// Enqueues what all layouts have in common, where it is not in place.
+    pub fn place(&mut self, to: &mut Uploads, bands: &PlacedBands, slab: SlabView) -> Result<()> {
+        if self.holds(slab) {
+            return Ok(());
+        }
+        self.forget();
+        if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
+            (self.wtilde, self.eps) = Default::default();
+            self.pairs.retain(|((layout, _), _)| !preparation(*layout).replaces());
+            let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
+            let is_first = bands.is_empty();
+            let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+            // What is lent needs no room; the rest is looked at one by one.
+            let is_lent = self.lent.is_some() || to.lent.is_some();
+            to.require("arrays", if is_lent { 0 } else { all })?;
+        }
+        to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
+        self.which = Some(slab.pairs_id());
+        Ok(())
+    }
+
+    /// Whether `slab` lacks what a kernel at a batch reads of its pairs: to be given to [`PlacedSlab::want`].
+    pub fn lacks_pairs(&self, slab: SlabView, batch: &Batch, kernel: &Kernel) -> bool {
+        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
+        !(self.holds(slab) && of_kernel.is_some_and(|(_, pairs)| pairs.is_of(batch, kernel)))
+    }
+
+    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch, with what was made of its pairs where
+    /// it [lacks](PlacedSlab::lacks_pairs) that.
+    pub fn want(
+        &mut self,
+        to: &mut Uploads,
+        slab: SlabView,
+        (batch, kernel): (&Batch, &Kernel),
+        made: Option<Arc<dyn Pairs>>,
+    ) -> Result<()> {
+        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);
+        if to.makes_room(layout, &mut others) {
+            self.aqsm_local.retain(|(of, _)| *of == layout);
+            self.pairs.retain(|((of, _), _)| preparation(*of).replaces() == prepared.replaces());
+        }
+        let order = to.problem.order();
+        let aqsm_local = entry_mut(&mut self.aqsm_local, layout);
+        aqsm_local.want(slab.id(), |room| match to.lent {
+            Some(lent) => lent.lay_aqsm(to, layout, room),
+            None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order)?, 0),
+        })?;
+        if prepared.replaces() {
+            (self.wtilde, self.eps) = Default::default();
+        } else if self.lent.is_none() {
+            let of = slab.pairs_id();
+            self.wtilde.want(of.clone(), |room| to.fill("wtilde", room, slab.wtilde(), 0))?;
+            self.eps.want(of, |room| to.fill("eps", room, slab.eps(), 0))?;
+        }
+        let pairs = entry_mut(&mut self.pairs, (layout, kernel.poles));
+        made.map_or(Ok(()), |made| pairs.fill(to, (batch, kernel), made))
+    }
+
+    /// What a kernel reads of the slab in place.
+    ///
+    /// # Panics
+    /// Where there is none, and where the kernel's layout was not wanted.
+    pub fn pointers(&self, kernel: &Kernel) -> SlabPointers {
+        let (_, igp) = self.which.clone().expect("a slab is in place");
+        let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
+        let (_, aqsm_local) = of_layout.expect("the layout was wanted");
+        let [wtilde, eps] = match self.lent.filter(|_| !preparation(kernel.layout).replaces()) {
+            Some(lent) => lent.map(|at| ptr::without_provenance(at as usize)),
+            None => [self.wtilde.pointer(), self.eps.pointer()],
+        };
+        let is_there = [wtilde, eps].iter().all(|matrix| !matrix.is_null());
+        let replaces = preparation(kernel.layout).replaces();
+        let (vcoul_loc, aqsm_local) = (pointer(&self.vcoul_loc), aqsm_local.pointer());
+        assert!(!aqsm_local.is_null() && is_there != replaces, "the layout was wanted");
+        SlabPointers { igp: igp.len(), wtilde, eps, vcoul_loc, aqsm_local }
+    }
+
+    /// What a kernel's layout made of its pairs.
+    ///
+    /// # Panics
+    /// Where it was not wanted.
+    pub fn pairs(&self, kernel: &Kernel) -> &PlacedPairs {
+        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
+        let (_, pairs) = of_kernel.expect("the layout was wanted");
+        pairs
     }
 }

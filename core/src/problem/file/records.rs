@@ -1,12 +1,13 @@
 //! Records in and out: markers, subrecords, offsets. Nothing here knows what a record holds.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io;
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::RECORDS;
-use crate::error::{Fault, FileError};
-use crate::system::{input, memory};
+use crate::error::FileError;
+use crate::problem::file::RECORDS;
+use crate::system::{memory, output};
 
 /// Bytes of a subrecord, gfortran's default.
 pub const MAX_SUBRECORD: u64 = 2_147_483_639;
@@ -16,7 +17,6 @@ const MARKER: u64 = 4;
 /// Bytes read ahead: enough for small records, little where seeks pass over most of a large one.
 const AHEAD: usize = 1 << 14;
 
-/// A record and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixAt {
     record: usize,
@@ -56,9 +56,9 @@ impl Reader {
             record: 0,
             name: "",
             offset: 0,
-            fault: Fault::Open(e).into(),
+            fault: format!("cannot read: {e}"),
         };
-        let (file, size) = input::open(path).map_err(whole)?;
+        let (file, size) = output::open(path).map_err(whole)?;
         Ok(Reader {
             path: path.to_path_buf(),
             size,
@@ -71,19 +71,17 @@ impl Reader {
         })
     }
 
-    /// Bytes of the whole file.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// An error of the current record.
-    pub fn error(&self, fault: impl Into<Fault>) -> FileError {
+    pub fn error(&self, fault: impl ToString) -> FileError {
         FileError {
             path: self.path.clone(),
             record: self.record,
             name: RECORDS.get(self.record.wrapping_sub(1)).copied().unwrap_or_default(),
             offset: self.start,
-            fault: Box::new(fault.into()),
+            fault: fault.to_string(),
         }
     }
 
@@ -92,20 +90,20 @@ impl Reader {
         let MatrixAt { record, offset, length } = place;
         (self.record, self.start) = (record, offset);
         if self.size != size {
-            return Err(self.error(Fault::Changed { then: size, found: self.size }));
+            let found = self.size;
+            return Err(self.error(format!("had {size} bytes when it was opened, has {found}")));
         }
         self.at = offset;
         self.file
             .seek(SeekFrom::Start(offset))
-            .map_err(|reason| self.error(Fault::Read { at: offset, reason }))?;
+            .map_err(|reason| self.error(format!("cannot read at byte {offset}: {reason}")))?;
         self.record = record - 1;
         self.begin(length).map(|_| ())
     }
 
     /// Fails where host memory does not hold so many bytes of the record.
     pub fn require_memory(&self, needed: u64) -> Result<()> {
-        memory::require("its array", needed)
-            .map_err(|error| self.error(Fault::Memory(Box::new(error))))
+        memory::require("its array", needed).map_err(|error| self.error(error))
     }
 
     /// Starts the next record, which must hold `expected` bytes: checked against its first marker
@@ -116,7 +114,9 @@ impl Reader {
         let remaining = self.size - self.at;
         let needed = expected + 2 * u128::from(MARKER);
         if self.record > 1 && u128::from(remaining) < needed {
-            return Err(self.error(Fault::Truncated { needed, left: remaining }));
+            return Err(self.error(format!(
+                "needs {needed} bytes with its markers, the file ends after {remaining}"
+            )));
         }
         self.left = expected as u64;
         self.subrecord = self.open_subrecord(true)?;
@@ -150,7 +150,7 @@ impl Reader {
             let at = self.at;
             self.file
                 .seek_relative(n as i64)
-                .map_err(|reason| self.error(Fault::Read { at, reason }))?;
+                .map_err(|reason| self.error(format!("cannot read at byte {at}: {reason}")))?;
             self.at += n;
             self.subrecord.left -= n;
             self.left -= n;
@@ -177,14 +177,14 @@ impl Reader {
                 record: 0,
                 name: "",
                 offset: self.at,
-                fault: Fault::Follows { left, at: self.at }.into(),
+                fault: format!("{left} bytes follow the last record, at byte {}", self.at),
             }),
         }
     }
 
     fn next_subrecord(&mut self) -> Result<()> {
         if self.subrecord.last {
-            return Err(self.error(Fault::Early));
+            return Err(self.error("the record ends early"));
         }
         self.close_subrecord()?;
         self.subrecord = self.open_subrecord(false)?;
@@ -199,7 +199,10 @@ impl Reader {
         if !fits {
             let needed = self.left;
             let big_endian = u64::from(marker.swap_bytes().unsigned_abs()) == needed;
-            return Err(self.error(Fault::Marker { needed, found: marker, big_endian }));
+            let why = if big_endian { ": the file is big-endian" } else { "" };
+            return Err(
+                self.error(format!("needs a length marker of {needed}, found {marker}{why}"))
+            );
         }
         Ok(Subrecord { length, left: length, first, last })
     }
@@ -210,7 +213,9 @@ impl Reader {
         let marker = self.marker()?;
         if i64::from(marker) != expected {
             let at = self.at - MARKER;
-            return Err(self.error(Fault::Closing { needed: expected, at, found: marker }));
+            return Err(self.error(format!(
+                "needs {expected} as its closing marker at byte {at}, found {marker}"
+            )));
         }
         Ok(())
     }
@@ -224,7 +229,9 @@ impl Reader {
     fn exact(&mut self, bytes: &mut [u8]) -> Result<()> {
         self.require(bytes.len() as u64)?;
         let at = self.at;
-        self.file.read_exact(bytes).map_err(|reason| self.error(Fault::Read { at, reason }))?;
+        self.file
+            .read_exact(bytes)
+            .map_err(|reason| self.error(format!("cannot read at byte {at}: {reason}")))?;
         self.at += bytes.len() as u64;
         Ok(())
     }
@@ -233,13 +240,13 @@ impl Reader {
     fn require(&self, needed: u64) -> Result<()> {
         let (at, left) = (self.at, self.size.saturating_sub(self.at));
         if needed > left {
-            return Err(self.error(Fault::Short { needed, at, left }));
+            return Err(self
+                .error(format!("needs {needed} bytes at byte {at}, the file ends after {left}")));
         }
         Ok(())
     }
 }
 
-/// Writes records one after the other.
 pub struct Writer<W: Write> {
     to: W,
     max_subrecord: u64,

@@ -1,9 +1,11 @@
 //! The pairs that the fast loops pass by.
 
+use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Plan;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::problem::plan::{Lookup, near2};
 use crate::problem::{Extents, SlabView, range};
 
 /// The odd poles of a slab, igp by igp.
@@ -93,49 +95,102 @@ impl OddPoles {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::problem::synthesis::synthesise;
-    use crate::problem::{Evaluator, Matrices, Origin, Problem, systems};
-    use crate::progress::Progress;
+// Energies at the cutoff: `|ssx| = sexcut·|eps|`, where versions that round otherwise than v3 would
+// decide otherwise.
 
-    /// However many poles are zero, none is summed: neither one by one, nor in cells.
-    #[test]
-    fn pairs_without_terms_are_neither_odd_nor_sorted() {
-        let made = synthesise(systems::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
-        let is_zero = |at: usize| at % 5 < 2;
-        for off_axis in [0.0, 0.1] {
-            let poles = made.wtilde().iter().enumerate().map(|(at, pole)| match is_zero(at) {
-                true => Complex64::ZERO,
-                false => pole + Complex64::new(1.0, off_axis),
-            });
-            let matrices = Matrices {
-                wtilde: poles.collect(),
-                eps: vec![Complex64::ONE; made.eps().len()],
-                aqsn: made.aqsn().to_vec(),
-                aqsm_local: made.aqsm_local().to_vec(),
-            };
-            let problem =
-                Problem::new("zeros", Origin::Made, made.header().clone(), matrices).unwrap();
-            let (slab, batch) = (problem.slab(), problem.batches(3).first());
-            for takes in [gpp_kernels::plan::Poles::Real, gpp_kernels::plan::Poles::Any] {
-                let found = [problem.odd(slab, &batch, takes)];
-                for odd in found {
-                    assert!(odd.pairs().iter().all(|&pair| !is_zero(pair as usize)));
-                    let words = Plan::words(slab.ncouls() as u32) as usize;
-                    for at in (0..slab.wtilde().len()).filter(|&at| is_zero(at)) {
-                        let (igp, ig) = (at / slab.ncouls(), at % slab.ncouls());
-                        assert_ne!(odd.mask()[igp * words + ig / 32] & 1 << (ig % 32), 0);
-                    }
-                }
-            }
-            let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
-            let sorted = match problem.cells(slab, Evaluator::Processor).pairs() {
-                gpp_cpu::cells::Pairs::Real(poles, _) => poles.len(),
-                gpp_cpu::cells::Pairs::Any(poles, _) => poles.len(),
-            };
-            assert_eq!(sorted, summed);
+/// Relative room around the cutoff, far more than any version's rounding.
+const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// Relative room around the energies that are looked at, more than their own rounding.
+const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
+
+/// The energies that the cutoff may take.
+#[derive(Debug)]
+pub struct Cutoff {
+    energies: Lookup,
+    limits: Limits,
+}
+
+impl Cutoff {
+    /// Of occupied bands' energies below zero.
+    pub fn of(energies: impl IntoIterator<Item = f64>, limits: Limits) -> Cutoff {
+        Cutoff { energies: Lookup::of(energies), limits }
+    }
+
+    /// Whether for some energy `|ssx|` is at the cutoff or has no bound.
+    ///
+    /// In the first branch `|w² − ω̃²| = |ω̃|²/sexcut` there, a quadratic equation for `w²`; in the
+    /// second `|w + ω̃| = |ω̃|/(2·sexcut)`. The solutions only say which energies to look at.
+    pub fn is_at(&self, pole: Complex64) -> bool {
+        let sexcut = self.limits.sexcut;
+        if self.energies.is_empty() || sexcut == 0.0 {
+            return false;
         }
+        // Regular poles are neither so large nor so small that their squares are none.
+        let size = pole.norm_sqr().sqrt();
+        let any = |low: f64, high: f64| {
+            self.energies.any(low, high)
+                && self.energies.within(low, high).iter().any(|&w| self.is_undecided(w, pole))
+        };
+
+        let first = size * size / sexcut;
+        let square = pole * pole;
+        let room = WINDOW * size * size;
+        let first = shell(first, square.im).is_some_and(|(least, most)| {
+            [(square.re - most, square.re - least), (square.re + least, square.re + most)]
+                .into_iter()
+                .any(|(low, high)| {
+                    let (low, high) = ((low - room).max(0.0), high + room);
+                    high >= 0.0 && any(-high.sqrt(), -low.sqrt())
+                })
+        });
+        let room = WINDOW * size;
+        first
+            || shell(size / (2.0 * sexcut), pole.im).is_some_and(|(least, most)| {
+                any(-pole.re - most - room, -pole.re - least + room)
+                    || any(-pole.re + least - room, -pole.re + most + room)
+            })
+    }
+
+    /// Ranges of size outside of which no pole on the real axis is at the cutoff; none where that cannot be said.
+    pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
+        let inverse = 1.0 / self.limits.sexcut;
+        if self.energies.is_empty() || self.limits.sexcut == 0.0 {
+            return Some(Vec::new());
+        }
+        if !inverse.is_finite() {
+            return None;
+        }
+        // Windows as above, relative to the size or its square, and as much for their own rounding.
+        let within = |middle: f64, of: f64| {
+            let room = 2.0 * WINDOW * (1.0 + of);
+            let most = middle + room;
+            [(middle - room).max(0.0), if most >= 0.0 { most } else { f64::NAN }]
+        };
+        let squares = [within(1.0 - inverse, inverse), within(1.0 + inverse, inverse)];
+        let half = 0.5 * inverse;
+        let [one, other] = squares.map(|of| of.map(f64::sqrt));
+        let parts = [one, other, within(1.0 - half, half), within(1.0 + half, half)];
+        // A quotient by zero has no end; one by no number holds nothing.
+        let range = |w: f64| parts.map(|[least, most]| [-w / most, -w / least]);
+        Some(self.energies.all().iter().flat_map(|&w| range(w)).collect())
+    }
+
+    /// Whether rounding may decide about this energy.
+    fn is_undecided(&self, w: f64, pole: Complex64) -> bool {
+        let (d, s) = ((pole - w).norm(), (pole + w).norm());
+        let near = d * d <= near2(self.limits, pole);
+        let ssx = pole.norm() / s * if near { 0.5 } else { pole.norm() / d };
+        !ssx.is_finite() || (ssx / self.limits.sexcut - 1.0).abs() <= ROOM
     }
 }
+
+/// What is left for one leg of a right triangle with about this hypotenuse and that other leg.
+fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
+    let square = |room: f64| hypotenuse * hypotenuse * (1.0 + room) - leg * leg * (1.0 - room);
+    let most = square(WINDOW);
+    (most >= 0.0).then(|| (square(-WINDOW).max(0.0).sqrt(), most.sqrt()))
+}
+
+#[cfg(test)]
+mod tests;

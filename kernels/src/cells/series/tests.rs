@@ -1,6 +1,6 @@
 //! What moments tell, against quotients.
 
-use super::*;
+use crate::cells::series::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
@@ -99,17 +99,12 @@ fn what_no_number_holds_is_not_told() {
 }
 
 #[test]
-fn a_pole_at_the_energy_itself_is_summed_alone() {
-    let part = part(3.0, 3.0 + 1e-4);
-    assert_eq!(way(3.00005, &part, false, &LIMITS), None);
-    assert_eq!(way(3.01, &part, false, &LIMITS), Some(Way { q: false, ssx: false }));
-}
-
-#[test]
-fn a_part_without_bounds_is_summed_one_by_one() {
-    let part = part(f64::NAN, f64::NAN);
+fn a_pole_at_the_energy_and_a_part_without_bounds_are_summed_one_by_one() {
+    let near = part(3.0, 3.0 + 1e-4);
+    assert_eq!(way(3.00005, &near, false, &LIMITS), None);
+    assert_eq!(way(3.01, &near, false, &LIMITS), Some(Way { q: false, ssx: false }));
+    let unbound = part(f64::NAN, f64::NAN);
     for w in [-30.0, -1.0, 1e-12, 3.0, 1e6] {
-        assert_eq!(way(w, &part, true, &LIMITS), None);
-        assert_eq!(way(w, &part, false, &LIMITS), None);
+        assert_eq!([true, false].map(|occupied| way(w, &unbound, occupied, &LIMITS)), [None; 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::*;
+use crate::discs::series::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
@@ -152,18 +152,13 @@ fn what_no_number_holds_is_not_told() {
 }
 
 #[test]
-fn a_pole_at_the_energy_itself_is_summed_alone() {
+fn a_pole_at_the_energy_and_a_disc_without_a_radius_are_summed_one_by_one() {
     let of = disc(Complex64::new(3.0, 0.0), 1e-4);
-    let bounds = Bounds::of(&of, &LIMITS);
-    assert_eq!(bounds.way(3.00005, false), None);
-    assert_eq!(bounds.way(3.01, false), Some(Way { q: false, ssx: false }));
-}
-
-#[test]
-fn a_disc_without_a_radius_is_summed_one_by_one() {
-    let bounds = Bounds::of(&disc(Complex64::new(3.0, 0.1), f64::NAN), &LIMITS);
+    let near = Bounds::of(&of, &LIMITS);
+    assert_eq!(near.way(3.00005, false), None);
+    assert_eq!(near.way(3.01, false), Some(Way { q: false, ssx: false }));
+    let unbound = Bounds::of(&disc(Complex64::new(3.0, 0.1), f64::NAN), &LIMITS);
     for w in [-30.0, -1.0, 1e-12, 3.0, 1e6] {
-        assert_eq!(bounds.way(w, true), None);
-        assert_eq!(bounds.way(w, false), None);
+        assert_eq!([true, false].map(|occupied| unbound.way(w, occupied)), [None; 2]);
     }
 }

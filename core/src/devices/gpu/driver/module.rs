@@ -11,9 +11,8 @@ use cust::error::CudaResult;
 use cust::function::{BlockSize, FunctionAttribute, GridSize};
 use cust::module::ModuleJitOption;
 
-use super::held::{Held, Operation};
-use super::memory::copy_in;
-use super::{Stream, library, raw};
+use crate::devices::gpu::driver::memory::copy_in;
+use crate::devices::gpu::driver::{Held, Operation, Stream, library};
 use crate::error::{DriverError, Error, Result};
 
 /// How modules are loaded: with what a profiler needs to find the source.
@@ -22,7 +21,6 @@ const OPTIONS: [ModuleJitOption; 1] = [ModuleJitOption::GenerateLineInfo(true)];
 /// Lines of the compiler's log that an error shows.
 const LOG_LINES: usize = 8;
 
-/// A loaded module.
 pub struct Module {
     /// The kernels that were looked up, before what they are of.
     functions: Mutex<HashMap<String, Arc<Handle>>>,
@@ -61,7 +59,7 @@ impl Module {
             Err(_) => {
                 let code = library::last_failure();
                 // SAFETY: the caller's contract.
-                let log = shortened(&unsafe { raw::load_log(image) });
+                let log = shortened(&unsafe { library::load_log(image) });
                 Err(Error::Driver {
                     operation: "load of the kernels".into(),
                     reason: DriverError::Image { code, log },
@@ -71,9 +69,6 @@ impl Module {
     }
 
     /// A kernel by its symbol, looked up when it is first asked for.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     pub fn function(&self, symbol: &str) -> Result<Function<'_>> {
         // Every change is whole, whatever a thread that panicked did before or after.
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +100,6 @@ fn shortened(log: &str) -> String {
 /// A kernel's handle, for as long as its module is there.
 type Handle = cust::function::Function<'static>;
 
-/// A kernel of a module.
 pub struct Function<'m> {
     module: &'m Held<cust::module::Module>,
     function: Arc<Handle>,
@@ -113,16 +107,11 @@ pub struct Function<'m> {
 }
 
 impl Function<'_> {
-    /// cust's function, its context current.
     fn get(&self) -> CudaResult<&Handle> {
         self.module.get()?;
         Ok(&self.function)
     }
 
-    /// One of the kernel's attributes.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<u32> {
         let operation = || format!("attribute {attribute:?} of kernel {}", self.symbol);
         let value = self.get().and_then(|function| function.get_attribute(attribute));
@@ -130,9 +119,6 @@ impl Function<'_> {
     }
 
     /// Blocks of `threads` threads that fit on a multiprocessor.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     pub fn blocks_per_multiprocessor(&self, threads: u32) -> Result<u32> {
         let block = BlockSize::x(threads);
         self.get()
@@ -149,7 +135,7 @@ impl Function<'_> {
         let name = CString::new(variable).unwrap_or_default();
         let found = self
             .get()
-            .and_then(|function| raw::variable(function, &name))
+            .and_then(|function| library::variable(function, &name))
             .of(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
         let (bytes, needed) = (found.len(), size_of_val(values));
         if needed > bytes {
@@ -163,9 +149,6 @@ impl Function<'_> {
     }
 
     /// Enqueues `blocks` blocks of `threads` threads.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     ///
     /// # Safety
     /// - `parameters` point to the kernel's parameters, in their order and of their types; the driver
@@ -186,19 +169,13 @@ impl Function<'_> {
     }
 
     /// Lets blocks have so many bytes of dynamic shared memory, more than any device's default.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] where the device has not so much.
     pub fn allow_shared(&self, bytes: u32) -> Result<()> {
         self.get()
-            .and_then(|function| raw::allow_shared(function, bytes))
+            .and_then(|function| library::allow_shared(function, bytes))
             .of(|| format!("{bytes} bytes of shared memory for kernel {}", self.symbol))
     }
 
     /// As [`Function::launch`], of blocks with so many bytes of dynamic shared memory.
-    ///
-    /// # Errors
-    /// As there.
     ///
     /// # Safety
     /// As there.
@@ -222,14 +199,4 @@ impl Function<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_log_is_cut() {
-        assert_eq!(shortened("one\ntwo\n\n"), "one\ntwo");
-        let lines: Vec<String> = (0..LOG_LINES + 3).map(|line| line.to_string()).collect();
-        let expected = format!("{}\n(3 more lines)", lines[..LOG_LINES].join("\n"));
-        assert_eq!(shortened(&lines.join("\n")), expected);
-    }
-}
+mod tests;

@@ -1,0 +1,67 @@
+use num_complex::Complex64;
+
+use super::*;
+use crate::problem::CheckedPairs;
+
+/// Of so many columns, of which only these are not masked: without a row, or without a Coulomb interaction.
+fn header(given: usize, summed: &[usize]) -> Header {
+    let rows = (0..given).map(|k| match (summed.contains(&k), k % 2) {
+        (true, _) => 1,
+        (false, 0) => 0,
+        _ => 2,
+    });
+    Header {
+        gvec_ng: given,
+        ncoul: 2,
+        epsmpi_ngpown_max: given,
+        ngpown: given,
+        ncouls: 2,
+        inv_igp_index: (1..=given as i32).collect(),
+        indinv: rows.collect(),
+        vcoul: vec![1.0, 0.0],
+        ..Header::default()
+    }
+    .without_masked()
+}
+
+#[test]
+fn masked_columns_are_left_out() {
+    let header = header(6, &[1, 2, 5]);
+    assert_eq!((header.ngpown, header.given_ngpown()), (3, 6));
+    let columns: Vec<usize> = (0..3).map(|igp| header.column(igp)).collect();
+    assert_eq!(columns, [1, 2, 5]);
+    assert!(header.rows().all(|row| row == Some(0)));
+    let all: Vec<_> = (0..12).map(|at| Complex64::new(f64::from(at) + 1.0, 0.0)).collect();
+    let pairs = CheckedPairs::new(&header, all.clone(), all.clone()).unwrap();
+    let kept: Vec<f64> = pairs.matrices()[0].iter().map(|z| z.re).collect();
+    assert_eq!(kept, [3.0, 4.0, 5.0, 6.0, 11.0, 12.0]);
+    // SAFETY: it is there to the end of this test.
+    let lent = unsafe { Matrix::kept(&all) };
+    let lent = CheckedPairs::new(&header, lent, all).unwrap();
+    assert_eq!(lent.matrices(), pairs.matrices());
+}
+
+#[test]
+fn without_masked_columns_nothing_changes_and_one_always_stays() {
+    assert_eq!(header(3, &[0, 1, 2]).unmasked, None);
+    let all_masked = header(4, &[]);
+    assert_eq!((all_masked.ngpown, all_masked.column(0)), (1, 0));
+}
+
+#[test]
+fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
+    let mut wtilde = vec![Complex64::ONE; 12];
+    wtilde[6].re = f64::NAN;
+    let make = |wtilde: &Vec<_>, summed: &[usize]| {
+        CheckedPairs::new(&header(6, summed), wtilde.clone(), vec![Complex64::ONE; 12])
+    };
+    assert!(make(&wtilde, &[1, 2, 5]).is_ok());
+    match make(&wtilde, &[1, 3, 5]) {
+        Err(what) => {
+            assert_eq!(what.to_string().split_once(" at ").unwrap().1, "(1,4); it must be finite")
+        }
+        other => panic!("{other:?}"),
+    }
+    let length = CheckedPairs::new(&header(6, &[1]), wtilde[..2].to_vec(), vec![]);
+    assert!(length.unwrap_err().to_string().ends_with(" needs 12 elements, has 2"));
+}

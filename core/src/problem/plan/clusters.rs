@@ -1,0 +1,753 @@
+//! The pairs of a slab, sorted by something of their poles.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gpp_cpu::cells::Pairs;
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::cells::series::LEAST;
+use gpp_kernels::discs::series::LEAST as LEAST_OF_DISCS;
+use gpp_kernels::pairs::{Disc, PAIRS, Part, Pole};
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use crate::problem::plan::odd::OddPoles;
+use crate::problem::plan::{LARGEST, Regular, SMALLEST, near2};
+use crate::problem::{Extents, SlabView, memory, range};
+
+/// The pairs of a slab that contribute, cell by cell, in parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sorted<W, P> {
+    poles: Vec<Pole<W>>,
+    parts: Vec<P>,
+}
+
+pub trait Span: Copy + Send {
+    fn over(self, pairs: Range<u32>) -> Self;
+
+    fn count(&self) -> u32;
+}
+
+impl Span for Part {
+    fn over(self, pairs: Range<u32>) -> Part {
+        Part { begin: pairs.start, end: pairs.end, ..self }
+    }
+
+    fn count(&self) -> u32 {
+        self.end - self.begin
+    }
+}
+
+impl Span for Disc {
+    fn over(self, pairs: Range<u32>) -> Disc {
+        Disc { begin: pairs.start, end: pairs.end, ..self }
+    }
+
+    fn count(&self) -> u32 {
+        self.end - self.begin
+    }
+}
+
+impl<W: Copy + Default + Send + Sync, P: Span> Sorted<W, P> {
+    /// Of a slab: `wtilde` is what is kept of a pole, `cell` the number of its cell, below `cells`, and `part`
+    /// what a cell of these pairs is.
+    pub(super) fn of(
+        slab: SlabView,
+        cells: usize,
+        wtilde: impl Fn(Complex64) -> W + Sync,
+        cell: impl Fn(W) -> usize + Sync,
+        part: impl Fn(usize, &[Pole<W>]) -> P + Sync,
+    ) -> Sorted<W, P> {
+        let sorted: Vec<Chunk<W>> = (0..slab.len())
+            .collect::<Vec<_>>()
+            .par_chunks(slab.len().div_ceil(SORTED_IN))
+            .map(|igp| Chunk::of(slab, igp[0]..igp[igp.len() - 1] + 1, cells, &wtilde, &cell))
+            .collect();
+        let length =
+            |cell: usize| sorted.iter().map(|some| some.of_cell(cell).len()).sum::<usize>();
+        let lengths: Vec<usize> = (0..cells).map(length).collect();
+
+        let mut poles = vec![zero(); lengths.iter().sum()];
+        let mut rest = &mut poles[..];
+        let mut of_cells = Vec::with_capacity(cells);
+        for &length in &lengths {
+            let (own, behind) = rest.split_at_mut(length);
+            of_cells.push(own);
+            rest = behind;
+        }
+        let of_cell = |(cell, own): (usize, &mut [Pole<W>])| {
+            let from = sorted.iter().flat_map(|some| some.of_cell(cell));
+            own.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            part(cell, own)
+        };
+        let parts: Vec<P> = of_cells.into_par_iter().enumerate().map(of_cell).collect();
+        Sorted { parts: in_parts(&parts, &lengths), poles }
+    }
+}
+
+/// The parts at most that pairs are sorted in, each by itself.
+const SORTED_IN: usize = 64;
+
+/// Pairs at most that bounds are found with.
+const SAMPLED_SIZES: u64 = 1 << 20;
+
+impl<W, P> Sorted<W, P> {
+    /// Bytes at most of those of a slab in so many cells, and of what they are sorted in: each pair is there twice,
+    /// with the number of its cell.
+    pub(super) fn bytes_while_made(slab: Extents, cells: u64) -> u64 {
+        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
+        let of_pair = (2 * size_of::<Pole<W>>() + size_of::<u32>()) as u64;
+        let parts = (2 * cells + pairs / u64::from(PAIRS)) * size_of::<P>() as u64;
+        // Where cells begin in each of the parts.
+        let sorted_in = slab.ngpown.min(SORTED_IN);
+        let begins = sorted_in as u64 * cells * size_of::<u32>() as u64;
+        let sample = pairs.min(SAMPLED_SIZES) * size_of::<u64>() as u64;
+        pairs.saturating_mul(of_pair).saturating_add(parts + begins + sample)
+    }
+
+    /// The pairs, those of a part next to each other.
+    pub fn poles(&self) -> &[Pole<W>] {
+        &self.poles
+    }
+
+    pub fn parts(&self) -> &[P] {
+        &self.parts
+    }
+}
+
+fn zero<W: Default>() -> Pole<W> {
+    Pole { wtilde: W::default(), ig: 0, igp: 0, eps: Complex64::ZERO }
+}
+
+/// The pairs of some `igp`, by cell.
+struct Chunk<W> {
+    poles: Vec<Pole<W>>,
+    /// Where the pairs of each cell end.
+    ends: Vec<u32>,
+}
+
+impl<W: Copy + Default> Chunk<W> {
+    fn of(
+        slab: SlabView,
+        igp: Range<usize>,
+        cells: usize,
+        wtilde: impl Fn(Complex64) -> W,
+        cell: impl Fn(W) -> usize,
+    ) -> Chunk<W> {
+        let ncouls = slab.ncouls();
+        let wtilde = &wtilde;
+        let pairs = || {
+            igp.clone().flat_map(|igp| {
+                let column = igp * ncouls..(igp + 1) * ncouls;
+                let both = slab.wtilde()[column.clone()].iter().zip(&slab.eps()[column]);
+                let pole = move |(ig, (&of, &eps)): (usize, (&Complex64, &Complex64))| {
+                    let pole = || Pole { wtilde: wtilde(of), ig: ig as u32, igp: igp as u32, eps };
+                    range::contributes(of, eps).then(pole)
+                };
+                both.enumerate().filter_map(pole)
+            })
+        };
+        let of_pairs: Vec<u32> = pairs().map(|pole| cell(pole.wtilde) as u32).collect();
+        // Where the pairs of each cell go next: at first where it begins, in the end where the next one does.
+        let mut next = vec![0; cells + 1];
+        of_pairs.iter().for_each(|&cell| next[cell as usize + 1] += 1);
+        (0..cells).for_each(|cell| next[cell + 1] += next[cell]);
+        let mut poles = vec![zero(); of_pairs.len()];
+        for (pole, cell) in pairs().zip(of_pairs) {
+            let at = &mut next[cell as usize];
+            poles[*at as usize] = pole;
+            *at += 1;
+        }
+        Chunk { poles, ends: next }
+    }
+
+    fn of_cell(&self, cell: usize) -> &[Pole<W>] {
+        let begin = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.poles[begin as usize..self.ends[cell] as usize]
+    }
+}
+
+/// The parts of these cells of these lengths, which follow each other.
+fn in_parts<P: Span>(cells: &[P], lengths: &[usize]) -> Vec<P> {
+    let (mut parts, mut begin) = (Vec::new(), 0);
+    for (cell, &length) in cells.iter().zip(lengths) {
+        let count = length.div_ceil(PAIRS as usize);
+        let at = |part: usize| (begin + part * length / count) as u32;
+        parts.extend((0..count).map(|part| cell.over(at(part)..at(part + 1))));
+        begin += length;
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.count()));
+    parts
+}
+
+// The poles of a slab by their size, so that odd ones are found without a look at all of them.
+//
+// A pole on the real axis is odd where its size is in a narrow range beside some energy. Poles off the axis are
+// looked at one by one.
+
+/// Pairs at least that a look-up is left with, on average.
+const LEFT: usize = 64;
+
+/// Most look-ups' first steps that are in place.
+const MOST_STEPS: u32 = 20;
+
+/// Poles are sorted where no more than one in so many is off the axis.
+const MOST_OFF_AXIS: usize = 8;
+
+/// Pairs that a thread looks at in one go.
+const AT_ONCE: usize = 1 << 10;
+
+/// The contributing poles of a slab, sorted by the larger one of their parts.
+#[derive(Debug)]
+pub struct BySize {
+    /// Those that are odd at any energies.
+    always: OddPoles,
+    /// Size, as [`BySize::key`] has it, in the upper half, and the pair: ascending.
+    sorted: Vec<u64>,
+    /// Where the sizes begin whose key has these first bits.
+    begins: Vec<u32>,
+    first_bits: u32,
+    /// The least size, by its bits, and how many of these a key leaves out.
+    least: u64,
+    left_out: u32,
+    /// Pairs with poles off the axis.
+    off_axis: Vec<u32>,
+}
+
+/// The larger one of a pole's parts.
+fn size(pole: Complex64) -> f64 {
+    pole.re.abs().max(pole.im.abs())
+}
+
+/// Those of a slab, sorted when they are asked for again: to look at all of them once takes less time. None if the host
+/// has no room, or if it is of no use.
+#[derive(Debug, Default)]
+pub struct SortedOnce {
+    is_asked: AtomicBool,
+    sorted: OnceLock<Option<BySize>>,
+}
+
+impl SortedOnce {
+    /// Of this slab, which is the same in every call.
+    pub fn of(&self, slab: SlabView) -> Option<&BySize> {
+        if !self.is_asked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let extents = Extents { nbands: 1, ngpown: slab.len(), ncouls: slab.ncouls(), nw: 1 };
+        let sorted = || {
+            memory::require("poles by their size", BySize::bytes(extents)).ok()?;
+            BySize::of(slab)
+        };
+        self.sorted.get_or_init(sorted).as_ref()
+    }
+}
+
+impl BySize {
+    /// Bytes that those of a slab take while they are sorted.
+    pub fn bytes(slab: Extents) -> u64 {
+        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
+        pairs.saturating_mul(2 * size_of::<u64>() as u64).saturating_add(slab.odd_bytes())
+    }
+
+    /// Of a slab; none of one with many poles off the axis.
+    pub fn of(slab: SlabView) -> Option<BySize> {
+        let (wtilde, eps) = (slab.wtilde(), slab.eps());
+        // No problem's poles are regular beyond these.
+        let sizes = 1.0 / LARGEST..=LARGEST;
+        let is_certain = |pole: Complex64| pole.re < 0.0 || !sizes.contains(&size(pole));
+        let always = OddPoles::of(slab, |pole| !is_certain(pole));
+        let others = || {
+            let pairs = wtilde.par_iter().zip(eps).enumerate();
+            pairs
+                .filter(|(_, (pole, eps))| range::contributes(**pole, **eps) && !is_certain(**pole))
+        };
+        let off_axis = others().filter(|(_, (pole, _))| pole.im != 0.0);
+        let off_axis: Vec<u32> = off_axis.map(|(pair, _)| pair as u32).collect();
+        if off_axis.len() > wtilde.len() / MOST_OFF_AXIS {
+            return None;
+        }
+        let bits = |(_, (&pole, _)): (usize, (&Complex64, &Complex64))| size(pole).to_bits();
+        // Numbers that are not negative are in the order of their bits.
+        let ends = |(low, high): (u64, u64), of: u64| (low.min(of), high.max(of));
+        let (least, most) = others()
+            .map(bits)
+            .fold(|| (u64::MAX, 0), ends)
+            .reduce(|| (u64::MAX, 0), |(low, high), other| (low.min(other.0), high.max(other.1)));
+        let left_out = (u64::BITS - most.saturating_sub(least).leading_zeros()).saturating_sub(32);
+        let word = |(pair, (&pole, _)): (usize, (&Complex64, &Complex64))| -> u64 {
+            (size(pole).to_bits() - least) >> left_out << 32 | pair as u64
+        };
+        let mut sorted: Vec<u64> = others().map(word).collect();
+        sorted.par_sort_unstable();
+
+        let first_bits = (sorted.len() / LEFT).max(1).ilog2().min(MOST_STEPS);
+        let mut begins = vec![0; (1 << first_bits) + 1];
+        let step = |word: u64| (word >> 32 << first_bits >> 32) as usize;
+        sorted.iter().for_each(|&word| begins[step(word) + 1] += 1);
+        (1..begins.len()).for_each(|at| begins[at] += begins[at - 1]);
+        Some(BySize { always, sorted, begins, first_bits, least, left_out, off_axis })
+    }
+
+    /// A number that grows with the size, or stays.
+    fn key(&self, size: f64) -> u64 {
+        let above = size.max(0.0).to_bits().saturating_sub(self.least) >> self.left_out;
+        above.min(u64::from(u32::MAX))
+    }
+
+    /// Where those of these sizes stand, and some beside them.
+    fn range(&self, [low, high]: [f64; 2]) -> Range<usize> {
+        // Written so that bounds that are no numbers hold nothing.
+        if !(low <= high && high >= 0.0) {
+            return 0..0;
+        }
+        let (low, high) = (self.key(low), self.key(high));
+        let step = |key: u64| (key << self.first_bits >> 32) as usize;
+        let from = self.begins[step(low)] as usize;
+        let to = self.begins[step(high) + 1] as usize;
+        let some = &self.sorted[from..to];
+        let begin = some.partition_point(|&word| word >> 32 < low);
+        let end = some.partition_point(|&word| word >> 32 <= high);
+        from + begin..from + end
+    }
+
+    /// The odd poles of the slab that this is of; none where a look at all of them takes as long. `is_regular` says
+    /// of a pole whether `regular` holds it.
+    pub fn odd(
+        &self,
+        slab: SlabView,
+        regular: &Regular,
+        is_regular: impl Fn(Complex64) -> bool + Sync,
+    ) -> Option<OddPoles> {
+        let ranges = regular.sizes()?;
+        let ranges: Vec<_> = ranges.into_par_iter().map(|of| self.range(of)).collect();
+        let looks = ranges.iter().map(Range::len).sum::<usize>() + self.off_axis.len();
+        if looks > self.sorted.len() / 2 {
+            return None;
+        }
+        let is_odd = |pair: &u32| !is_regular(slab.wtilde()[*pair as usize]);
+        let on_axis = ranges.par_iter().with_min_len(AT_ONCE / LEFT).flat_map(|range| {
+            let words = self.sorted[range.clone()].par_chunks(AT_ONCE);
+            words.flat_map_iter(|words| words.iter().map(|&word| word as u32).filter(is_odd))
+        });
+        let off_axis = self.off_axis.par_chunks(AT_ONCE);
+        let off_axis = off_axis.flat_map_iter(|pairs| pairs.iter().copied().filter(is_odd));
+        let mut found: Vec<u32> = on_axis.chain(off_axis).collect();
+        found.par_sort_unstable();
+        found.dedup();
+        Some(self.always.with(&found, slab.ncouls()))
+    }
+}
+
+// The bounds of cells: how wide they are changes how long sums take, not what comes of them.
+
+/// A cell is at most this part of its poles wide: see [`gpp_kernels::cells::series`].
+const WIDEST: f64 = 1.0 / 32.0;
+
+/// No cell is narrower than one of so many parts of what energies come near to.
+const MOST: f64 = 16384.0;
+
+/// Who evaluates moments and sums terms one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluator {
+    Gpu,
+    /// The versions of a processor's own.
+    Processor,
+}
+
+impl Evaluator {
+    /// So many terms one by one take as long as the moments of a cell at an energy, as measured: wider cells and
+    /// narrower ones took longer.
+    fn even(self) -> f64 {
+        match self {
+            Evaluator::Gpu => 0.12,
+            Evaluator::Processor => 0.5,
+        }
+    }
+}
+
+/// What is summed one by one costs as much as so many terms more, however few pairs a cell has.
+const BEGUN_CELL: f64 = 32.0;
+
+/// Pairs, and energies of bands, that stand for all.
+pub(super) const SAMPLED_PAIRS: usize = 1 << 16;
+
+/// What the widths of cells are weighed with.
+struct Weighed {
+    poles: Sample,
+    /// Of those at which a pole may be near, one for each energy of a band.
+    energies: Sample,
+    limits: Limits,
+}
+
+pub(super) struct Sample {
+    sorted: Vec<f64>,
+    /// How many each one stands for, or which part of all.
+    each: f64,
+}
+
+impl Sample {
+    pub fn of(mut values: Vec<f64>, each: f64) -> Sample {
+        values.sort_unstable_by(f64::total_cmp);
+        Sample { sorted: values, each }
+    }
+
+    /// All within, `high` excluded.
+    pub fn within(&self, low: f64, high: f64) -> f64 {
+        let below = |bound: f64| self.sorted.partition_point(|&value| value < bound);
+        below(high).saturating_sub(below(low)) as f64 * self.each
+    }
+}
+
+/// Numbers below `of`, [`SAMPLED_PAIRS`] at most, that keep step with no rows or columns.
+pub(super) fn spread(of: usize) -> impl Iterator<Item = usize> {
+    // The golden ratio's fraction of 2⁶⁴.
+    let at = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let place = move |i: usize| ((u128::from(at(i)) * of as u128) >> 64) as usize;
+    (0..of.min(SAMPLED_PAIRS)).map(move |i| if of <= SAMPLED_PAIRS { i } else { place(i) })
+}
+
+impl Weighed {
+    fn of(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Weighed {
+        let pairs = slab.wtilde().len();
+        let counts = |&at: &usize| range::contributes(slab.wtilde()[at], slab.eps()[at]);
+        let poles = spread(pairs).filter(counts).map(|at| slab.wtilde()[at].re).collect();
+        let nw = wx.len() / occ.len().max(1);
+        // Poles are positive: an occupied band's sums have w − ω̃ and w + ω̃, an empty one's only the first.
+        let energies = spread(wx.len())
+            .map(|at| if occ[at / nw] == 0.0 { wx[at] } else { wx[at].abs() })
+            .collect();
+        let of_sample = |all: usize| all as f64 / all.min(SAMPLED_PAIRS) as f64;
+        Weighed {
+            poles: Sample::of(poles, of_sample(pairs)),
+            energies: Sample::of(energies, 1.0 / wx.len().min(SAMPLED_PAIRS) as f64),
+            limits,
+        }
+    }
+
+    /// Terms of a cell that an average energy sums one by one, and what that costs besides.
+    fn one_by_one(&self, low: f64, width: f64) -> f64 {
+        let mid = low + 0.5 * width;
+        // So far from an energy the second branch reaches; there moments tell the sums but for its bounds, the
+        // energy itself and the cutoff's bound.
+        let second = self.limits.limittwo.sqrt().max(mid / self.limits.limitone.sqrt());
+        let told = 0.5 * LEAST * width;
+        let around = told.max(second);
+        let part = (around - second + 2.0 * width) / around;
+        let near = self.energies.within(mid - around, mid + around);
+        // A sample may have missed as many as one of it stands for.
+        let pairs = self.poles.within(low, low + width).max(self.poles.each - 1.0);
+        if pairs > 0.0 { (pairs + BEGUN_CELL) * near * part.min(1.0) } else { 0.0 }
+    }
+
+    fn bounds(&self, by: Evaluator) -> Vec<f64> {
+        let gamma = self.limits.limittwo.sqrt();
+        let reach = self.energies.sorted.last().map_or(0.0, |largest| largest.max(0.0) + gamma);
+        let mut bounds = vec![(SMALLEST * gamma).max(1.0 / LARGEST)];
+        let mut width = f64::INFINITY;
+        while let Some(&low) = bounds.last().filter(|&&low| low < LARGEST) {
+            width = (2.0 * width).min(WIDEST * low);
+            while width > reach / MOST && self.one_by_one(low, width) > by.even() {
+                width *= 0.85;
+            }
+            bounds.push(low + width);
+        }
+        bounds
+    }
+}
+
+/// Bounds of the cells of a slab, ascending, for energies `wx`, `(nw, nbands)`, of bands of these occupations.
+///
+/// Moments of a cell take as long however many pairs it has, and are evaluated at every energy. So cells are as
+/// wide as can be, until what energies sum of them one by one, since some bound or the energy itself is too
+/// near, takes as long as their moments: then neither narrower nor wider ones would be faster. How many energies
+/// there are is no matter.
+pub fn bounds(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits, by: Evaluator) -> Vec<f64> {
+    Weighed::of(slab, wx, occ, limits).bounds(by)
+}
+
+// The pairs of a slab sorted by their poles: see [`gpp_kernels::cells`] and [`gpp_kernels::discs`].
+
+/// More cells of real poles than there ever are: no narrower ones than `bounds` allows, and those that grow with
+/// their poles.
+const CELLS: u64 = 20_000;
+
+/// A disc has more pairs than these, but for one of its four neighbours at times, and for some near zero.
+const OF_DISC: u64 = 16;
+
+/// The pairs of a slab that contribute, cell by cell, in parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    Real(Sorted<f64, Part>),
+    Any(Sorted<Complex64, Disc>),
+}
+
+impl Cells {
+    /// Of a slab whose contributing poles have `poles` in common, for energies `wx`, `(nw, nbands)`, of bands of
+    /// these occupations.
+    pub fn of(
+        slab: SlabView,
+        wx: &[f64],
+        occ: &[f64],
+        limits: Limits,
+        poles: Poles,
+        by: Evaluator,
+    ) -> Cells {
+        match poles {
+            Poles::Real => Cells::Real(intervals(slab, bounds(slab, wx, occ, limits, by))),
+            Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)),
+        }
+    }
+
+    /// Bytes at most of those of a slab, and of what they are sorted in.
+    pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
+        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
+        match poles {
+            Poles::Real => Sorted::<f64, Part>::bytes_while_made(slab, CELLS),
+            Poles::Any | Poles::Unread => {
+                Sorted::<Complex64, Disc>::bytes_while_made(slab, CELLS + pairs / OF_DISC)
+            }
+        }
+    }
+
+    pub fn pairs(&self) -> Pairs<'_> {
+        match self {
+            Cells::Real(of) => Pairs::Real(of.poles(), of.parts()),
+            Cells::Any(of) => Pairs::Any(of.poles(), of.parts()),
+        }
+    }
+
+    /// How many parts: fewer than there are pairs, or bounds.
+    pub fn count(&self) -> u32 {
+        match self {
+            Cells::Real(of) => of.parts().len() as u32,
+            Cells::Any(of) => of.parts().len() as u32,
+        }
+    }
+
+    /// Both as they are copied to a device.
+    pub fn words(&self) -> (&[u32], &[u32]) {
+        /// # Safety
+        /// A value is `repr(C)`, of numbers of 8 bytes and of 4 whose pairs are aligned as such.
+        unsafe fn words<T>(all: &[T]) -> &[u32] {
+            const { assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() == 8) };
+            // SAFETY: as long, aligned, and nothing lies between the numbers, by this function's contract.
+            unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 4) }
+        }
+        // SAFETY: poles, parts and discs are such ones: two indices stand next to each other in each.
+        unsafe {
+            match self {
+                Cells::Real(of) => (words(of.poles()), words(of.parts())),
+                Cells::Any(of) => (words(of.poles()), words(of.parts())),
+            }
+        }
+    }
+}
+
+/// Those of real poles, in cells between `bounds`.
+fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
+    let cells = bounds.len();
+    // The last one is of the poles that are within no bounds.
+    let cell = |wtilde: f64| match bounds.partition_point(|&bound| bound <= wtilde) {
+        0 => cells - 1,
+        above => above - 1,
+    };
+    let part = |cell: usize, _: &[Pole]| {
+        let (low, high) = match bounds.get(cell + 1) {
+            Some(&high) => (bounds[cell], high),
+            None => (f64::NAN, f64::NAN),
+        };
+        Part { low, high, begin: 0, end: 0 }
+    };
+    Sorted::of(slab, cells, |wtilde| wtilde.re, cell, part)
+}
+
+// Discs in the complex plane that hold the poles of a slab: see [`gpp_kernels::discs`].
+//
+// The plane is parted into squares, each of which is divided by four until a disc around it is as far from zero
+// as moments need, and what an average energy sums of it one by one takes less than the moments of the four
+// would. As in `bounds.rs`, both are known from samples, and how large discs are changes how long it takes, not
+// what comes of it.
+
+/// So many terms one by one take as long as the moments of the discs that a square is divided into, at an energy:
+/// about half of them are left where it is divided.
+const EVEN: f64 = 8.0;
+
+/// What is summed one by one costs as much as so many terms more, of a square and twice that of its parts.
+const BEGUN_DISC: f64 = 64.0;
+
+/// Poles of the sample at most.
+const SAMPLED_POLES: usize = 1 << 20;
+
+/// Bits of a place along each axis within the squares of a power of two.
+const BITS: u32 = 26;
+
+/// Room for the rounding of distances, relative to a radius.
+const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// The least radius, relative to the distance from zero: that of a disc of one pole.
+const LEAST_RADIUS: f64 = 1.0 / (1u64 << 30) as f64;
+
+/// Those of a slab for energies `wx`, `(nw, nbands)`, of bands of these occupations.
+pub(super) fn discs(
+    slab: SlabView,
+    wx: &[f64],
+    occ: &[f64],
+    limits: Limits,
+) -> Sorted<Complex64, Disc> {
+    let squares = Squares::of(wx, occ, limits);
+    let bounds = squares.bounds(slab);
+    // In front of the first one, and with the last one, stand those that are in no square.
+    let cell = |wtilde| {
+        squares.place(wtilde).map_or(0, |place| bounds.partition_point(|&bound| bound <= place))
+    };
+    Sorted::of(
+        slab,
+        bounds.len() + 1,
+        |wtilde| wtilde,
+        cell,
+        |cell, poles| match cell {
+            0 => around(poles, false),
+            _ => around(poles, true),
+        },
+    )
+}
+
+/// The disc of some poles, without a radius where moments do not tell their sums.
+fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
+    let ends = |of: fn(Complex64) -> f64| {
+        let all = poles.iter().map(|pole| of(pole.wtilde));
+        all.fold((f64::INFINITY, -f64::INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let ((left, right), (low, high)) = (ends(|z| z.re), ends(|z| z.im));
+    let middle = Complex64::new(0.5 * (left + right), 0.5 * (low + high));
+    let most = poles.iter().fold(0.0, |most: f64, pole| most.max((pole.wtilde - middle).norm()));
+    let radius = (most * (1.0 + ROOM)).max(middle.norm() * LEAST_RADIUS);
+    // Where the sample had none of a square's poles it may be as large as any.
+    let is_disc = is_square && LEAST_OF_DISCS * radius <= middle.norm();
+    Disc { middle, radius: if is_disc { radius } else { f64::NAN }, begin: 0, end: 0 }
+}
+
+/// Squares around zero and what parts them further.
+struct Squares {
+    limits: Limits,
+    /// Which part of all energies a pole is near to, those of occupied bands and their opposites.
+    energies: Sample,
+    /// The larger part of a pole is from here on.
+    smallest: f64,
+}
+
+impl Squares {
+    fn of(wx: &[f64], occ: &[f64], limits: Limits) -> Squares {
+        let nw = wx.len() / occ.len().max(1);
+        let both = |at: usize| [Some(wx[at]), (occ[at / nw] != 0.0).then_some(-wx[at])];
+        let energies = spread(wx.len()).flat_map(both).flatten().collect();
+        let each = 1.0 / wx.len().min(SAMPLED_PAIRS) as f64;
+        let smallest = (SMALLEST * limits.limittwo.sqrt()).max(1.0 / LARGEST);
+        Squares { limits, energies: Sample::of(energies, each), smallest }
+    }
+
+    /// Where a pole is: the power of two of its larger part, then the square of that size within the four by
+    /// four around zero, and the quarters within that, from the largest to the smallest, two bits for each.
+    /// None where it is too small, too large, or no number.
+    fn place(&self, pole: Complex64) -> Option<u64> {
+        let size = pole.re.abs().max(pole.im.abs());
+        if !(self.smallest..=LARGEST).contains(&size) || !pole.is_finite() {
+            return None;
+        }
+        let power = size.to_bits() >> 52;
+        let unit = f64::from_bits(power << 52);
+        let along = |x: f64| {
+            let quarters = (x / unit + 2.0) * f64::from(1u32 << (BITS - 2));
+            spread_bits((quarters as u64).min((1 << BITS) - 1))
+        };
+        Some(power << (2 * BITS) | along(pole.im) << 1 | along(pole.re))
+    }
+
+    /// Where the squares of a slab begin, ascending.
+    fn bounds(&self, slab: SlabView) -> Vec<u64> {
+        let (wtilde, eps) = (slab.wtilde(), slab.eps());
+        let every = wtilde.len().div_ceil(SAMPLED_POLES);
+        let place = |at: usize| Some(wtilde[at]).filter(|&pole| range::contributes(pole, eps[at]));
+        let mut sample: Vec<u64> = (0..wtilde.len().div_ceil(every))
+            .into_par_iter()
+            .filter_map(|at| self.place(place(at * every)?))
+            .collect();
+        sample.par_sort_unstable();
+        let (mut bounds, mut rest) = (Vec::new(), &sample[..]);
+        for power in self.smallest.to_bits() >> 52..=LARGEST.to_bits() >> 52 {
+            let end = rest.partition_point(|place| place >> (2 * BITS) == power);
+            let (own, behind) = rest.split_at(end);
+            self.part(own, every as f64, power << (2 * BITS), 2 * BITS, &mut bounds);
+            rest = behind;
+        }
+        bounds
+    }
+
+    /// Adds the bounds of the square of so many bits from `begin` on, with these poles of the sample, each of
+    /// which stands for `every`.
+    fn part(&self, own: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
+        if own.is_empty() || bits == 0 || self.is_disc(own.len() as f64 * every, begin, bits) {
+            bounds.push(begin);
+            return;
+        }
+        let (bits, mut rest) = (bits - 2, own);
+        for quarter in 0..4 {
+            let begin = begin + (quarter << bits);
+            let end = rest.partition_point(|&place| place - begin < 1 << bits);
+            let (own, behind) = rest.split_at(end);
+            self.part(own, every, begin, bits, bounds);
+            rest = behind;
+        }
+    }
+
+    /// Whether a square of so many pairs is divided no further.
+    fn is_disc(&self, pairs: f64, begin: u64, bits: u32) -> bool {
+        let unit = f64::from_bits(begin >> (2 * BITS) << 52);
+        let step = unit / f64::from(1u32 << (BITS - 2));
+        let half = 0.5 * step * (1u64 << (bits / 2)) as f64;
+        let along = |bits: u64| gathered(bits) as f64 * step - 2.0 * unit + half;
+        let middle = Complex64::new(along(begin), along(begin >> 1));
+        let radius = std::f64::consts::SQRT_2 * half;
+        let needed = LEAST_OF_DISCS * radius;
+        needed <= middle.norm()
+            && (pairs - BEGUN_DISC) * self.one_by_one(middle, radius, needed) <= EVEN
+    }
+
+    /// Which part of all energies sums a disc one by one: those at which moments, that need such a distance, do
+    /// not tell its sums, and those at which it lies across the bound of the second branch.
+    fn one_by_one(&self, middle: Complex64, radius: f64, needed: f64) -> f64 {
+        let second = near2(self.limits, middle).sqrt();
+        let around = needed.max(second + radius);
+        let across = (around * around - middle.im * middle.im).max(0.0).sqrt();
+        let part = (around - second + radius) / around;
+        self.energies.within(middle.re - across, middle.re + across) * part.min(1.0)
+    }
+}
+
+/// Masks between whose steps half of the bits move.
+const MASKS: [(u32, u64); 5] = [
+    (16, 0x0000_ffff_0000_ffff),
+    (8, 0x00ff_00ff_00ff_00ff),
+    (4, 0x0f0f_0f0f_0f0f_0f0f),
+    (2, 0x3333_3333_3333_3333),
+    (1, 0x5555_5555_5555_5555),
+];
+
+/// A zero in front of each of 32 bits.
+fn spread_bits(bits: u64) -> u64 {
+    MASKS.iter().fold(bits, |bits, (by, mask)| (bits | bits << by) & mask)
+}
+
+/// Every second bit of those of a place, from the last one on.
+fn gathered(bits: u64) -> u64 {
+    let place = bits & ((1 << (2 * BITS)) - 1);
+    let steps = MASKS.iter().rev().zip(MASKS.iter().rev().skip(1).map(|(_, mask)| *mask));
+    let all = steps.fold(place & MASKS[4].1, |bits, ((by, _), mask)| (bits | bits >> by) & mask);
+    (all | all >> 16) & 0xffff_ffff
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+use super::*;
+use crate::problem::synthesis::synthesise;
+use crate::problem::systems;
+use crate::progress::Progress;
+
+#[test]
+fn slabs_cover_every_igp_once_and_in_order() {
+    for (ngpown, igp) in [(1, 1), (7, 16), (16, 16), (33, 16), (1385, 48), (5, usize::MAX)] {
+        let slabs: Vec<_> = (0..).map_while(|at| range(ngpown, igp, at)).collect();
+        assert_eq!(slabs.len(), slab_count(ngpown, igp));
+        let all: Vec<usize> = slabs.iter().flat_map(Clone::clone).collect();
+        assert_eq!(all, (0..ngpown).collect::<Vec<_>>());
+        let last = slabs.len() - 1;
+        assert!(slabs[..last].iter().all(|slab| slab.len() == igp));
+    }
+}
+
+/// A call's frame has them sorted once for all energies.
+#[test]
+fn poles_are_sorted_once() {
+    let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+    // What was made has its masked columns left out already.
+    let header = Header { unmasked: None, ..made.header().clone() };
+    let pairs = CheckedPairs::new(&header, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
+    let mut sorted = Vec::new();
+    for shift in [0.0, 0.3] {
+        let wx = made.wx().iter().map(|w| w + shift).collect();
+        let bands = made.frame().bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
+        let problem = pairs.problem("demo", bands, None).unwrap();
+        let (batch, slab) = (problem.batches(3).first(), problem.slab());
+        assert_eq!(problem.odd(slab, &batch, Poles::Real), batch.plan().odd(slab, Poles::Real));
+        sorted.push(std::ptr::from_ref(problem.frame().sorted_poles(slab).unwrap()));
+        let part = slab.part(1..3);
+        assert!(problem.frame().sorted_poles(part).is_none());
+        assert_eq!(problem.odd(part, &batch, Poles::Any), batch.plan().odd(part, Poles::Any));
+    }
+    assert_eq!(sorted[0], sorted[1]);
+}

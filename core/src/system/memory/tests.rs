@@ -1,0 +1,77 @@
+use super::*;
+
+#[test]
+fn what_the_system_refuses_is_an_error_with_its_name() {
+    for length in [usize::MAX, usize::MAX / 32] {
+        match zeros::<f64>("wx(iw,n)", length) {
+            Err(Error::Memory { place: "host", what, needed, .. }) => {
+                assert_eq!((&what[..], needed), ("wx(iw,n)", length.saturating_mul(8) as u64));
+            }
+            other => panic!("{:?}", other.map(|all| all.len())),
+        }
+    }
+    assert_eq!(zeros::<u32>("three", 3).unwrap(), [0; 3]);
+}
+
+/// A tree of files, and the limit of the process whose folder is `proc/self` in it.
+fn limit(files: &[(&str, &str)]) -> Option<(String, u64, u64)> {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let Limit { file, bytes, free } = group_limit(&root.path().join("proc/self"), root.path())?;
+    Some((file.strip_prefix(root.path()).unwrap().to_str().unwrap().into(), bytes, free))
+}
+
+const V2_MOUNT: (&str, &str) = (
+    "proc/self/mountinfo",
+    "24 23 0:22 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+);
+
+#[test]
+fn systemds_scopes_where_some_have_no_files() {
+    let scope = "/user.slice/user-7.slice/run-u3.scope";
+    let slice = "sys/fs/cgroup/user.slice/user-7.slice";
+    let groups = format!("0::{scope}\n");
+    let [max, high, current, stat] =
+        ["max", "high", "current", "stat"].map(|name| format!("{slice}/memory.{name}"));
+    let mut all = vec![
+        V2_MOUNT,
+        ("proc/self/cgroup", groups.as_str()),
+        // The scope has the controller not, its slice has it; the root never has a limit.
+        ("sys/fs/cgroup/user.slice/user-7.slice/run-u3.scope/cgroup.procs", "1\n"),
+        (&max, "5000\n"),
+        (&high, "max\n"),
+        (&current, "4000\n"),
+        (&stat, "anon 1000\ninactive_file 2500\nactive_file 400\nfile_mapped 7\n"),
+        ("sys/fs/cgroup/user.slice/memory.max", "max\n"),
+    ];
+    assert_eq!(limit(&all), Some((max.clone(), 5000, 3900)));
+    all.push((&high, "4500\n"));
+    assert_eq!(limit(&all), Some((high.clone(), 4500, 3400)));
+}
+
+#[test]
+fn containers_see_their_own_group_under_any_name() {
+    let file = "sys/fs/cgroup/memory.max";
+    let current = ("sys/fs/cgroup/memory.current", "100");
+    for (root, group) in [("/", "/"), ("/docker/3f", "/docker/3f"), ("/a", "/b/c"), ("/", "/../x")]
+    {
+        let mount = format!("1 2 0:3 {root} /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
+        let found = limit(&[
+            ("proc/self/mountinfo", &mount),
+            ("proc/self/cgroup", &format!("0::{group}")),
+            (file, "300"),
+            current,
+        ]);
+        assert_eq!(found, Some((file.into(), 300, 200)), "{root} {group}");
+    }
+}
+
+#[test]
+fn no_groups_no_limit() {
+    assert_eq!(limit(&[]), None);
+    assert_eq!(limit(&[V2_MOUNT]), None);
+}

@@ -1,0 +1,83 @@
+use super::*;
+
+#[test]
+fn a_list_is_taken_as_openmp_takes_it() {
+    let cases = [("4", Some(4)), ("4,2", Some(4)), (" 3 , 2", Some(3)), ("65535", Some(65_535))];
+    for (list, threads) in cases {
+        assert_eq!(first(list), threads, "{list}");
+    }
+    for wrong in ["", "0", "-1", "two", "2.5", ",4", "65536", "1e3"] {
+        assert_eq!(first(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
+    let room = Room { cores: 2, all: 3 };
+    let counts = |team: &Team| [Threads::Cores, Threads::All].map(|threads| team.count(threads));
+    let team = Team { asked: None, ..Team::new(room) };
+    assert_eq!(counts(&team), [2, 3]);
+    let team = Team { asked: Some(5), ..team };
+    assert_eq!(counts(&team), [5, 5]);
+    team.set(4);
+    assert_eq!(counts(&team), [4, 4]);
+    team.set(0);
+    assert_eq!(counts(&team), [5, 5]);
+}
+
+#[test]
+fn there_are_as_many_threads_as_said_and_they_stay() {
+    let team = Team { asked: None, ..Team::new(Room { cores: 2, all: 3 }) };
+    let pool = |threads| team.pool(threads).unwrap();
+    let (cores, all) = (pool(Threads::Cores), pool(Threads::All));
+    assert_eq!([&cores, &all].map(|pool| pool.install(rayon::current_num_threads)), [2, 3]);
+    assert!(Arc::ptr_eq(&cores, &pool(Threads::Cores)));
+    team.set(1);
+    assert_eq!(pool(Threads::All).install(rayon::current_num_threads), 1);
+    assert!(Arc::ptr_eq(&pool(Threads::All), &pool(Threads::Cores)));
+}
+
+#[test]
+fn processes_with_one_mask_share_its_cores() {
+    let host = Room { cores: 8, all: 16 };
+    let rooms = |room: Room, masks: &[Vec<usize>]| -> Vec<[usize; 2]> {
+        let of = |at| room.shared(masks, at);
+        (0..masks.len()).map(of).map(|room| [room.cores, room.all]).collect()
+    };
+    let all: Vec<usize> = (0..16).collect();
+    assert_eq!(rooms(host, std::slice::from_ref(&all)), [[8, 16]]);
+    assert_eq!(rooms(host, &vec![all.clone(); 2]), [[4, 8], [4, 8]]);
+    assert_eq!(rooms(host, &vec![all.clone(); 3]), [[2, 5], [3, 5], [3, 6]]);
+    // More processes than processors.
+    assert_eq!(rooms(Room { cores: 1, all: 2 }, &vec![vec![0, 1]; 3]), [[1, 1]; 3]);
+    // Who has a mask of its own keeps it, and so do those of each socket.
+    let socket = Room { cores: 4, all: 8 };
+    let [first, second]: [Vec<usize>; 2] = [(0..8).collect(), (8..16).collect()];
+    let masks = [first.clone(), second.clone(), first, second];
+    assert_eq!(rooms(socket, &masks), [[2, 4]; 4]);
+    assert_eq!(socket.shared(&[all, masks[0].clone()], 1), socket);
+}
+
+#[test]
+fn a_core_counts_once() {
+    // The second processor of core c is c + 8, as most systems number them.
+    let lowest = |id| Some(id % 8);
+    assert_eq!(cores(&(0..16).collect::<Vec<_>>(), lowest), 8);
+    assert_eq!(cores(&[0, 1, 8, 9, 10], lowest), 3);
+    assert_eq!(cores(&[3, 16], |_| None), 2);
+}
+
+#[test]
+fn lists_are_read_as_linux_writes_them() {
+    assert_eq!(numbers("\t0-3,8\n"), [0, 1, 2, 3, 8]);
+    assert!(numbers("").is_empty());
+}
+
+#[test]
+fn here_is_room_for_a_thread() {
+    let Room { cores, all } = Room::here();
+    assert!(1 <= cores && cores <= all);
+    if cfg!(target_os = "linux") {
+        assert!(mask().len() >= all, "{:?} of {all}", mask());
+    }
+}

@@ -1,0 +1,46 @@
+//! What goes wrong in the program beside the core's errors, and the exit codes of all.
+
+pub use gpp_core::error::*;
+
+/// Of the core's error where no other is named.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The profiler is missing, may not count, or printed what cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("profiler: {0}")]
+pub struct ProfileError(pub String);
+
+impl From<ProfileError> for Error {
+    fn from(error: ProfileError) -> Error {
+        Error::Caller(error.into())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChartError(pub String);
+
+/// 2 for bad usage or input, 3 for a device that is missing or failed, and 128 with a signal's number.
+pub fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::NoGpu { .. }
+        | Error::Driver { .. }
+        | Error::Compiler { .. }
+        | Error::Memory { place: "device", .. } => 3,
+        Error::Caller(error) if error.is::<ProfileError>() => 3,
+        Error::Device { error, .. } => exit_code(error),
+        Error::Stopped { code, .. } => 128u8.saturating_add(*code as u8),
+        _ => 2,
+    }
+}
+
+/// What messages say of an error: a program stops by a signal.
+pub fn said(error: &Error) -> String {
+    let Error::Stopped { code, done, all, of } = error else { return error.to_string() };
+    #[cfg(unix)]
+    let name = signal_hook::low_level::signal_name(*code).map(str::to_string);
+    #[cfg(not(unix))]
+    let name: Option<String> = None;
+    let name = name.unwrap_or_else(|| format!("signal {code}"));
+    format!("stopped by {name} after {done} of {all} {of}")
+}

@@ -1,0 +1,561 @@
+//! Why the time changed from one version to another, and what bounds a version.
+
+use std::fmt;
+
+use serde::Serialize;
+use statrs::stats_tests::Alternative;
+use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
+
+use crate::catalogue::order;
+use crate::explain::{Side, Step};
+use crate::record::profile::{Ceilings, Profile};
+use crate::record::run::{Measurement, Run, State, Times, Verdict};
+use crate::roofline::{LEVELS, Level, Timing};
+
+/// Changes below this share are no changes.
+const TOLD: f64 = 0.02;
+
+/// The logarithm of a ratio from which on bytes are named beside the clock: a quarter less, a third more.
+const FAR: f64 = 0.28;
+
+/// A sentence or two about a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    pub rule: Rule,
+    pub text: String,
+}
+
+/// What statements are about, in the order of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    Why,
+    Bound,
+    Published,
+}
+
+/// All that can be said of a step.
+pub fn verdict(step: &Step) -> Vec<Statement> {
+    let said =
+        [(Rule::Why, why(step)), (Rule::Bound, bound(step)), (Rule::Published, published(step))];
+    said.into_iter().filter_map(|(rule, text)| Some(Statement { rule, text: text? })).collect()
+}
+
+pub type Pair = (f64, f64);
+
+/// How the time changed, and why: cycles, the clock, and behind the cycles the evidence that weighs most.
+fn why(step: &Step) -> Option<String> {
+    let time = step.both(Side::seconds)?;
+    if !(time.0 > 0.0 && time.1 > 0.0) {
+        return None;
+    }
+    let cycles = step.both(Side::cycles).filter(|cycles| differ(*cycles));
+    let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
+    let is_cycles = cycles.is_some() || step.both(Side::cycles).is_none();
+    let cause = cause(step).filter(|cause| is_cycles && cause.lowers == (time.1 < time.0));
+    let told = Reasons {
+        before: step.before.as_ref()?.id,
+        time,
+        stays: stays(step, time),
+        cycles,
+        clock: clock.map(|clock| (clock, clock_changed(step, clock))),
+        cause: cause.map(|cause| cause.text),
+    };
+    Some(told.sentence())
+}
+
+/// What a sentence about a change of the time is made of.
+pub struct Reasons<'a> {
+    pub before: &'a str,
+    pub time: Pair,
+    pub stays: bool,
+    pub cycles: Option<Pair>,
+    /// The clock, where it changed, and what is said of it.
+    pub clock: Option<(Pair, String)>,
+    /// What made the cycles change or, where these are not known, the time.
+    pub cause: Option<String>,
+}
+
+impl Reasons<'_> {
+    pub fn sentence(self) -> String {
+        let Reasons { before, time, stays, cycles, clock, cause } = self;
+        if stays {
+            let same = format!("As fast as {before}, to within noise");
+            return match (cycles, clock) {
+                (Some(cycles), Some((clock, _))) => format!(
+                    "{same}: {} cancel {}.",
+                    amount(cycles, "cycles"),
+                    if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
+                ),
+                _ => format!("{same}."),
+            };
+        }
+        let mut parts: Vec<String> = match (cycles, cause) {
+            (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
+            (Some(cycles), None) => vec![amount(cycles, "cycles")],
+            (None, cause) => cause.into_iter().collect(),
+        };
+        if let Some((clock, said)) = clock {
+            // What weighs more comes first.
+            let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
+            let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
+            parts.insert(if first { 0 } else { parts.len() }, said);
+        }
+        let time = amount(time, "time");
+        if parts.is_empty() { format!("{time}.") } else { format!("{time}: {}.", parts.join("; ")) }
+    }
+}
+
+/// Whether the time stays: within the noise, or by less than is a change.
+fn stays(step: &Step, time: Pair) -> bool {
+    let noise = || {
+        let (before, now) = (step.before.as_ref()?.measured?, step.now.measured?);
+        differs(&before.times, &now.times).map(|verdict| verdict == Verdict::Noise)
+    };
+    noise() == Some(true) || !differ(time)
+}
+
+/// How the clock changed. At the power cap it follows what a calculation costs: the bytes from memory are named
+/// where they went far the other way.
+fn clock_changed(step: &Step, (before, now): Pair) -> String {
+    let power = |side: &Side| step.power(side);
+    let (old, new) = (step.before.as_ref().and_then(power), power(&step.now));
+    let bytes = step.both(|side| Some(side.profile?.bytes.hbm)).filter(|_| old.or(new).is_some());
+    let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= FAR && (b < a) == (now > before));
+    let bytes =
+        bytes.map_or(String::new(), |pair| format!(" with {} from HBM", amount(pair, "bytes")));
+    clock_said((before, now), new.and_then(|power| power.limit_w), &bytes)
+}
+
+/// How the clock changed, at which limit of power, with what.
+pub fn clock_said((before, now): Pair, limit_w: Option<f64>, with: &str) -> String {
+    let range = format!("({before:.0} → {now:.0} MHz){with}");
+    match limit_w {
+        Some(watts) if now < before => format!("the {watts:.0} W cap lowers the clock {range}"),
+        _ if now < before => format!("the clock falls {range}"),
+        _ => format!("the clock rises {range}"),
+    }
+}
+
+/// What made the cycles, or else the time, change.
+struct Cause {
+    text: String,
+    /// Whether there are fewer of them for it.
+    lowers: bool,
+}
+
+/// Cycles are instructions × the cycles between two of a warp ÷ warps: the factor that weighs most in the
+/// direction of the time. Without counters of these, operations.
+fn cause(step: &Step) -> Option<Cause> {
+    let lowers = step.both(Side::seconds).map(|(before, now)| now < before)?;
+    let weight = |(before, now): Pair| (now / before).ln();
+    let factors = [
+        step.both(Side::instructions).map(|pair| (weight(pair), instructions(pair))),
+        step.both(Side::cycles_an_instruction)
+            .and_then(|pair| Some((weight(pair), waits(step, pair)?))),
+        step.both(|side| side.profile?.warps_per_sm).map(|pair| (-weight(pair), warps(pair))),
+    ];
+    let counted = factors.iter().flatten().count() > 0;
+    let operations = step.both(|side| Some(side.profile?.flops_per_term()));
+    let operations = operations.filter(|_| !counted);
+    let told =
+        operations.map(|pair| (weight(pair), format!("from {}", amount(pair, "operations"))));
+    let all = factors.into_iter().flatten().chain(told);
+    let that_way = all.filter(|(weight, _)| weight.abs() >= TOLD && (*weight < 0.0) == lowers);
+    let (_, text) = that_way.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
+    Some(Cause { text, lowers })
+}
+
+pub fn instructions(pair: Pair) -> String {
+    format!("from {}", amount(pair, "instructions"))
+}
+
+fn warps((before, now): Pair) -> String {
+    let more = if now > before { "more" } else { "fewer" };
+    format!("with {more} warps active ({before:.0} → {now:.0})")
+}
+
+/// The reason whose wait changed most, in cycles between two instructions of a warp.
+fn waits(step: &Step, (before, now): Pair) -> Option<String> {
+    let (old, new) = (&step.before.as_ref()?.profile?.stalls, &step.now.profile?.stalls);
+    let is_wait = |reason: &&String| !ELIGIBLE.iter().any(|(name, _)| name == &reason.as_str());
+    let cycles =
+        |reason: &String| (old[reason] * before, new.get(reason).copied().unwrap_or(0.0) * now);
+    let changes = old.keys().filter(is_wait).map(|reason| (reason, cycles(reason)));
+    let that_way = changes.filter(|(_, (a, b))| (b < a) == (now < before));
+    let by = |(a, b): Pair| (b - a).abs();
+    let (reason, (a, b)) = that_way.max_by(|one, other| by(one.1).total_cmp(&by(other.1)))?;
+    let less = if b < a { "less" } else { "more" };
+    Some(format!(
+        "as warps wait {less} for {} ({a:.1} → {b:.1} cycles an instruction)",
+        meaning(reason)
+    ))
+}
+
+fn bound(step: &Step) -> Option<String> {
+    let own = &step.now;
+    let bound = bound_verdict(own.profile?, step.ceilings?, own.measured, step.highest_mhz);
+    Some(bound.to_string())
+}
+
+/// Whether the step goes the way that was published.
+fn published(step: &Step) -> Option<String> {
+    let published = step.published.as_ref()?;
+    let there = (published.before?.time_s?, published.now.time_s?);
+    let here = step.both(Side::seconds)?;
+    let way = if !differ(there) || stays(step, here) {
+        ""
+    } else if (here.1 < here.0) == (there.1 < there.0) {
+        ", as here"
+    } else {
+        "; here it goes the other way"
+    };
+    Some(format!("{}: {}{way}.", capital(&published.by), amount(there, "time")))
+}
+
+/// Whether two numbers differ by so much that it is told.
+pub fn differ((before, now): Pair) -> bool {
+    let ratio = now / before;
+    ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= TOLD
+}
+
+/// How much less or more of something there is, in words.
+pub fn amount((before, now): Pair, of: &str) -> String {
+    let ratio = now / before;
+    let counted = of.ends_with('s');
+    let less = if counted { "fewer" } else { "less" };
+    match ratio {
+        _ if (0.475..=0.525).contains(&ratio) => {
+            format!("half {} {of}", if counted { "as many" } else { "the" })
+        }
+        _ if ratio >= 1.95 => format!("{ratio:.1} times the {of}"),
+        _ if ratio >= 1.0 => format!("{:.0} % more {of}", (ratio - 1.0) * 100.0),
+        _ => format!("{:.0} % {less} {of}", (1.0 - ratio) * 100.0),
+    }
+}
+
+// What bounds a version: how much of each unit of the device it uses, and what the clock lost.
+//
+// Shares are of the profiler's run: pipes by its cycles, bandwidths by its duration. The clock is that of the
+// timed runs.
+
+/// A unit used to this share or more bounds a version.
+pub const BOUND: f64 = 0.8;
+
+/// From this share on a version is near a limit; below, latency bounds it.
+pub const NEAR: f64 = 0.6;
+
+/// Losses of clock below this share are not told.
+const BOUNDS_TOLD: f64 = 0.01;
+
+/// A unit of the device and the share of it that is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Use {
+    pub limit: &'static str,
+    /// From 0 to 1.
+    pub share: f64,
+}
+
+/// How much of the busiest unit is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Band {
+    /// [`BOUND`] or more: the unit bounds the version.
+    Bound,
+    /// [`NEAR`] or more.
+    Near,
+    /// Less: warps wait, and no unit is near full.
+    Latency,
+}
+
+impl Band {
+    pub fn of(share: f64) -> Band {
+        if share >= BOUND {
+            Band::Bound
+        } else if share >= NEAR {
+            Band::Near
+        } else {
+            Band::Latency
+        }
+    }
+}
+
+/// What the board's power cap did to the clock in the timed runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Power {
+    /// Share of the highest clock that was lost, from 0 to 1.
+    pub lost: f64,
+    /// Median clock of the multiprocessors in MHz.
+    pub mhz: f64,
+    pub limit_w: Option<f64>,
+}
+
+impl Power {
+    /// Of a version whose clock was seen, by the highest at which that was, else the device's, in MHz; `None`
+    /// where power did not hold the clock back.
+    pub fn of(measured: &Measurement, highest_mhz: f64) -> Option<Power> {
+        Power::seen(measured.state.as_ref()?, highest_mhz)
+    }
+
+    /// The same of a GPU's state.
+    pub fn seen(state: &State, highest_mhz: f64) -> Option<Power> {
+        let by_power = |reason: &String| reason.to_lowercase().contains("power");
+        state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
+        let mhz = state.sm_mhz?.median;
+        let lost = 1.0 - mhz / state.highest_mhz.unwrap_or(highest_mhz);
+        let limit_w = state.power_limit_w;
+        lost.is_finite().then_some(Power { lost: lost.max(0.0), mhz, limit_w })
+    }
+
+    /// Whether it lost so much clock that it is told.
+    pub fn is_told(&self) -> bool {
+        self.lost >= BOUNDS_TOLD
+    }
+}
+
+/// The highest clock of a run's device, in MHz: as it says of itself, else the highest that was seen.
+pub fn highest_mhz(run: &Run) -> Option<f64> {
+    let seen = run.results.iter().filter_map(|result| Some(result.state.as_ref()?.sm_mhz?.max));
+    run.head.device.clock_mhz.map(f64::from).or_else(|| seen.reduce(f64::max))
+}
+
+/// What bounds a version; shown as one to three sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundVerdict {
+    /// How much of `most` is used.
+    pub band: Band,
+    /// The unit that is used most, where one was counted.
+    pub most: Option<Use>,
+    /// The reason that warps wait for most and its share; eligible warps wait for nothing.
+    pub stall: Option<(String, f64)>,
+    /// What the power cap did to the clock.
+    pub power: Option<Power>,
+}
+
+/// Shares of the units that a version uses, the largest first: the bandwidths, relative to the ceilings, the
+/// pipes and issue slots that were counted.
+pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<Use> {
+    let moved = |level: Level| {
+        let rate = level.bytes(profile)? / profile.duration_s;
+        Some((bandwidth(level), rate / level.bandwidth(ceilings)?))
+    };
+    let pipe = |(name, limit): (&str, &'static str)| {
+        Some((limit, profile.pipes_percent.get(name)? / 100.0))
+    };
+    let fp64 = profile.fp64_pipe_percent.map(|busy| ("the FP64 pipe", busy / 100.0));
+    let mut uses: Vec<Use> = LEVELS
+        .into_iter()
+        .filter_map(moved)
+        .chain(PIPES.into_iter().filter_map(pipe))
+        .chain(fp64)
+        .map(|(limit, share)| Use { limit, share })
+        // Of a record without a duration or a ceiling, say.
+        .filter(|of| of.share.is_finite())
+        .collect();
+    uses.sort_by(|a, b| b.share.total_cmp(&a.share));
+    uses
+}
+
+/// Names in a profile's `pipes_percent`, and of the units.
+const PIPES: [(&str, &str); 4] = [
+    ("issue slots", "instruction issue"),
+    ("ALU", "the ALU pipe"),
+    ("MUFU", "the MUFU pipe"),
+    ("load/store", "the load/store pipe"),
+];
+
+/// The name of a level's bandwidth as a limit.
+fn bandwidth(level: Level) -> &'static str {
+    match level {
+        Level::Hbm => "HBM bandwidth",
+        Level::L2AndFabric => "L2 bandwidth (fabric included)",
+        Level::L2 => "L2 bandwidth",
+        Level::L1 => "L1 bandwidth",
+        Level::Shared => "shared memory’s bandwidth",
+    }
+}
+
+/// What bounds a version, by all units that are known; `measured` is of the version on the same system and
+/// device, `highest_mhz` that device's clock.
+pub fn bound_verdict(
+    profile: &Profile,
+    ceilings: &Ceilings,
+    measured: Option<&Measurement>,
+    highest_mhz: Option<f64>,
+) -> BoundVerdict {
+    let most = uses(profile, ceilings).first().copied();
+    let power = measured.zip(highest_mhz).and_then(|(of, highest)| Power::of(of, highest));
+    BoundVerdict {
+        band: Band::of(most.map_or(0.0, |most| most.share)),
+        most,
+        stall: profile.main_stall().map(|(why, share)| (why.into(), share)),
+        power: power.filter(Power::is_told),
+    }
+}
+
+impl fmt::Display for BoundVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BoundVerdict { band, most, stall, power } = self;
+        if let Some(Use { limit, share }) = most {
+            let share = percent(*share);
+            match band {
+                Band::Bound => write!(f, "{} is full, at {share}.", capital(limit))?,
+                Band::Near => write!(f, "{} is busiest, at {share}.", capital(limit))?,
+                Band::Latency => {
+                    write!(f, "No unit is near full; {limit} is busiest, at {share}.")?
+                }
+            }
+        }
+        if let Some((why, share)) = stall {
+            write!(
+                f,
+                " Warps spend {} of their time waiting for {}.",
+                percent(*share),
+                meaning(why)
+            )?;
+        }
+        match power {
+            Some(Power { lost, limit_w: Some(limit), .. }) => {
+                write!(f, " The {limit:.0} W cap lowers the clock by {}.", percent(*lost))
+            }
+            Some(power) => write!(f, " Power lowers the clock by {}.", percent(power.lost)),
+            None => Ok(()),
+        }
+    }
+}
+
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+// What changed in the counters from one version to another.
+
+/// What changed from the nearest earlier version with a profile, in a sentence. It names that version where
+/// the profiled one does not build on it directly. `None` for the first.
+pub fn changed_before(profile: &Profile, profiles: &[Profile]) -> Option<String> {
+    let id = order::nearest_before(&profile.version, profiles.iter().map(|p| p.version.as_str()))?;
+    let before = profiles.iter().find(|other| other.version == id)?;
+    let changed = changed(before, profile);
+    if order::before(&profile.version) == Some(id) {
+        Some(changed)
+    } else {
+        Some(format!("from {id}: {changed}"))
+    }
+}
+
+/// What changed from one profile to another, in a sentence. Times are by one clock, cycles the
+/// profiler's, bytes those of levels that both know.
+pub fn changed(before: &Profile, now: &Profile) -> String {
+    let timing = Timing::of([before, now]);
+    let own = [
+        ("time", Some((timing.seconds(before), timing.seconds(now)))),
+        ("cycles", before.cycles.zip(now.cycles)),
+        ("operations", Some((before.flops(), now.flops()))),
+    ];
+    let bytes =
+        LEVELS.into_iter().map(|level| (level.name(), level.bytes(before).zip(level.bytes(now))));
+    let own = own.into_iter().map(|(what, values)| (what.to_string(), values));
+    let bytes = bytes.map(|(level, values)| (format!("{level} bytes"), values));
+    let mut parts: Vec<String> = own
+        .chain(bytes)
+        .filter_map(|(what, values)| {
+            let (before, now) = values?;
+            Some(format!("{what} {}", change(before, now)?))
+        })
+        .collect();
+    if let (Some(a), Some(b)) = (before.registers, now.registers)
+        && a != b
+    {
+        parts.push(format!("registers {a} → {b}"));
+    }
+    if let (Some(a), Some(b)) = (before.warps_per_sm, now.warps_per_sm)
+        && (a - b).abs() >= 0.5
+    {
+        parts.push(format!("warps {a:.0} → {b:.0}"));
+    }
+    if parts.is_empty() { "nothing by 2 % or more".into() } else { parts.join(", ") }
+}
+
+/// A change that is worth telling, in percent, or as a factor where there are many.
+fn change(before: f64, now: f64) -> Option<String> {
+    let ratio = now / before;
+    if before == 0.0 {
+        (now > 0.0).then(|| "from none".into())
+    } else if ratio >= 10.0 {
+        Some(format!("× {ratio:.0}"))
+    } else {
+        ((ratio - 1.0).abs() >= TOLD).then(|| format!("{:+.0} %", (ratio - 1.0) * 100.0))
+    }
+}
+
+// Whether two sets of times differ by more than their noise.
+
+/// How often equal sides may be said to differ.
+const LEVEL: f64 = 0.05;
+
+/// Whether the samples of two sides come from different times: the rank test of Mann and Whitney, two-sided,
+/// at 5 %, by its normal approximation with correction for ties and continuity. It asks nothing of how times
+/// are distributed, and knows nothing of what differs from session to session. `None` of so few samples that
+/// even sides wholly apart would not do.
+pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
+    let [a, b] = [a, b].map(|times| thinned(&times.samples));
+    let (count, all) = (a.len(), a.len() + b.len());
+    let apart: Vec<f64> = (0..all).map(|rank| rank as f64).collect();
+    if probability(&apart[..count], &apart[count..])? > LEVEL {
+        return None;
+    }
+    let found = probability(&a, &b)?;
+    Some(if found <= LEVEL { Verdict::Differs } else { Verdict::Noise })
+}
+
+/// Samples of a side that are looked at, at most: the test compares each with each.
+const MOST: usize = 2000;
+
+/// As many of these as are looked at, evenly from the first to the last.
+fn thinned(samples: &[f64]) -> Vec<f64> {
+    samples.iter().copied().step_by(samples.len().div_ceil(MOST).max(1)).collect()
+}
+
+/// Of ranks as uneven as these or more in samples of the same times.
+fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
+    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
+    let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;
+    (probability >= 0.0).then_some(probability)
+}
+
+// Why warps wait: the profiler's reasons and what they mean.
+
+pub const REASONS: [(&str, &str); 15] = [
+    ("long_scoreboard", "loads from L1, L2 or memory"),
+    ("wait", "their own previous instruction"),
+    ("math_pipe_throttle", "a busy math pipe"),
+    ("short_scoreboard", "shared memory or a first approximation"),
+    ("dispatch_stall", "the dispatcher"),
+    ("branch_resolving", "the target of a branch"),
+    ("barrier", "other warps of the block"),
+    ("lg_throttle", "room in the queue to L1"),
+    ("mio_throttle", "room in the queue to shared memory"),
+    ("tex_throttle", "room in the queue to the texture unit"),
+    ("imc_miss", "constant memory"),
+    ("no_instruction", "the next instruction"),
+    ("drain", "their last stores"),
+    ("membar", "a memory barrier"),
+    ("sleeping", "the end of a sleep"),
+];
+
+/// What a warp does that waits for nothing.
+pub const ELIGIBLE: [(&str, &str); 2] =
+    [("selected", "it issues"), ("not_selected", "it could issue, and another does")];
+
+/// What a reason means; the profiler's own name where it is not known.
+pub fn meaning(reason: &str) -> String {
+    let known = REASONS.iter().chain(&ELIGIBLE).find(|(name, _)| *name == reason);
+    known.map_or_else(|| reason.replace('_', " "), |(_, meaning)| (*meaning).into())
+}
+
+#[cfg(test)]
+mod tests;

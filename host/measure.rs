@@ -1,0 +1,595 @@
+//! Warm-up, timed runs and the clocks meanwhile.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gpp_cpu::version::Cpu;
+use gpp_kernels::kernel::{Gpu, Loops};
+
+use crate::catalogue::{BackEnd, Kernel, sources};
+use crate::devices::entry;
+use crate::devices::gauge::{Gauge, Look, Reading};
+use crate::devices::{Device, Done, KernelInfo, Watch, gpu};
+use crate::engine::{Calculation, Engine};
+use crate::error::Result;
+use crate::problem::{Frame, Slabs, Sums};
+use crate::record::run::{
+    BeforeCap, Measurement, Regimes, Repetition, Span, State, Threads, TileShape, Times, Work,
+};
+use crate::reference::Reference;
+use crate::reference::verify::{Outcome, Verification, verify};
+
+/// Source of the operation counts that kernels hold.
+pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
+
+const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
+
+/// Has `engine` run a version on `device`, which is watched meanwhile, and compares the sums with
+/// `reference`.
+pub fn measure(
+    version: Kernel,
+    device: &dyn Device,
+    engine: &mut Engine,
+    reference: Option<&Reference>,
+    repetition: Repetition,
+    telling: &Telling,
+) -> Result<Measurement> {
+    let Timed { samples, before_cap, seen, sums, deterministic, blocks, work } =
+        timed(version, device, engine, repetition, telling)?;
+    let Seen { state, held_back, energy_j } = seen;
+    let problem = engine.problem();
+    let sums = problem.start().plus(&sums);
+    let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
+    let times = Times::of(samples);
+    let kernel = match version {
+        Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
+        Kernel::Cpu(cpu) => for_cpu(cpu, device)?,
+    };
+    // Of several devices one clock tells nothing.
+    let clock = state.as_ref().and_then(|state| state.sm_mhz).filter(|_| work.is_none());
+    let clock = clock.map(|clock| clock.median);
+    let mut result = Measurement {
+        version: version.id().into(),
+        device: device.info().id.clone(),
+        emulated: Some(version.back_end() != device.back_end()),
+        spread: Some(times.spread()),
+        before_cap,
+        cycles: clock.map(|mhz| mhz * 1e6 * times.median),
+        state,
+        held_back,
+        energy_j,
+        flops: None,
+        flops_source: NOT_COUNTED.into(),
+        tflops: None,
+        times,
+        kernel: kernel.known.as_ref().map(|known| known.symbol.clone()),
+        kernel_hash: kernel.known.as_ref().and_then(|known| {
+            (device.back_end() == BackEnd::Gpu).then(|| gpu::hash(&known.symbol))?
+        }),
+        task: None,
+        source_hash: sources::hash(version.id()),
+        registers: kernel.known.as_ref().and_then(|known| known.registers),
+        local_bytes: kernel.known.as_ref().and_then(|known| known.local_bytes),
+        warps_per_sm: kernel.known.as_ref().and_then(|known| known.warps_per_sm),
+        threads_per_block: kernel.threads_per_block,
+        blocks,
+        shape: kernel.shape,
+        simd: kernel.simd,
+        threads: kernel.threads,
+        sums,
+        deterministic,
+        work,
+        verification,
+    };
+    if let Some((per_term, source)) = kernel.flops_per_term {
+        result.rate(per_term * problem.terms() as f64, source);
+    }
+    Ok(result)
+}
+
+/// What is recorded of the kernel that ran; what does not apply is `None`.
+struct Ran {
+    /// Operations of a term and who counted them, where that is kept.
+    flops_per_term: Option<(f64, &'static str)>,
+    known: Option<KernelInfo>,
+    threads_per_block: Option<u32>,
+    shape: Option<TileShape>,
+    simd: Option<String>,
+    threads: Option<Threads>,
+}
+
+fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
+    // Of the last batch, which may have fewer energies, nothing is recorded.
+    let first = problem.batches_for(Kernel::Gpu(gpu)).first();
+    let launch = first.plan().kernel(gpu);
+    let shape = match launch.loops {
+        Loops::Tiled(shape) => Some(TileShape {
+            tile: shape.tile,
+            warps: shape.warps,
+            max_registers: launch.max_registers,
+        }),
+        _ => None,
+    };
+    Ok(Ran {
+        flops_per_term: launch.flops_per_term.map(|archived| (archived, ARCHIVED_COUNTS)),
+        known: Some(device.kernel(launch, entry(launch, first.nw()))?),
+        threads_per_block: Some(launch.threads),
+        shape,
+        simd: None,
+        threads: None,
+    })
+}
+
+fn for_cpu(cpu: &'static Cpu, device: &dyn Device) -> Result<Ran> {
+    let host = device.host().expect("it ran on a processor");
+    Ok(Ran {
+        flops_per_term: None,
+        known: None,
+        threads_per_block: None,
+        shape: None,
+        simd: Some(cpu.level(host.level()).to_string()),
+        threads: Some(Threads { count: host.team().count(cpu.threads) as u32 }),
+    })
+}
+
+/// Compares the last sums of repeated runs, starting sums included, with a reference. Wrong sums are
+/// worse than sums that change.
+pub fn judged<'a>(
+    problem: impl Into<Slabs<'a>>,
+    sums: &Sums,
+    reference: Option<&Reference>,
+    deterministic: bool,
+) -> Result<Verification> {
+    let mut verification = verify(problem, sums, reference)?;
+    if !deterministic && verification.outcome != Outcome::Incorrect {
+        verification.outcome = Outcome::Nondeterministic;
+    }
+    Ok(verification)
+}
+
+/// Equal as bits, so that NaN equals itself.
+pub fn same_bits(a: &Sums, b: &Sums) -> bool {
+    let bits = |sums: &Sums| -> Vec<[u64; 2]> {
+        sums.named(1).map(|(_, z)| [z.re.to_bits(), z.im.to_bits()]).collect()
+    };
+    bits(a) == bits(b)
+}
+
+// Runs of a version: as many as it takes to settle, then those that are timed.
+
+/// What is told of while it goes on.
+pub struct Telling<'a> {
+    /// How many of the calculations asked for are done, and which part of the next one.
+    pub done: Done<'a>,
+    /// That the next calculation is the last, where that is known beforehand.
+    pub last: &'a dyn Fn(),
+}
+
+pub struct Timed {
+    pub samples: Vec<f64>,
+    /// Runs before the limit of power lowered the clock.
+    pub before_cap: Option<BeforeCap>,
+    pub seen: Seen,
+    /// The sums of the last run, without the starting sums.
+    pub sums: Sums,
+    /// Whether all runs found the same bits, those before the timed ones included.
+    pub deterministic: bool,
+    pub blocks: Option<u32>,
+    /// What the workers did in the last run.
+    pub work: Option<Work>,
+}
+
+struct Runs<'r, 'a> {
+    version: Kernel,
+    engine: &'r mut Engine<'a>,
+    telling: &'r Telling<'r>,
+    first_s: Option<f64>,
+    last: Option<Calculation>,
+    deterministic: bool,
+}
+
+impl Runs<'_, '_> {
+    /// One run: its seconds, and when these were, the loading of a kernel before them left out. Its part is
+    /// told after so many runs that are done.
+    fn run(&mut self, before: usize) -> Result<(f64, Range<Instant>)> {
+        let done = self.telling.done;
+        let of_run = |part: f64| done(before as f64 + part);
+        let begin = Instant::now();
+        let calculation = self.engine.run_telling(self.version, Watch::of(&of_run))?;
+        let end = Instant::now();
+        let seconds = calculation.seconds;
+        self.first_s.get_or_insert(seconds);
+        let last = self.last.replace(calculation);
+        let bits = |before: Calculation| {
+            self.last.as_ref().is_some_and(|now| same_bits(&before.sums, &now.sums))
+        };
+        self.deterministic &= last.is_none_or(bits);
+        done((before + 1) as f64);
+        let all = end - begin;
+        let timed = Duration::try_from_secs_f64(seconds).map_or(all, |timed| timed.min(all));
+        Ok((seconds, end - timed..end))
+    }
+}
+
+/// Has `engine` run a version as often as `repetition` says, and as long.
+pub fn timed(
+    version: Kernel,
+    device: &dyn Device,
+    engine: &mut Engine,
+    repetition: Repetition,
+    telling: &Telling,
+) -> Result<Timed> {
+    let mut runs =
+        Runs { version, engine, telling, first_s: None, last: None, deterministic: true };
+    // What is timed has its data in place, the first calculation too.
+    runs.engine.ready(version)?;
+    let TimedByRegime { samples, mut seen, before_cap } =
+        timed_by_regime(device.gauge(), repetition, &mut |before, is_last| {
+            if is_last {
+                (telling.last)();
+            }
+            runs.run(before)
+        })?;
+    let Runs { engine, first_s, last, deterministic, .. } = runs;
+    let Calculation { sums, blocks, shares, .. } = last.expect("at least one is timed");
+    let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
+    if is_shared {
+        // It is looked at the first device alone.
+        seen.energy_j = None;
+    }
+    let work = is_shared.then(|| Work::of(shares, first_s));
+    Ok(Timed { samples, before_cap, seen, sums, deterministic, blocks, work })
+}
+
+pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
+
+/// How long runs of a regime go on for on a device, unless it is said: one with a gauge has clocks to settle, in
+/// some tenths of a second. Profilers have one calculation run, and say so by no warm-up.
+pub fn settle(device: &dyn Device, warmup: Option<usize>) -> Duration {
+    let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
+    gauge.map_or(Duration::ZERO, |_| Duration::from_secs(1))
+}
+
+// The two regimes of a GPU: before its limit of power lowers the clock, and sustained.
+//
+// A board at its limit of power lowers the clock of its multiprocessors some tenths of a second after a kernel
+// has begun to take more, then seeks the clock that it can hold. So runs are timed twice: in bursts, each after
+// a rest, for as long as the clock stays the highest; then in windows, until two in a row take the same time.
+
+/// Runs of a window or a burst at most, where fewer were asked for.
+pub const MOST: usize = 200;
+
+/// How long there are bursts, in times of a window: a version of which a run outlasts the delay of the limit has few
+/// runs in each, or none.
+const BURSTS: u32 = 3;
+
+/// Windows at most: the clock may swing about the one that the board can hold.
+const WINDOWS: usize = 5;
+
+/// Means of two windows that differ by no more are of a steady state.
+const STEADY: f64 = 0.005;
+
+/// A board that takes less than this part of its limit does not meet it.
+const FAR: f64 = 0.9;
+
+/// A board that takes more than this part of its limit rests before a burst.
+const WARM: f64 = 0.5;
+
+/// A run, given how many of those asked for are done before it and whether it is the last: its seconds, and when
+/// these were.
+pub type Run<'r> = dyn FnMut(usize, bool) -> Result<(f64, Range<Instant>)> + 'r;
+
+#[derive(Clone, Debug)]
+pub struct TimedByRegime {
+    /// Seconds of each timed run: of the last regime that was asked for.
+    pub samples: Vec<f64>,
+    pub seen: Seen,
+    /// Runs before the limit of power lowered the clock; the same as `samples` where it lowered none.
+    pub before_cap: Option<BeforeCap>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct RegimeRuns {
+    samples: Vec<f64>,
+    spans: Vec<Range<Instant>>,
+}
+
+impl RegimeRuns {
+    fn push(&mut self, (seconds, at): (f64, Range<Instant>)) {
+        self.samples.push(seconds);
+        self.spans.push(at);
+    }
+
+    fn mean(&self) -> f64 {
+        self.samples.iter().sum::<f64>() / self.samples.len() as f64
+    }
+
+    /// Those during which no look shows a clock below the highest.
+    fn at(&self, highest: f64, looks: &[Look]) -> RegimeRuns {
+        let clocks = lowest_clocks(looks, &self.spans);
+        let mut found = RegimeRuns::default();
+        for (at, clock) in clocks.into_iter().enumerate() {
+            if clock.is_some_and(|clock| is_highest(clock, highest)) {
+                found.push((self.samples[at], self.spans[at].clone()));
+            }
+        }
+        found
+    }
+
+    /// What is recorded of runs before the cap; none of none.
+    fn before_cap(&self, sm_mhz: f64) -> Option<BeforeCap> {
+        let times = (!self.samples.is_empty()).then(|| Times::of(self.samples.clone()))?;
+        Some(BeforeCap { spread: times.spread(), times, sm_mhz })
+    }
+}
+
+/// Runs as often as `repetition` says, and as long; by count alone where it has no time. Where nothing shows the
+/// device's clock there is one regime: runs settle, and are timed for as long again.
+pub fn timed_by_regime(
+    gauge: Option<Arc<dyn Gauge>>,
+    repetition: Repetition,
+    run: &mut Run,
+) -> Result<TimedByRegime> {
+    let watch = gauge.clone().map(crate::devices::gauge::Watch::begin);
+    let limit_w = gauge.and_then(|gauge| gauge.power_limit_w());
+    let Repetition { warmup, settle, regimes, .. } = repetition;
+    let shown = watch.as_ref().filter(|_| !settle.is_zero());
+    let shown = shown.filter(|watch| watch.with(|looks| looks[0].reading.sm_mhz.is_some()));
+    let Some(watch) = shown else {
+        let runs = settled(repetition, run)?;
+        let looks = watch.map_or(Vec::new(), crate::devices::gauge::Watch::end);
+        let mut seen = seen(&looks, &runs.spans, limit_w);
+        if let Some(state) = &mut seen.state {
+            state.highest_mhz = highest(&looks, runs.spans[0].start);
+        }
+        return Ok(TimedByRegime { samples: runs.samples, seen, before_cap: None });
+    };
+
+    // The first run may have compiled its kernel.
+    for before in 0..warmup.max(1) {
+        run(before.min(warmup.saturating_sub(1)), false)?;
+    }
+    let on = On { watch, repetition, limit_w, since: Instant::now() };
+    let most = |look: &Look| look.reading.power_w.unwrap_or(f64::INFINITY);
+    let watts = watch.with(|looks| looks.iter().map(most).fold(0.0, f64::max));
+    let bursts = on.bursts(limit_w.is_none_or(|limit| watts > WARM * limit), run)?;
+    let steady = (regimes == Regimes::Both).then(|| on.steady(run)).transpose()?;
+    let looks = watch.looks();
+    let highest = highest(&looks, on.since).unwrap_or_default();
+    // Runs that never met the cap are before it, whatever they are besides.
+    let all = steady.as_ref().filter(|runs| runs.at(highest, &looks).samples == runs.samples);
+    let before = all.cloned().unwrap_or_else(|| bursts.at(highest, &looks));
+    let before_cap = before.before_cap(highest);
+    let runs = steady.unwrap_or(if before_cap.is_some() { before } else { bursts });
+    let mut seen = seen(&looks, &runs.spans, limit_w);
+    if let Some(state) = &mut seen.state {
+        state.highest_mhz = Some(highest);
+    }
+    Ok(TimedByRegime { samples: runs.samples, seen, before_cap })
+}
+
+/// Runs until they have settled, then those that are timed.
+fn settled(repetition: Repetition, run: &mut Run) -> Result<RegimeRuns> {
+    let Repetition { warmup, repeat, settle, .. } = repetition;
+    let (mut warm, mut settling) = (0, None::<Instant>);
+    while warm < warmup || (!settle.is_zero() && settling.is_none_or(|at| at.elapsed() < settle)) {
+        let (_, at) = run(warm.min(warmup.saturating_sub(1)), false)?;
+        settling.get_or_insert(at.end);
+        warm += 1;
+    }
+    let mut runs = RegimeRuns::default();
+    let begin = Instant::now();
+    loop {
+        let count = runs.samples.len() + 1;
+        let took = runs.spans.last().map_or(Duration::ZERO, |at| at.end - at.start);
+        let is_enough = count >= MOST || begin.elapsed() + took >= settle;
+        let is_last = count >= repeat && is_enough;
+        runs.push(run(warmup + count.min(repeat) - 1, is_last)?);
+        if is_last {
+            return Ok(runs);
+        }
+    }
+}
+
+/// Whether the board takes more than a part of its limit of power, by the median of these looks; where that is not
+/// known it may.
+fn takes(looks: &[Look], part: f64, limit_w: Option<f64>) -> bool {
+    let watts = Span::of(looks.iter().filter_map(|look| look.reading.power_w).collect());
+    watts.zip(limit_w).is_none_or(|(watts, limit)| watts.median > part * limit)
+}
+
+/// A device whose clock is shown.
+struct On<'a> {
+    watch: &'a crate::devices::gauge::Watch,
+    repetition: Repetition,
+    limit_w: Option<f64>,
+    /// When its looks began to be of the version.
+    since: Instant,
+}
+
+impl On<'_> {
+    /// Whether a clock below the highest was seen from a moment on.
+    fn has_fallen(&self, begin: Instant) -> bool {
+        self.watch.with(|looks| {
+            let Some(highest) = highest(looks, self.since) else { return false };
+            let clock = |Reading { sm_mhz, .. }: &Reading| *sm_mhz;
+            let mut of_these = looks.iter().rev().take_while(|look| look.begin >= begin);
+            of_these.any(|look| clock(&look.reading).is_some_and(|mhz| !is_highest(mhz, highest)))
+        })
+    }
+
+    /// Runs after rests, each as long as the clock stays, until there are enough before it falls.
+    fn bursts(&self, is_warm: bool, run: &mut Run) -> Result<RegimeRuns> {
+        let Repetition { warmup, repeat, settle, .. } = self.repetition;
+        let mut runs = RegimeRuns::default();
+        let mut before = 0;
+        let first = Instant::now();
+        loop {
+            if is_warm || !runs.samples.is_empty() {
+                thread::sleep(settle / 2);
+            }
+            // The clock rises.
+            run(warmup.saturating_sub(1), false)?;
+            let begin = Instant::now();
+            let mut kept = 0;
+            loop {
+                let done = (before + kept).min(repeat - 1);
+                runs.push(run(warmup + done, false)?);
+                if self.has_fallen(begin) {
+                    break;
+                }
+                kept += 1;
+                let is_long = 2 * begin.elapsed() >= settle || kept >= MOST;
+                if before + kept >= repeat && is_long {
+                    break;
+                }
+            }
+            before += kept;
+            if kept == 0 || before >= repeat || first.elapsed() >= BURSTS * settle {
+                return Ok(runs);
+            }
+        }
+    }
+
+    /// Runs in windows, until one takes as long as that before it, and then as many as were asked for.
+    fn steady(&self, run: &mut Run) -> Result<RegimeRuns> {
+        let Repetition { warmup, repeat, settle, .. } = self.repetition;
+        let mut last: Option<f64> = None;
+        for left in (0..WINDOWS).rev() {
+            let mut runs = RegimeRuns::default();
+            let begin = Instant::now();
+            let mut next = |runs: &mut RegimeRuns| -> Result<()> {
+                let done = runs.samples.len().min(repeat - 1);
+                runs.push(run(warmup + done, false)?);
+                Ok(())
+            };
+            while runs.samples.is_empty() || runs.samples.len() < MOST && begin.elapsed() < settle {
+                next(&mut runs)?;
+            }
+            let mean = runs.mean();
+            let stays = last.is_some_and(|last| (mean / last - 1.0).abs() <= STEADY);
+            let since = |looks: &[Look]| looks.partition_point(|look| look.begin < begin);
+            let is_far = self.watch.with(|looks| !takes(&looks[since(looks)..], FAR, self.limit_w));
+            if stays || left == 0 || is_far && !self.has_fallen(begin) {
+                while runs.samples.len() < repeat {
+                    next(&mut runs)?;
+                }
+                return Ok(runs);
+            }
+            last = Some(mean);
+        }
+        unreachable!("the last window is the steady one")
+    }
+}
+
+// What was seen of a GPU during timed runs.
+
+/// What the looks tell of runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    pub state: Option<State>,
+    /// For each run, whether something held the clock back; `None` where nobody tells.
+    pub held_back: Option<Vec<bool>>,
+    /// Energy of a run in joules, of runs in a row.
+    pub energy_j: Option<f64>,
+}
+
+/// Whether a clock is the highest that was seen, or one step below.
+pub fn is_highest(mhz: f64, highest: f64) -> bool {
+    mhz >= 0.99 * highest
+}
+
+/// The highest clock of looks that were taken from a moment on.
+pub fn highest(looks: &[Look], since: Instant) -> Option<f64> {
+    let since = looks.iter().filter(|look| look.begin >= since);
+    since.filter_map(|look| look.reading.sm_mhz).max_by(f64::total_cmp)
+}
+
+/// Lowest clock of the looks of each run, one after the other: a run is before the cap as a whole or not at all.
+pub fn lowest_clocks(looks: &[Look], runs: &[Range<Instant>]) -> Vec<Option<f64>> {
+    let known = |look: &&Look| look.reading.sm_mhz.is_some();
+    let looks: Vec<&Look> = looks.iter().filter(known).collect();
+    let lowest = |run| {
+        let of = &looks[within(&looks, run)];
+        of.iter().filter_map(|look| look.reading.sm_mhz).min_by(f64::total_cmp)
+    };
+    runs.iter().map(lowest).collect()
+}
+
+/// From the first to the last move of the counter of energy, which moves every 20 to 100 ms: less tells little.
+const SHORTEST: Duration = Duration::from_millis(250);
+
+/// The looks that fall into each of these runs, which are in order. A run without any has the last one before
+/// its end, since what follows a run may be another version's.
+pub fn seen(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>) -> Seen {
+    let known = |look: &&Look| look.reading != Reading::default();
+    let looks: Vec<&Look> = looks.iter().filter(known).collect();
+    let of_runs: Vec<Range<usize>> = runs.iter().map(|run| within(&looks, run)).collect();
+    let mut chosen: Vec<usize> = of_runs.iter().cloned().flatten().collect();
+    chosen.dedup();
+    let chosen: Vec<&Look> = chosen.into_iter().map(|at| looks[at]).collect();
+    let told = |looks: &[&Look]| -> Option<bool> {
+        let mut reasons = looks.iter().filter_map(|look| look.reading.held_back.as_ref());
+        let first = !reasons.next()?.is_empty();
+        Some(first || reasons.any(|reasons| !reasons.is_empty()))
+    };
+    let held_back: Option<Vec<bool>> = of_runs.iter().map(|of| told(&looks[of.clone()])).collect();
+    let mean_w = power(&looks, runs);
+    let (first, last) = (runs.first(), runs.last());
+    let each = first.zip(last).map(|(first, last)| (last.end - first.start) / runs.len() as u32);
+    Seen {
+        held_back: held_back.filter(|marks| !marks.is_empty()),
+        energy_j: mean_w.zip(each).map(|(power, each)| power * each.as_secs_f64()),
+        state: (!chosen.is_empty()).then(|| State { mean_w, ..state(&chosen, power_limit_w) }),
+    }
+}
+
+/// Looks within a run, or the last one before its end, or the first of all.
+fn within(looks: &[&Look], run: &Range<Instant>) -> Range<usize> {
+    let begin = looks.partition_point(|look| look.begin < run.start);
+    let end = looks.partition_point(|look| look.end <= run.end);
+    if begin < end || looks.is_empty() {
+        return begin..end;
+    }
+    let last = end.saturating_sub(1);
+    last..last + 1
+}
+
+fn state(looks: &[&Look], power_limit_w: Option<f64>) -> State {
+    let span = |of: fn(&Reading) -> Option<f64>| {
+        Span::of(looks.iter().filter_map(|look| of(&look.reading)).collect())
+    };
+    let told: Vec<_> = looks.iter().filter_map(|look| look.reading.held_back.as_ref()).collect();
+    let mut held_back: BTreeMap<String, f64> = BTreeMap::new();
+    for reason in told.iter().copied().flatten() {
+        *held_back.entry(reason.to_string()).or_default() += 1.0;
+    }
+    held_back.values_mut().for_each(|count| *count /= told.len() as f64);
+    State {
+        looks: looks.len(),
+        sm_mhz: span(|reading| reading.sm_mhz),
+        memory_mhz: span(|reading| reading.memory_mhz),
+        power_w: span(|reading| reading.power_w),
+        power_limit_w,
+        temperature_c: span(|reading| reading.temperature_c),
+        held_back,
+        highest_mhz: None,
+        mean_w: None,
+    }
+}
+
+/// Mean power from the first to the last move of the counter of energy that was seen from the begin of the first
+/// run to the end of the last.
+fn power(looks: &[&Look], runs: &[Range<Instant>]) -> Option<f64> {
+    let (begin, end) = (runs.first()?.start, runs.last()?.end);
+    let inside = looks.iter().filter(|look| begin <= look.begin && look.end <= end);
+    let counted: Vec<(Instant, f64)> =
+        inside.filter_map(|look| Some((look.begin, look.reading.energy_j?))).collect();
+    let mut moves = counted.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1]);
+    let ((first, before), (last, after)) = (moves.next()?, moves.next_back()?);
+    let power = (after - before) / (last - first).as_secs_f64();
+    (last - first >= SHORTEST && power > 0.0).then_some(power)
+}

@@ -1,0 +1,228 @@
+//! Standard output, files, and lines on standard error.
+
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use gpp_core::devices::gpu::first_launch;
+use indicatif::{ProgressBar, WeakProgressBar};
+
+use crate::error::{Error, Result};
+use crate::interrupt::{self, Deferred, Guard, Task, showing};
+
+pub use gpp_core::system::memory;
+pub use gpp_core::system::output as input;
+pub use gpp_core::system::output::{check, folder, target};
+
+// What the program writes: files that appear whole or not at all, and standard output.
+
+/// Has `write` fill a file that takes the place of `path` once it is complete: see
+/// [`gpp_core::system::output::replace`]. Where the program is stopping it does not come back.
+pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+    let _waits = interrupt::showing(Box::new(|| ()));
+    gpp_core::system::output::replace(path, write)
+}
+
+/// Whether a file's name means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Fails where `path` is standard output and `flag` needs a file or a folder.
+pub fn require_name(flag: &str, path: &Path, what: &str) -> Result<()> {
+    if !is_stdout(path) {
+        return Ok(());
+    }
+    let other = if what == "file" { "; /dev/stdout is one for a pipe" } else { "" };
+    Err(Error::Write { path: path.into(), reason: format!("{flag} needs a {what}{other}") })
+}
+
+const STDOUT: &str = "standard output";
+
+/// Has `write` fill standard output. A reader that has seen enough is no failure.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut to = io::BufWriter::new(io::stdout().lock());
+    match write(&mut to).and_then(|()| to.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::Write { path: STDOUT.into(), reason: e.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Has `write` fill a file, or standard output for `-`.
+pub fn document(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if is_stdout(path) { print(write) } else { replace(path, |file| write(file)) }
+}
+
+/// Writes text and a line's end to a file, or to standard output for `-`.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    document(path, |to| writeln!(to, "{text}"))
+}
+
+// Standard error: lines for people, beside the bar that may be there.
+
+/// The bar on the terminal, for what else is written there.
+static CURRENT: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+
+fn current() -> Option<ProgressBar> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
+}
+
+/// A bar is on the terminal as long as it lives.
+pub fn show_bar(bar: &ProgressBar) {
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
+}
+
+/// Takes the bar off the terminal.
+pub fn clear_bar() {
+    if let Some(bar) = current() {
+        bar.finish_and_clear();
+    }
+}
+
+/// A line on standard error, past a progress bar; whether it can be written does not matter. It is written at once, so
+/// that another process's lines do not come between its parts.
+pub fn note(text: impl Display) {
+    let line = format!("{text}\n");
+    let write = || drop(io::stderr().write_all(line.as_bytes()));
+    match current() {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+// What is done of some work, and how it is shown whatever becomes of the work.
+
+type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
+
+/// What is done so far, and how it is shown: at the end, or on an interrupt.
+pub struct Kept<T> {
+    state: Arc<Mutex<T>>,
+    show: Arc<Show<T>>,
+    guard: Guard,
+}
+
+impl<T: Send + 'static> Kept<T> {
+    /// What is kept, and how it is shown.
+    pub fn new(
+        kept: T,
+        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
+    ) -> Kept<T> {
+        let kept = Arc::new(Mutex::new(kept));
+        let show: Arc<Show<T>> = Arc::new(show);
+        let (own, by) = (kept.clone(), show.clone());
+        let task: Task = Box::new(move || {
+            let kept = own.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = by(&kept) {
+                note(format_args!("error: {error:#}"));
+            }
+        });
+        let guard = showing(task);
+        Kept { state: kept, show, guard }
+    }
+
+    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Shows it and what `done` says of the work; what was done before an error is shown as well. Whoever
+    /// asks the program to stop meanwhile has it shown all the same.
+    pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
+        let _deferred = Deferred::new("what is shown and written");
+        drop(self.guard);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = (self.show)(&state);
+        let done = done.map_err(Into::into)?;
+        shown.map(|()| done)
+    }
+}
+
+// How the program was started, and how long it takes from there to the first calculation on a GPU.
+
+static BEGAN: OnceLock<Instant> = OnceLock::new();
+
+/// The process starts: the first thing that `main` does.
+pub fn program_began() {
+    BEGAN.get_or_init(Instant::now);
+}
+
+/// Seconds from the start to the first launch, kernels compiled and data in place.
+pub fn startup_seconds() -> Option<f64> {
+    Some(first_launch()?.duration_since(*BEGAN.get()?).as_secs_f64())
+}
+
+// The files that a command names, looked at before anything runs.
+
+/// The files that a command reads and writes. An output may not take the place of an input.
+#[derive(Debug)]
+pub struct Files {
+    read: Vec<(&'static str, PathBuf)>,
+    /// With whether `-` is standard output.
+    written: Vec<(&'static str, PathBuf, bool)>,
+}
+
+/// The variable that names a file of kernels.
+const PTX: &str = "GPP_PTX";
+
+impl Files {
+    /// None but the kernels' file, where one is named.
+    #[expect(clippy::new_without_default, reason = "it depends on the environment")]
+    pub fn new() -> Files {
+        Files { read: Vec::new(), written: Vec::new() }.reads(PTX, std::env::var_os(PTX))
+    }
+
+    #[must_use]
+    pub fn reads<P: AsRef<Path>>(
+        mut self,
+        flag: &'static str,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Self {
+        self.read.extend(paths.into_iter().map(|path| (flag, path.as_ref().into())));
+        self
+    }
+
+    #[must_use]
+    pub fn writes<P: AsRef<Path>>(
+        mut self,
+        flag: &'static str,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Self {
+        self.written.extend(paths.into_iter().map(|path| (flag, path.as_ref().into(), false)));
+        self
+    }
+
+    /// Files that are written, or printed where they are called `-`.
+    #[must_use]
+    pub fn writes_or_prints<P: AsRef<Path>>(
+        mut self,
+        flag: &'static str,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Self {
+        self.written.extend(paths.into_iter().map(|path| (flag, path.as_ref().into(), true)));
+        self
+    }
+
+    /// Fails where one could not be written later, or would take the place of an input, by whatever path or link.
+    pub fn check(&self) -> Result<()> {
+        for (flag, path, prints) in &self.written {
+            if *prints && is_stdout(path) {
+                continue;
+            }
+            require_name(flag, path, "file")?;
+            check(path)?;
+            let Ok(place) = fs::canonicalize(path) else { continue };
+            let is_it =
+                |(_, read): &&(_, PathBuf)| fs::canonicalize(read).is_ok_and(|r| r == place);
+            if let Some((other, input)) = self.read.iter().find(is_it) {
+                let origin = format!("{flag} {}", path.display());
+                let what = format!("it is the input {other} {}", input.display());
+                return Err(Error::Data { origin, what });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,341 @@
+//! `gpp sigma`: Σ(ω) of one version.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::slice::from_ref;
+
+use comfy_table::Cell;
+use num_complex::Complex64;
+
+use crate::catalogue::BackEnd;
+use crate::catalogue::names::{BEST, single};
+use crate::chart::plots;
+use crate::cli::args::{OutputArgs, SigmaArgs};
+use crate::error::{Error, Result};
+use crate::outcomes::{reference, reservations};
+use crate::output::{document, is_stdout, note, print, replace};
+use crate::profile::run_file;
+use crate::ranks::Ranks;
+use crate::record::run::{Measurement, Run};
+use crate::run::{self, code, exit_code, exit_code_of, measured};
+use crate::terminal::{fit, outcome, table, terminal};
+use crate::{record, roofline};
+
+pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    args.files(ranks.is_root()).check()?;
+    // Rank 0 alone shows and writes.
+    let files = if ranks.is_root() { Written::of(args)? } else { Written::default() };
+    match &args.from {
+        Some(_) if !ranks.is_root() => Ok(ExitCode::SUCCESS),
+        Some(path) => stored(path, args, &files),
+        None => {
+            if let Some(name) = &args.version {
+                single("--version", name, BackEnd::Gpu)?;
+            }
+            let run = measured(
+                &args.run(),
+                |_, _| BEST,
+                ranks,
+                move |output, run| {
+                    let sigma = of(run, None, &run.system.name)?;
+                    let output =
+                        OutputArgs { quiet: output.quiet || files.prints(), ..output.clone() };
+                    let shown = output.show(run, |to, _| text(to, &sigma, terminal()));
+                    // What cannot be printed does not keep files from being written.
+                    files.write(&sigma)?;
+                    shown
+                },
+            )?;
+            let ended = exit_code_of(&run.results, args.verify);
+            Ok(if is_incorrect(&run) { code(false) } else { ended })
+        }
+    }
+}
+
+fn stored(path: &Path, args: &SigmaArgs, files: &Written) -> anyhow::Result<ExitCode> {
+    let path = &run_file(path)?;
+    let run: Run = record::read(path)?;
+    let sigma = of(&run, args.version.as_deref(), &path.display().to_string())?;
+    let quiet = args.output.quiet || files.prints();
+    let shown = if quiet { Ok(()) } else { print(|to| text(to, &sigma, terminal())) };
+    files.write(&sigma)?;
+    shown?;
+    let ended = exit_code(from_ref(sigma.result));
+    Ok(if is_incorrect(&run) { code(false) } else { ended })
+}
+
+/// Whether a run's static CH differs from its reference, which standard error is told.
+fn is_incorrect(run: &Run) -> bool {
+    let wrong = run.static_ch.as_ref().filter(|found| found.is_incorrect());
+    if let Some(found) = wrong {
+        let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
+        note(format_args!("static CH: incorrect, error {error:.1e}"));
+    }
+    wrong.is_some()
+}
+
+fn of<'a>(run: &'a Run, version: Option<&str>, origin: &str) -> Result<Sigma<'a>> {
+    let wrong = |what: String| Error::Data { origin: origin.into(), what };
+    Sigma::of(run, version).map_err(wrong)
+}
+
+/// The files to write besides the record.
+#[derive(Default)]
+struct Written {
+    csv: Option<PathBuf>,
+    plots: Vec<(PathBuf, Picture)>,
+}
+
+impl Written {
+    /// Fails where a plot is of no known kind.
+    fn of(args: &SigmaArgs) -> Result<Written> {
+        let picture = |path: &PathBuf| Picture::of(path).map(|picture| (path.clone(), picture));
+        let plots = args.plot.iter().map(picture).collect::<Result<_>>()?;
+        Ok(Written { csv: args.csv.clone(), plots })
+    }
+
+    /// Whether CSV goes to standard output, and nothing else there.
+    fn prints(&self) -> bool {
+        self.csv.as_deref().is_some_and(is_stdout)
+    }
+
+    fn write(&self, sigma: &Sigma) -> Result<()> {
+        if let Some(path) = &self.csv {
+            document(path, |to| csv(to, sigma))?;
+        }
+        self.plots.iter().try_for_each(|(path, picture)| picture.write(path, sigma))
+    }
+}
+
+// Σ(ω): what a version of a run found at each energy.
+
+/// The sums of a version by energy, and the run that they are of.
+#[derive(Clone, Debug)]
+pub struct Sigma<'a> {
+    pub run: &'a Run,
+    pub result: &'a Measurement,
+    /// A row for each energy, one at least, in the run's order.
+    pub rows: Vec<Row>,
+}
+
+/// The unit of SX, CH and Σ: that in which the problem has `vcoul`, rydbergs in BerkeleyGW.
+pub const UNIT: &str = "units of vcoul";
+
+/// An energy and its sums, as records keep them: starting sums included.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// ω in eV above the state's energy.
+    pub above_ev: f64,
+    pub omega_ev: f64,
+    pub sx: Complex64,
+    pub ch: Complex64,
+}
+
+impl Row {
+    /// Σ: both sums together. Bare exchange is no part of it.
+    pub fn total(&self) -> Complex64 {
+        self.sx + self.ch
+    }
+
+    /// The parts of both sums and of Σ, each with its name.
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let (Row { sx, ch, .. }, total) = (self, self.total());
+        [
+            ("Re SX", sx.re),
+            ("Im SX", sx.im),
+            ("Re CH", ch.re),
+            ("Im CH", ch.im),
+            ("Re Σ", total.re),
+            ("Im Σ", total.im),
+        ]
+    }
+
+    /// Whether every part is a number.
+    pub fn is_finite(&self) -> bool {
+        self.parts().iter().all(|(_, part)| part.is_finite())
+    }
+}
+
+impl<'a> Sigma<'a> {
+    /// Of a version, or of the only one that ran; or why there is none.
+    pub fn of(run: &'a Run, version: Option<&str>) -> Result<Sigma<'a>, String> {
+        let held = || {
+            let ids: Vec<&str> = run.results.iter().map(|r| r.version.as_str()).collect();
+            ids.join(", ")
+        };
+        let result = match (version, &run.results[..]) {
+            (_, []) => Err("holds no version's sums".to_string()),
+            (Some(id), results) => results
+                .iter()
+                .find(|result| result.version == id)
+                .ok_or_else(|| format!("has no version {id}, it holds {}", held())),
+            (None, [only]) => Ok(only),
+            (None, _) => Err(format!("holds {}: --version names one of them", held())),
+        }?;
+        let known = run.system.energies_ev.as_ref().filter(|energies| !energies.is_empty());
+        let (Some(state), Some(energies)) = (run.system.state_ev, known) else {
+            return Err(
+                "does not say its energies: records have them since there may be any number".into(),
+            );
+        };
+        let (sx, ch) = (&result.sums.asx, &result.sums.ach);
+        if [sx.len(), ch.len()] != [energies.len(); 2] {
+            let (energies, sx, ch) = (energies.len(), sx.len(), ch.len());
+            let version = &result.version;
+            return Err(format!(
+                "has {energies} energies, and of {version} {sx} sums asx and {ch} sums ach"
+            ));
+        }
+        let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
+        let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
+        Ok(Sigma { run, result, rows })
+    }
+
+    pub fn of_fastest(run: &'a Run) -> Option<Sigma<'a>> {
+        let passed = run.results.iter().filter(|result| result.passed());
+        let fastest = passed.min_by(|a, b| a.times.median.total_cmp(&b.times.median));
+        Sigma::of(run, Some(&fastest?.version)).ok()
+    }
+
+    /// The energies, in eV above the state's, at which a part is no number.
+    pub fn broken(&self) -> Vec<f64> {
+        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
+    }
+}
+
+// Σ(ω) as a table, CSV and pictures.
+
+/// Energies of which a terminal shows all; of more it shows so many from either end.
+const SHOWN: usize = 24;
+const FROM_EITHER: usize = 8;
+
+/// Energies without a number that are named.
+const NAMED: usize = 5;
+
+/// What the run was of, how it came out, and a row for each energy; on a terminal of some width those at both
+/// ends, where there are many.
+pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result<()> {
+    let Sigma { run, result, rows } = sigma;
+    let (device, verification) = (&run.head.device, &result.verification);
+    writeln!(to, "{}", run::system(&run.system))?;
+    writeln!(to, "on {}: {}", device.id, device.name)?;
+    let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
+    writeln!(
+        to,
+        "{}: {}{}{}; reference: {}",
+        result.version,
+        outcome(verification.outcome),
+        error.unwrap_or_default(),
+        reservations(verification),
+        reference(verification.reference)
+    )?;
+    let what = match (&result.work, result.times.samples.len()) {
+        (Some(_), _) => "one calculation, with what had to be made, read and uploaded meanwhile",
+        (None, 1) => "one calculation, its data in place",
+        (None, _) => "the median of several calculations, their data in place",
+    };
+    writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
+    writeln!(to, "{}", energies(rows, width))?;
+    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
+    if let Some(found) = &run.static_ch {
+        let (sum, verification) = (found.value(), &found.verification);
+        let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
+        writeln!(
+            to,
+            "static CH: {:+.6e} {:+.6e} i {UNIT} ({}{}), {:.3} ms",
+            sum.re,
+            sum.im,
+            outcome(verification.outcome),
+            error.unwrap_or_default(),
+            found.seconds * 1e3
+        )?;
+    }
+    let broken = sigma.broken();
+    if !broken.is_empty() {
+        let named: Vec<String> =
+            broken.iter().take(NAMED).map(|above| format!("{above:+}")).collect();
+        let more = if broken.len() > NAMED { ", …" } else { "" };
+        let (count, all) = (broken.len(), rows.len());
+        writeln!(to, "no number at {count} of {all} energies: {}{more} eV", named.join(", "))?;
+    }
+    Ok(())
+}
+
+fn energies(rows: &[Row], width: Option<u16>) -> String {
+    let is_short = width.is_none() || rows.len() <= SHOWN;
+    let ends = if is_short { rows.len() } else { FROM_EITHER };
+    let names = rows.iter().take(1).flat_map(Row::parts).map(|(name, _)| name);
+    let headings: Vec<&str> = ["ω − E [eV]"].into_iter().chain(names).collect();
+    let mut table = table(&headings);
+    if let Some(column) = table.column_mut(0) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Right);
+    }
+    let cells = |row: &Row| {
+        let parts = row.parts().map(|(_, part)| Cell::new(format!("{part:+.6e}")));
+        [Cell::new(format!("{:+.6}", row.above_ev))].into_iter().chain(parts)
+    };
+    for row in &rows[..ends] {
+        table.add_row(cells(row));
+    }
+    if !is_short {
+        table.add_row(vec!["⋮"; headings.len()]);
+        for row in &rows[rows.len() - ends..] {
+            table.add_row(cells(row));
+        }
+    }
+    let mut text = fit(table, width);
+    if !is_short {
+        let (left_out, all) = (rows.len() - 2 * ends, rows.len());
+        text += &format!("\n{left_out} of {all} energies are not shown: --csv has all");
+    }
+    text
+}
+
+/// A row for each energy, every number to the last bit.
+pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    csv.write_record([
+        "omega_above_ev",
+        "omega_ev",
+        "re_sx",
+        "im_sx",
+        "re_ch",
+        "im_ch",
+        "re_sigma",
+        "im_sigma",
+    ])?;
+    for row in &sigma.rows {
+        csv.serialize((row.above_ev, row.omega_ev, row.parts().map(|(_, part)| part)))?;
+    }
+    csv.flush()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picture {
+    Svg,
+    Png,
+}
+
+impl Picture {
+    /// That of a file, by its name's ending.
+    pub fn of(path: &Path) -> Result<Picture> {
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        match ending.as_str() {
+            "svg" => Ok(Picture::Svg),
+            "png" => Ok(Picture::Png),
+            _ => {
+                let reason = "a plot's name ends in .svg or .png".into();
+                Err(Error::Write { path: path.into(), reason })
+            }
+        }
+    }
+
+    /// Writes a plot, whole or not at all.
+    pub fn write(self, path: &Path, sigma: &Sigma) -> Result<()> {
+        match self {
+            Picture::Svg => replace(path, |file| file.write_all(plots::svg(sigma).as_bytes())),
+            Picture::Png => roofline::png(path, |to| plots::png(to, sigma)),
+        }
+    }
+}

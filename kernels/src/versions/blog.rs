@@ -1,0 +1,149 @@
+//! The blog's steps: no blocks, no swapped indices.
+
+use crate::arrays::Arrays;
+use crate::entries::entries;
+use crate::formula::Sums;
+use crate::grid::Thread;
+use crate::kernel::{Energies, Kernel, Loops};
+use crate::layout::Original;
+
+pub mod baseline {
+    //! The blog's baseline: all three loops collapsed, energies in the thread.
+    //!
+    //! The first port of its mini-app is v0's: `n`, `igp` and `ig` are one loop, quotients are complex
+    //! divisions, absolute values square roots (NVIDIA developer blog, baseline).
+    //!
+    //! Lines of the nest: 1, 2, 3.
+
+    use super::*;
+    use crate::versions::v0::{self, body};
+
+    version! {
+        id: "blog:baseline", change: "baseline: collapse(3) over n, igp, ig",
+        source: "NVIDIA blog, baseline", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(148.8),
+        entries: entries!(
+            body: gpp_blog_baseline_nw1 = 1, gpp_blog_baseline_nw2 = 2, gpp_blog_baseline_nw3 = 3,
+        ),
+        ..v0::KERNEL
+    };
+}
+
+pub mod step1 {
+    //! Step 1: bands become a loop inside the thread.
+    //!
+    //! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once for
+    //! all bands: the arithmetic intensity rises from 7.39 to about 20, and the time with it, by a tenth
+    //! (NVIDIA developer blog, step 1). v4 is the same step after v1 to v3.
+    //!
+    //! Lines of the nest: 1.
+
+    use super::baseline;
+    use super::*;
+    use crate::versions::v0::term;
+    use crate::versions::v4::collapse2;
+
+    version! {
+        id: "blog:step1", change: "collapse(2) over igp, ig; bands in the thread",
+        source: "NVIDIA blog, step 1", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        loops: Loops::Collapse2,
+        flops_per_term: Some(138.8),
+        entries: entries!(
+            body: gpp_blog_step1_nw1 = 1, gpp_blog_step1_nw2 = 2, gpp_blog_step1_nw3 = 3,
+        ),
+        ..baseline::KERNEL
+    };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Original, _, NW>(a, iw, thread, term)
+    }
+}
+
+pub mod step2 {
+    //! Step 2: energies leave the kernel, one launch each.
+    //!
+    //! A thread keeps two complex sums instead of two for each energy (the blog's repository, step 2; the
+    //! blog itself passes over it).
+    //!
+    //! Lines of the nest: 4.
+
+    use super::step1::{self, body};
+    use super::*;
+
+    version! {
+        id: "blog:step2", change: "one launch for each energy",
+        source: "the blog's repository, step 2", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        energies: Energies::OneLaunchEach,
+        flops_per_term: Some(142.4),
+        entries: entries!(body: gpp_blog_step2 = 1),
+        ..step1::KERNEL
+    };
+}
+
+pub mod step3 {
+    //! Step 3: no instructions of high latency.
+    //!
+    //! Divisions become reciprocals and absolute values squares, as in v1 and v3; the branch keeps its
+    //! three ways. The code runs twice as fast, at 2.9 TFLOP/s instead of 2.5 (NVIDIA developer blog,
+    //! step 3).
+    //!
+    //! Lines of the nest: 6, 7, 8, 9.
+
+    use super::step2;
+    use super::*;
+    use crate::versions::v0::three_ways;
+    use crate::versions::v1::Reciprocals;
+    use crate::versions::v3::Squares;
+    use crate::versions::v4::collapse2;
+
+    version! {
+        id: "blog:step3", change: "reciprocals for divisions, squares for absolute values",
+        source: "NVIDIA blog, step 3", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(81.0),
+        entries: entries!(body: gpp_blog_step3 = 1),
+        ..step2::KERNEL
+    };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Original, _, NW>(a, iw, thread, three_ways::<Reciprocals, Squares>)
+    }
+}
+
+pub mod step4 {
+    //! Step 4: 512 threads a block.
+    //!
+    //! More warps to hide latency behind; a multiprocessor has 65536 registers, so a thread of such a block
+    //! has 128 at most (the blog's repository, step 4).
+    //!
+    //! Lines of the nest: none, the launch changes.
+
+    use super::step3::{self, body};
+    use super::*;
+
+    version! {
+        id: "blog:step4", change: "512 threads a block",
+        source: "the blog's repository, step 4", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        threads: 512,
+        max_registers: Some(128),
+        flops_per_term: Some(81.0),
+        entries: entries!(body: gpp_blog_step4 = 1),
+        ..step3::KERNEL
+    };
+}

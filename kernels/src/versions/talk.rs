@@ -1,0 +1,317 @@
+//! The talk's steps, and what they became in BerkeleyGW.
+
+use core::marker::PhantomData;
+
+use crate::arrays::{Arrays, Limits};
+use crate::entries::entries;
+use crate::formula::{Factors, Pair, Quotients, Size, Sums, Term};
+use crate::grid::Thread;
+use crate::kernel::{Energies, Kernel, Loops};
+use crate::layout::{Layout, Swapped};
+
+pub mod v1 {
+    //! The talk's V1: all three loops collapsed, energies in the thread.
+    //!
+    //! The baseline of the paper and of the blog: complex divisions, square roots, a branch of three ways
+    //! (talk, V1).
+    //!
+    //! Lines of the nest: 1, 2, 3.
+
+    use super::*;
+    use crate::versions::v0::{self, body};
+
+    version! { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1", kernels: [KERNEL] }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(148.8),
+        entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
+        ..v0::KERNEL
+    };
+}
+
+pub mod v2 {
+    //! V2: bands become a loop inside the thread.
+    //!
+    //! The blog's step 1. On a V100 a thread needs 186 registers, so that only eight warps fit on a
+    //! multiprocessor, and the time grows (talk, V2).
+    //!
+    //! Lines of the nest: 1.
+
+    use super::v1;
+    use super::*;
+    use crate::versions::blog::step1::body;
+
+    version! {
+        id: "talk:V2", change: "collapse(2) over igp, ig; bands in the thread",
+        source: "talk, V2", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        loops: Loops::Collapse2,
+        flops_per_term: Some(138.8),
+        entries: entries!(body: gpp_talk_v2_nw1 = 1, gpp_talk_v2_nw2 = 2, gpp_talk_v2_nw3 = 3),
+        ..v1::KERNEL
+    };
+}
+
+pub mod v3 {
+    //! V3: 512 threads a block.
+    //!
+    //! Held to 128 registers, which is what so many threads leave each of 65536, twice as many warps fit.
+    //! In the talk that costs spills and pays all the same (talk, V3).
+    //!
+    //! Lines of the nest: none, the launch changes.
+
+    use super::v2;
+    use super::*;
+    use crate::versions::blog::step1::body;
+
+    version! {
+        id: "talk:V3", change: "512 threads a block, at most 128 registers",
+        source: "talk, V3", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        threads: 512,
+        max_registers: Some(128),
+        flops_per_term: Some(138.9),
+        entries: entries!(body: gpp_talk_v3_nw1 = 1, gpp_talk_v3_nw2 = 2, gpp_talk_v3_nw3 = 3),
+        ..v2::KERNEL
+    };
+}
+
+pub mod v4 {
+    //! V4: energies leave the kernel, one launch each.
+    //!
+    //! Without the loop over energies a thread branches less and keeps two complex sums instead of two for
+    //! each energy; the talk counts 16 % fewer branches and needs 122 registers (talk, V4).
+    //!
+    //! Lines of the nest: 4.
+
+    use super::v3;
+    use super::*;
+    use crate::versions::blog::step1::body;
+
+    version! { id: "talk:V4", change: "one launch for each energy", source: "talk, V4", kernels: [KERNEL] }
+
+    pub const KERNEL: Kernel = Kernel {
+        energies: Energies::OneLaunchEach,
+        flops_per_term: Some(142.4),
+        entries: entries!(body: gpp_talk_v4 = 1),
+        ..v3::KERNEL
+    };
+}
+
+pub mod v5 {
+    //! V5: `wx` and `aqsm_local` swap their indices.
+    //!
+    //! A thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it reads next nearer
+    //! to what it read last (talk, V5). v7 is the same step, once there are blocks.
+    //!
+    //! Lines of the nest: 5, 6.
+
+    use super::v4;
+    use super::*;
+    use crate::versions::v0::term;
+    use crate::versions::v4::collapse2;
+
+    version! { id: "talk:V5", change: "wx(n,iw) and aqsm_local(n,igp)", source: "talk, V5", kernels: [KERNEL] }
+
+    pub const KERNEL: Kernel = Kernel {
+        layout: Layout::Swapped,
+        flops_per_term: Some(142.4),
+        entries: entries!(body: gpp_talk_v5 = 1),
+        ..v4::KERNEL
+    };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Swapped, _, NW>(a, iw, thread, term)
+    }
+}
+
+pub mod v6 {
+    //! V6: simpler code.
+    //!
+    //! What does not depend on the band is computed before the loop over bands: the cutoff `sexcut·|eps|`,
+    //! its square root with it. `eps`, `vcoul_loc` and the powers of ω̃ stand there in every version here. The
+    //! branch goes from three ways to two, as in v2 (talk, V6).
+    //!
+    //! Lines of the nest: 7, 8, 9.
+
+    use super::v5;
+    use super::*;
+    use crate::versions::v0::{Divisions, Roots};
+    use crate::versions::v2::two_ways;
+    use crate::versions::v4::collapse2;
+
+    version! {
+        id: "talk:V6", change: "the cutoff out of the band loop; a two-way branch",
+        source: "talk, V6", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(136.2),
+        entries: entries!(body: gpp_talk_v6 = 1),
+        ..v5::KERNEL
+    };
+
+    /// A pair with the bound on its `ssx`, as `S` writes it.
+    pub struct Bounded<S> {
+        pair: Pair,
+        ssxcutoff: f64,
+        size: PhantomData<S>,
+    }
+
+    impl<S: Size> Factors for Bounded<S> {
+        #[inline(always)]
+        unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
+            let pair = Pair::load(arrays, ig, igp);
+            let ssxcutoff = S::ssxcutoff(arrays.limits.sexcut, pair.eps);
+            Bounded { pair, ssxcutoff, size: PhantomData }
+        }
+    }
+
+    /// One term with a two-way branch and the bound that is there already.
+    #[inline(always)]
+    pub fn term<Q: Quotients, S: Size>(bounded: &Bounded<S>, w: f64, limits: &Limits) -> Term {
+        two_ways::<Q>(&bounded.pair, w, limits).cut::<S>(w, bounded.ssxcutoff)
+    }
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Divisions, Roots>)
+    }
+}
+
+pub mod v7 {
+    //! V7: divisions become reciprocals.
+    //!
+    //! As in v1; the talk counts 40 % fewer instructions and becomes bound by bandwidth (talk, V7).
+    //!
+    //! Lines of the nest: 6, 7, 8.
+
+    use super::v6::{self, term};
+    use super::*;
+    use crate::versions::v0::Roots;
+    use crate::versions::v1::Reciprocals;
+    use crate::versions::v4::collapse2;
+
+    version! { id: "talk:V7", change: "reciprocals for divisions", source: "talk, V7", kernels: [KERNEL] }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(85.1),
+        entries: entries!(body: gpp_talk_v7 = 1),
+        ..v6::KERNEL
+    };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Reciprocals, Roots>)
+    }
+}
+
+pub mod v8 {
+    //! V8: absolute values become squares.
+    //!
+    //! As in v3: warps wait half as often for what the square root leaves behind (talk, V8).
+    //!
+    //! Lines of the nest: 9.
+
+    use super::v6::term;
+    use super::v7;
+    use super::*;
+    use crate::versions::v1::Reciprocals;
+    use crate::versions::v3::Squares;
+    use crate::versions::v4::collapse2;
+
+    version! { id: "talk:V8", change: "squares for absolute values", source: "talk, V8", kernels: [KERNEL] }
+
+    pub const KERNEL: Kernel = Kernel {
+        flops_per_term: Some(81.0),
+        entries: entries!(body: gpp_talk_v8 = 1),
+        ..v7::KERNEL
+    };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Reciprocals, Squares>)
+    }
+}
+
+pub mod v9 {
+    //! V9: cache blocking over `ig` and `n`.
+    //!
+    //! As in v6, in other blocks: the talk's slides do not say which, its listing is the OpenACC kernel of
+    //! BerkeleyGW (`sigma_gpp_openacc` in Sigma/mtxel_cor.f90), which has 16 band blocks and 256 of `ig`. As
+    //! everywhere these are counts of blocks, the strides of a thread's loops (talk, V9).
+    //!
+    //! Lines of the nest: 1, 3.
+
+    use super::v6::term;
+    use super::v8;
+    use super::*;
+    use crate::versions::v1::Reciprocals;
+    use crate::versions::v3::Squares;
+    use crate::versions::v6::blocked;
+
+    version! {
+        id: "talk:V9", change: "cache blocking: 16 band blocks, 256 ig blocks",
+        source: "talk, V9; BerkeleyGW, sigma_gpp_openacc", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+        flops_per_term: Some(81.4),
+        entries: entries!(body: gpp_talk_v9 = 1),
+        ..v8::KERNEL
+    };
+
+    /// Band blocks, the stride of the band loop.
+    pub const N_BLK: u32 = 16;
+
+    /// Blocks of `ig`, the stride of the `ig` loop.
+    pub const IG_BLK: u32 = 256;
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<Reciprocals, Squares>)
+    }
+}
+
+pub mod bgw {
+    //! Production BerkeleyGW: V9 in the blocks of its sources of 2023.
+    //!
+    //! 16 band blocks and 512 of `ig`, as in the sources of 2023, where the input may set both
+    //! (`acc_gpp_band_block_size`, `acc_gpp_ig_block_size`). With the 256 of its OpenACC kernel, which the
+    //! talk shows, it would be V9 to the letter. Threads and indices are V9's.
+    //!
+    //! Lines of the nest: 1, 3.
+
+    use super::v6::term;
+    use super::v9::{self, N_BLK};
+    use super::*;
+    use crate::versions::v1::Reciprocals;
+    use crate::versions::v3::Squares;
+    use crate::versions::v6::blocked;
+
+    version! {
+        id: "talk:bgw", change: "16 band blocks, 512 ig blocks",
+        source: "BerkeleyGW, sources of 2023", kernels: [KERNEL]
+    }
+
+    pub const KERNEL: Kernel = Kernel {
+        loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+        flops_per_term: Some(81.4),
+        entries: entries!(body: gpp_talk_bgw = 1),
+        ..v9::KERNEL
+    };
+
+    /// Blocks of `ig`, the stride of the `ig` loop.
+    pub const IG_BLK: u32 = 512;
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<Reciprocals, Squares>)
+    }
+}

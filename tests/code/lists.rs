@@ -1,0 +1,131 @@
+//! The lists of versions, kernels and shapes, and the grids that kernels are launched in.
+
+use std::collections::HashSet;
+
+use gpp::devices::gpu::{NO_KERNELS, own};
+use gpp::kernels::extents::Extents;
+use gpp::kernels::grid::Thread;
+use gpp::kernels::kernel::{Energies, Kernel, Loops};
+use gpp::kernels::layout::Layout;
+use gpp::kernels::plan::Poles;
+use gpp::kernels::table::{EnergiesFrom, Table};
+use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
+use gpp::kernels::{ceilings, reduction, relaid};
+use gpp::profile::ncu::profiled;
+use proptest::prelude::*;
+
+#[test]
+fn lists_are_complete_and_without_duplicates() {
+    let ids: HashSet<_> = ALL.iter().map(|v| v.id()).collect();
+    let kernels = || ALL.iter().flat_map(|v| v.kernels);
+    let entries = || kernels().flat_map(|kernel| kernel.entries);
+    let symbols: HashSet<_> = entries().map(|entry| entry.symbol).collect();
+    assert_eq!(ids.len(), ALL.len());
+    assert_eq!(symbols.len(), entries().count());
+    assert_eq!(ALL.len(), [PAPER, PAST, BLOG, TALK, SIGMA].concat().len());
+    for version in ALL {
+        let what = version.version;
+        assert!(!what.change.is_empty() && !what.source.is_empty());
+        for poles in [Poles::Any, Poles::Real] {
+            assert!(version.kernel(poles).poles.admits(poles), "{}", what.id);
+        }
+        let reads_constants =
+            |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let needs = version.kernels.iter().any(reads_constants);
+        assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
+        if let Some(other) = version.beyond {
+            assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT), *version));
+            assert!(std::ptr::eq(version.holding(Table::CONSTANT + 1), other));
+        }
+    }
+    for kernel in kernels() {
+        assert_eq!(kernel.threads % 32, 0);
+        assert!(kernel.threads <= 512);
+        for nw in 1..=3 {
+            let entry = kernel.entry(nw).unwrap();
+            let summed = match kernel.energies {
+                Energies::UpTo(most) if most == entry.energies => nw.min(most as usize),
+                _ => entry.energies as usize,
+            };
+            assert_eq!(kernel.launches(nw).len() * summed, nw, "{}", entry.symbol);
+        }
+        for entry in kernel.entries {
+            let (version, of, found) = versions::find(entry.symbol).unwrap();
+            assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
+            let begin = format!("gpp_{}", version.id().to_lowercase().replace(':', "_"));
+            assert!(entry.symbol.starts_with(&begin), "{}", entry.symbol);
+            let is_profiled = profiled().iter().any(|begin| entry.symbol.starts_with(begin));
+            assert!(is_profiled, "{}", entry.symbol);
+        }
+    }
+    assert!(versions::find("gpp_v").is_none());
+    assert!(profiled().iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
+    let measures = [ceilings::FMA_SYMBOL, relaid::SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    for symbol in measures {
+        assert!(!profiled().iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
+    }
+}
+
+#[test]
+fn extents_that_wrap_are_found() {
+    for version in ALL {
+        let kernel = version.kernel(Poles::Real);
+        // As many igp as make 2³² iterations with the blocks of a version that has them.
+        let blocks = match kernel.loops {
+            Loops::Blocked { n_blk, ig_blk } => n_blk * ig_blk,
+            _ => 1 << 13,
+        };
+        let ngpown = (1 << 31) / (blocks / 2);
+        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[], parts: 0 };
+        let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+        let wraps = matches!(kernel.loops, Loops::Blocked { .. });
+        assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
+        let less = Extents { ngpown: ngpown - 1, ..extents };
+        assert_eq!(kernel.exceeded(&less), None);
+        // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
+        let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };
+        if kernel.layout == Layout::Planned {
+            assert_eq!(kernel.exceeded(&padded(48 * 32776)), None);
+            let found = kernel.exceeded(&padded(48 * 32776 + 1)).unwrap();
+            assert_eq!(found.what, "elements of aqsm_local");
+        }
+        let larger = Extents { ncouls: 1 << 13, ..extents };
+        assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
+    }
+    let kernel = SIGMA[0].kernel(Poles::Real);
+    let extents =
+        Extents { nbands: 1, ngpown: 1 << 15, ncouls: 1 << 15, nw: 128, odd_begins: &[], parts: 9 };
+    assert_eq!(kernel.exceeded(&extents), None);
+    let found = |extents: Extents| kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+    // A pair is two halves of 16 bytes; 33 · 2²⁵ units have 128 threads each.
+    assert_eq!(found(Extents { ngpown: 1 << 16, ..extents }), Some("halves of sorted pairs"));
+    let bands = Extents { nbands: 128 * 33, parts: 1 << 25, ngpown: 1, ..extents };
+    assert_eq!(found(bands), Some("iterations of the collapsed loops"));
+}
+
+/// What all lanes of a warp have to come to stands once, where they do: no copies for some of the lanes.
+#[test]
+fn what_a_warp_does_together_stands_once() {
+    assert_eq!(NO_KERNELS, None, "there is nothing to look at");
+    let text = own().of(["gpp_sigma_blocks_real"]);
+    let count = |instruction: &str| text.matches(instruction).count();
+    // Five steps of a tree for both words of the four sums.
+    assert_eq!((count("vote.sync"), count("shfl.sync")), (1, 5 * 2 * 4));
+}
+
+proptest! {
+    /// The strided shares of threads visit everything once, also where the next index would not fit 32 bits.
+    #[test]
+    fn strided_shares_visit_everything_once(items in 1u32..1000, count in 1u32..1000) {
+        let mut seen = vec![0; items as usize];
+        for index in 0..count {
+            for at in Thread::of(0, index, 1, count).strided(items) {
+                seen[at as usize] += 1;
+            }
+        }
+        prop_assert!(seen.iter().all(|&times| times == 1));
+        let last = Thread::of(0, u32::MAX - 5, 1, 33_553_920);
+        prop_assert_eq!(last.strided(u32::MAX).count(), 1);
+    }
+}

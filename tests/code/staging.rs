@@ -1,0 +1,66 @@
+//! The staging of bands, as a block does it.
+
+use gpp::kernels::intrinsics::WARP;
+use gpp::kernels::layout;
+use gpp::kernels::tiling::Place;
+use gpp::kernels::tiling::{Array, Stage};
+
+/// Has all threads of a block bring their shares of a stage, then looks where each reads.
+fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], first: u32) {
+    let [nbands, ngpown, ncouls] = extents;
+    let threads = W as u32 * WARP;
+    let (tile, warps) = (T as u32, W as u32);
+    for column in 0..ncouls.div_ceil(WARP) {
+        for group in 0..ngpown.div_ceil(tile * warps) {
+            let place = |thread: u32| Place {
+                ig: column * WARP + thread % WARP,
+                igp: (group * warps + thread / WARP) * tile,
+            };
+            let mut filled = vec![None; Stage::<T, W>::LENGTH as usize];
+            for thread in 0..threads {
+                for share in Stage::<T, W>::shares(thread, place(thread), ngpown, ncouls, E > 0) {
+                    let element = Some((share.array, share.element(first, nbands)));
+                    let slot = &mut filled[share.slot as usize];
+                    assert!(slot.is_none() || *slot == element, "two threads, one slot");
+                    *slot = element;
+                }
+            }
+            for thread in 0..threads {
+                let Place { ig, igp } = place(thread);
+                for row in 0..warps.min(nbands - first) {
+                    let n = first + row;
+                    let at = |slot: u32| filled[(row * Stage::<T, W>::BAND + slot) as usize];
+                    let ig = ig.min(ncouls - 1);
+                    let aqsn = Some((Array::Aqsn, n * ncouls + ig));
+                    assert_eq!(at(Stage::<T, W>::aqsn(thread)), aqsn);
+                    for t in 0..T {
+                        let element = n * layout::Planned::rows(ngpown) + igp + t as u32;
+                        let aqsm = Some((Array::AqsmLocal, element));
+                        assert_eq!(at(Stage::<T, W>::aqsm_local(thread, t)), aqsm);
+                    }
+                    for pair in 0..E / 2 {
+                        let wx = Some((Array::Wx, n * 2 + pair as u32));
+                        assert_eq!(at(Stage::<T, W>::wx(pair)), wx);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_stages_what_its_threads_read() {
+    for extents in [[1, 1, 1], [9, 27, 70], [40, 49, 33]] {
+        for first in [0, extents[0] / 2, extents[0] - 1] {
+            stage::<1, 4, 0>(extents, first);
+            stage::<1, 8, 0>(extents, first);
+            stage::<1, 16, 0>(extents, first);
+            stage::<2, 4, 0>(extents, first);
+            stage::<2, 8, 0>(extents, first);
+            stage::<3, 4, 0>(extents, first);
+            stage::<3, 8, 0>(extents, first);
+            stage::<1, 8, 4>(extents, first);
+            stage::<2, 8, 4>(extents, first);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The machine code of the processor's kernels: no hot loop has lost its vectors.
+//!
+//! A function that is not inlined into what an instruction set is switched on for is compiled without it,
+//! and its vectors are handed over in memory: the sums stay right and the time is ten times as long.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::code_asm::{CodeAssembler, registers as reg};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+/// A function of the program.
+struct Function<'a> {
+    name: String,
+    address: u64,
+    code: &'a [u8],
+}
+
+/// The functions of a program, by address.
+fn functions<'a>(file: &object::File<'a>) -> BTreeMap<u64, Function<'a>> {
+    let of_symbol = |symbol: object::Symbol<'a, '_>| {
+        let section = file.section_by_index(symbol.section_index()?).ok()?;
+        let code = section.data_range(symbol.address(), symbol.size()).ok()??;
+        let name = rustc_demangle::demangle(symbol.name().ok()?).to_string();
+        (symbol.kind() == SymbolKind::Text && !code.is_empty())
+            .then_some((symbol.address(), Function { name, address: symbol.address(), code }))
+    };
+    file.symbols().filter_map(of_symbol).collect()
+}
+
+fn instructions(code: &[u8], address: u64) -> Vec<Instruction> {
+    Decoder::with_ip(64, code, address, DecoderOptions::NONE).iter().collect()
+}
+
+/// Where an instruction goes, if it jumps or calls directly.
+fn target(instruction: &Instruction) -> Option<u64> {
+    let near = matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32);
+    near.then(|| instruction.near_branch_target())
+}
+
+/// The innermost loops of a function: from where a branch goes back to up to the last one that does.
+fn innermost(code: &[Instruction]) -> Vec<&[Instruction]> {
+    let at = |address: u64| code.binary_search_by_key(&address, Instruction::ip).ok();
+    let mut ends = BTreeMap::new();
+    for (end, one) in code.iter().enumerate() {
+        let jumps = [FlowControl::ConditionalBranch, FlowControl::UnconditionalBranch];
+        let begin = target(one).filter(|_| jumps.contains(&one.flow_control())).and_then(at);
+        if let Some(begin) = begin.filter(|begin| *begin <= end) {
+            ends.insert(begin, end);
+        }
+    }
+    let holds_another = |begin: usize, end: usize| {
+        ends.iter().any(|(&b, &e)| (b, e) != (begin, end) && begin <= b && e <= end)
+    };
+    let innermost = ends.iter().filter(|&(&begin, &end)| !holds_another(begin, end));
+    innermost.map(|(&begin, &end)| &code[begin..=end]).collect()
+}
+
+/// Multiplications of FP64 numbers: all lanes, or one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Arithmetic {
+    packed: usize,
+    single: usize,
+}
+
+fn arithmetic(code: &[Instruction]) -> Arithmetic {
+    let mut found = Arithmetic::default();
+    for instruction in code {
+        let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
+        let name = name.trim_start_matches('v');
+        // What adds alone gathers what vectors have summed.
+        let multiplies = ["mul", "div", "fmadd", "fmsub", "fnmadd", "fnmsub", "sqrt"];
+        if multiplies.iter().any(|kind| name.starts_with(kind)) {
+            found.packed += usize::from(name.ends_with("pd"));
+            found.single += usize::from(name.ends_with("sd"));
+        }
+    }
+    found
+}
+
+/// What is wrong with a function of vectors of so many numbers, whose callees are named by `called`.
+fn faults(
+    code: &[Instruction],
+    lanes: usize,
+    called: impl Fn(u64) -> Option<String>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let calls = code.iter().filter(|one| one.flow_control() == FlowControl::Call);
+    for name in calls.filter_map(target).filter_map(called) {
+        // Closures and adapters of the library among them.
+        let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::fractions gpp_cpu::lanes \
+                       gpp_cpu::planned::Place gpp_cpu::planned::Running \
+                       gpp_cpu::planned::reciprocals core::array core::iter";
+        if strayed.split(' ').any(|path| name.contains(path)) || name.contains("{{closure}}") {
+            faults.push(format!("calls {name}"));
+        }
+    }
+    for body in innermost(code) {
+        let Arithmetic { packed, single } = arithmetic(body);
+        // A vector taken apart is an operation for each of its numbers; what is of a band alone, and
+        // handed to all of them, is one.
+        if single >= lanes {
+            faults.push(format!(
+                "the loop at {:#x} multiplies {single} times one number, {packed} times vectors",
+                body[0].ip()
+            ));
+        }
+    }
+    faults
+}
+
+#[test]
+fn hot_loops_keep_their_vectors() {
+    let program = std::fs::read(assert_cmd::cargo::cargo_bin("gpp")).unwrap();
+    let file = object::File::parse(&*program).unwrap();
+    let functions = functions(&file);
+    let called = |address: u64| functions.get(&address).map(|function| function.name.clone());
+    // Real and any poles, with each way to write the terms: see cpu/src/versions.
+    let kernels = gpp_cpu::versions::CPU.iter().flat_map(|version| version.kernels);
+    let kernels = kernels.filter(|kernel| kernel.in_vectors);
+    let kernels: BTreeSet<usize> = kernels.map(gpp_cpu::version::Kernel::address).collect();
+    let kernels = kernels.len();
+    assert!(kernels >= 8, "{kernels}");
+    let mut strayed = Vec::new();
+    for (level, registers, lanes) in [("avx2", "ymm", 4), ("avx512", "zmm", 8)] {
+        let mut with_vectors = 0;
+        for function in functions.values() {
+            if !function.name.contains(&format!("vectorize_{level}")) {
+                continue;
+            }
+            let code = instructions(function.code, function.address);
+            let found = faults(&code, lanes, called);
+            strayed.extend(found.iter().map(|fault| format!("{}: {fault}", function.name)));
+            let is_hot = |body: &&[Instruction]| {
+                let fused = |one: &&Instruction| {
+                    let name = format!("{:?}", one.mnemonic());
+                    let register = format!("{:?}", one.op0_register()).to_lowercase();
+                    name.starts_with("Vf")
+                        && name.ends_with("pd")
+                        && register.starts_with(registers)
+                };
+                body.iter().filter(fused).count() >= 4
+            };
+            with_vectors += usize::from(innermost(&code).iter().any(is_hot));
+        }
+        // The kernels, and the chains of operations that measure the processor's peak.
+        assert!(with_vectors > kernels, "{level}: {with_vectors} of {kernels} kernels and one");
+    }
+    assert!(strayed.is_empty(), "{strayed:#?}");
+}
+
+/// A loop of four multiplications, and a call.
+fn made(vectors: bool) -> Vec<Instruction> {
+    let mut assembler = CodeAssembler::new(64).unwrap();
+    let mut begin = assembler.create_label();
+    assembler.set_label(&mut begin).unwrap();
+    for _ in 0..4 {
+        if vectors {
+            assembler.vmulpd(reg::zmm0, reg::zmm1, reg::zmm2).unwrap();
+        } else {
+            assembler.vmulsd(reg::xmm0, reg::xmm1, reg::xmm2).unwrap();
+        }
+    }
+    assembler.dec(reg::eax).unwrap();
+    assembler.jne(begin).unwrap();
+    assembler.call(0x9000).unwrap();
+    instructions(&assembler.assemble(0x1000).unwrap(), 0x1000)
+}
+
+#[test]
+fn what_strayed_is_found() {
+    assert!(made(true).iter().any(|one| one.mnemonic() == Mnemonic::Vmulpd));
+    assert_eq!(faults(&made(true), 4, |_| Some("memcpy".into())), [""; 0]);
+    assert_eq!(faults(&made(false), 4, |_| None).len(), 1);
+    let strayed = |_| Some("<fearless_simd::Avx512 as Simd>::mul_f64x8".into());
+    assert_eq!(faults(&made(true), 4, strayed).len(), 1);
+}

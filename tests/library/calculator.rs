@@ -1,0 +1,249 @@
+//! A caller's arrays in, sums out: the bits of the command line, and errors that name what was wrong.
+
+use gpp::catalogue;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::problem::{Grid, Sums};
+use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes};
+use num_complex::Complex64;
+
+use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
+
+#[test]
+fn sums_have_the_bits_of_the_command_line_for_every_version() {
+    for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
+        let problem = synthesised(name, Grid::Count(nw));
+        let own = Own::of(&problem);
+        let host = Host::new();
+        for listed in catalogue::versions() {
+            // Versions for GPUs are emulated.
+            let expected = Engine::whole(&host, &problem).unwrap().run(listed.kernel).unwrap().sums;
+            let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
+            for bands in [own.whole(&problem), own.bands(&problem)] {
+                let found = calculator
+                    .sums(&screening(&problem), &bands, &own.omega, formula(&problem))
+                    .unwrap();
+                assert_eq!(found.version, listed.id());
+                assert_eq!(found.sums, expected, "{name}, {nw} energies, {}", listed.id());
+            }
+        }
+    }
+}
+
+#[test]
+fn best_is_chosen_by_the_problem() {
+    let calculator = Calculator::open("cpu").unwrap();
+    for (nw, version) in [(2, "cpu:paired"), (64, "sigma:cells")] {
+        let problem = synthesised("demo", Grid::Count(nw));
+        let own = Own::of(&problem);
+        let bands = own.bands(&problem);
+        let found = calculator.sums(&screening(&problem), &bands, &own.omega, formula(&problem));
+        assert_eq!(found.unwrap().version, version);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_and_the_calculator_goes_on() {
+    let problem = synthesised("tiny", Grid::Count(2));
+    let own = Own::of(&problem);
+    let calculator = Calculator::open("cpu").unwrap();
+    let bands = own.bands(&problem);
+    let right = screening(&problem);
+    let sums = |screening: &Screening, bands: &Bands, omega: &[f64]| {
+        calculator.sums(screening, bands, omega, formula(&problem)).map(|found| found.sums)
+    };
+    let expected = sums(&right, &bands, &own.omega).unwrap();
+    let mut hole = right.wtilde.to_vec();
+    hole[7].re = f64::NAN;
+    let none = Vec::new();
+    for (screening, of, omega, named) in [
+        (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde(ig,igp) is NaN"),
+        (Screening { eps: &right.eps[1..], ..right }, bands, &own.omega, "eps(ig,igp) needs"),
+        (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega, "inv_igp_index"),
+        (Screening { vcoul: &[], ..right }, bands, &own.omega, "wtilde(ig,igp) needs"),
+        (right, Bands { aqsn: &bands.aqsn[..5], ..bands }, &own.omega, "aqsn(ig,n) needs"),
+        (
+            right,
+            Bands { aqsm: Aqsm::Whole(&own.aqsmtemp[2..]), ..bands },
+            &own.omega,
+            "aqsm(ig,n) needs",
+        ),
+        (right, Bands { occ: &own.occ[1..], ..bands }, &own.omega, "occ"),
+        (right, Bands { e: &[], ..bands }, &own.omega, "occ(n) needs 0"),
+        (right, bands, &none, "the length of omega must be at least 1, found 0"),
+        (right, bands, &[f64::INFINITY], "omega(0) is inf"),
+    ] {
+        let error = sums(&screening, &of, omega).unwrap_err().to_string();
+        assert!(error.contains(named), "{named}: {error}");
+        assert_eq!(sums(&right, &bands, &own.omega).unwrap(), expected);
+    }
+    let error = |of: gpp::error::Result<Calculator>| of.err().expect("an error").to_string();
+    assert!(error(Calculator::open("gpu:0,0")).contains("gpu:0 twice"));
+    assert!(error(Calculator::open("cpi")).contains("did you mean `cpu`?"));
+    let mut calculator = Calculator::open("cpu").unwrap().with_version("v3").unwrap();
+    let unknown = calculator.set_version("v14").unwrap_err().to_string();
+    assert!(unknown.contains("unknown version"), "{unknown}");
+    let found = calculator.sums(&right, &bands, &own.omega, formula(&problem)).unwrap();
+    assert_eq!(found.version, "v3");
+}
+
+/// Indices count from 0, or from 1 after [`Calculator::set_index_base`]; a row of `aqsm` is that of the array given.
+#[test]
+fn places_are_those_of_the_arrays_given() {
+    let problem = synthesised("tiny", Grid::Count(2));
+    let own = Own::of(&problem);
+    let right = screening(&problem);
+    let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
+    let row = right.indinv[right.inv_igp_index[2] as usize - 1] as usize - 1;
+    let with_hole = |array: &[Complex64], at: usize| {
+        let mut array = array.to_vec();
+        array[at].re = f64::NAN;
+        array
+    };
+    let whole = with_hole(&own.aqsmtemp, 4 * ncouls + row);
+    let local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
+    let aqsn = with_hole(problem.aqsn(), 3 * ncouls + 5);
+    let wtilde = with_hole(right.wtilde, 2 * ncouls + 6);
+    let bands = Bands { aqsm: Aqsm::Whole(&whole), ..own.bands(&problem) };
+    let rest = Aqsm::Local(problem.aqsm_local());
+    for base in [0, 1] {
+        let mut calculator = Calculator::open("cpu").unwrap();
+        calculator.set_index_base(base);
+        for (screening, bands, name, at) in [
+            (right, bands, "aqsm(ig,n)", [row, 4]),
+            (right, Bands { aqsm: Aqsm::Local(&local), ..bands }, "aqsm(igp,n)", [2, 4]),
+            (right, Bands { aqsn: &aqsn, aqsm: rest, ..bands }, "aqsn(ig,n)", [5, 3]),
+            (Screening { wtilde: &wtilde, ..right }, bands, "wtilde(ig,igp)", [6, 2]),
+        ] {
+            let at = at.map(|at| at + base);
+            let said = format!("{name} is NaN");
+            let place = format!("at ({},{})", at[0], at[1]);
+            let by_sums = calculator.sums(&screening, &bands, &own.omega, formula(&problem));
+            let by_place = calculator.place(&screening).and_then(|mut placed| {
+                calculator.sums_at(&mut placed, &bands, &own.omega, formula(&problem))
+            });
+            for error in [by_sums, by_place].map(|found| found.unwrap_err().to_string()) {
+                assert!(error.contains(&said) && error.contains(&place), "{place}: {error}");
+            }
+        }
+    }
+}
+
+/// What is placed once gives the bits of arrays that are given each time, for other bands and energies too.
+#[test]
+fn a_screening_that_stays_in_place_gives_the_same_bits() {
+    for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
+        let problem = synthesised(name, Grid::Count(nw));
+        let own = Own::of(&problem);
+        for version in ["best", "cpu:threads", "v9", "sigma:cells"] {
+            let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+            let mut placed = calculator.place(&screening(&problem)).unwrap();
+            for state in 0..3 {
+                let omega: Vec<f64> = own.omega.iter().map(|w| w + 0.7 * state as f64).collect();
+                let nbands = own.e.len() - state;
+                fn part(all: &[Complex64], of: usize, nbands: usize) -> &[Complex64] {
+                    &all[..all.len() / of * nbands]
+                }
+                let part = |all| part(all, own.e.len(), nbands);
+                let aqsm = match state {
+                    0 => Aqsm::Local(part(problem.aqsm_local())),
+                    _ => Aqsm::Whole(part(&own.aqsmtemp)),
+                };
+                let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
+                let bands = Bands { aqsn: part(problem.aqsn()), aqsm, e, occ };
+                let formula = formula(&problem);
+                let each = calculator.sums(&screening(&problem), &bands, &omega, formula).unwrap();
+                let stays = calculator.sums_at(&mut placed, &bands, &omega, formula).unwrap();
+                assert_eq!((stays.sums, stays.version), (each.sums, each.version));
+            }
+            let other = Calculator::open("cpu").unwrap();
+            let error =
+                other.sums_at(&mut placed, &own.bands(&problem), &own.omega, formula(&problem));
+            assert!(error.unwrap_err().to_string().contains("another calculator"));
+        }
+    }
+}
+
+/// Poles next to real are resolved, or refused, with the energies of each call.
+#[test]
+fn poles_next_to_real_are_looked_at_in_each_call() {
+    let problem = synthesised("tiny", Grid::Count(1));
+    let own = Own::of(&problem);
+    let w = problem.wx()[3];
+    let mut wtilde = problem.wtilde().to_vec();
+    wtilde[5] = Complex64::new(w, w.abs() * 1e-60);
+    wtilde[9] = Complex64::new(-w - 0.25, 0.0);
+    let thin = Screening { wtilde: &wtilde, ..screening(&problem) };
+    let bands = own.bands(&problem);
+    let calculator = Calculator::open("cpu").unwrap();
+    let mut placed = calculator.place(&thin).unwrap();
+    let mut both = |omega: &[f64]| {
+        let each = calculator.sums(&thin, &bands, omega, formula(&problem));
+        let stays = calculator.sums_at(&mut placed, &bands, omega, formula(&problem));
+        [each, stays].map(|found| found.map(|found| found.sums).map_err(|error| error.to_string()))
+    };
+    let [each, stays] = both(&own.omega);
+    assert!(each.is_ok());
+    assert_eq!(each, stays);
+    let [each, stays] = both(&[own.omega[0] + 0.25]);
+    assert!(each.as_ref().is_err_and(|error| error.contains("the pole is ")), "{each:?}");
+    assert_eq!(each, stays);
+}
+
+/// A screening that is the device's is copied to the host.
+#[test]
+fn what_is_lent_takes_more_memory() {
+    let calculator = Calculator::open("cpu").unwrap();
+    let own = sizes([11075, 1385, 800, 2]);
+    let small = calculator.workspace(own).unwrap();
+    assert_eq!(small.device, 0);
+    let more = calculator.workspace(Sizes { screening_lent: true, ..own }).unwrap();
+    assert_eq!(more.host - small.host, 2 * 16 * 1385 * 11075);
+}
+
+/// A rank without columns, bands or G has empty arrays, and sums that are zero.
+#[test]
+fn a_rank_without_work_sums_to_zero() {
+    let problem = synthesised("tiny", Grid::Count(3));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let all = own.whole(&problem);
+    let no_columns = Screening { wtilde: &[], eps: &[], inv_igp_index: &[], ..given };
+    let no_g = Screening { vcoul: &[], wtilde: &[], eps: &[], ..given };
+    let none = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), e: &[], occ: &[] };
+    let of_no_g = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), ..all };
+    for version in ["best", "v3", "v13", "sigma:cells", "cpu:threads"] {
+        let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+        let calculator = calculator.with_static_ch(true);
+        for (screening, bands) in
+            [(no_columns, all), (given, none), (no_columns, none), (no_g, of_no_g)]
+        {
+            let mut placed = calculator.place(&screening).unwrap();
+            let found = [
+                calculator.sums(&screening, &bands, &own.omega, formula).unwrap(),
+                calculator.sums_at(&mut placed, &bands, &own.omega, formula).unwrap(),
+            ];
+            for Found { sums, static_ch, .. } in found {
+                assert_eq!(sums, Sums::zero(3), "{version}");
+                assert_eq!(static_ch, Some(Complex64::ZERO), "{version}");
+            }
+        }
+        // Nor is what is not empty then taken.
+        for (screening, bands, named) in [
+            (Screening { wtilde: &given.wtilde[..1], ..no_columns }, all, "wtilde(ig,igp) needs 0"),
+            (given, Bands { aqsn: all.aqsn, ..none }, "aqsn(ig,n) needs 0"),
+            (no_columns, Bands { occ: &[], ..all }, "occ(n)"),
+        ] {
+            let error = calculator.sums(&screening, &bands, &own.omega, formula).unwrap_err();
+            assert!(error.to_string().contains(named), "{named}: {error}");
+        }
+        let error = calculator.sums(&no_columns, &all, &[f64::NAN; 3], formula).unwrap_err();
+        assert!(error.to_string().contains("omega(0) is NaN"), "{error}");
+    }
+    let calculator = Calculator::open("cpu").unwrap();
+    let of = |a| MatrixBands { a, e: &own.e, occ: &own.occ, at_bands: false };
+    let matrix = |a| calculator.matrix(&no_columns, &of(a), &own.omega, formula);
+    let found = matrix(problem.aqsn()).unwrap().sums;
+    assert_eq!((found.bands, &found.sx[..]), (1, &[Complex64::ZERO; 3][..]));
+    let error = calculator.matrix(&no_g, &of(&[]), &own.omega, formula).unwrap_err();
+    assert!(error.to_string().contains("a(ig,n,l)"), "{error}");
+}

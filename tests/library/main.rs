@@ -1,0 +1,8 @@
+//! The library as its callers have it: arrays in, sums out; a crate elsewhere; libraries that it loads.
+
+mod calculator;
+#[path = "../common/mod.rs"]
+mod common;
+mod matrices;
+mod nvml;
+mod outside;

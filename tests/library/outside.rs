@@ -1,0 +1,109 @@
+//! A crate outside of this repository that calls the core, with the lines of docs/library.md.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a text shows, from the block that begins with this line on.
+fn block<'a>(docs: &'a str, begin: &str) -> &'a str {
+    let at = docs.find(begin).unwrap_or_else(|| panic!("no block with {begin}"));
+    docs[at..].split("```").next().expect("there is a part before")
+}
+
+#[test]
+fn a_crate_elsewhere_builds_and_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_to_string(root.join("docs/library.md")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text.replace("PATH/TO/gpp", root.to_str().unwrap())).unwrap();
+    };
+    let dependencies = block(&docs, "[dependencies]");
+    let package = "[package]\nname = \"elsewhere\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
+    // Its own copies of the libraries take minutes to optimise, which tells nothing more.
+    let plainly = |name| format!("\n[profile.release.package.{name}]\nopt-level = 0\n");
+    let profiles = ["gpp-core", "gpp-cpu", "gpp-kernels"].map(plainly).concat();
+    write("Cargo.toml", &format!("{package}{dependencies}{profiles}"));
+    write("src/main.rs", block(&docs, "use gpp_core"));
+    fs::copy(root.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
+
+    // What it depends on is built where this test is: in the folder above its own temporary one.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(dir.path())
+        .args(["run", "--release", "--offline", "--quiet", "--target-dir"])
+        .arg(target)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
+}
+
+/// Cargo, run far from the repository, where a toolkit is named that is not there.
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .current_dir("/")
+        .args(arguments)
+        .args(["--offline", "--manifest-path"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("core/Cargo.toml"))
+        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn cargo_runs_in_any_folder() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anywhere");
+    cargo(&["check", "-q", "-p", "cust_raw", "--target-dir", target.to_str().unwrap()]);
+}
+
+#[test]
+fn callers_build_what_they_need() {
+    let tree = ["tree", "--edges", "normal", "--prefix", "none"];
+    let [all, without_gpus] = [&[][..], &["--no-default-features"]].map(|features| {
+        let tree = cargo(&[&tree[..], features].concat());
+        let names = tree.lines().filter_map(|line| line.split(' ').next());
+        names.map(str::to_string).collect::<BTreeSet<String>>()
+    });
+    let has = |crates: &BTreeSet<String>, name: &str| crates.contains(name);
+    assert!(has(&all, "cust") && has(&all, "gemm-f64") && has(&without_gpus, "gemm-f64"));
+    for name in ["csv", "statrs", "nvml-wrapper", "gemm", "gemm-c64", "gemm-f32"] {
+        assert!(!has(&all, name), "{name}");
+    }
+    assert!(!has(&without_gpus, "cust") && !has(&without_gpus, "find_cuda_helper"));
+}
+
+/// The README's lines in Rust are of an example, and the examples run.
+#[test]
+fn the_examples_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let own = block(&readme, "let found = Calculator");
+    let example = fs::read_to_string(root.join("core/examples/arrays.rs")).unwrap();
+    assert!(own.lines().all(|line| example.contains(line.trim())), "{own}");
+    // Cargo builds examples beside tests of the whole workspace.
+    let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
+    for (name, says) in [("arrays", "SX"), ("states", "state 9"), ("ranks", "ach(iw=2)")] {
+        let built = profile.join("examples").join(name);
+        let mut command = if built.exists() {
+            Command::new(built)
+        } else {
+            let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+            cargo.current_dir(root).args(["run", "--release", "--offline", "--quiet"]);
+            cargo.args(["-p", "gpp-core", "--example", name]);
+            cargo
+        };
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains(says), "{name}: {printed}");
+    }
+}

@@ -1,0 +1,244 @@
+//! The Fortran file: there and back, and everything that can be wrong with one.
+
+use std::fs;
+use std::path::Path;
+
+use gpp::catalogue;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::error::Error;
+use gpp::error::exit_code;
+use gpp::problem::file::{read, write, write_with_subrecords};
+use gpp::problem::grid::OnGrid;
+use gpp::problem::synthesis::synthesise;
+use gpp::problem::{Grid, Header, Problem, Source, Sums, systems};
+use proptest::prelude::*;
+
+use crate::common::{FIXTURES, Kind, QUIET, alone, fixture, fixture_path, made};
+use crate::peak;
+
+/// The same but for which masked columns the one was made or read without: none of these is written.
+fn same(a: &Problem, b: &Problem) {
+    let header = |of: &Problem| Header { unmasked: None, ..of.header().clone() };
+    assert_eq!(header(a), header(b));
+    assert_eq!((a.aqsn(), a.wx(), a.occ()), (b.aqsn(), b.wx(), b.occ()));
+    assert_eq!(a.slab(), b.slab());
+    assert_eq!(a.start(), b.start());
+}
+
+/// Reads bytes as an input file.
+fn read_bytes(bytes: &[u8]) -> gpp::error::Result<Problem> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.dat");
+    fs::write(&path, bytes).unwrap();
+    read(&path, QUIET)
+}
+
+fn message(bytes: &[u8]) -> String {
+    read_bytes(bytes).unwrap_err().to_string()
+}
+
+/// Byte ranges of the records with their markers.
+fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        all.push(at..at + length + 8);
+        at += length + 8;
+    }
+    all
+}
+
+/// A fixture with some bytes of a record's payload replaced.
+fn patched<const N: usize>(name: &str, record: usize, offset: usize, value: [u8; N]) -> Vec<u8> {
+    let mut bytes = fs::read(fixture_path(name)).unwrap();
+    let at = records(&bytes)[record - 1].start + 4 + offset;
+    bytes[at..at + N].copy_from_slice(&value);
+    bytes
+}
+
+#[test]
+fn round_trip() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy.dat");
+    let system = synthesise(systems::find("tiny").unwrap(), 1, QUIET).unwrap();
+    let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
+    let many = [1, 4, 501].map(|count| {
+        let small = made([13, 5, 37, 2], Kind::Mixed, 9);
+        OnGrid::new(Box::new(small), Grid::Count(count)).load().unwrap()
+    });
+    let all = FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]);
+    for problem in all {
+        let stored = problem.frame().stored().cloned();
+        // Zeros are no reference.
+        let sums = stored.clone().unwrap_or(Sums::zero(problem.nw()));
+        for max_subrecord in [2_147_483_639, 1000, 17] {
+            write_with_subrecords(&path, &problem, &sums, QUIET, max_subrecord).unwrap();
+            let copy = read(&path, QUIET).unwrap();
+            same(&problem, &copy);
+            assert_eq!(copy.frame().stored(), stored.as_ref());
+        }
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the file is left");
+}
+
+#[test]
+fn inconsistent_contents() {
+    let _turn = alone();
+    let has = |bytes: &[u8], parts: [&str; 2]| {
+        let text = message(bytes);
+        parts.iter().for_each(|part| assert!(text.contains(part), "no `{part}` in `{text}`"));
+    };
+    // (record, offset, value): what the message must say.
+    for (record, offset, value, parts) in [
+        (1, 0, 0, ["record 1 (", "sig_ntband must be at least 1, found 0"]),
+        (1, 4, -7, ["record 1 (", "gvec_ng must be at least 1, found -7"]),
+        (2, 0, 1 << 20, ["record 2 (", "exceeds peinf_ntband_max"]),
+        (2, 12, 1 << 20, ["record 2 (", "exceeds epsmpi_ngpown_max"]),
+        (2, 16, 1 << 20, ["record 2 (", "exceeds ncoul"]),
+        (1, 16, i32::MAX, ["record 3 (", "bytes with its markers"]),
+        (3, 8, 10_000, ["record 3 (", "peinf_indext_dist(3) = 10000 is outside"]),
+        (6, 4, 0, ["record 6 (", "inv_igp_index(2) = 0 is outside"]),
+        (6, 4, 1 << 30, ["record 6 (", "inv_igp_index(2) = 1073741824"]),
+        (7, 0, 3, ["record 7 (", "gvec_ng is"]),
+        (5, 0, 0, ["nstart <= nend <= 100000", "found 0 and 3"]),
+        (5, 4, 1, ["nstart <= nend <= 100000", "found 2 and 1"]),
+        (5, 4, 4, ["record 15 (", "64"]),
+        (5, 4, 100_001, ["nstart <= nend <= 100000", "found 2 and 100001"]),
+    ] {
+        has(&patched("plain", record, offset, i32::to_le_bytes(value)), parts);
+    }
+    for (record, offset, value, parts) in [
+        (12, 16 * 66, f64::NAN, ["wtilde_array(ig,igp) is NaN", "(2,2)"]),
+        (13, 8, f64::INFINITY, ["I_eps_array(ig,igp) is", "at (1,1)"]),
+        (14, 16, f64::NAN, ["aqsntemp(ig,n) is NaN", "at (2,1)"]),
+        (5, 12, f64::NAN, ["sig_dw is NaN", ""]),
+        (17, 16, f64::NAN, ["asx(iw=2) is NaN", "record 18"]),
+    ] {
+        has(&patched("plain", record, offset, value.to_le_bytes()), parts);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_said() {
+    let _turn = alone();
+    let mut bytes = fs::read(fixture_path("plain")).unwrap();
+    bytes.extend([0; 3]);
+    assert!(message(&bytes).contains("3 bytes follow the last record"));
+    bytes.truncate(bytes.len() - 3);
+    bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse);
+    let swapped = message(&bytes);
+    assert!(swapped.contains("record 1 (") && swapped.contains("big-endian"), "{swapped}");
+    let missing = read(Path::new("no/such/file.dat"), QUIET).unwrap_err();
+    assert!(missing.to_string().starts_with("no/such/file.dat: cannot read: "), "{missing}");
+    assert_eq!(exit_code(&missing), 2);
+    let problem = fixture("plain");
+    let sums = problem.frame().stored().unwrap();
+    let error = write(Path::new("/no/such/folder/x.dat"), &problem, sums, QUIET).unwrap_err();
+    assert!(matches!(error, Error::Write { .. }), "{error}");
+    let listed = Box::new(made([1, 1, 1, 1], Kind::First, 1));
+    let listed = OnGrid::new(listed, Grid::Listed(vec![0.0, 0.1, 0.7])).load().unwrap();
+    let place = tempfile::NamedTempFile::new().unwrap();
+    let refused = write(place.path(), &listed, &Sums::zero(3), QUIET).unwrap_err().to_string();
+    assert!(refused.contains("nstart, nend, sig_dw and e_lk"), "{refused}");
+    // Band 24 is the last that plain uses of its larger arrays: NaN behind it is no error.
+    let unused = 16 * problem.header().ncouls * problem.header().nbands;
+    assert!(problem.header().peinf_ntband_max > problem.header().nbands);
+    read_bytes(&patched("plain", 14, unused, f64::NAN.to_le_bytes())).unwrap();
+}
+
+/// A rank without bands or columns: all of its sums are zero.
+#[test]
+fn a_rank_without_work_is_read_and_sums_to_zero() {
+    let _turn = alone();
+    let bytes = fs::read(fixture_path("plain")).unwrap();
+    // Of the record of dimensions bands or columns, and the records of ω̃ and eps.
+    for (offset, empty) in [(0, 12..12), (12, 12..14)] {
+        let changed = (1..).zip(records(&bytes)).flat_map(|(record, range)| {
+            let mut own = bytes[range].to_vec();
+            match record {
+                2 => own[4 + offset..][..4].fill(0),
+                _ if empty.contains(&record) => own = vec![0; 8],
+                _ => {}
+            }
+            own
+        });
+        let problem = read_bytes(&changed.collect::<Vec<u8>>()).unwrap();
+        let host = Host::new();
+        let mut engine = Engine::whole(&host, &problem).unwrap();
+        for version in catalogue::versions() {
+            let sums = engine.run(version.kernel).unwrap().sums;
+            assert_eq!(sums, Sums::zero(problem.nw()), "{offset} {}", version.id());
+        }
+    }
+}
+
+/// Headers that announce huge arrays in a small file.
+#[test]
+fn nothing_is_allocated_for_what_is_not_there() {
+    let _turn = alone();
+    let bytes = fs::read(fixture_path("plain")).unwrap();
+    for extent in [1 << 16, 1 << 24, i32::MAX] {
+        for offset in (0..20).step_by(4) {
+            for record in [1, 2] {
+                memory_within_bounds(&patched("plain", record, offset, i32::to_le_bytes(extent)));
+            }
+        }
+        // All extents at once, consistent with each other.
+        let mut all = bytes.clone();
+        for record in &records(&bytes)[..2] {
+            for word in all[record.start + 4..record.end - 4].chunks_exact_mut(4) {
+                word.copy_from_slice(&extent.to_le_bytes());
+            }
+        }
+        memory_within_bounds(&all);
+    }
+}
+
+/// Reads the bytes; whatever comes of it takes a few times the file's size at most, and the buffer.
+fn memory_within_bounds(bytes: &[u8]) {
+    const BUFFER: usize = 2 << 20;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.dat");
+    fs::write(&path, bytes).unwrap();
+    let (_, taken) = peak(|| read(&path, QUIET).map(drop));
+    assert!(
+        taken <= (3 * bytes.len() + BUFFER) as u64,
+        "{taken} bytes for a file of {}",
+        bytes.len()
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2500, ..ProptestConfig::default() })]
+
+    /// Random changes anywhere, and where they hurt, in the first records and the markers: an error or another
+    /// valid problem, never a panic.
+    #[test]
+    fn random_changes(
+        name in proptest::sample::select(&FIXTURES[..]),
+        anywhere in any::<bool>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<i32>()), 1..6),
+        cut in proptest::option::weighted(0.1, any::<prop::sample::Index>()),
+    ) {
+        let _turn = alone();
+        let mut bytes = fs::read(fixture_path(name)).unwrap();
+        let all = records(&bytes);
+        let mut places: Vec<usize> = all.iter().flat_map(|r| [r.start, r.end - 4]).collect();
+        for record in [0, 1, 4] {
+            places.extend((all[record].start + 4..all[record].end - 4).step_by(4));
+        }
+        for (place, value) in changes {
+            let of_places = places[place.index(places.len())];
+            let at = if anywhere { place.index(bytes.len() - 4) } else { of_places };
+            let value = if value % 3 == 0 { value } else { value % 200 };
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        memory_within_bounds(&bytes);
+    }
+}

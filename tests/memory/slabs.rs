@@ -1,0 +1,240 @@
+//! Slabs: parts of a problem from every source against the whole, bit for bit.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use gpp::problem::file::{Input, write_with_subrecords};
+use gpp::problem::memory::Of;
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, systems};
+use num_complex::Complex64;
+
+use crate::common::{FIXTURES, HARD, Kind, QUIET, alone, fixture_path, hard_path, made};
+use crate::peak;
+
+fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
+    z.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+/// Compares a slab with the same igp of the whole, bit for bit.
+fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
+    let ncouls = whole.ncouls();
+    let pairs = igp.start * ncouls..igp.end * ncouls;
+    assert_eq!((found.igp(), found.len(), found.ncouls()), (igp.clone(), igp.len(), ncouls));
+    assert!(bits(found.wtilde()) == bits(&whole.wtilde()[pairs.clone()]), "wtilde of {igp:?}");
+    assert!(bits(found.eps()) == bits(&whole.eps()[pairs]), "eps of {igp:?}");
+    assert_eq!(found.vcoul_loc(), &whole.vcoul_loc()[igp.clone()]);
+    let mut columns = 0;
+    for (found, whole) in found.aqsm_local().columns().zip(whole.aqsm_local().columns()) {
+        assert!(bits(found) == bits(&whole[igp.clone()]), "aqsm_local of {igp:?}");
+        columns += 1;
+    }
+    assert_eq!(columns, whole.aqsm_local().columns().count());
+}
+
+/// Compares the bands and slabs of a source with a problem's: all pairs of boundaries where these are few,
+/// else slabs of odd sizes.
+fn assert_same(source: &dyn Source, whole: &Problem) {
+    let frame = whole.frame();
+    let ngpown = frame.extents().ngpown;
+    assert_eq!((source.name(), source.extents()), (frame.name(), frame.extents()));
+    assert_eq!(source.start(), *frame.start());
+    assert_eq!(source.stored().as_ref(), frame.stored());
+    assert_eq!(source.poles(0..ngpown).unwrap(), frame.poles());
+    let bands = source.bands().unwrap();
+    assert_eq!(&*bands, frame.bands());
+    let ranges: Vec<Range<usize>> = if ngpown <= 12 {
+        (0..ngpown).flat_map(|a| (a + 1..=ngpown).map(move |b| a..b)).collect()
+    } else {
+        [1, 3, 7, 16, ngpown]
+            .into_iter()
+            .flat_map(|n| (0..ngpown).step_by(n).map(move |a| a..ngpown.min(a + n)))
+            .collect()
+    };
+    for igp in ranges {
+        assert_part(source.slab(&bands, igp.clone()).unwrap().view(), whole.slab(), igp);
+    }
+    for igp in [0..0, 1..1, 0..ngpown + 1, ngpown..ngpown + 1] {
+        let error = source.slab(&bands, igp.clone()).err().expect("no such part");
+        assert!(error.to_string().contains("is not a part of 0.."), "{error}");
+    }
+    let loaded = source.load().unwrap();
+    assert_part(loaded.slab(), whole.slab(), 0..ngpown);
+    assert_eq!((loaded.frame().bands(), loaded.frame().start()), (frame.bands(), frame.start()));
+}
+
+#[test]
+fn synthesised_slabs_are_parts_of_the_whole() {
+    let _turn = alone();
+    for name in ["tiny", "tiny-complex", "demo"] {
+        let source = Synthesis::new(systems::find(name).unwrap(), 5, QUIET);
+        let whole = source.load().unwrap();
+        assert_same(&source, &whole);
+        assert_same(&whole, &whole);
+    }
+}
+
+#[test]
+fn slabs_of_files_are_parts_of_the_whole() {
+    let _turn = alone();
+    let fixtures = FIXTURES.into_iter().map(fixture_path);
+    for path in fixtures.chain(HARD.into_iter().map(hard_path)) {
+        let source = Input::open(&path, QUIET).unwrap();
+        assert_same(&source, &source.load().unwrap());
+    }
+}
+
+/// Lengths of subrecords: markers within a number, a column and a slab, and at their ends.
+fn subrecords(ncouls: usize) -> [u64; 6] {
+    let column = 16 * ncouls as u64;
+    [17, 1000, column - 3, column, 3 * column, 3 * column + 8]
+}
+
+#[test]
+fn seeks_pass_over_subrecords() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    for (nbands, ngpown, ncouls, kind) in [(5, 11, 33, Kind::Mixed), (3, 9, 70, Kind::Real)] {
+        let problem = made([nbands, ngpown, ncouls, 2], kind, 8);
+        let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+        for length in subrecords(ncouls) {
+            write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
+            let source = Input::open(&path, QUIET).unwrap();
+            let whole = source.load().unwrap();
+            assert_part(whole.slab(), problem.slab(), 0..ngpown);
+            assert_same(&source, &whole);
+        }
+    }
+}
+
+/// Offsets of all markers of a file.
+fn markers(bytes: &[u8]) -> Vec<usize> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).unsigned_abs();
+        all.extend([at, at + 4 + length as usize]);
+        at += 8 + length as usize;
+    }
+    all
+}
+
+fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
+    fs::write(path, bytes).unwrap();
+    Input::open(path, QUIET)
+}
+
+#[test]
+fn every_marker_is_looked_at_and_every_end() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    let problem = made([3, 4, 9, 2], Kind::Mixed, 8);
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+    for length in [60, 16 * 9, 2_147_483_639] {
+        write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        for at in markers(&bytes) {
+            for change in [1, 0x80] {
+                let mut wrong = bytes.clone();
+                // The lowest byte, then the sign.
+                wrong[at + if change == 1 { 0 } else { 3 }] ^= change;
+                let text = opened(&path, &wrong).err().expect("a marker is wrong").to_string();
+                assert!(text.contains("marker") || text.contains("ends"), "{at}: {text}");
+                assert!(text.contains(": record "), "{at}: {text}");
+            }
+        }
+        for end in 0..bytes.len() {
+            let text = opened(&path, &bytes[..end]).err().expect("it is cut").to_string();
+            assert!(text.contains("ends after"), "{end}: {text}");
+            assert!(text.contains(": record ") && text.contains(" at byte "), "{end}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_after_it_was_opened_is_refused() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("parts.dat");
+    let bytes = fs::read(fixture_path("plain")).unwrap();
+    let source = opened(&path, &bytes).unwrap();
+    let bands = source.bands().unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let text = source.slab(&bands, 0..1).err().unwrap().to_string();
+    assert!(text.contains("record 8 (aqsmtemp)") && text.contains("when it was opened"), "{text}");
+    assert!(source.poles(0..1).is_err() && source.bands().is_err());
+    fs::remove_file(&path).unwrap();
+    assert!(source.slab(&bands, 0..1).is_err());
+}
+
+#[test]
+fn errors_name_elements_of_the_whole_problem() {
+    let _turn = alone();
+    let problem = made([3, 9, 5, 2], Kind::Mixed, 1);
+    let bands = problem.frame().bands();
+    let of = |at: usize, wrong: Complex64| {
+        let slab = problem.slab().part(4..7).copied(bands).unwrap();
+        let mut matrices = slab.into_matrices();
+        matrices[at][7] = wrong;
+        let [wtilde, eps, aqsm_local] = matrices;
+        Slab::new(bands, 4..7, wtilde, eps, aqsm_local).unwrap_err().to_string()
+    };
+    let (nan, large) = (Complex64::from(f64::NAN), Complex64::from(1e80));
+    let w = bands.wx().iter().copied().find(|w| *w > 0.0).unwrap();
+    // Element 7 of (5, 3) is ig 3 of the second igp, the sixth of all; of (3, 3) igp 2 of band 3.
+    for (at, wrong, parts) in [
+        (0, nan, ["wtilde_array(ig,igp) is NaN", "at (3,6)"]),
+        (1, nan, ["I_eps_array(ig,igp) is NaN", "at (3,6)"]),
+        (2, nan, ["aqsm_local(igp,n) is NaN", "at (6,3)"]),
+        (0, large, ["the pole is 1e80+0e0i eV at (ig,igp) = (3,6)", "at most 1e75"]),
+        (1, large, ["at (3,6)", "at most 1e50"]),
+        (0, Complex64::new(-w, 1e-300), ["(ig,igp) = (3,6)", "no bound"]),
+    ] {
+        let text = of(at, wrong);
+        assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
+    }
+    let slab = problem.slab().part(4..7).copied(bands).unwrap();
+    let [wtilde, eps, aqsm_local] = slab.into_matrices();
+    let error = Slab::new(bands, 4..8, wtilde, eps, aqsm_local).unwrap_err();
+    assert_eq!(error.to_string(), "wtilde_array(ig,igp) needs 20 elements, has 15");
+    let part = problem.slab().part(4..7).copied(bands).unwrap();
+    let parts = (problem.origin().clone(), Bands::clone(bands).into());
+    assert!(Problem::of("a part", parts.0, parts.1, part).is_err());
+}
+
+#[test]
+fn nothing_is_held_twice() {
+    let _turn = alone();
+    let system = systems::find("demo").unwrap();
+    let bytes = system.bytes();
+    // Columns, energies sorted, streams of the threads.
+    let room = 1 << 19;
+    assert!(bytes > 8 * room, "{bytes}");
+    let source = Synthesis::new(system, 5, QUIET);
+    let (problem, taken) = peak(|| source.load().unwrap());
+    assert!(taken < bytes + room, "{taken} of {bytes}");
+    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("demo.dat");
+    gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();
+    drop(problem);
+    let (input, taken) = peak(|| Input::open(&path, QUIET).unwrap());
+    assert!(taken < room, "{taken}");
+    let (_, taken) = peak(|| input.poles(0..Source::extents(&input).ngpown).unwrap());
+    assert!(taken < room, "{taken}");
+    let (problem, taken) = peak(|| input.load().unwrap());
+    assert!(taken < bytes + room, "{taken} of {bytes}");
+    // A problem in memory gives views of itself.
+    let ((), taken) = peak(|| {
+        let bands = Source::bands(&problem).unwrap();
+        drop(Source::slab(&problem, &bands, 0..2).unwrap());
+    });
+    assert!(taken < 1 << 10, "{taken}");
+    let extents = Extents { ngpown: 3, ..Source::extents(&input) };
+    let bands = input.bands().unwrap();
+    let (_slab, taken) = peak(|| input.slab(&bands, 4..7).unwrap().view().len());
+    assert!(taken < extents.bytes_of(Of::Slab) + room, "{taken}");
+}

@@ -1,0 +1,7 @@
+//! What is made of recorded runs and profiles.
+
+mod bounds;
+#[path = "../common/mod.rs"]
+mod common;
+mod journeys;
+mod sigma;

@@ -1,0 +1,68 @@
+//! How wide cells are, and batches that are made at their turns.
+
+use std::sync::Arc;
+
+use gpp::kernels::cells::series::way;
+use gpp::kernels::pairs::Part;
+use gpp::problem::bands::KEPT;
+use gpp::problem::grid::{Even, OnGrid};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Batch, Cells, Evaluator, Grid, Problem, Source, systems};
+
+use super::{at, even};
+use crate::common::{Kind, QUIET};
+
+/// Which part of a problem's terms is summed one by one where pairs are sorted, and how many parts there are.
+fn one_by_one(problem: &Problem) -> (f64, usize) {
+    let nw = problem.nw();
+    let Cells::Real(cells) = problem.cells(problem.slab(), Evaluator::Gpu) else {
+        panic!("the poles are real")
+    };
+    let (every, mut left) = (problem.wx().len().div_ceil(997), 0);
+    for (at, &w) in problem.wx().iter().enumerate().step_by(every) {
+        let occupied = problem.occ()[at / nw] != 0.0;
+        let is_left =
+            |part: &&Part| part.low.is_nan() || way(w, part, occupied, &problem.limits()).is_none();
+        left += cells.parts().iter().filter(is_left).map(|part| part.end - part.begin).sum::<u32>();
+    }
+    let energies = problem.wx().len().div_ceil(every);
+    (f64::from(left) / (energies * cells.poles().len()) as f64, cells.parts().len())
+}
+
+/// Few terms are summed one by one, however many energies there are.
+#[test]
+fn cells_do_not_hang_on_the_number_of_energies() {
+    for (name, most, counts) in
+        [("tiny", 0.03, &[6, 501, 100_000][..]), ("demo", 0.02, &[6, 501, 5000])]
+    {
+        let system = systems::find(name).unwrap();
+        let synthesis = || Box::new(Synthesis::new(system, 214, QUIET));
+        let found = counts.iter().map(|&count| {
+            let grid = Grid::Even(Even::new(-10.0, 10.0, count).unwrap());
+            let (part, parts) = one_by_one(&OnGrid::new(synthesis(), grid).load().unwrap());
+            assert!(part <= most, "{name} at {count}: {part} one by one");
+            parts as f64
+        });
+        let found: Vec<f64> = found.collect();
+        let (least, largest) =
+            found.iter().fold((f64::MAX, 0.0f64), |(a, b), &n| (a.min(n), b.max(n)));
+        assert!(largest <= 1.2 * least, "{name}: {found:?} parts");
+    }
+}
+
+/// Sums of energies in batches that stay and in batches that are made at each of their turns.
+#[test]
+fn batches_that_find_no_room_are_made_anew() {
+    let problem = at(Kind::Real, even(99_999));
+    let batches = problem.batches(3);
+    assert_eq!((batches.count(), batches.nw()), (50_000, 99_999));
+    let made: Vec<Arc<Batch>> = batches.iter().collect();
+    let stay = batches.iter().zip(&made).filter(|(again, first)| Arc::ptr_eq(again, first)).count();
+    let each = 16 * 2 * problem.header().nbands;
+    assert!((1..=KEPT / each).contains(&stay), "{stay} of {} stay", batches.count());
+    for (again, first) in batches.iter().zip(&made) {
+        assert_eq!(again, *first);
+    }
+    let kinds: Vec<usize> = batches.kinds().map(|batch| batch.nw()).collect();
+    assert_eq!(kinds, [2, 1]);
+}

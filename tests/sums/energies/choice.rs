@@ -1,0 +1,42 @@
+//! Whether the version that is chosen for a problem is the fastest, by times that were measured.
+
+use std::fs;
+
+use gpp::catalogue::{Task, best_for};
+use gpp::kernels::plan::Poles;
+use gpp::problem::systems;
+use gpp::record;
+use gpp::record::run::{Measurement, Run};
+
+use crate::common::{json, repository};
+
+#[test]
+fn the_choice_is_the_fastest_of_archived_runs() {
+    let mut compared = 0;
+    let archive = fs::read_dir(repository("data/runs")).unwrap();
+    let folders = archive.map(|entry| entry.unwrap().path()).flat_map(|run| {
+        ["energies", "energies-complex", "energies-demo-complex"].map(|name| run.join(name))
+    });
+    for path in folders.filter(|folder| folder.exists()).flat_map(|folder| json(&folder)) {
+        let Ok(run) = record::read::<Run>(&path) else { continue };
+        let system = &run.system;
+        let is_any = systems::find(&system.name).unwrap().complex_modes;
+        let task = Task {
+            nbands: system.nbands,
+            pairs: (system.ngpown * system.ncouls) as u64,
+            nw: system.nw(),
+            poles: if is_any { Poles::Any } else { Poles::Real },
+        };
+        let sorts = |result: &Measurement| result.version.starts_with("sigma:");
+        if run.results.len() > 1 && run.results.iter().any(sorts) {
+            let chosen = best_for(run.head.device.back_end(), &task);
+            let times = run.results.iter().map(|result| result.times.median);
+            let least = times.fold(f64::INFINITY, f64::min);
+            let own = run.results.iter().find(|result| result.version == chosen.id());
+            let time = own.expect("it ran").times.median;
+            assert!(time <= 1.1 * least, "{} at {task:?}: {time} s, {least} s", chosen.id());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 11, "{compared} records");
+}

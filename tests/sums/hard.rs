@@ -1,0 +1,252 @@
+//! Inputs at the edges: the files of `data/fixtures/hard` and generated families, every version on the
+//! host against references of more than double precision.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use gpp::catalogue;
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::error::exit_code;
+use gpp::problem::grid::OnGrid;
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Grid, Slabs, Sums, file, systems};
+use gpp::reference::verify::{Outcome, RelativeTo, verify};
+use gpp::reference::{self, Evaluation, Reference, Source, Terms, serial};
+use num_complex::Complex64;
+
+use crate::common::families::{FAMILIES, family};
+use crate::common::{HARD, Kind, QUIET, fixture, hard_path, made, remade, repository};
+use crate::{assert_passes, failures, referenced};
+
+#[test]
+fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
+    for name in HARD {
+        let problem = file::read(&hard_path(name), QUIET).unwrap();
+        let stored = problem.stored().cloned().expect("quadruple precision");
+        assert_passes(&problem, &referenced(&problem));
+        let problem = problem.without_stored();
+        let evaluated = referenced(&problem);
+        assert_eq!(evaluated.source, Source::Serial, "{name}");
+        assert_passes(&problem, &evaluated);
+        // The evaluation finds what an independent program found in quadruple precision.
+        let scale = evaluated.scale().unwrap();
+        let outputs = evaluated.sums.named(1).zip(stored.named(1));
+        for (at, ((what, found), (_, expected))) in outputs.enumerate() {
+            let (part, e) = (at / problem.nw(), at % problem.nw());
+            let error = (found - expected).norm();
+            let allowed = 1e-15 * scale.magnitudes[e][part] + scale.undecided[e][part];
+            assert!(error <= allowed, "{name}: {what} is {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn every_file_is_tested() {
+    let files = fs::read_dir(repository("data/fixtures/hard")).unwrap();
+    let files = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> = files.filter(|name| name.ends_with(".dat")).collect();
+    let known = HARD.iter().chain(REFUSED.iter().map(|(name, _)| name));
+    assert_eq!(files, known.map(|name| format!("{name}.dat")).collect::<BTreeSet<_>>());
+}
+
+/// Files that no version can sum, and what the error says.
+const REFUSED: [(&str, &[&str]); 3] = [
+    ("09-v10-v13-w-1e155", &["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"]),
+    ("13-negative-sexcut", &["record 11", "sexcut must not be negative, found -4"]),
+    ("17-v1-v13-wtilde-1e78", &["the pole is ", "at most 1e75"]),
+];
+
+#[test]
+fn what_means_nothing_is_refused_by_name() {
+    for (name, parts) in REFUSED {
+        let path = hard_path(name);
+        let error = file::read(&path, QUIET).unwrap_err();
+        assert_eq!(exit_code(&error), 2);
+        let text = error.to_string();
+        assert!(text.contains(&path.display().to_string()), "{text}");
+        for part in parts {
+            assert!(text.contains(part), "{name}: `{part}` is not in: {text}");
+        }
+    }
+}
+
+/// Sums that are off by a few tolerances, or not numbers, pass nowhere.
+#[test]
+fn wrong_sums_of_hard_files_do_not_pass() {
+    for name in HARD {
+        let problem = file::read(&hard_path(name), QUIET).unwrap();
+        let stored = referenced(&problem);
+        let problem = problem.without_stored();
+        let evaluated = referenced(&problem);
+        let scale = evaluated.scale().unwrap();
+        let tolerance = verify(&problem, &evaluated.sums, Some(&evaluated)).unwrap().tolerance;
+        for reference in [&stored, &evaluated] {
+            let right = verify(&problem, &reference.sums, Some(reference)).unwrap();
+            assert_eq!(right.outcome, Outcome::Passed, "{name}");
+            for e in 0..problem.nw() {
+                for part in 0..2 {
+                    let off = 4.0 * tolerance.max(right.tolerance) * scale.magnitudes[e][part]
+                        + 2.0 * scale.undecided[e][part]
+                        + f64::MIN_POSITIVE;
+                    for wrong in [off, -off, f64::NAN, f64::INFINITY] {
+                        for change in [Complex64::new(wrong, 0.0), Complex64::new(0.0, wrong)] {
+                            let mut sums = reference.sums.clone();
+                            let outputs = if part == 0 { &mut sums.asx } else { &mut sums.ach };
+                            outputs[e] += change;
+                            let outcome = verify(&problem, &sums, Some(reference)).unwrap().outcome;
+                            assert_eq!(outcome, Outcome::Incorrect, "{name}: {change}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn families_pass() {
+    let seeds: u64 = std::env::var("GPP_SEEDS").map_or(40, |n| n.parse().unwrap());
+    let mut failed = Vec::new();
+    let mut checked = 0;
+    for kind in FAMILIES {
+        for seed in 0..seeds {
+            let problem = family(kind, seed);
+            let reference = referenced(&problem);
+            let is_finite = |(_, z): (String, Complex64)| z.re.is_finite() && z.im.is_finite();
+            assert!(reference.sums.named(1).all(is_finite), "{}", problem.name());
+            let found = verify(&problem, &reference.sums, Some(&reference)).unwrap();
+            assert_eq!(found.relative_to, RelativeTo::Terms);
+            checked += 1;
+            let failures = failures(&problem, &reference);
+            if !failures.is_empty() {
+                failed.push(format!("{}:\n{}", problem.name(), failures.join("\n")));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} of {checked}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// All terms are below the smallest normal number, and what rounding takes of them does not become smaller with
+/// them.
+#[test]
+fn subnormal_terms_pass_and_others_than_these_do_not() {
+    let problem = fixture("subnormal-terms");
+    let reference = referenced(&problem);
+    assert_passes(&problem, &reference);
+    let right = serial::evaluate((&problem).into(), QUIET).unwrap();
+    for (e, [asx, ach]) in right.scale.magnitudes.into_iter().enumerate() {
+        // Four terms, of factors up to some ten.
+        assert!(asx.max(ach) < 1e-305, "{asx:e} {ach:e}");
+        for wrong in [1e-314, 1e-300, f64::NAN] {
+            let mut sums = reference.sums.clone();
+            sums.ach[e].re += wrong;
+            let outcome = verify(&problem, &sums, Some(&reference)).unwrap().outcome;
+            assert_eq!(outcome, Outcome::Incorrect, "{wrong:e} at {e}");
+        }
+    }
+}
+
+/// Another version's sums are no larger than the rounding of their terms: what differs is held against these.
+#[test]
+fn sums_that_cancel_pass_beside_a_versions_own() {
+    // Two bands that are but for the last few digits each other's opposite.
+    let problem = remade(&made([2, 7, 300, 3], Kind::Real, 3), |header, of| {
+        (header.wfnkq_ekq, header.nvband, header.efermi) = (vec![1.0; 2], 2, 1.0);
+        let (one, other) = of.aqsn.split_at_mut(300);
+        other.iter_mut().zip(one).for_each(|(other, one)| *other = *one * -(1.0 + 1e-12));
+        of.aqsm_local.copy_within(..7, 7);
+    });
+    let whole = reference::evaluate(&problem, QUIET).unwrap();
+    let part = |all: &[Complex64]| vec![all[0], all[2]];
+    let of_two = Sums { asx: part(&whole.sums.asx), ach: part(&whole.sums.ach) };
+    let of_device = || Reference::at(&[0, 2], &problem, &of_two, Source::Device, QUIET);
+    assert_passes(&problem, &of_device());
+    let found = verify(&problem, &problem.start().plus(&whole.sums), Some(&of_device())).unwrap();
+    assert_eq!((found.outcome, found.relative_to), (Outcome::Passed, RelativeTo::Sum));
+    for (e, is_compared) in [(0, true), (1, false), (2, true)] {
+        let [asx, ach] = whole.scale.magnitudes[e];
+        assert!(whole.sums.asx[e].norm() < 1e-11 * asx && whole.sums.ach[e].norm() < 1e-11 * ach);
+        let off = |part: f64| {
+            let mut sums = problem.start().plus(&whole.sums);
+            sums.ach[e].im += part * ach;
+            verify(&problem, &sums, Some(&of_device())).unwrap()
+        };
+        let (small, large) = (off(1e-15), off(1e-12));
+        assert_eq!(small.outcome, Outcome::Passed, "{e}");
+        assert_eq!(large.outcome == Outcome::Incorrect, is_compared, "{e}");
+        if is_compared {
+            assert_eq!([small.relative_to, large.relative_to], [RelativeTo::Terms; 2]);
+        }
+    }
+}
+
+/// What a run allows holds for every version, and is a number.
+#[test]
+fn errors_are_within_their_bound() {
+    for (kind, seed) in FAMILIES.into_iter().flat_map(|kind| (0..4).map(move |seed| (kind, seed))) {
+        let problem = family(kind, seed);
+        let Evaluation { sums: exact, scale } =
+            reference::precise::evaluate((&problem).into()).unwrap();
+        let lost = f64::EPSILON * gpp_core::reference::roundings(problem.header());
+        let bound = |part: usize| -> Vec<f64> {
+            let both = scale.magnitudes.iter().zip(&scale.undecided);
+            both.map(|(size, undecided)| lost * size[part] + undecided[part]).collect()
+        };
+        let [of_asx, of_ach] = [bound(0), bound(1)];
+        let device = Host::new();
+        let mut engine = Engine::whole(&device, &problem).unwrap();
+        for version in catalogue::versions() {
+            let sums = engine.run(version.kernel).unwrap().sums;
+            let all = [(&sums.asx, &exact.asx, &of_asx), (&sums.ach, &exact.ach, &of_ach)];
+            for (sums, exact, bound) in all {
+                let is_within = |at: usize| {
+                    (sums[at] - exact[at]).norm() <= bound[at] && bound[at] < f64::INFINITY
+                };
+                let name = problem.name();
+                assert!((0..bound.len()).all(is_within), "{} of {name}: {bound:?}", version.id());
+            }
+        }
+    }
+}
+
+/// Of more terms than are worth the time those of some igp are added: never more than all.
+#[test]
+fn sizes_of_some_terms_are_less_than_those_of_all() {
+    let problem = made([5, 23, 37, 3], Kind::Mixed, 4);
+    let of = |terms: Terms| {
+        let precise = reference::precise::evaluate(terms.clone()).unwrap();
+        let serial = serial::evaluate(terms, QUIET).unwrap();
+        for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
+            // 1-norms of factors, multiplied: up to twice that of their product.
+            assert!((0..2).all(|part| (0.99..2.01).contains(&(other[part] / one[part]))));
+        }
+        precise.scale.magnitudes
+    };
+    let all = Terms::from(&problem);
+    let whole = of(all.clone());
+    for most in [1, 555, 1000, 4000, 12_000] {
+        let some = all.clone().at_most(most);
+        assert!(some.igp() == 1 || some.count() <= most, "{} of {most}", some.count());
+        for slabs in [Slabs::from(&problem), Slabs::from(&problem).of_size(3)] {
+            let some = of(Terms::from(slabs).at_most(most));
+            let parts = some.as_flattened().iter().zip(whole.as_flattened());
+            assert!(parts.into_iter().all(|(some, all)| 0.0 < *some && some < all), "{most}");
+        }
+    }
+}
+
+/// Many energies are compared at some: as many as take seconds, the ends among them.
+#[test]
+fn of_many_energies_some_are_evaluated() {
+    let energies = |system: &str, count: usize| {
+        let system = systems::find(system).unwrap();
+        let made = OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), Grid::Count(count));
+        reference::evaluated(&gpp::problem::Source::load(&made).unwrap())
+            .map(|terms| terms.energies().to_vec())
+    };
+    assert_eq!(energies("tiny", 501), Some((0..501).collect()));
+    let some = energies("demo", 501).unwrap();
+    assert_eq!((some.len(), some[0], some[some.len() - 1]), (16, 0, 500));
+    assert!(some.is_sorted_by(|a, b| b - a == 33 || b - a == 34), "{some:?}");
+}

@@ -1,0 +1,65 @@
+//! Sums on the processor: every version against references of more than its precision, at any number of
+//! energies, in slabs and on workers, and the verdicts on them.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod energies;
+mod engine;
+mod hard;
+mod measure;
+mod processor;
+mod reference;
+mod static_ch;
+mod verdict;
+mod versions;
+
+use gpp::catalogue::{self, Kernel, Listed};
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::measure::same_bits;
+use gpp::problem::{Problem, Sums};
+use gpp::reference::Reference;
+use gpp::reference::verify::{Outcome, verify};
+
+fn sums(problem: &Problem, kernel: Kernel) -> Sums {
+    Engine::whole(&Host::new(), problem).unwrap().run(kernel).unwrap().sums
+}
+
+fn referenced(problem: &Problem) -> Reference {
+    gpp::reference::of(problem, common::QUIET).unwrap().unwrap()
+}
+
+/// What is wrong with any version on a problem, by its reference.
+fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
+    failures_of(catalogue::versions(), problem, reference)
+}
+
+/// What is wrong with these versions: two runs of each, which have the same bits.
+fn failures_of(
+    versions: impl Iterator<Item = Listed>,
+    problem: &Problem,
+    reference: &Reference,
+) -> Vec<String> {
+    let device = Host::new();
+    let mut engine = Engine::whole(&device, problem).unwrap();
+    let mut all = Vec::new();
+    for version in versions {
+        let sums = engine.run(version.kernel).unwrap().sums;
+        let again = engine.run(version.kernel).unwrap().sums;
+        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
+        let found = verify(problem, &problem.start().plus(&sums), Some(reference)).unwrap();
+        if found.outcome != Outcome::Passed {
+            all.push(format!("{}: {found:?}", version.id()));
+        }
+    }
+    all
+}
+
+fn assert_passes(problem: &Problem, reference: &Reference) {
+    let failures = failures(problem, reference);
+    assert!(failures.is_empty(), "{}:\n{}", problem.name(), failures.join("\n"));
+}
+
+fn check(problem: &Problem) {
+    assert_passes(problem, &referenced(problem));
+}

@@ -1,0 +1,123 @@
+//! `measure` on a device that does what a script says.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gpp::catalogue;
+use gpp::devices::host::Host;
+use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
+use gpp::engine::Engine;
+use gpp::error::Error;
+use gpp::error::{Code, DriverError, exit_code};
+use gpp::kernels::kernel::{Entry, Kernel};
+use gpp::kernels::versions::ALL;
+use gpp::measure::{Telling, measure};
+use gpp::problem::{Frame, Problem};
+use gpp::record::run::{Measurement, Repetition};
+use gpp::reference::Reference;
+use gpp::reference::verify::Outcome;
+
+use crate::common::{Kind, made};
+use crate::engine::hooked::Hooked;
+use crate::{referenced, sums};
+
+/// A device that is called a GPU, whose workers a test makes.
+struct Named(DeviceInfo);
+
+impl Device for Named {
+    fn info(&self) -> &DeviceInfo {
+        &self.0
+    }
+
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::error::Result<KernelInfo> {
+        Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
+    }
+
+    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
+        unreachable!("the engine has its worker")
+    }
+}
+
+/// What a run does: a factor of the right sums and seconds, or a failure.
+type Run = Option<(f64, f64)>;
+
+/// Measures v8 as the script says, and how often the caller was told.
+fn measured(
+    warmup: usize,
+    script: &[Run],
+) -> (gpp::error::Result<Measurement>, usize, Problem, Reference) {
+    let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
+    let (host, reference) = (Host::new(), referenced(&problem));
+    let mut left = script.iter();
+    let finishes = move |sums: SlabSums| {
+        let Some((factor, seconds)) = left.next().expect("no more runs") else {
+            let reason = DriverError::Refused(Code { code: 719, meaning: None });
+            return Err(Error::Driver { operation: "run of v8".into(), reason });
+        };
+        let values = sums.values.into_iter().map(|value| value * factor).collect();
+        Ok(SlabSums { values, seconds: *seconds, ..sums })
+    };
+    let worker = Hooked { finishes: Box::new(finishes), ..Hooked::of(&host, &problem) };
+    let told = AtomicUsize::new(0);
+    let record = measure(
+        catalogue::Kernel::Gpu(ALL[8]),
+        &Named(crate::common::device("gpu:7")),
+        &mut Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
+        Some(&reference),
+        Repetition::exactly(warmup, script.len() - warmup),
+        &Telling {
+            done: &|calculations| {
+                let before = told.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(calculations, (before + 1) as f64);
+            },
+            last: &|| assert_eq!(told.load(Ordering::Relaxed) + 1, script.len()),
+        },
+    );
+    (record, told.into_inner(), problem, reference)
+}
+
+#[test]
+fn warm_up_is_not_timed_and_samples_keep_their_order() {
+    let script = [9.0, 8.0, 3.0, 1.0, 2.0, 7.0].map(|seconds| Some((1.0, seconds)));
+    let (record, told, problem, _) = measured(2, &script);
+    let record = record.unwrap();
+    assert_eq!(record.times.samples, [3.0, 1.0, 2.0, 7.0]);
+    assert_eq!((record.times.min, record.times.median, record.times.max), (1.0, 2.5, 7.0));
+    assert_eq!(told, 6);
+    assert_eq!((record.version.as_str(), record.device.as_str()), ("v8", "gpu:7"));
+    assert_eq!(record.registers, Some(77));
+    assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), Some(512)));
+    let flops = ALL[8].kernels[0].flops_per_term.unwrap() * problem.terms() as f64;
+    assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
+    assert_eq!(record.sums, sums(&problem, catalogue::Kernel::Gpu(ALL[8])));
+    assert_eq!(record.verification.outcome, Outcome::Passed);
+    assert!(record.deterministic);
+}
+
+#[test]
+fn the_last_sums_are_judged_and_all_are_compared() {
+    let right = Some((1.0, 1.0));
+    let off = Some((1.0 + f64::EPSILON, 1.0));
+    let wrong = Some((1.1, 1.0));
+    let nan = Some((f64::NAN, 1.0));
+    for (script, outcome) in [
+        ([right, right, right], Outcome::Passed),
+        // The warm-up counts: a first run that differs is as bad as any.
+        ([off, right, right], Outcome::Nondeterministic),
+        ([right, right, wrong], Outcome::Incorrect),
+        ([wrong, right, right], Outcome::Nondeterministic),
+        ([wrong, wrong, wrong], Outcome::Incorrect),
+        ([nan, nan, nan], Outcome::Incorrect),
+    ] {
+        let record = measured(1, &script).0.unwrap();
+        assert_eq!(record.verification.outcome, outcome, "{script:?}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_ends_the_measurement() {
+    let (record, told, ..) = measured(0, &[Some((1.0, 1.0)), None, Some((1.0, 1.0))]);
+    let error = record.unwrap_err();
+    assert_eq!(exit_code(&error), 3);
+    assert!(error.to_string().contains("run of v8"), "{error}");
+    assert_eq!(told, 1);
+}

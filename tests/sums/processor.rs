@@ -1,0 +1,90 @@
+//! Versions made for processors beyond what every version is tested for: each level of vectors, any number
+//! of threads, their errors beside v3's.
+
+use gpp::catalogue::{self, Kernel, Listed};
+use gpp::devices::host::Host;
+use gpp::engine::Engine;
+use gpp::measure::same_bits;
+use gpp::problem::{Problem, Sums, file};
+use gpp::reference::verify::{Outcome, RelativeTo, verify};
+use gpp_cpu::level::Level;
+use gpp_cpu::pool::Threads;
+
+use crate::common::families::{FAMILIES, family};
+use crate::common::{
+    FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make,
+};
+use crate::referenced;
+
+/// The versions made for processors.
+fn versions() -> impl Iterator<Item = Listed> {
+    catalogue::versions().filter(|listed| matches!(listed.kernel, Kernel::Cpu(_)))
+}
+
+fn sums(host: &Host, problem: &Problem, kernel: Kernel) -> Sums {
+    Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
+}
+
+fn hard() -> impl Iterator<Item = Problem> {
+    HARD.into_iter().map(|name| file::read(&hard_path(name), QUIET).unwrap())
+}
+
+#[test]
+fn each_level_passes_and_threads_change_no_bit() {
+    let made = assorted().into_iter().step_by(5).map(make);
+    let hosts: Vec<(Host, Vec<Host>)> = Level::available()
+        .into_iter()
+        .map(|level| (Host::at(level), [1, 3, 5].map(|n| Host::at(level).with_threads(n)).into()))
+        .collect();
+    assert!(hosts.iter().any(|(host, _)| host.level() == Level::Scalar));
+    let families = FAMILIES.into_iter().flat_map(|kind| (0..5).map(move |at| family(kind, at)));
+    let mut failed = Vec::new();
+    let many = [Kind::Mixed, Kind::Real].map(|kind| {
+        at_energies(Make { nbands: 33, ngpown: 7, ncouls: 90, nw: 2, kind, seed: 5 }, 21)
+    });
+    for problem in made.chain(many).chain(FIXTURES.map(fixture)).chain(hard()).chain(families) {
+        let reference = referenced(&problem);
+        for (host, others) in &hosts {
+            for listed in versions() {
+                let what = format!("{} at {} of {}", listed.id(), host.level(), problem.name());
+                let found = sums(host, &problem, listed.kernel);
+                let verified =
+                    verify(&problem, &problem.start().plus(&found), Some(&reference)).unwrap();
+                if verified.outcome != Outcome::Passed {
+                    failed.push(format!("{what}: {:?}", verified.worst));
+                }
+                for other in others {
+                    let threads = other.team().count(Threads::All);
+                    let again = sums(other, &problem, listed.kernel);
+                    assert!(same_bits(&found, &again), "{what}: {threads} threads");
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// Errors relative to Σ|terms| that a few roundings of each term explain, where they are not random.
+const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
+
+#[test]
+fn errors_are_no_larger_than_those_of_v3() {
+    let v3 = catalogue::find("v3").unwrap().kernel;
+    let host = Host::new();
+    for problem in FIXTURES.map(fixture).into_iter().chain(hard()) {
+        let problem = problem.without_stored();
+        let reference = referenced(&problem);
+        let error = |kernel: Kernel| {
+            let found = problem.start().plus(&sums(&host, &problem, kernel));
+            let verification = verify(&problem, &found, Some(&reference)).unwrap();
+            assert_eq!(verification.relative_to, RelativeTo::Terms);
+            verification.max_rel_error.unwrap_or(f64::NAN)
+        };
+        let of_v3 = error(v3);
+        for listed in versions() {
+            let own = error(listed.kernel);
+            let what = format!("{} of {}: {own:e}, v3 {of_v3:e}", listed.id(), problem.name());
+            assert!(own <= of_v3.max(ROUNDINGS), "{what}");
+        }
+    }
+}

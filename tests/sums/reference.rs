@@ -1,0 +1,149 @@
+//! The serial reference: hand-checked terms, then sums that an independent program computed in
+//! quadruple precision.
+
+use gpp::problem::synthesis::synthesise;
+use gpp::problem::{Header, Matrices, Origin, Problem, Sums, systems};
+use gpp::reference::At;
+use gpp::reference::verify::{Outcome, verify};
+use gpp::reference::{self, Reference, Source, serial};
+use num_complex::Complex64;
+
+use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};
+
+/// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.
+fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Sums {
+    let header = Header {
+        wfnkq_ekq: vec![-w],
+        nstart: 2,
+        nend: 2,
+        nvband: i32::from(occupied),
+        efermi: 100.0,
+        vcoul: vec![3.0],
+        ..header(1, 1, 1)
+    };
+    let matrices = Matrices {
+        wtilde: vec![wtilde],
+        eps: vec![Complex64::new(0.5, 0.0)],
+        aqsn: vec![Complex64::new(2.0, 0.0)],
+        aqsm_local: vec![Complex64::new(1.0, 1.0)],
+    };
+    let problem = Problem::new("one term", Origin::Made, header, matrices).unwrap();
+    serial::evaluate((&problem).into(), QUIET).unwrap().sums
+}
+
+/// Of energies, poles and occupations: `ssx` and `sch`.
+#[test]
+fn terms_by_hand() {
+    let real = |x: f64| Complex64::from(x);
+    // Within the width: −Ω² / (2ω̃(w + ω̃)), of Ω² = ω̃²·eps.
+    let near = |wtilde: f64, w: f64| real(-0.25 * wtilde / (w + wtilde));
+    let delw = 2.2 / -4.2;
+    let imaginary = Complex64::new(0.0, 2.0);
+    for (w, wtilde, occupied, ssx, sch) in [
+        // The first branch: wdiff = −1, delw = −2, sch = −1, Ω² = 2, ssx = 2 / (1 − 4).
+        (1.0, real(2.0), true, real(-2.0 / 3.0), real(-1.0)),
+        (1.0, real(2.0), false, real(0.0), real(-1.0)),
+        // wdiff = 1 − 2i, delw = 2i(1 + 2i)/5 = (−4 + 2i)/5, Ω² = −2, ssx = −2 / (1 + 4).
+        (1.0, imaginary, true, real(-0.4), Complex64::new(-0.4, 0.2)),
+        // The second: wdiff = −¼, delw = −5, Ω² = 25/32, 4ω̃²(delw + ½) = −28.125.
+        (1.0, real(1.25), true, real(-(25.0 / 32.0) * -5.0 / -28.125), real(0.0)),
+        // Neither; on the pole itself no comparison holds.
+        (0.25, real(0.0), true, real(0.0), real(0.0)),
+        (0.25, real(1e-7), true, real(0.0), real(0.0)),
+        (2.0, real(2.0), true, real(0.0), real(0.0)),
+        // |ssx| / |eps| = 4.84 / 0.84 > 4, cut only below zero.
+        (-2.0, real(2.2), true, real(0.0), real(delw * 0.5)),
+        (2.0, real(2.2), true, near(2.2, 2.0), real(0.0)),
+        // At w = −ω̃ ssx is infinite.
+        (-2.0, real(2.0), true, real(0.0), real(-0.25)),
+        // An energy at zero is 1e-12: sch = ω̃·eps / (w − ω̃), ssx = Ω² / (w² − ω̃²) = −eps.
+        (0.0, real(2.0), true, real(-0.5), real(1.0 / (1e-12 - 2.0))),
+    ] {
+        let (sums, m) = (one_term(w, wtilde, occupied), Complex64::new(2.0, -2.0));
+        let expected = [-3.0 * ssx * m, 3.0 * 0.5 * sch * m];
+        for (found, expected) in [sums.asx[0], sums.ach[0]].into_iter().zip(expected) {
+            let is_near = (found - expected).norm() <= 1e-14 * expected.norm();
+            assert!(is_near, "{w} {wtilde}: {found} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn fixtures() {
+    for name in FIXTURES {
+        let problem = fixture(name);
+        let stored = problem.stored().cloned().unwrap();
+        let found = problem.start().plus(&serial::evaluate((&problem).into(), QUIET).unwrap().sums);
+        for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
+            let error = (found - expected).norm() / expected.norm();
+            // BerkeleyGW adds its terms in double precision.
+            let allowed = if name.starts_with("real/") { 1e-14 } else { 2e-15 };
+            assert!(error <= allowed, "{name}: {what} is {found}, not {expected}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn the_bits_do_not_depend_on_the_threads() {
+    let problem = made([9, 17, 131, 2], Kind::Mixed, 5);
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| serial::evaluate((&problem).into(), QUIET).unwrap())
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn small_golden_sums_are_reproduced() {
+    for name in ["tiny", "demo"] {
+        let seed = systems::DEFAULT_SEED;
+        let problem = synthesise(systems::find(name).unwrap(), seed, QUIET).unwrap();
+        assert_eq!(
+            reference::find_golden(name, seed),
+            Some(&reference::evaluate(&problem, QUIET).unwrap().sums),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn golden_sums_are_found_at_the_energies_that_they_are_of() {
+    let asked = |above: &[f64]| At { state_ev: 6.208, above_state_ev: above.to_vec() };
+    let found = |at: &At| reference::find_golden_among("si214", 214, at).map(|(places, _)| places);
+    assert_eq!(found(&asked(&[-10.0, -9.0, -5.0, 10.0])), Some(vec![0, 2, 3]));
+    assert_eq!(found(&asked(&[-9.0])), None);
+    assert_eq!(found(&At { state_ev: 6.2, ..asked(&[0.0]) }), None);
+    // The system's own first energy is one of them: evaluated twice, with as many others.
+    let (_, sums) = reference::find_golden_among("si214", 214, &asked(&[0.0])).unwrap();
+    let own = reference::find_golden("si214", 214).unwrap();
+    assert!((sums.asx[0] - own.asx[0]).norm() <= 1e-14 * own.asx[0].norm());
+}
+
+/// At the state's energy, spacing and cutoff of the system only.
+#[test]
+fn golden_sums_are_of_a_systems_own_header() {
+    let system = systems::find("tiny").unwrap();
+    let own = synthesise(system, 214, QUIET).unwrap();
+    assert!(reference::is_golden(&own));
+    let changes: [fn(&mut Header); 4] = [
+        |header| header.e_lk += 0.5,
+        |header| header.sig_dw = 0.5,
+        |header| header.sexcut = 2.0,
+        |header| header.wfnkq_ekq[3] += 0.5,
+    ];
+    for change in changes {
+        assert!(!reference::is_golden(&remade(&own, |header, _| change(header))));
+    }
+}
+
+#[test]
+fn sums_that_are_not_all_there_do_not_pass() {
+    let problem = fixture("edge");
+    let sums = problem.stored().cloned().unwrap();
+    let reference = Reference::new(sums.clone(), Source::File, QUIET);
+    let outcome = |sums, reference| verify(&problem, sums, reference).unwrap().outcome;
+    assert_eq!(outcome(&sums, Some(&reference)), Outcome::Passed);
+    assert_eq!(outcome(&sums, None), Outcome::NotVerified);
+    let short = Sums { asx: sums.asx[..1].to_vec(), ach: sums.ach.clone() };
+    assert_eq!(outcome(&short, Some(&reference)), Outcome::Incorrect);
+}

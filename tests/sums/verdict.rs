@@ -1,0 +1,173 @@
+//! What a verdict says beside the outcome: terms that rounding decides, and real parts alone.
+
+use crate::common::{QUIET, fixture, remade};
+use crate::sums;
+use assert_cmd::Command;
+use gpp::catalogue;
+use gpp::outcomes::reservations;
+use gpp::problem::{Matrices, Problem, Sums, file};
+use gpp::reference::verify::{Outcome, Verification, verify};
+use gpp::reference::{Reference, Source, precise};
+use num_complex::Complex64;
+use serde_json::Value;
+
+fn evaluated(problem: &Problem) -> Sums {
+    precise::evaluate(problem.into()).unwrap().sums
+}
+
+/// As against sums that a file holds.
+fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
+    let reference = Reference::new(stored.clone(), Source::File, QUIET);
+    verify(problem, sums, Some(&reference)).unwrap()
+}
+
+/// The record and the text of a run over a file with these sums.
+fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.dat");
+    file::write(&path, problem, stored, QUIET).unwrap();
+    let run = |more: &[&str]| {
+        let mut gpp = Command::cargo_bin("gpp").unwrap();
+        let run = gpp.args(["--device", "cpu", "--version", versions, "--input"]).arg(&path);
+        let assert = run.args(more).assert().success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    (serde_json::from_str(&run(&["--json", "-"])).unwrap(), run(&[]))
+}
+
+/// A call with energies below those of occupied bands, where `|ssx|` of a static pole is that cutoff times `|eps|`.
+fn static_poles(sexcut: f64) -> Problem {
+    remade(&fixture("real/gaas-grid"), |header, _| header.sexcut = sexcut)
+}
+
+#[test]
+fn rounding_decides_static_poles_at_a_cutoff_of_one() {
+    let problem = static_poles(1.0);
+    let [cut, kept] = [1.0 - 1e-12, 1.0 + 1e-12].map(|sexcut| evaluated(&static_poles(sexcut)));
+    let off = (cut.asx[1] - kept.asx[1]).norm() / cut.asx[1].norm();
+    assert!(off > 1e-3, "{off}");
+    for version in ["v0", "v9", "cpu:paired", "sigma:cells"] {
+        let sums = sums(&problem, catalogue::find(version).unwrap().kernel);
+        let found = [&cut, &kept].map(|stored| by_file(&problem, &sums, stored));
+        // A version may happen to decide all terms as one of them does.
+        let off_by = |of: &Verification| of.max_rel_error.unwrap() > 1e-12;
+        assert!(found.iter().any(off_by), "{version}: {found:?}");
+        for found in found {
+            assert_eq!(found.outcome, Outcome::Passed, "{version}: {found:?}");
+            assert!(!off_by(&found) || found.undecided.is_some(), "{version}: {found:?}");
+            let Some(undecided) = found.undecided else { continue };
+            let of_sum = undecided.of_sum.unwrap();
+            assert!(of_sum >= off && of_sum < 10.0 * off, "{of_sum}, {off}");
+            assert!(undecided.of_terms > 1e-3 && undecided.of_terms < 0.1, "{undecided:?}");
+            assert!(reservations(&found).starts_with(", but rounding decides "));
+        }
+        // Beyond these terms sums are as exact as any.
+        let mut wrong = sums.clone();
+        wrong.ach[1] *= 1.0 + 1e-8;
+        assert_eq!(by_file(&problem, &wrong, &cut).outcome, Outcome::Incorrect);
+        wrong = sums;
+        wrong.asx[1] *= 1.0 + 20.0 * off;
+        assert_eq!(by_file(&problem, &wrong, &cut).outcome, Outcome::Incorrect);
+    }
+}
+
+#[test]
+fn a_run_says_what_rounding_decides() {
+    let problem = static_poles(1.0);
+    let none = Sums::zero(problem.nw());
+    for stored in [&evaluated(&static_poles(1.0 - 1e-12)), &none] {
+        let (record, text) = run(&problem, stored, "v0,v1");
+        let largest = |result: &Value| result["verification"]["max_rel_error"].as_f64().unwrap();
+        let results = record["results"].as_array().unwrap();
+        assert!(results.iter().any(|result| largest(result) > 1e-9), "{record}");
+        for result in results {
+            assert_eq!(result["verification"]["outcome"], "passed");
+            assert!(result["verification"]["undecided"]["of_sum"].as_f64().unwrap() > 1e-3);
+            assert!(result["verification"]["undecided"]["of_terms"].as_f64().unwrap() > 0.0);
+        }
+        assert!(text.contains("v0, v1: passed, but rounding decides "), "{text}");
+        assert!(text.contains(" of Σ|terms|: sums may differ by "), "{text}");
+    }
+    let (record, text) = run(&fixture("real/gaas-grid"), &none, "v0,v1");
+    assert!(record["results"][0]["verification"]["undecided"].is_null());
+    assert!(!text.contains("rounding decides"), "{text}");
+}
+
+/// A call of the real flavour whose invalid modes are imaginary, with something changed.
+fn imaginary(change: impl FnOnce(&mut Matrices)) -> Problem {
+    remade(&fixture("real/silicon-q0"), |_, matrices| {
+        for (at, pole) in matrices.wtilde.iter_mut().enumerate().filter(|(_, z)| z.re > 1e9) {
+            *pole = Complex64::new(0.0, 5.0 + (at % 7) as f64);
+        }
+        change(matrices);
+    })
+}
+
+/// As BerkeleyGW's real flavour keeps them.
+fn real_parts(sums: &Sums) -> Sums {
+    let re = |all: &[Complex64]| all.iter().map(|z| Complex64::from(z.re)).collect();
+    Sums { asx: re(&sums.asx), ach: re(&sums.ach) }
+}
+
+#[test]
+fn real_parts_of_the_real_flavour_are_compared_alone() {
+    let problem = imaginary(|_| ());
+    let sums = evaluated(&problem);
+    let stored = real_parts(&sums);
+    assert!(sums.ach[0].im.abs() > 1e-6 * sums.ach[0].re.abs());
+    let found = by_file(&problem, &sums, &stored);
+    assert_eq!((found.outcome, found.real_parts), (Outcome::Passed, true), "{found:?}");
+    assert!(reservations(&found).contains("real parts compared"));
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    for (wrong, part) in [(1.0 + 1e-10, 1.0), (nan, 1.0), (1.0, nan), (1.0, inf)] {
+        for e in 0..problem.nw() {
+            let [mut asx, mut ach] = [sums.clone(), sums.clone()];
+            for z in [&mut asx.asx[e], &mut ach.ach[e]] {
+                *z = Complex64::new(z.re * wrong, z.im * part);
+            }
+            for sums in [asx, ach] {
+                let outcome = by_file(&problem, &sums, &stored).outcome;
+                assert_eq!(outcome, Outcome::Incorrect, "{wrong} {part}");
+            }
+        }
+    }
+    let (record, text) = run(&problem, &stored, "v3,cpu:paired");
+    assert_eq!(record["results"][0]["verification"]["outcome"], "passed");
+    assert_eq!(record["results"][0]["verification"]["real_parts"], true);
+    let says = "v3, cpu:paired: passed; real parts compared: the stored sums";
+    assert!(text.contains(says), "{text}");
+}
+
+type Change = fn(&mut Matrices);
+
+#[test]
+fn imaginary_parts_count_in_all_other_files() {
+    let changes: [(&str, Change); 4] = [
+        ("eps", |of| of.eps[3].im = 1e-3),
+        ("aqsn", |of| of.aqsn[3].im = 1e-3),
+        ("aqsm", |of| of.aqsm_local[3].im = 1e-3),
+        ("real poles", |of| {
+            of.wtilde.iter_mut().for_each(|z| *z = Complex64::from(z.norm() + 1.0))
+        }),
+    ];
+    for (what, change) in changes {
+        let problem = imaginary(change);
+        let mut sums = evaluated(&problem);
+        sums.ach[0].im += 1e-6;
+        let found = by_file(&problem, &sums, &real_parts(&sums));
+        assert_eq!((found.outcome, found.real_parts), (Outcome::Incorrect, false), "{what}");
+    }
+    // A stored imaginary part, and the complex flavour.
+    let complex = fixture("real/gaas-imaginary");
+    let sums = evaluated(&complex);
+    assert_eq!(by_file(&complex, &sums, &real_parts(&sums)).outcome, Outcome::Incorrect);
+    for problem in [imaginary(|_| ()), complex] {
+        let sums = evaluated(&problem);
+        for e in 0..problem.nw() {
+            let mut stored = sums.clone();
+            stored.ach[e].im = 0.0;
+            let found = by_file(&problem, &sums, &stored);
+            assert_eq!((found.outcome, found.real_parts), (Outcome::Incorrect, false), "{e}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Every version's bodies on the host against the serial reference.
+
+use gpp::catalogue::{self, Listed};
+use gpp::kernels::grid;
+use gpp::kernels::kernel::Loops;
+use gpp::kernels::plan::Poles;
+use gpp::problem::synthesis::synthesise;
+use gpp::problem::systems;
+use num_complex::Complex64;
+
+use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, make, remade};
+use crate::{check, failures_of, referenced};
+
+#[test]
+fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
+    FIXTURES.iter().for_each(|name| check(&fixture(name)));
+    assorted().into_iter().for_each(|made| check(&make(made)));
+    for name in ["tiny", "tiny-complex"] {
+        check(&synthesise(systems::find(name).unwrap(), 3, QUIET).unwrap());
+    }
+}
+
+#[test]
+fn a_grid_at_its_cap_strides() {
+    let extents = [131, 129, 521, 1];
+    assert!(extents.iter().product::<usize>() > grid::MAX_BLOCKS as usize * 128);
+    let problem = made(extents, Kind::Mixed, 7);
+    let is_as_long = |listed: &Listed| {
+        listed.kernel.gpu().is_some_and(|gpu| gpu.kernels[0].loops == Loops::Collapse3)
+    };
+    assert!(catalogue::versions().any(|listed| is_as_long(&listed)));
+    let versions = catalogue::versions().filter(is_as_long);
+    assert_eq!(failures_of(versions, &problem, &referenced(&problem)), [""; 0]);
+}
+
+#[test]
+fn any_occupation_and_any_order_of_bands() {
+    for kind in [Kind::Mixed, Kind::Real] {
+        let problem = changed(made([37, 5, 70, 3], kind, 11), |_, _, occ| {
+            for (n, occ) in occ.iter_mut().enumerate() {
+                *occ = [1.0, 0.0, 0.5, 0.25, 1.0][n * 7 % 5];
+            }
+        });
+        check(&problem.unwrap());
+    }
+}
+
+#[test]
+fn poles_without_weight_are_of_no_kind() {
+    let problem = made([2, 3, 4, 1], Kind::Real, 2);
+    assert_eq!(problem.frame().poles(), Poles::Real);
+    for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
+        let changed = remade(&problem, |_, of| {
+            (of.wtilde[5], of.eps[5]) = (Complex64::new(3.0, 0.5), eps.into());
+        });
+        assert_eq!(changed.frame().poles(), poles, "{eps}");
+    }
+}
