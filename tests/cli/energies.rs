@@ -8,37 +8,6 @@ use crate::common::fixture_path;
 use crate::{gpp, json, text};
 
 #[test]
-fn energies_that_are_none_are_refused_with_flag_and_value() {
-    for (flag, value, needed) in [
-        ("--energies", "2:1:5", "several energies need FROM below TO, found 2 and 1"),
-        ("--energies", "1:1:5", "several energies need FROM below TO"),
-        ("--energies", "1:2:0", "COUNT needs a whole number from 1 to 100000, found `0`"),
-        ("--energies", "-1:2:100001", "COUNT needs a whole number from 1 to 100000"),
-        ("--energies", "nan:2:3", "FROM needs a finite number, found `nan`"),
-        ("--energies", "0:inf:3", "TO needs a finite number, found `inf`"),
-        ("--energies", "1:2", "needs FROM:TO:COUNT or one energy"),
-        ("--energies", "1:2:1", "one energy needs FROM = TO"),
-        ("--nw", "0", "needs a whole number from 1 to 100000"),
-        ("--nw", "100001", "needs a whole number from 1 to 100000"),
-        ("--nw", "two", "needs a whole number from 1 to 100000"),
-    ] {
-        gpp()
-            .args(["--system", "tiny", "--device", "cpu", flag, value])
-            .assert()
-            .code(2)
-            .stderr(contains(flag).and(contains(value)).and(contains(needed)));
-    }
-    let both = ["--system", "tiny", "--energies", "0:1:2", "--nw", "2"];
-    gpp().args(both).assert().code(2).stderr(contains("cannot be used with"));
-    let large = ["--system", "tiny", "--device", "cpu", "--energies", "1e200"];
-    gpp()
-        .args(large)
-        .assert()
-        .code(2)
-        .stderr(contains("tiny: wx(iw,n) = ω(iw) − e(n) is 1e200 eV at (1,1)"));
-}
-
-#[test]
 fn a_grid_runs_and_is_recorded() {
     let run = json(&["--system", "tiny", "-v", "v3,v13,cpu:best", "--energies", "-2:3:11"]);
     let system = &run["system"];

@@ -114,48 +114,6 @@ fn a_difference_may_be_of_any_two() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
-    let from = older("schema-2/si214");
-    let says = |arguments: &[&str], part: &str| {
-        let assert = gpp().args(arguments).args(["--from", &from]).assert().code(2);
-        assert.stderr(contains(part.to_string())).stdout(predicate::str::is_empty());
-    };
-    says(&["explain", "v44"], "unknown version `v44`: did you mean `v4`?");
-    says(&["diff", "v3", "v4-v5"], "diff v4-v5: takes one version, not 2");
-    says(&["explain", "talk:V7"], "has no profile of talk:V7, but of v0, v1");
-    says(&["explain", "--journey", "papers"], "unknown journey `papers`: did you mean `paper`?");
-    says(&["explain"], "VERSION");
-    says(&["explain", "v4", "--device", "cpu"], "--device");
-    says(&["explain", "v4", "--format", "csv"], "--format csv: is for tables");
-    gpp().args(["explain", "v4", "--from", &older("schema-2")]).assert().code(2).stderr(
-        contains("holds several folders of profiles: --from ").and(contains("--dir").not()),
-    );
-    let complex = older("schema-2/si214-complex");
-    gpp()
-        .args(["diff", "v7", "v8", "--from", &complex])
-        .assert()
-        .code(2)
-        .stderr(contains("has no profile of v7, but of v3, v8"));
-    // The nearest that there is.
-    assert_eq!(cards(&["explain", "v8"], &complex)[0]["before"], "v3");
-    gpp()
-        .args(["explain", "v4", "--from", "no/such"])
-        .assert()
-        .code(2)
-        .stderr(contains("no/such: no such folder"));
-    gpp()
-        .args(["explain", "v4", "--device", "cpu", "--system", "tiny"])
-        .assert()
-        .code(2)
-        .stderr(contains("v4: is made for a GPU"));
-    gpp()
-        .args(["diff", "v4", "cpu:smt", "--system", "tiny"])
-        .assert()
-        .code(2)
-        .stderr(contains("v4 and cpu:smt: one device runs both"));
-}
-
-#[test]
 fn a_folder_of_profiles_comes_before_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("gpp-profile/tiny");

@@ -146,34 +146,3 @@ fn a_page_may_be_of_matrices_alone() {
         assert!(page.contains(part), "{part}");
     }
 }
-
-#[test]
-fn what_is_missing_is_named() {
-    let says = |arguments: &[&str], part: &str| {
-        let assert = gpp().arg("explain").args(arguments).assert().code(2);
-        assert.stderr(contains(part.to_string())).stdout(predicate::str::is_empty());
-    };
-    says(&["wide,v4"], "wide and v4: wide is of Σ as a matrix, v4 is not");
-    says(&["wide,v44"], "unknown version `v44`: did you mean `v4`?");
-    says(&["rung"], "unknown version `rung`: did you mean `ring`?");
-    says(
-        &["--journey", "offdiag,paper"],
-        "offdiag and paper: offdiag is of Σ as a matrix, paper is not",
-    );
-    says(&["--journey", "ring"], "unknown journey `ring`; known: paper, past, blog");
-    says(&["--journey", "offdig"], "unknown journey `offdig`: did you mean `offdiag`?");
-    says(
-        &["wide", "--system", "demo"],
-        "--system demo: has no effect on versions of Σ as a matrix",
-    );
-    says(&["wide", "--device", "cpu"], "--device cpu: has no effect on versions of Σ as a matrix");
-    says(&["wide", "--from", "no/such"], "no/such: no such folder or file");
-    let one = format!("{}/si214-96.json", records());
-    says(&["wide", "--from", &one], "si214-96.json: its record of most versions has no wide");
-    let dir = tempfile::tempdir().unwrap();
-    let folder = text(dir.path().to_path_buf());
-    says(&["wide", "--from", &folder], "holds no *.json; `gpp offdiag");
-    fs::copy(format!("{}/si214-128.json", records()), dir.path().join("a.json")).unwrap();
-    fs::write(dir.path().join("counters.csv"), "kernel,value\na,1\n").unwrap();
-    says(&["wide", "--from", &folder], "counters.csv: is no record of counters");
-}

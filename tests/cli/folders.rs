@@ -26,9 +26,4 @@ fn what_is_read_stays_as_it_is() {
 fn folders_stand_for_the_run_in_them() {
     let folder = archived("si214").to_str().unwrap().to_string();
     gpp().args(["table", "--from", &folder]).assert().success().stdout(contains("si214/run.json"));
-    gpp()
-        .args(["sigma", "--from", &folder])
-        .assert()
-        .code(2)
-        .stderr(contains("si214/run.json: holds v0, v1"));
 }

@@ -44,18 +44,9 @@ fn files_of_other_formats_are_named() {
         text(path)
     };
     let hdf5 = file("eps.h5", b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0");
-    let words = file("words.dat", b"1.0 2.0 3.0 4.0 5.0 6.0\n");
-    let (input, run) = (text(fixture_path("edge")), text(archived("si214/run.json")));
     for (arguments, part) in [
         (&["--input", &hdf5][..], "eps.h5: is an HDF5 file, and no input file: that begins with"),
-        (&["--input", &words], "words.dat: is text, and no input file"),
-        (&["--input", &run], "run.json: is JSON, and no input file"),
         (&["sigma", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),
-        (
-            &["sigma", "--from", &input],
-            "it is an input file in the reference mini-app's format, no text",
-        ),
-        (&["table", "--from", &words], "words.dat: is "),
     ] {
         gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));
     }

@@ -31,6 +31,14 @@ use assert_cmd::Command;
 use clap::Parser;
 use serde_json::Value;
 
+/// The commands of `tests/commands` print what stands there. `TRYCMD=overwrite` writes it anew.
+#[test]
+fn commands_print_what_was_recorded() {
+    trycmd::TestCases::new()
+        .register_bin("gpp", assert_cmd::cargo::cargo_bin("gpp"))
+        .case("tests/commands/*.md");
+}
+
 fn gpp() -> Command {
     let mut command = Command::cargo_bin("gpp").unwrap();
     command.env_remove("GPP_PTX");

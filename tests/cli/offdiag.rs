@@ -138,27 +138,6 @@ fn matrix_elements_of_a_file_give_the_same_bits() {
 }
 
 #[test]
-fn what_means_nothing_is_refused() {
-    for bands in ["0", "5:4", "1:9000", "x"] {
-        let wrong = contains(format!("invalid value '{bands}' for '--bands"));
-        gpp().args(TINY).arg(bands).assert().code(2).stderr(wrong);
-    }
-    let alone = ["offdiag", "--elements", "A.npy"];
-    gpp().args(alone).assert().code(2).stderr(contains("--input"));
-    let of_system = ["offdiag", "--system", "tiny", "--elements", "A.npy"];
-    gpp().args(of_system).assert().code(2).stderr(contains("cannot be used with"));
-    let fixture = crate::common::fixture_path("plain");
-    let needs = contains("--elements has those of all bands").and(contains("plain.dat"));
-    gpp().args(["offdiag", "-d", "cpu", "-i"]).arg(fixture).assert().code(2).stderr(needs);
-    gpp()
-        .args(TINY)
-        .args(["2", "--plot", "a.pdf"])
-        .assert()
-        .code(2)
-        .stderr(contains(".svg or .png"));
-}
-
-#[test]
 fn a_picture_names_its_energy() {
     let path = crate::archived("offdiag/si214-96.json");
     let mut record: Offdiag = record::read(&path).unwrap();

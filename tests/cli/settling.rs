@@ -25,21 +25,6 @@ fn nothing_settles_on_a_cpu_unless_it_is_said() {
 }
 
 #[test]
-fn times_that_are_none_are_refused() {
-    for (seconds, why) in
-        [("-1", "from 0 to 3600"), ("inf", "from 0 to 3600"), ("NaN", "from 0"), ("x", "seconds")]
-    {
-        gpp().args(FAST).arg(format!("--settle={seconds}")).assert().code(2).stderr(contains(why));
-    }
-    gpp()
-        .args(["--version", "v9", "--system", "demo", "--slab", "8", "--settle", "1"])
-        .args(["--device", "cpu"])
-        .assert()
-        .code(2)
-        .stderr(contains("--settle: has no effect on several devices or slabs"));
-}
-
-#[test]
 fn what_was_not_measured_has_no_column() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run.json");

@@ -104,48 +104,6 @@ fn one_version_runs_and_the_record_is_that_of_a_run() {
         .success();
 }
 
-#[test]
-fn what_cannot_be_is_refused_before_it_runs() {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| text(dir.path().join(name));
-    let input = text(fixture_path("edge"));
-    for (arguments, part) in [
-        (&["--plot", &at("a.pdf")][..], "a.pdf: cannot write: a plot's name ends in .svg or .png"),
-        (&["--plot", &at("svg")], "a plot's name ends in .svg or .png"),
-        (&["--plot", "-"], "--plot needs a file"),
-        (&["--csv", &at("missing/a.csv")], "a.csv: cannot write"),
-        (&["--version", "v0,v3"], "--version v0,v3: takes one version, not 2"),
-        (&["--version", "v99"], "unknown version `v99`"),
-        (&["--energies", "2:1:5"], "--energies"),
-        (&["--repeat", "3"], "--repeat"),
-        (&["--input", &input, "--csv", &input], "it is the input"),
-    ] {
-        let output = gpp().args(["sigma", "--device", "cpu"]).args(arguments).assert().code(2);
-        output.stdout("").stderr(contains(part));
-    }
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn records_that_have_no_sigma_are_refused_by_name() {
-    let old = text(repository("tests/data/older/schema-1/run.json"));
-    let compared = text(archived("si214/ceilings.json"));
-    for (arguments, part) in [
-        (&[old.as_str()][..], "run.json: holds v0, v1"),
-        (&[&old, "--version", "v99"], "run.json: has no version v99, it holds v0"),
-        (&[&old, "--version", "v3"], "run.json: does not say its energies"),
-        (&[&old, "--energies", "0:1:5"], "--energies"),
-        (&[&old, "--system", "tiny"], "--system"),
-        (&[&old, "--json", "x.json"], "--json"),
-        (&[&old, "--version", "v3", "--csv", &old], "it is the input"),
-        (&[&compared], "is no record of a run"),
-        (&["no/such.json"], "no/such.json: cannot read"),
-    ] {
-        let output = gpp().args(["sigma", "--from"]).args(arguments).assert().code(2);
-        output.stdout("").stderr(contains(part));
-    }
-}
-
 /// The static CH does not depend on energies, versions or slabs; the record keeps it.
 #[test]
 fn the_static_ch_comes_with_the_sums() {

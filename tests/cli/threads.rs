@@ -57,14 +57,6 @@ fn runs_have_the_threads_asked_for_and_the_bits_of_any_number() {
     }
 }
 
-#[test]
-fn a_number_of_threads_that_is_none_is_refused() {
-    for number in ["0", "-1", "65536", "two"] {
-        let run = gpp().args(["-s", "tiny", &format!("--threads={number}")]).assert().code(2);
-        run.stderr(contains("--threads").and(contains("needs a whole number from 1 to 65535")));
-    }
-}
-
 /// Every command that computes on a CPU takes the number, and no other.
 #[test]
 fn whoever_computes_takes_threads() {
