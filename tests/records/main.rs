@@ -1,7 +1,6 @@
 //! Every archived record is read as its type, and reads the same once it is written anew; what is no
 //! such record says so.
 
-mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 
