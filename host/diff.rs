@@ -81,7 +81,7 @@ fn read(files: [&Path; 2]) -> Result<Difference> {
 pub struct End {
     pub file: String,
     pub device: String,
-    /// When it was made; null in older records.
+    /// When it was made.
     pub date: Option<String>,
     /// The program's commit, where it is known.
     pub commit: Option<String>,
@@ -131,7 +131,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
                 let [old, new] = [old, new].map(|result| words(result.outcome()));
                 left_out.push(format!("{id}: {old} before, {new} now"));
             }
-            Some(new) if old.is_emulated() != new.is_emulated() => {
+            Some(new) if old.emulated != new.emulated => {
                 left_out.push(format!("{id}: emulated in one of them"));
             }
             Some(new) => rows.push(row(old, new)),

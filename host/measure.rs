@@ -54,7 +54,7 @@ pub fn measure(
     let mut result = Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
-        emulated: Some(version.back_end() != device.back_end()),
+        emulated: version.back_end() != device.back_end(),
         spread: Some(times.spread()),
         before_cap,
         cycles: clock.map(|mhz| mhz * 1e6 * times.median),

@@ -499,7 +499,7 @@ const GPU_COLUMNS: [&str; 2] = ["registers", "warps/SM"];
 
 /// The version, and whether its kernels were emulated.
 fn named(result: &Measurement) -> String {
-    let emulated = if result.is_emulated() { ", emulated" } else { "" };
+    let emulated = if result.emulated { ", emulated" } else { "" };
     format!("{}{emulated}", result.version)
 }
 

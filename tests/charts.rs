@@ -216,7 +216,7 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
 
 #[test]
 fn the_roofs_and_the_clock_are_named() {
-    let folder = common::repository("tests/data/older/schema-2/si214");
+    let folder = common::repository("tests/data/records/si214");
     let profiles = profile::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     let drawn = |shown: &[&Profile], ceilings: &Ceilings, levels: &[Level]| {

@@ -225,7 +225,7 @@ impl Found {
     pub fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
         let times = |id: &str| {
             let result = self.run.as_ref()?.passed_result(id)?;
-            (!result.is_emulated()).then_some(&result.times)
+            (!result.emulated).then_some(&result.times)
         };
         let seconds = |id: &str| {
             let profile = self.profiles.iter().find(|profile| profile.version == id)?;
@@ -579,7 +579,7 @@ impl<'a> Side<'a> {
     fn of(id: &'a str, evidence: Evidence<'a>) -> Option<Side<'a>> {
         let result = |id: &str| {
             let result = evidence.run?.passed_result(id)?;
-            (!result.is_emulated()).then_some(result)
+            (!result.emulated).then_some(result)
         };
         let measured = result(id);
         let profile = evidence.profiles.iter().find(|profile| profile.version == id);

@@ -1,7 +1,7 @@
 //! What is recorded of an experiment: all that is shown reads it, made now or read from a file.
 //!
-//! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null, never missing; those that older
-//! records lack are read as null. [`SCHEMA`] is the layout that is written.
+//! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null. [`SCHEMA`] is the
+//! layout.
 
 pub mod info;
 pub mod offdiag;
@@ -11,9 +11,8 @@ pub mod run;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use twox_hash::XxHash64;
 
 use crate::devices::{DeviceInfo, gpu};
@@ -22,34 +21,18 @@ use crate::output::{input, write_text};
 use crate::problem::Origin;
 use crate::record::run::{Regimes, Repetition};
 
-/// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
-/// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
-/// is of the runs that `provenance.regime` names.
+/// The layout of records, which changes when a reader of an earlier one would misread them.
 pub const SCHEMA: u32 = 6;
-
-/// The first layout; records without a number have it.
-const FIRST: u32 = 1;
-
-fn first() -> u32 {
-    FIRST
-}
-
-fn yes() -> bool {
-    true
-}
 
 /// What all records of experiments begin with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub schema: u32,
-    /// The program and its version; null in older records.
-    #[serde(default)]
+    /// The program and its version.
     pub program: Option<String>,
-    /// Where the record comes from; null in older records.
-    #[serde(default)]
+    /// Where the record comes from.
     pub provenance: Option<Provenance>,
     /// False for what an interrupt or an error left.
-    #[serde(default = "yes")]
     pub complete: bool,
     pub device: DeviceInfo,
 }
@@ -69,12 +52,6 @@ impl Head {
 
 pub trait Record: Serialize + DeserializeOwned {
     const KIND: Kind;
-
-    /// The record with what older ones do not say and what follows from the rest of them.
-    #[must_use]
-    fn completed(self) -> Self {
-        self
-    }
 }
 
 /// The kinds of records, as their `kind` names them.
@@ -98,28 +75,11 @@ impl Kind {
     }
 }
 
-/// What tells the kinds apart, and the layout. Records that have no `kind` are told apart by their fields.
+/// What a record says of itself before its fields are read.
 #[derive(Deserialize)]
 struct Marks {
     kind: Option<Kind>,
     schema: Option<serde_json::Number>,
-    results: Option<IgnoredAny>,
-    dadd: Option<IgnoredAny>,
-    theoretical: Option<IgnoredAny>,
-    matrices: Option<IgnoredAny>,
-}
-
-impl Marks {
-    fn kind(&self) -> Option<Kind> {
-        let marks = [
-            (&self.dadd, Kind::Profile),
-            (&self.theoretical, Kind::Ceilings),
-            (&self.matrices, Kind::Offdiag),
-            (&self.results, Kind::Run),
-        ];
-        let of_older = || marks.into_iter().find(|(mark, _)| mark.is_some()).map(|(_, kind)| kind);
-        self.kind.or_else(of_older)
-    }
 }
 
 pub fn read<R: Record>(path: &Path) -> Result<R> {
@@ -146,25 +106,16 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     let marks: Marks = serde_json::from_str(text).map_err(|e| {
         if e.is_data() { other("something else") } else { wrong(path, format!("is no JSON: {e}")) }
     })?;
-    match marks.kind() {
+    match marks.kind {
         Some(kind) if kind == R::KIND => {}
         Some(kind) => return Err(other(kind.name())),
         None => return Err(other("something else")),
     }
-    if let Some(found) = marks.schema
-        && !(FIRST..=SCHEMA).any(|known| found.as_u64() == Some(known.into()))
-    {
-        return Err(wrong(path, format!("needs schema {FIRST} to {SCHEMA}, has {found}")));
+    let schema = marks.schema.map_or("none".into(), |found| found.to_string());
+    if schema != SCHEMA.to_string() {
+        return Err(wrong(path, format!("needs schema {SCHEMA}, has {schema}")));
     }
-    let field = |e: serde_json::Error| wrong(path, format!("is no record of {needed}: {e}"));
-    let fields: Value = serde_json::from_str(text).map_err(field)?;
-    let record = serde_json::from_str(text).map_err(field)?;
-    match wrong_number(&fields) {
-        Some(WrongNumber { field, needed, found }) => {
-            Err(wrong(path, format!("{field} needs {needed}, has {found:e}")))
-        }
-        None => Ok(R::completed(record)),
-    }
+    serde_json::from_str(text).map_err(|e| wrong(path, format!("is no record of {needed}: {e}")))
 }
 
 #[derive(Serialize)]
@@ -242,7 +193,7 @@ pub struct Provenance {
     pub warmup: Option<usize>,
     /// Timed runs of each version, as asked for; null where `warmup` is: the samples are counted.
     pub repeat: Option<usize>,
-    /// Seconds that runs of a regime went on for; null in older records.
+    /// Seconds that runs of a regime went on for.
     pub settle_s: Option<f64>,
     /// What `time_s` is of, where there are such: see [`Regime`]. Null where runs were counted alone, and in
     /// older records, whose timed runs are of both regimes.
@@ -307,125 +258,3 @@ impl Provenance {
         Provenance { seed, input, warmup, repeat, settle_s, regime, ..self }
     }
 }
-
-// Which values the numbers of a record may have.
-//
-// What is shown divides by times and ceilings, multiplies them, and draws them on scales of powers of ten.
-// Numbers that no measurement gives are refused where a record is read, by the name of their field.
-
-/// From the least to the most, ends included; zero beside them where it is allowed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Limits {
-    least: f64,
-    most: f64,
-    zero: bool,
-}
-
-const fn above_zero(least: f64, most: f64) -> Limits {
-    Limits { least, most, zero: false }
-}
-
-const fn from_zero(most: f64) -> Limits {
-    Limits { least: 0.0, most, zero: true }
-}
-
-/// Seconds that something is divided by.
-const TIMES: Limits = above_zero(1e-12, 1e12);
-
-/// The same that may be none.
-const DURATIONS: Limits = from_zero(1e12);
-
-/// Operations, bytes and cycles.
-const COUNTS: Limits = from_zero(1e27);
-
-/// Operations and bytes a second.
-const RATES: Limits = above_zero(1.0, 1e24);
-
-const READINGS: Limits = from_zero(1e12);
-
-const PERCENT: Limits = from_zero(1e4);
-
-const ANY: Limits = Limits { least: -f64::MAX, most: f64::MAX, zero: true };
-
-/// All others: extents, numbers of something, energies in eV.
-const OTHERS: Limits = Limits { least: -1e30, most: 1e30, zero: true };
-
-/// The limits of a field and of all that is in it, unless a field around it has others.
-const FIELDS: [(Limits, &[&str]); 8] = [
-    (TIMES, &["time_s", "duration_s"]),
-    (
-        DURATIONS,
-        &[
-            "sigma_s",
-            "interval_s",
-            "startup_s",
-            "settle_s",
-            "seconds",
-            "first_s",
-            "busy_s",
-            "kernels_s",
-            "uploads_s",
-            "source_s",
-        ],
-    ),
-    (COUNTS, &["dadd", "dmul", "dfma", "flops", "bytes", "l2_bytes", "cycles", "uploaded"]),
-    (above_zero(1.0, 1e27), &["terms"]),
-    (RATES, &["fp64", "fp64_sustained", "hbm", "l2", "l1", "theoretical", "bandwidth"]),
-    (
-        READINGS,
-        &["sm_mhz", "memory_mhz", "power_w", "power_limit_w", "energy_j", "tflops", "warps_per_sm"],
-    ),
-    (
-        PERCENT,
-        &[
-            "l1_hit_percent",
-            "l2_hit_percent",
-            "fp64_pipe_percent",
-            "pipes_percent",
-            "stalls",
-            "held_back",
-        ],
-    ),
-    (ANY, &["asx", "ach", "max_rel_error", "undecided", "matrices", "map", "static_ch"]),
-];
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct WrongNumber {
-    /// The field, as `results[3].time_s.median`.
-    pub field: String,
-    pub needed: String,
-    pub found: f64,
-}
-
-/// The first number of a record, if there is one, that its field cannot have.
-pub fn wrong_number(record: &Value) -> Option<WrongNumber> {
-    within(record, "", None)
-}
-
-fn within(value: &Value, field: &str, limits: Option<Limits>) -> Option<WrongNumber> {
-    match value {
-        Value::Number(number) => {
-            let Limits { least, most, zero } = limits.unwrap_or(OTHERS);
-            let found = number.as_f64().unwrap_or(f64::INFINITY);
-            let fits = (least..=most).contains(&found) && (zero || found != 0.0);
-            let needed = format!("a number from {least:e} to {most:e}");
-            (!fits).then(|| WrongNumber { field: field.into(), needed, found })
-        }
-        Value::Array(all) => all
-            .iter()
-            .enumerate()
-            .find_map(|(at, value)| within(value, &format!("{field}[{at}]"), limits)),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let of_name = || {
-                let known = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str()));
-                known.map(|(limits, _)| *limits)
-            };
-            let place = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
-            within(value, &place, limits.or_else(of_name))
-        }),
-        Value::Null | Value::Bool(_) | Value::String(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests;

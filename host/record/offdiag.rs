@@ -34,7 +34,7 @@ pub struct Offdiag {
     /// The matrix at the bands' own energies; null where other energies were asked for.
     #[serde(default)]
     pub qsgw: Option<Qsgw>,
-    /// Sizes of the elements at the energy of [`pictured`]; null in older records.
+    /// Sizes of the elements at the energy of [`pictured`].
     #[serde(default)]
     pub map: Option<Map>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::record::run::State;
-use crate::record::{Kind, Provenance, Record, first};
+use crate::record::{Kind, Provenance, Record};
 
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,11 +15,11 @@ pub struct Profile {
     pub system: String,
     /// Terms of the sum: (n, igp, ig, iw).
     pub terms: u64,
-    /// Energies; null in older records.
+    /// Energies.
     pub nw: Option<u32>,
     pub device: String,
     pub source: String,
-    /// Where the record comes from; null in older records.
+    /// Where the record comes from.
     pub provenance: Option<Provenance>,
     /// The compiler of the kernels and its LLVM, where it is known.
     pub kernels_by: Option<String>,
@@ -39,18 +39,18 @@ pub struct Profile {
     /// Share of the time in which the FP64 pipe was busy, in percent.
     pub fp64_pipe_percent: Option<f64>,
     /// Share of the peak that other pipes and the issue slots were used to, in percent, by name:
-    /// `issue slots`, `ALU`, `MUFU`, `load/store`; empty in older records.
+    /// `issue slots`, `ALU`, `MUFU`, `load/store`.
     #[serde(default)]
     pub pipes_percent: BTreeMap<String, f64>,
-    /// Cycles of a multiprocessor, all launches, under the profiler; null in older records.
+    /// Cycles of a multiprocessor, all launches, under the profiler.
     pub cycles: Option<f64>,
     /// What tells the code of the version's kernel from others', by this compiler; null of versions for
-    /// processors, and in older records.
+    /// processors.
     pub kernel_hash: Option<String>,
-    /// What tells the version's source and what that uses from others', by any compiler; null in older records.
+    /// What tells the version's source and what that uses from others', by any compiler.
     pub source_hash: Option<String>,
     /// A digest of all that the sums of the run for its time depend on, but for the program and slabs; null
-    /// without such a run, and in older records.
+    /// without such a run.
     pub task: Option<String>,
     /// Registers of a thread of the version's kernel.
     pub registers: Option<u32>,
@@ -65,13 +65,13 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
     pub hbm: f64,
-    /// L2, what L1 asked for; up to schema 3 what went from one half of L2 to the other as well.
+    /// L2, what L1 asked for.
     pub l2: Option<f64>,
-    /// From one half of L2 to the other; null in older records.
+    /// From one half of L2 to the other.
     pub l2_fabric: Option<f64>,
     /// L1, shared memory left out.
     pub l1: Option<f64>,
-    /// Shared memory; null in older records.
+    /// Shared memory.
     pub shared: Option<f64>,
 }
 
@@ -120,25 +120,22 @@ impl Profile {
 /// Measured ceilings of a device, in operations and bytes a second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
-    #[serde(default = "first")]
     pub schema: u32,
     pub device: String,
-    /// Where the record comes from; null in older records.
+    /// Where the record comes from.
     pub provenance: Option<Provenance>,
-    /// What tells the code of the kernels that measured from others', by symbol; null of a processor, and in older
-    /// records.
+    /// What tells the code of the kernels that measured from others', by symbol; null of a processor.
     pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells their sources from others'; null in older records.
+    /// What tells their sources from others'.
     pub source_hash: Option<String>,
-    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor, and in older records.
+    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor.
     pub state: Option<State>,
     /// The compiler of the kernels that measured them and its LLVM, where it is known.
     pub kernels_by: Option<String>,
     /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
     /// in the widest vectors that were used.
     pub fp64: f64,
-    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor and in older
-    /// records.
+    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor.
     pub fp64_sustained: Option<f64>,
     pub hbm: f64,
     /// Reads from L2.

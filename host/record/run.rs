@@ -7,7 +7,7 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::devices::{DeviceInfo, HOST};
+use crate::devices::DeviceInfo;
 use crate::engine::Share;
 use crate::output;
 use crate::problem::{Frame, Sums};
@@ -22,25 +22,16 @@ pub struct Run {
     /// Seconds from the start of the program to its first launch.
     pub startup_s: Option<f64>,
     pub system: SystemInfo,
-    /// How it was parted; null where it was one slab on one device, and in older records.
+    /// How it was parted; null where it was one slab on one device.
     pub parting: Option<Parting>,
     /// What was measured, in the order in which the versions ran.
     pub results: Vec<Measurement>,
-    /// The static CH of the same bands; null where it was not asked for, and in older records.
+    /// The static CH of the same bands; null where it was not asked for.
     pub static_ch: Option<StaticCh>,
 }
 
 impl Record for Run {
     const KIND: Kind = Kind::Run;
-
-    /// The highest clock of an older one is the device's.
-    fn completed(mut self) -> Run {
-        let clock = self.head.device.clock_mhz.map(f64::from);
-        for state in self.results.iter_mut().filter_map(|result| result.state.as_mut()) {
-            state.highest_mhz = state.highest_mhz.or(clock);
-        }
-        self
-    }
 }
 
 impl Run {
@@ -76,18 +67,17 @@ impl Run {
 pub struct Measurement {
     pub version: String,
     pub device: String,
-    /// Whether a processor emulated kernels for GPUs; null in older records, see
-    /// [`Measurement::is_emulated`].
-    pub emulated: Option<bool>,
+    /// Whether a processor emulated kernels for GPUs: its time then tells nothing of either.
+    pub emulated: bool,
     /// Times of the calculation: of the runs that `provenance.regime` names.
     #[serde(rename = "time_s")]
     pub times: Times,
-    /// How far they lie apart; null in older records.
+    /// How far they lie apart.
     pub spread: Option<Spread>,
     /// Runs before the limit of power lowered the clock; the same as `time_s` where it lowers none. Null of
-    /// a version of which no run ended before that, without NVML, on a processor, and in older records.
+    /// a version of which no run ended before that, without NVML, on a processor.
     pub before_cap: Option<BeforeCap>,
-    /// The GPU during the timed runs; null without NVML, on a processor, and in older records.
+    /// The GPU during the timed runs; null without NVML, on a processor.
     pub state: Option<State>,
     /// Whether something held the clock back during each of the timed runs; null where `state` is.
     pub held_back: Option<Vec<bool>>,
@@ -101,14 +91,13 @@ pub struct Measurement {
     pub flops_source: String,
     /// Operations by the median time, in 10¹² a second.
     pub tflops: Option<f64>,
-    /// The symbol of the version's kernel; null in older records.
+    /// The symbol of the version's kernel.
     pub kernel: Option<String>,
-    /// What tells its code from others', by this compiler; null of versions for processors, and in older
-    /// records.
+    /// What tells its code from others', by this compiler; null of versions for processors.
     pub kernel_hash: Option<String>,
-    /// A digest of all that the sums depend on, but for the program and slabs; null in older records.
+    /// A digest of all that the sums depend on, but for the program and slabs.
     pub task: Option<String>,
-    /// What tells its source and what that uses from others', by any compiler; null in older records.
+    /// What tells its source and what that uses from others', by any compiler.
     pub source_hash: Option<String>,
     pub registers: Option<u32>,
     pub local_bytes: Option<u32>,
@@ -128,7 +117,7 @@ pub struct Measurement {
     pub sums: Sums,
     /// Whether all runs found the same bits.
     pub deterministic: bool,
-    /// What the workers did; null where the problem was one slab on one device, and in older records.
+    /// What the workers did; null where the problem was one slab on one device.
     pub work: Option<Work>,
     pub verification: Verification,
 }
@@ -143,11 +132,6 @@ impl Measurement {
 
     pub fn outcome(&self) -> Outcome {
         self.verification.outcome
-    }
-
-    /// Whether a processor emulated kernels for GPUs: its time then tells nothing of either.
-    pub fn is_emulated(&self) -> bool {
-        self.emulated.unwrap_or(self.device == HOST)
     }
 
     /// Whether it ran and was verified.
@@ -187,9 +171,9 @@ pub struct SystemInfo {
     /// First energy, from 1.
     pub nstart: usize,
     pub nend: usize,
-    /// Energy of the state, `e_lk`, in eV; null in older records.
+    /// Energy of the state, `e_lk`, in eV.
     pub state_ev: Option<f64>,
-    /// Energies in eV above it, those of `nstart..=nend`; null in older records.
+    /// Energies in eV above it, those of `nstart..=nend`.
     pub energies_ev: Option<Vec<f64>>,
 }
 
@@ -356,7 +340,7 @@ pub struct Spread {
     pub relative: Option<f64>,
     /// [`Times::outliers`].
     pub outliers: usize,
-    /// 95 % interval of the median in seconds; null of few samples, and in older records.
+    /// 95 % interval of the median in seconds; null of few samples.
     pub interval_s: Option<[f64; 2]>,
 }
 
@@ -375,10 +359,9 @@ pub struct State {
     /// What held the clock back, by its name in NVML, and the share of the looks at which it did; empty
     /// where nothing did.
     pub held_back: BTreeMap<String, f64>,
-    /// Highest clock at which this version was seen to run, in MHz, before the runs that are timed as well; of
-    /// older records the device's.
+    /// Highest clock at which this version was seen to run, in MHz, before the runs that are timed as well.
     pub highest_mhz: Option<f64>,
-    /// Mean power in watts by the counter of energy; null of short runs, and in older records.
+    /// Mean power in watts by the counter of energy; null of short runs.
     pub mean_w: Option<f64>,
 }
 

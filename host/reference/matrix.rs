@@ -74,7 +74,7 @@ impl Sample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// What they were compared with; null in older records, which took the definition.
+    /// What they were compared with, which took the definition.
     pub reference: Option<Source>,
     /// Elements that were compared, SX and CH of each.
     pub elements: usize,

@@ -78,7 +78,7 @@ pub struct Verification {
     pub max_rel_error: Option<f64>,
     /// Largest error that passes, beside what rounding decides.
     pub tolerance: f64,
-    /// What both are relative to; of older records, which lack it, the sum.
+    /// What both are relative to.
     #[serde(default)]
     pub relative_to: RelativeTo,
     /// What rounding decides, where that is more than the tolerance.

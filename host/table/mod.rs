@@ -219,7 +219,7 @@ fn section(
     let left_out = results.iter().filter(|result| !result.passed());
     let left_out = left_out.map(|r| format!("{}: {}", r.version, words(r.outcome())));
     let from = from.map_or(String::new(), |from| format!(" ({from})"));
-    let emulated = results.iter().all(Measurement::is_emulated);
+    let emulated = results.iter().all(|result| result.emulated);
     let emulated = if emulated { ", emulated" } else { "" };
     let device = &run.head.device;
     Section {

@@ -13,9 +13,9 @@ fn records(folder: &str) -> String {
     text(common::repository(&format!("data/runs/{folder}")))
 }
 
-/// Records of an older format, of real poles and of others: without clocks, hashes and the traffic of L2 alone.
-fn older(folder: &str) -> String {
-    text(common::repository(&format!("tests/data/older/{folder}")))
+/// Records of real poles and of others without clocks, hashes and the traffic of L2.
+fn early(folder: &str) -> String {
+    text(common::repository(&format!("tests/data/records/{folder}")))
 }
 
 fn cards(arguments: &[&str], folder: &str) -> Vec<Value> {
@@ -60,10 +60,10 @@ fn every_version_of_every_journey_has_a_card() {
 
 #[test]
 fn a_card_has_idea_source_figures_and_verdict() {
-    let from = older("schema-2/si214");
+    let from = early("si214");
     // From the root: where lines break must not hang on where the repository lies.
     let explain = |format: &str| {
-        let from = "tests/data/older/schema-2/si214";
+        let from = "tests/data/records/si214";
         let mut command = gpp();
         command.current_dir(common::repository("."));
         command.args(["explain", "v4", "--format", format, "--from", from]).assert().success()
@@ -96,7 +96,7 @@ fn a_card_has_idea_source_figures_and_verdict() {
 
 #[test]
 fn a_difference_may_be_of_any_two() {
-    let from = older("schema-2/si214");
+    let from = early("si214");
     let card = &cards(&["diff", "v3", "v8"], &from)[0];
     assert_eq!((card["version"].as_str(), card["before"].as_str()), (Some("v8"), Some("v3")));
     let back = &cards(&["diff", "v8", "v3"], &from)[0];
@@ -135,7 +135,7 @@ fn a_folder_of_profiles_comes_before_a_run() {
 
 #[test]
 fn a_difference_has_the_steps_between() {
-    let from = older("schema-2/si214");
+    let from = early("si214");
     let diff = |named: &[&str]| {
         let output = gpp().args(["diff", "--from", &from]).args(named).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
@@ -165,7 +165,7 @@ fn a_difference_has_the_steps_between() {
 #[test]
 fn two_runs_are_compared_version_by_version() {
     let dir = tempfile::tempdir().unwrap();
-    let archive = PathBuf::from(older("schema-2/si214/run.json"));
+    let archive = PathBuf::from(early("si214/run.json"));
     let mut run: gpp::record::run::Run = gpp::record::read(&archive).unwrap();
     let scale = |run: &mut gpp::record::run::Run, at: usize, by: f64| {
         let samples = run.results[at].times.samples.iter().map(|time| time * by).collect();

@@ -67,7 +67,7 @@ fn records_of_another_schema_or_without_results_are_refused() {
     };
     let mut other = run.clone();
     other["schema"] = 7.into();
-    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 1 to 6, has 7"));
+    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 6, has 7"));
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
     table(&empty, "csv").code(2).stderr(contains("the run has no results"));

@@ -2,27 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use gpp::explain::verdict::{Band, Power, bound_verdict, changed, uses};
+use gpp::explain::verdict::{Band, Power, bound_verdict, uses};
 use gpp::profile;
 use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::{Measurement, Run, Span, State};
-use gpp::record::{self, SCHEMA};
-use gpp::roofline::{LEVELS, Level, Timing, of_own_ceiling, points};
+use gpp::record;
+use gpp::roofline::of_own_ceiling;
 
 use crate::common::repository;
 
 fn archived() -> (Vec<Profile>, Ceilings, Run) {
-    let folder = repository("tests/data/older/schema-2/si214");
+    let folder = repository("tests/data/records/si214");
     let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     let run = record::read(&folder.join("run.json")).unwrap();
     (profile::load(&folder).unwrap(), ceilings, run)
 }
 
-/// A profile of the present layout of which all limits are known: one second, no limit near.
+/// A profile of which all limits are known: one second, no limit near.
 fn made() -> (Profile, Ceilings) {
     let (profiles, mut ceilings, _) = archived();
     let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
-    profile.schema = SCHEMA;
     (profile.time_s, profile.duration_s) = (Some(2.0), 1.0);
     (ceilings.fp64, ceilings.fp64_sustained) = (40e12, Some(30e12));
     (ceilings.hbm, ceilings.l2, ceilings.l1) = (4e12, 8e12, 30e12);
@@ -127,25 +126,6 @@ fn power_is_told_by_the_clock_that_it_cost() {
         assert_eq!(Power::of(&measured(held_back), 1980.0), None);
     }
     assert_eq!(Power::of(&measured(&[("SW_POWER_CAP", 1.0)]), f64::NAN), None);
-}
-
-#[test]
-fn older_profiles_l2_is_another_quantity() {
-    let (archived, ceilings, _) = archived();
-    let (profile, _) = made();
-    for old in &archived {
-        assert!(old.schema < SCHEMA && Level::L2.bytes(old).is_none(), "{}", old.version);
-        assert_eq!(Level::L2AndFabric.bytes(old), old.bytes.l2);
-        let dots = points(old, Timing::Runs);
-        assert!(dots.iter().all(|dot| ![Level::L2, Level::Shared].contains(&dot.level)));
-        assert!(uses(old, &ceilings).iter().all(|used| used.limit != "L2 bandwidth"));
-        assert!(!changed(old, &profile).contains("L2"), "two quantities are compared");
-    }
-    let of = |id: &str| archived.iter().find(|profile| profile.version == id).unwrap();
-    assert!(changed(of("v3"), of("v8")).contains("L2+fabric bytes -"));
-    let known: Vec<Level> =
-        LEVELS.into_iter().filter(|level| level.bytes(&profile).is_some()).collect();
-    assert_eq!(known, [Level::Hbm, Level::L2, Level::L1, Level::Shared]);
 }
 
 #[test]

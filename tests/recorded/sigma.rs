@@ -7,7 +7,7 @@ use gpp::record::run::Run;
 use gpp::sigma::{Sigma, csv, text};
 use num_complex::Complex64;
 
-const FOLDER: &str = "tests/data/older/schema-2/si214";
+const FOLDER: &str = "tests/data/records/si214";
 
 /// The state's energy.
 const STATE: f64 = 6.2;
