@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::common::fixture_path;
-use crate::{archived, gpp, text};
+use crate::{gpp, text};
 use predicates::str::contains;
 
 /// A shell asks the script, as it does when somebody presses the tabulator.

@@ -8,8 +8,8 @@ use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::{fixture_path, repository};
-use crate::{archived, gpp, text};
+use crate::common::fixture_path;
+use crate::gpp;
 
 const GRID: [&str; 6] = ["sigma", "--system", "tiny", "--energies=-5:5:11", "--device", "cpu"];
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gpp::explain::verdict::{Band, Power, bound_verdict, uses};
 use gpp::profile;
+use gpp::record;
 use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::{Measurement, Run, Span, State};
-use gpp::record;
 use gpp::roofline::of_own_ceiling;
 
 use crate::common::repository;
