@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use gpp::chart::{Roofline, plots};
+use gpp::chart::{Chart, Roofline};
 use gpp::explain::show::Parts;
 use gpp::explain::{Evidence, card};
 use gpp::record::profile::{Ceilings, Profile};
@@ -159,7 +159,7 @@ fn show_run(run: &Run) {
         if let Ok(sigma) = Sigma::of(run, Some(version)) {
             sigma::text(&mut Vec::new(), &sigma, Some(80)).unwrap();
             sigma::csv(&mut Vec::new(), &sigma).unwrap();
-            let _ = plots::svg(&sigma);
+            let _ = sigma.svg();
         }
     }
 }
@@ -182,7 +182,7 @@ fn show_chart(figure: usize, profiles: &[Profile], ceilings: &Ceilings) {
     let figure = &FIGURES[figure % FIGURES.len()];
     let shown = figure.of(profiles);
     let title = figure.title(&shown);
-    let _ = Roofline { title: &title, profiles: &shown, ceilings, levels: &LEVELS }.svg();
+    let _ = Roofline::of(&title, &shown, ceilings, &LEVELS).svg();
 }
 
 /// What `report` shows of a folder.
