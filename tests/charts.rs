@@ -136,7 +136,7 @@ fn points_without_a_place_are_said_and_the_others_drawn() {
     profiles[0].bytes.hbm = 0.0;
     let shown: Vec<&Profile> = profiles.iter().collect();
     let svg = Roofline::of("all", &shown, &ceilings, &[Level::Hbm]).svg();
-    assert!(svg.contains("1 points without a place; times"));
+    assert!(svg.contains("points without a place: 1; times"));
     check(&svg, "the others", &ids(&shown[1..]));
 }
 
@@ -175,7 +175,7 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     check(&svg, "matrices", &versions);
     for named in [
         "FP64 matrix peak 66.9 TFLOP/s, by its clock",
-        "measured vector peak 33.3 TFLOP/s",
+        "FP64 vector peak 33.3 TFLOP/s",
         "HBM 4.5 TB/s",
         "executed, 6 of 8 operations",
     ] {

@@ -37,8 +37,8 @@ const EXPLAINED: i32 = 48;
 /// Pixels before the name of an upright axis.
 const EDGE: i32 = 8;
 
-type Area<B> = DrawingArea<B, Shift>;
-type Drawn<B> = std::result::Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+pub type Area<B> = DrawingArea<B, Shift>;
+pub type Drawn<B> = std::result::Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 /// What can be drawn.
 pub trait Chart {
@@ -48,7 +48,6 @@ pub trait Chart {
     fn size(&self) -> (u32, u32);
 
     /// Draws onto a white area of that size.
-    #[allow(private_interfaces)]
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B>;
 
     /// The chart as SVG, to stand alone.

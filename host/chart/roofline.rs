@@ -16,21 +16,9 @@ use crate::roofline::{LEVELS, Level, Point, Timing, points};
 
 /// Colours of versions in their order, over again: of equal lightness, so that each can be read on a
 /// light and on a dark background, and neighbours far apart in hue.
-const COLORS: [RGBColor; 14] = [
-    RGBColor(0xed, 0x4a, 0x49),
-    RGBColor(0x03, 0x99, 0x53),
-    RGBColor(0x7e, 0x75, 0xff),
-    RGBColor(0xc7, 0x5e, 0x00),
-    RGBColor(0x05, 0xa3, 0x8e),
-    RGBColor(0xa1, 0x55, 0xda),
-    RGBColor(0xba, 0x7f, 0x01),
-    RGBColor(0x03, 0x91, 0x9d),
-    RGBColor(0xd0, 0x52, 0xbe),
-    RGBColor(0x90, 0x82, 0x00),
-    RGBColor(0x03, 0x99, 0xcb),
-    RGBColor(0xd7, 0x3a, 0x7d),
-    RGBColor(0x6f, 0x9e, 0x04),
-    RGBColor(0x12, 0x7c, 0xf4),
+const COLORS: [u32; 14] = [
+    0xed4a49, 0x039953, 0x7e75ff, 0xc75e00, 0x05a38e, 0xa155da, 0xba7f01, 0x03919d, 0xd052be,
+    0x908200, 0x0399cb, 0xd73a7d, 0x6f9e04, 0x127cf4,
 ];
 
 /// Narrow, so that its letters can be read on a phone.
@@ -48,6 +36,9 @@ const LINE: i32 = 18;
 /// Operations a byte and operations a second that have a place in a chart.
 const INTENSITIES: Range<f64> = 1e-6..1e9;
 const RATES: Range<f64> = 1.0..1e21;
+
+/// A line from a place to another, its name, and whether it is only promised.
+type Roof = ([(f64, f64); 2], String, bool);
 
 /// A roofline: these points under these ceilings.
 pub struct Roofline<'a> {
@@ -100,12 +91,13 @@ impl<'a> Roofline<'a> {
         let mut names: Vec<&str> = self.counted.iter().map(|point| &*point.version).collect();
         names.dedup();
         let among = || names.iter().position(|name| *name == version).unwrap_or(0);
-        COLORS[order::place(version).unwrap_or_else(among) % COLORS.len()]
+        let own = COLORS[order::place(version).unwrap_or_else(among) % COLORS.len()];
+        let [_, r, g, b] = own.to_be_bytes();
+        RGBColor(r, g, b)
     }
 
-    /// The roofs as lines from a place to another, each with its name and whether it is only promised: the levels'
-    /// bandwidths up to the highest peak, and the peaks, as far as they are within the axes.
-    fn roofs(&self, x: &Range<f64>, y: &Range<f64>) -> Vec<([(f64, f64); 2], String, bool)> {
+    /// The levels' bandwidths up to the highest peak, and the peaks, as far as they are within the axes.
+    fn roofs(&self, x: &Range<f64>, y: &Range<f64>) -> Vec<Roof> {
         let Roofline { counted, ceilings, matrix, .. } = self;
         let shown = |level: Level| counted.iter().any(|point| point.level == level);
         let both = shown(Level::L2) && shown(Level::L2AndFabric);
@@ -128,11 +120,11 @@ impl<'a> Roofline<'a> {
             let name = name.replace("{}", &rate(peak, 1, "FLOP/s"));
             ([((peak / widest).max(x.start), peak), (x.end, peak)], name, promised)
         };
-        let of = if matrix.is_some() { "measured vector peak {}" } else { "measured FP64 peak {}" };
+        let of = if matrix.is_some() { "FP64 vector peak {}" } else { "measured FP64 peak {}" };
         let peak = flat(ceilings.fp64, of, false);
         let matrix = matrix.map(|peak| flat(peak, "FP64 matrix peak {}, by its clock", true));
         let all = bandwidths.into_iter().map(slope).chain([peak]).chain(matrix);
-        let is_within = |([from, to], ..): &([(f64, f64); 2], _, _)| {
+        let is_within = |([from, to], ..): &Roof| {
             x.start <= from.0
                 && from.0 < to.0
                 && to.0 <= x.end
@@ -166,7 +158,6 @@ impl Chart for Roofline<'_> {
         SIZE
     }
 
-    #[allow(private_interfaces)]
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
         let has_place = |point: &&Point| {
             INTENSITIES.contains(&point.intensity) && RATES.contains(&point.flops_per_s)
@@ -286,7 +277,7 @@ impl Roofline<'_> {
         }
         let known = match lost {
             0 => self.known.into(),
-            _ => format!("{lost} points without a place; {}", self.known),
+            _ => format!("points without a place: {lost}; {}", self.known),
         };
         head(on, LEFT, &self.title, &known, SIZE.0 as i32 - 16 - x)
     }

@@ -53,7 +53,6 @@ impl Chart for Sigma<'_> {
         (960, 640)
     }
 
-    #[allow(private_interfaces)]
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
         let x = Axis::of(self.rows.iter().map(|row| row.above_ev), BESIDE);
         let (wide, high) = on.dim_in_pixel();
@@ -84,25 +83,16 @@ impl Chart for Sigma<'_> {
                 .x_desc(if is_last { x.named("ω − E of the state [eV]") } else { String::new() })
                 .y_desc(y.named(name))
                 .draw()?;
-            for zero in [
-                [(0.0, y.range.start), (0.0, y.range.end)],
-                [(x.range.start, 0.0), (x.range.end, 0.0)],
-            ] {
-                let is_within = |(at, to): &(f64, f64)| {
-                    (x.range.start..=x.range.end).contains(at)
-                        && (y.range.start..=y.range.end).contains(to)
-                };
-                if zero.iter().all(is_within) {
+            let (Range { start: left, end: right }, Range { start, end }) = (&x.range, &y.range);
+            for zero in [[(0.0, *start), (0.0, *end)], [(*left, 0.0), (*right, 0.0)]] {
+                if x.range.contains(&zero[0].0) && y.range.contains(&zero[0].1) {
                     plot.draw_series([PathElement::new(zero, INK.mix(0.35))])?;
                 }
             }
             // What is real in most places lies over what is imaginary there.
             for (_, color, part) in PARTS.iter().rev() {
-                let places: Vec<(f64, f64)> = self
-                    .rows
-                    .iter()
-                    .map(|row| (x.scaled(row.above_ev), y.scaled(part(sum(row)))))
-                    .collect();
+                let place = |row: &Row| (x.scaled(row.above_ev), y.scaled(part(sum(row))));
+                let places: Vec<(f64, f64)> = self.rows.iter().map(place).collect();
                 // Lines end where a value is no number. The library draws those of a pixel vertex by vertex.
                 for line in places.split(|(_, value)| !value.is_finite()) {
                     match line {
@@ -232,11 +222,11 @@ impl Chart for Sizes<'_> {
         (760, 700)
     }
 
-    #[allow(private_interfaces)]
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
         let Sizes { record, grid } = self;
         let top = grid.largest().max(f64::MIN_POSITIVE).log10();
         let (right, bottom) = (LEFT + SIDE, HEAD + SIDE);
+        let color = |share: f64| ViridisRGB.get_color(share.clamp(0.0, 1.0) as f32);
         let edge = |at: usize| (at * SIDE as usize / grid.count) as i32;
         for (at, size) in grid.sizes.iter().enumerate() {
             let (l, m) = (at / grid.count, at % grid.count);
@@ -257,12 +247,12 @@ impl Chart for Sizes<'_> {
         text("m", HPos::Center, (i32::midpoint(LEFT, right), bottom + 36))?;
         text("l", HPos::Center, (LEFT - 50, i32::midpoint(HEAD, bottom)))?;
 
-        // The scale of colours, from the largest down.
+        // The scale of colours, from the largest down: told apart by all eyes, and by their lightness alone.
         let part = |at: i32, of: i32| HEAD + SIDE * at / of;
         for at in 0..STEPS {
             let corners = [(right + 24, part(at, STEPS)), (right + 42, part(at + 1, STEPS))];
-            let color = color(1.0 - (f64::from(at) + 0.5) / f64::from(STEPS));
-            on.draw(&Rectangle::new(corners, color.filled()))?;
+            let share = 1.0 - (f64::from(at) + 0.5) / f64::from(STEPS);
+            on.draw(&Rectangle::new(corners, color(share).filled()))?;
         }
         for decade in 0..=DECADES {
             let value = 10f64.powf(top - f64::from(decade));
@@ -282,9 +272,4 @@ fn energy(record: &Offdiag) -> String {
         Some(0.0) => "the state's energy".into(),
         Some(above) => format!("{above:+} eV above the state"),
     }
-}
-
-/// The colour of a share of the scale: told apart by all eyes, and by its lightness alone.
-fn color(share: f64) -> RGBColor {
-    ViridisRGB.get_color(share.clamp(0.0, 1.0) as f32)
 }

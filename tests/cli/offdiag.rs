@@ -163,7 +163,7 @@ fn a_picture_names_its_energy() {
     let path = crate::archived("offdiag/si214-96.json");
     let mut record: Offdiag = record::read(&path).unwrap();
     let drawn = |record: &Offdiag| Sizes::recorded(record).unwrap().svg();
-    assert!(drawn(&record).contains("the state's energy, in "));
+    assert!(drawn(&record).contains("the state&apos;s energy, in "));
     record.matrices.iter_mut().for_each(|matrix| matrix.above_state_ev = Some(0.5));
     assert!(drawn(&record).contains("+0.5 eV above the state, in "));
 }

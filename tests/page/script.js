@@ -38,7 +38,7 @@ check(location.hash === "#v4", `address ${location.hash}`);
 check(shown(one("#kept")) && one("#kept b").textContent === "v4", "it says which");
 key(document.body, "Escape");
 check(all(".hot").length === 0 && !shown(one("#kept")) && location.hash === "", "Escape lets go");
-const bar = one('[data-version="v3"] [data-told]');
+const bar = one('.stall[data-version="v3"] [data-told]');
 bar.focus({ preventScroll: true });
 check(one("#kept span").textContent === bar.dataset.told, "focus shows a bar's figures");
 key(bar, "Enter");
