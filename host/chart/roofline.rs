@@ -241,7 +241,7 @@ impl Chart for Roofline<'_> {
             let tried = [0, 18, 36].into_iter().flat_map(|off| {
                 along(to, from).flat_map(move |(x, y)| {
                     let above = [x - 6 - wide, y - 20 - off, x - 6, y - 3 - off];
-                    let below = [x + 6, y + 3 + off, x + 6 + wide, y + 20 + off];
+                    let below = [x + 6, y + 6 + off, x + 6 + wide, y + 23 + off];
                     if from.1 == to.1 { [above, below] } else { [below, above] }
                 })
             });
