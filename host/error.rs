@@ -16,10 +16,6 @@ impl From<ProfileError> for Error {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct ChartError(pub String);
-
 /// 2 for bad usage or input, 3 for a device that is missing or failed, and 128 with a signal's number.
 pub fn exit_code(error: &Error) -> u8 {
     match error {

@@ -12,16 +12,9 @@ use crate::output::{self, note};
 
 pub type Task = Box<dyn FnOnce() + Send>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
-    /// It shows what is done; that may take its time.
-    Showing,
-    Removing,
-}
-
 struct State {
     next: u64,
-    tasks: Vec<(u64, For, Task)>,
+    tasks: Vec<(u64, Task)>,
     stopping: Option<ThreadId>,
     /// Works that end by themselves: after what.
     deferred: Vec<&'static str>,
@@ -57,27 +50,13 @@ impl Drop for Guard {
     }
 }
 
-impl State {
-    fn register(&mut self, what: For, task: Task) -> Guard {
-        self.next += 1;
-        self.tasks.push((self.next, what, task));
-        Guard(self.next)
-    }
-}
-
-/// Registers a task that shows what is done.
+/// Registers a task that shows what is done; that may take its time.
 pub(crate) fn showing(task: Task) -> Guard {
-    state().register(For::Showing, task)
-}
-
-/// A folder for passing files that goes when the program does. The guard comes first so that it is dropped last.
-pub fn scratch() -> std::io::Result<(Guard, tempfile::TempDir)> {
-    // None comes between the folder and the task that removes it.
     let mut state = state();
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().to_path_buf();
-    let guard = state.register(For::Removing, Box::new(|| drop(std::fs::remove_dir_all(path))));
-    Ok((guard, folder))
+    state.next += 1;
+    let id = state.next;
+    state.tasks.push((id, task));
+    Guard(id)
 }
 
 /// Asked for the signal by which the program is to stop: what work that is [`Deferred`] looks at.
@@ -160,20 +139,16 @@ fn stop(signal: i32, speaks: bool) -> ! {
         note("interrupted");
     }
     // Whoever asks again finds those that are left.
-    while let Some((.., task)) = { lock().tasks.pop() } {
-        done(task);
+    while let Some((_, task)) = { lock().tasks.pop() } {
+        // One that panics has said so, and the program still has to end.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
     }
     exit(signal)
 }
 
 /// Ends the program once what is half-written is removed.
 fn end(signal: i32) -> ! {
-    let mut state = lock();
-    state.stopping = Some(thread::current().id());
-    let tasks = std::mem::take(&mut state.tasks);
-    drop(state);
-    let removing = tasks.into_iter().filter(|(_, what, _)| *what == For::Removing);
-    removing.for_each(|(.., task)| done(task));
+    lock().stopping = Some(thread::current().id());
     exit(signal)
 }
 
@@ -183,9 +158,4 @@ fn exit(signal: i32) -> ! {
     signal_hook::low_level::exit(128 + signal);
     #[cfg(not(unix))]
     std::process::exit(128 + signal);
-}
-
-/// Runs a task; one that panics has said so, and the program still has to end.
-fn done(task: Task) {
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
 }

@@ -9,15 +9,13 @@ use gpp_kernels::ceilings::{FMA_SYMBOL, READ_SYMBOLS};
 use serde::Serialize;
 
 use crate::catalogue::{order, sources};
-use crate::chart::scene::Scene;
-use crate::chart::{self, Roofline};
+use crate::chart::{Chart, Picture, Roofline};
 use crate::cli::args::RooflineArgs;
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
 use crate::devices::gpu::{self, Gpu};
-use crate::error::{ChartError, Error, Result};
-use crate::interrupt;
+use crate::error::{Error, Result};
 use crate::measure::seen;
 use crate::offdiag::records::{self, Folder, Matrices};
 use crate::output::{print, replace, require_name};
@@ -359,9 +357,8 @@ pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) ->
             continue;
         }
         let title = figure.title(&shown);
-        let levels = figure.levels();
-        let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
-        draw(&folder.join(figure.name), chart.chart())?;
+        let chart = Roofline::of(&title, &shown, ceilings, figure.levels());
+        draw(&folder.join(figure.name), &chart)?;
     }
     Ok(())
 }
@@ -369,7 +366,7 @@ pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) ->
 /// Writes the chart of versions of Σ as a matrix as SVG and PNG, and their points as CSV.
 pub fn write_matrices(folder: &Path, of: &Matrices) -> Result<()> {
     let path = folder.join(records::NAME);
-    draw(&path, chart::matrices(of))?;
+    draw(&path, &Roofline::of_matrices(of))?;
     replace(&path.with_extension("csv"), |file| {
         let mut csv = csv::Writer::from_writer(file);
         csv.write_record(["version", "level", "operations", "intensity", "flops_per_s"])?;
@@ -383,25 +380,10 @@ pub fn write_matrices(folder: &Path, of: &Matrices) -> Result<()> {
     })
 }
 
-fn draw(path: &Path, chart: std::result::Result<Scene, ChartError>) -> Result<()> {
-    let failed = |reason: String| Error::Write { path: path.into(), reason };
-    let chart = chart.map_err(|e| failed(e.to_string()))?;
-    replace(&path.with_extension("svg"), |file| file.write_all(chart.svg().as_bytes()))?;
-    png(&path.with_extension("png"), |to| chart.png(to))
-}
-
-/// Has `draw` make a picture, which appears whole or not at all.
-pub fn png(
-    path: &Path,
-    draw: impl FnOnce(&Path) -> std::result::Result<(), ChartError>,
-) -> Result<()> {
-    let failed = |reason: String| Error::Write { path: path.into(), reason };
-    // The drawing library writes pictures to a name of its own.
-    let (_guard, scratch) = interrupt::scratch().map_err(|e| failed(e.to_string()))?;
-    let drawn = scratch.path().join("chart.png");
-    draw(&drawn).map_err(|e| failed(e.to_string()))?;
-    let picture = std::fs::read(&drawn).map_err(|e| failed(e.to_string()))?;
-    replace(path, |file| file.write_all(&picture))
+/// Writes a chart as SVG and PNG.
+fn draw(path: &Path, chart: &impl Chart) -> Result<()> {
+    Picture::Svg.write(&path.with_extension("svg"), chart)?;
+    Picture::Png.write(&path.with_extension("png"), chart)
 }
 
 /// The points of all profiles, and the share of its own ceiling that a version reaches.

@@ -10,17 +10,17 @@ use num_complex::Complex64;
 
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::{BEST, single};
-use crate::chart::plots;
+use crate::chart::Picture;
 use crate::cli::args::{OutputArgs, SigmaArgs};
 use crate::error::{Error, Result};
 use crate::outcomes::{reference, reservations};
-use crate::output::{document, is_stdout, note, print, replace};
+use crate::output::{document, is_stdout, note, print};
 use crate::profile::run_file;
 use crate::ranks::Ranks;
+use crate::record;
 use crate::record::run::{Measurement, Run};
 use crate::run::{self, code, exit_code, exit_code_of, measured};
 use crate::terminal::{fit, outcome, table, terminal};
-use crate::{record, roofline};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     args.files(ranks.is_root()).check()?;
@@ -204,7 +204,7 @@ impl<'a> Sigma<'a> {
     }
 }
 
-// Σ(ω) as a table, CSV and pictures.
+// Σ(ω) as a table and CSV.
 
 /// Energies of which a terminal shows all; of more it shows so many from either end.
 const SHOWN: usize = 24;
@@ -309,33 +309,4 @@ pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         csv.serialize((row.above_ev, row.omega_ev, row.parts().map(|(_, part)| part)))?;
     }
     csv.flush()
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
-    Svg,
-    Png,
-}
-
-impl Picture {
-    /// That of a file, by its name's ending.
-    pub fn of(path: &Path) -> Result<Picture> {
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        match ending.as_str() {
-            "svg" => Ok(Picture::Svg),
-            "png" => Ok(Picture::Png),
-            _ => {
-                let reason = "a plot's name ends in .svg or .png".into();
-                Err(Error::Write { path: path.into(), reason })
-            }
-        }
-    }
-
-    /// Writes a plot, whole or not at all.
-    pub fn write(self, path: &Path, sigma: &Sigma) -> Result<()> {
-        match self {
-            Picture::Svg => replace(path, |file| file.write_all(plots::svg(sigma).as_bytes())),
-            Picture::Png => roofline::png(path, |to| plots::png(to, sigma)),
-        }
-    }
 }

@@ -1,16 +1,15 @@
-//! Charts of all archived profiles: no name is over another name or a dot, and each dot is there for a
-//! pointer and for the keyboard.
+//! Charts of all archived profiles: each version has its name and a point for each level, in SVG and in PNG.
 
 mod common;
 
 use std::path::PathBuf;
 
-use gpp::chart::{self, Roofline};
+use gpp::chart::{Chart, Roofline};
 use gpp::offdiag::records::{Folder, Matrices};
 use gpp::profile;
 use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::{self, SCHEMA};
-use gpp::roofline::{FIGURES, LEVELS, Level, Timing, of_matrix_units, points};
+use gpp::roofline::{FIGURES, LEVELS, Level, of_matrix_units};
 
 /// The folders of the archive that hold profiles and ceilings.
 fn folders() -> Vec<PathBuf> {
@@ -43,109 +42,46 @@ fn with_all_levels(profiles: &[Profile], ceilings: &Ceilings) -> (Vec<Profile>, 
     (profiles.collect(), Ceilings { fp64_sustained: sustained, ..ceilings.clone() })
 }
 
-/// Left, top, right, bottom of what a text may cover.
-#[derive(Clone, Debug)]
-struct Box([f64; 4], String);
-
-impl Box {
-    fn meets(&self, other: &Box) -> bool {
-        let (a, b) = (self.0, other.0);
-        a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
-    }
-}
-
-fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = element.split_once(&format!(" {name}=\""))?;
-    rest.split_once('"').map(|(value, _)| value)
-}
-
-fn number(element: &str, name: &str) -> f64 {
-    attribute(element, name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
-}
-
-/// The texts that run to the right.
-fn texts(svg: &str) -> Vec<Box> {
-    let elements = svg.match_indices("<text").map(|(at, _)| &svg[at..]);
-    let flat = elements.filter(|text| !text.split('>').next().unwrap().contains("rotate"));
-    flat.map(|text| {
-        let (tag, said) = text.split_once('>').unwrap();
-        let said = said.split('<').next().unwrap().to_string();
-        let (x, y, letters) = (number(tag, "x"), number(tag, "y"), number(tag, "font-size"));
-        // Of DejaVu Sans, whose letters are high.
-        let area = [x, y - 0.93 * letters, x + number(tag, "textLength"), y + 0.24 * letters];
-        assert!(area.iter().all(|side| side.is_finite()), "{tag}");
-        Box(area, said)
-    })
-    .collect()
-}
-
-/// The corners of a dot's polygon of a class.
-fn corners(dot: &str, class: &str) -> Vec<(f64, f64)> {
-    let at = dot.find(&format!("class=\"{class}\"")).unwrap();
-    let points = attribute(&dot[at..], "points").unwrap();
-    let place = |point: &str| {
-        let (x, y) = point.split_once(',').unwrap();
-        (x.parse().unwrap(), y.parse().unwrap())
+/// The texts of a chart and where they are.
+fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
+    let elements = svg.split("<text ").skip(1).map(|text| text.split_once('>').unwrap());
+    let number = |tag: &str, name: &str| {
+        let (_, rest) = tag.split_once(&format!("{name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
     };
-    points.split(' ').map(place).collect()
+    elements
+        .map(|(tag, rest)| {
+            assert!(tag.contains("font-family=\"sans-serif\""), "{tag}");
+            (rest.split('<').next().unwrap().trim(), number(tag, "x"), number(tag, "y"))
+        })
+        .collect()
 }
 
-fn dots(svg: &str) -> Vec<&str> {
-    svg.split("<g class=\"dot\"").skip(1).map(|dot| dot.split("</g>").next().unwrap()).collect()
-}
-
-/// Checks a chart of so many dots, each of which has an area of its own of so many pixels².
-fn check(svg: &str, what: &str, expected: usize, least: f64) {
-    let dots = dots(svg);
-    assert_eq!(dots.len(), expected, "{what}");
-    let mut taken: Vec<Box> = Vec::new();
-    for dot in &dots {
-        assert_eq!(attribute(dot, "tabindex"), Some("0"), "{what}");
-        assert_eq!(attribute(dot, "role"), Some("img"), "{what}");
-        let told = attribute(dot, "aria-label").unwrap();
-        assert!(dot.contains(&format!("<title>{told}</title>")), "{what}: {told}");
-        let version = attribute(dot, "data-version").unwrap();
-        assert!(told.starts_with(version) && attribute(dot, "data-level").is_some(), "{told}");
-        let mark = corners(dot, "mark");
-        let side = |of: fn(&(f64, f64)) -> f64| {
-            let values = mark.iter().map(of);
-            (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max))
-        };
-        let ((left, right), (top, bottom)) = (side(|p| p.0), side(|p| p.1));
-        taken.push(Box([left, top, right, bottom], told.into()));
-        // A pointer finds a part of each dot.
-        let hit = corners(dot, "hit");
-        let area: f64 = (0..hit.len())
-            .map(|i| (hit[i], hit[(i + 1) % hit.len()]))
-            .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
-            .sum();
-        assert!(hit.len() > 2 && area / 2.0 > least, "{what}: {told} has {} pixels²", area / 2.0);
+/// Checks that a chart names these versions beside each other.
+fn check(svg: &str, what: &str, versions: &[&str]) {
+    assert!(svg.contains("viewBox=\"0 0 640 480\"") && svg.contains("role=\"img\""), "{what}");
+    let texts = texts(svg);
+    let mut heights: Vec<f64> = Vec::new();
+    for version in versions {
+        let named = |(text, x, _): &&(&str, f64, f64)| text == version && *x > 320.0;
+        let found: Vec<_> = texts.iter().filter(named).collect();
+        assert_eq!(found.len(), 1, "{what}: {version}");
+        heights.push(found[0].2);
     }
-    let marks = taken.len();
-    for text in texts(svg) {
-        for other in &taken {
-            assert!(!other.meets(&text), "{what}: `{}` is over `{}`", text.1, other.1);
-        }
-        let [left, top, right, bottom] = text.0;
-        assert!(left >= 0.0 && top >= 0.0 && right <= 600.0 && bottom <= 460.0, "{what}: {text:?}");
-        taken.push(text);
-    }
-    for dot in &dots {
-        let version = attribute(dot, "data-version").unwrap();
-        let named = |text: &Box| text.1.split(", ").any(|name| name == version);
-        assert!(taken[marks..].iter().any(named), "{what}: {version} has no name");
+    heights.sort_by(f64::total_cmp);
+    assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= 14.0), "{what}: {heights:?}");
+    assert!(heights.iter().all(|height| (66.0..426.0).contains(height)), "{what}: {heights:?}");
+    for unit in ["arithmetic intensity [FLOP/byte]", "FLOP/s"] {
+        assert!(texts.iter().any(|(text, ..)| text.ends_with(unit)), "{what}: {unit}");
     }
 }
 
-/// The dots of these profiles at these levels.
-fn dots_at(levels: &[Level], profiles: &[&Profile]) -> usize {
-    let timing = Timing::of(profiles.iter().copied());
-    let all = profiles.iter().flat_map(|profile| points(profile, timing));
-    all.filter(|point| levels.contains(&point.level)).count()
+fn ids<'a>(profiles: &[&'a Profile]) -> Vec<&'a str> {
+    profiles.iter().map(|profile| profile.version.as_str()).collect()
 }
 
 #[test]
-fn names_are_over_nothing_in_any_chart_of_the_archive() {
+fn all_versions_are_named_in_any_chart_of_the_archive() {
     let mut drawn = 0;
     for folder in folders() {
         let archived = profile::load(&folder).unwrap();
@@ -159,15 +95,49 @@ fn names_are_over_nothing_in_any_chart_of_the_archive() {
                 }
                 let what = format!("{}: {}", folder.display(), figure.name);
                 let title = figure.title(&shown);
-                let expected = dots_at(figure.levels(), &shown);
-                let (profiles, levels) = (&shown[..], figure.levels());
-                let chart = Roofline { title: &title, profiles, ceilings: &ceilings, levels };
-                check(&chart.svg().unwrap(), &what, expected, 4.0);
+                let chart = Roofline::of(&title, &shown, &ceilings, figure.levels());
+                let svg = chart.svg();
+                check(&svg, &what, &ids(&shown));
+                assert!(texts(&svg).iter().any(|(text, ..)| text.ends_with(&title)), "{what}");
                 drawn += 1;
             }
         }
     }
     assert!(drawn > 20, "{drawn}");
+}
+
+#[test]
+fn points_are_where_they_are_in_either_kind_of_picture() {
+    let folder = common::repository("data/runs/h200-2026-11-23/si214");
+    let profiles = profile::load(&folder).unwrap();
+    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    let shown = FIGURES[0].of(&profiles);
+    let chart = Roofline::of("all", &shown, &ceilings, &[Level::Hbm]);
+    let picture = image::load_from_memory(&chart.png()).unwrap().to_rgb8();
+    assert_eq!(picture.dimensions(), chart.size());
+    let svg = chart.svg();
+    let circles = svg.split("<circle ").skip(1).map(|tag| tag.split('"').collect::<Vec<_>>());
+    // Its values are at odd places: x, y, radius, opacity, colour. The first tells the shape.
+    let circles: Vec<_> = circles.skip(1).collect();
+    assert_eq!(circles.len(), shown.len());
+    for circle in &circles {
+        let image::Rgb([r, g, b]) =
+            *picture.get_pixel(circle[1].parse().unwrap(), circle[3].parse().unwrap());
+        let color = format!("#{r:02X}{g:02X}{b:02X}");
+        assert!(circles.iter().any(|other| other[9] == color), "{circle:?}: {color}");
+    }
+}
+
+#[test]
+fn points_without_a_place_are_said_and_the_others_drawn() {
+    let folder = common::repository("data/runs/h200-2026-11-23/si214");
+    let mut profiles = profile::load(&folder).unwrap();
+    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    profiles[0].bytes.hbm = 0.0;
+    let shown: Vec<&Profile> = profiles.iter().collect();
+    let svg = Roofline::of("all", &shown, &ceilings, &[Level::Hbm]).svg();
+    assert!(svg.contains("points without a place: 1; times"));
+    check(&svg, "the others", &ids(&shown[1..]));
 }
 
 #[test]
@@ -200,17 +170,18 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     }
     // As the text says.
     assert!(executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
-    let svg = chart::matrices(&of).unwrap().svg();
-    check(&svg, "matrices", 12, 4.0);
+    let svg = Roofline::of_matrices(&of).svg();
+    let versions: Vec<&str> = of.points.iter().map(|point| &*point.version).collect();
+    check(&svg, "matrices", &versions);
     for named in [
         "FP64 matrix peak 66.9 TFLOP/s, by its clock",
-        "measured FP64 vector peak 33.3 TFLOP/s",
+        "FP64 vector peak 33.3 TFLOP/s",
         "HBM 4.5 TB/s",
         "executed, 6 of 8 operations",
     ] {
         assert!(svg.contains(named), "{named} is missing");
     }
-    let without = chart::matrices(&Matrices { matrix: None, ..of }).unwrap().svg();
+    let without = Roofline::of_matrices(&Matrices { matrix: None, ..of }).svg();
     assert!(without.contains("measured FP64 peak 33.3") && !without.contains("matrix peak"));
 }
 
@@ -219,35 +190,26 @@ fn the_roofs_and_the_clock_are_named() {
     let folder = common::repository("tests/data/records/si214");
     let profiles = profile::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
-    let drawn = |shown: &[&Profile], ceilings: &Ceilings, levels: &[Level]| {
-        Roofline { title: "archived", profiles: shown, ceilings, levels }.svg().unwrap()
+    let drawn = |profiles: &[Profile], ceilings: &Ceilings, levels: &[Level]| {
+        let shown: Vec<&Profile> = profiles.iter().collect();
+        Roofline::of("archived", &shown, ceilings, levels).svg()
     };
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let svg = drawn(&shown, &ceilings, &LEVELS);
+    let has_level = |svg: &str, level: &str| texts(svg).iter().any(|(text, ..)| *text == level);
+    let svg = drawn(&profiles, &ceilings, &LEVELS);
     // An older record has L2 with the fabric, which is named so.
     for named in ["measured FP64 peak 33.0 TFLOP/s", "L2+fabric", "times and ceilings: runs"] {
         assert!(svg.contains(named), "{named} is missing");
     }
-    assert!(!svg.contains("data-level=\"L2\""));
-    let hbm = drawn(&shown, &ceilings, &[Level::Hbm]);
-    assert!(hbm.contains("data-level=\"HBM\"") && !hbm.contains("data-level=\"L1\""));
+    assert!(!has_level(&svg, "L2"));
+    let hbm = drawn(&profiles, &ceilings, &[Level::Hbm]);
+    assert!(has_level(&hbm, "HBM") && !has_level(&hbm, "L1"));
     let (profiles, ceilings) = with_all_levels(&profiles, &ceilings);
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let svg = drawn(&shown, &ceilings, &LEVELS);
+    let svg = drawn(&profiles, &ceilings, &LEVELS);
     // One roof, whatever else is known of the peak.
     assert_eq!(svg.matches("FP64").count(), 1);
-    assert!(svg.contains("data-level=\"shared\"") && svg.contains("data-level=\"L2\""));
+    assert!(has_level(&svg, "shared") && has_level(&svg, "L2"));
     // One without a time of its own: all by the profiler's.
-    let recorded: Vec<Profile> =
-        profiles.iter().map(|p| Profile { time_s: None, ..p.clone() }).collect();
-    let shown: Vec<&Profile> = recorded[..1].iter().chain(&profiles[1..]).collect();
-    assert!(drawn(&shown, &ceilings, &LEVELS).contains("times: under the profiler"));
-    // Alone it is read in the dark too; a page brings its own colours.
-    assert!(svg.contains("prefers-color-scheme:dark"));
-    let levels = &[Level::Hbm];
-    let chart = Roofline { title: "in a page", profiles: &shown, ceilings: &ceilings, levels };
-    assert!(!chart.inline().unwrap().contains("<style>"));
-    for class in ["paper", "grid", "ink"] {
-        assert!(svg.contains(&format!("class=\"{class}\"")), "{class}");
-    }
+    let mut recorded = profiles;
+    recorded[0].time_s = None;
+    assert!(drawn(&recorded, &ceilings, &LEVELS).contains("times: under the profiler"));
 }

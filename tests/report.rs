@@ -1,4 +1,4 @@
-//! Tables, charts and the page, from the archived run: compared with what was looked at and kept in
+//! Tables and the page, from the archived run: compared with what was looked at and kept in
 //! `tests/data`. With GPP_UPDATE_SNAPSHOTS set the kept ones are written anew.
 
 mod common;
@@ -6,7 +6,6 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use gpp::catalogue::order;
-use gpp::chart::Roofline;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::profile;
@@ -16,7 +15,6 @@ use gpp::record::run::Run;
 use gpp::record::{self, SCHEMA};
 use gpp::reference::verify::Outcome;
 use gpp::report::{self, Page};
-use gpp::roofline::FIGURES;
 use gpp::table::show::{self, columns};
 use gpp::table::{self, sections};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -28,8 +26,6 @@ fn main() {
         Trial::test("speed-ups are over a journey's first version", journeys),
         Trial::test("one page has one rate", one_rate),
         Trial::test("registry's operation counts are the archived ones", archived_counts),
-        Trial::test("roofline as SVG", roofline_as_svg),
-        Trial::test("roofline as PNG", roofline_as_png),
         Trial::test("page needs nothing else", page_is_self_contained),
         Trial::test("page of matrices", page_of_matrices),
         Trial::test("commands on stored records", commands),
@@ -156,44 +152,19 @@ fn archived_counts() -> Result<(), Failed> {
     Ok(())
 }
 
-fn roofline_as_svg() -> Result<(), Failed> {
-    let profiles = profiles();
-    let shown = FIGURES[1].of(&profiles);
-    assert_eq!(shown.len(), 2);
-    let (title, ceilings, levels) = ("v0 and v1", &ceilings(), FIGURES[1].levels());
-    let svg = Roofline { title, profiles: &shown, ceilings, levels }.svg()?;
-    // A later version whose id sorts between two earlier ones is not among them.
-    assert_eq!(FIGURES[2].of(&profiles).len(), 3);
-    // Three levels of two versions, each with what a pointer shows.
-    assert_eq!(svg.matches("<title>").count(), 6);
-    snapshot("roofline.svg", &svg)
-}
-
-fn roofline_as_png() -> Result<(), Failed> {
-    let profiles = profiles();
-    let dir = tempfile::tempdir()?;
-    let path = dir.path().join("roofline.png");
-    let (shown, levels) = (FIGURES[0].of(&profiles), FIGURES[0].levels());
-    Roofline { title: "all", profiles: &shown, ceilings: &ceilings(), levels }.png(&path)?;
-    let bytes = std::fs::read(path)?;
-    assert_eq!(&bytes[1..4], b"PNG");
-    assert!(bytes.len() > 10_000);
-    Ok(())
-}
-
-fn page() -> Result<String, Failed> {
+fn page() -> String {
     let run = run();
-    Ok(report::page(&Page {
+    report::page(&Page {
         run: &run,
         sections: &sections(&run, None),
         profiles: &profiles(),
         ceilings: &ceilings(),
         matrices: None,
-    })?)
+    })
 }
 
 fn page_is_self_contained() -> Result<(), Failed> {
-    let page = page()?;
+    let page = page();
     for reference in ["src=", "url(", "@import"] {
         assert!(!page.contains(reference), "the page has {reference}");
     }
@@ -239,11 +210,11 @@ fn page_of_matrices() -> Result<(), Failed> {
     let own = page(&record);
     assert!(own.contains("|Σ_lm| of tiny, bands 1 to 70") && !own.contains("busiest pipe"));
     // Of 70 bands a square is of 2 × 2; beside them is the scale of colours.
-    assert_eq!(own.matches("<polygon").count(), 35 * 35 + 48);
+    assert_eq!(own.matches("<rect").count(), 1 + 35 * 35 + 48);
     let mut older: Offdiag = record::read(&record)?;
     older.map = None;
     record::write(&record, &older)?;
-    assert!(!page(&record).contains("<polygon"));
+    assert!(!page(&record).contains("<svg"));
     Ok(())
 }
 

@@ -24,6 +24,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue::{BackEnd, sources};
+use crate::chart::{Picture, Sizes};
 use crate::cli::args::{EnergiesOf, OffdiagArgs, OutputArgs};
 use crate::devices::gauge::{Gauge, Watch};
 use crate::devices::gpu;
@@ -45,7 +46,6 @@ use crate::reference::Source;
 use crate::reference::matrix::{self, Sample, Verdict, compare, verify};
 use crate::run::{self, code};
 use crate::setup::{self, Opened, back_end, opened, require_vectors, shared};
-use crate::sigma::Picture;
 use crate::terminal::terminal;
 
 /// Bands where none are asked for.
@@ -157,7 +157,7 @@ fn show(
         replace(path, |file| show::npy_of_one(file, sums.bands, &matrix))?;
     }
     for (path, picture) in args.plot.iter().zip(plots) {
-        show::plot(*picture, path, record, sums)?;
+        picture.write(path, &Sizes::of(record, sums))?;
     }
     shown
 }

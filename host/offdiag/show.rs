@@ -1,23 +1,19 @@
-//! Σ as a matrix, as a table, CSV, NumPy arrays and pictures.
+//! Σ as a matrix, as a table, CSV and NumPy arrays.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use comfy_table::Cell;
 use gpp_core::offdiag::Sums;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
 
-use crate::chart::plots;
-use crate::error::Result;
 use crate::outcomes::undecided;
-use crate::output::replace;
 use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
 use crate::record::run::State;
 use crate::reference::Source;
-use crate::sigma::{Picture, UNIT};
+use crate::sigma::UNIT;
 use crate::terminal::{Unit, fit, or_dash, outcome, table, time};
-use crate::{offdiag, roofline, run};
+use crate::{offdiag, run};
 
 /// Energies of which a terminal shows all; of more it shows so many from either end.
 const SHOWN: usize = 24;
@@ -233,13 +229,4 @@ pub fn npy_of_one(to: &mut dyn Write, bands: usize, of: &[Complex64]) -> io::Res
     }
     array.finish()?;
     to.flush()
-}
-
-/// Writes a picture of the sizes, whole or not at all.
-pub fn plot(picture: Picture, path: &Path, record: &Offdiag, sums: &Sums) -> Result<()> {
-    let scene = plots::Sizes::of(record, sums);
-    match picture {
-        Picture::Svg => replace(path, |file| file.write_all(scene.svg().as_bytes())),
-        Picture::Png => roofline::png(path, |to| scene.png(to)),
-    }
 }

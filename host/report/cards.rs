@@ -4,8 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
 use crate::catalogue::{journey, order};
-use crate::chart::plots::Sizes;
-use crate::error::ChartError;
+use crate::chart::{Chart, Roofline, Sizes};
 use crate::explain::difference::{Difference, Hunk, Sign};
 use crate::explain::show::{change, number};
 use crate::explain::verdict::{ELIGIBLE, REASONS, Rule};
@@ -14,8 +13,8 @@ use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_t
 use crate::record::profile::{Ceilings, Profile};
 use crate::report::{Page, Sheet, named};
 use crate::roofline::{of_own_ceiling, share_of_peak};
+use crate::run;
 use crate::terminal::{Cells, or_dash};
-use crate::{chart, run};
 
 /// A counter that changed by this share or more is shown so.
 const MOVED: f64 = 0.1;
@@ -260,14 +259,13 @@ pub(super) fn strip(lines: &[usize]) -> Markup {
 // Σ as a matrix: its versions, the time of more and more bands, and a picture.
 
 /// With the roofline where the device's ceilings are known and the folder's counters tell of it.
-pub(super) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Result<Markup, ChartError> {
+pub(super) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Markup {
     let record = folder.of_versions();
     let sheet = |cells: &Cells| Sheet::of(cells, |_| None).words([2]).markup();
     let counters = counters_table(folder);
     let is_counted = counters.rows.iter().any(|row| row[1..].iter().any(|cell| cell != "–"));
     let points = ceilings.and_then(|ceilings| Matrices::of(folder, ceilings).ok());
-    let roofline = points.map(|of| chart::matrices(&of)).transpose()?;
-    Ok(html! {
+    html! {
         p {
             "All elements Σ_lm between " (record.count()) " bands, on " (record.head.device.name) ": "
             (run::system(&record.system)) "."
@@ -281,8 +279,8 @@ pub(super) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Result<M
             }
             (Sheet::of(&counters, |_| None).markup())
         }
-        @if let Some(roofline) = roofline {
-            figure { (PreEscaped(roofline.inline())) }
+        @if let Some(points) = points {
+            figure { (PreEscaped(Roofline::of_matrices(&points).inline())) }
         }
         h3 { "Over numbers of bands" }
         (sheet(&by_bands(folder)))
@@ -293,7 +291,7 @@ pub(super) fn matrices(folder: &Folder, ceilings: Option<&Ceilings>) -> Result<M
         @if let Some(sizes) = matrix_picture(folder) {
             figure { (PreEscaped(sizes.inline())) }
         }
-    })
+    }
 }
 
 /// That of the record with most versions or, where it has none, of another.

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::catalogue::{self, journey_of, order};
-use crate::chart::{Roofline, plots};
+use crate::chart::{Chart, Roofline};
 use crate::cli::args::{DEFAULT_FOLDER, ReportArgs};
-use crate::error::{ChartError, Error, Result};
+use crate::error::Result;
 use crate::offdiag::records::Folder;
 use crate::outcomes::{all_reservations, clock_lost, found, reference, words};
 use crate::output::{Files, print, replace};
@@ -34,7 +34,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         let output = output(args);
         let files = Files::new().reads("--offdiag", matrices.files());
         files.writes("--output", [&output]).check()?;
-        return write(&output, of_matrices(matrices));
+        return write(&output, &of_matrices(matrices));
     }
     let records = Records::load(args.from.as_deref().unwrap_or(default))?;
     let run = records.run()?;
@@ -53,15 +53,14 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         ceilings: &records.ceilings,
         matrices: matrices.as_ref(),
     };
-    write(&output, self::page(&page))
+    write(&output, &self::page(&page))
 }
 
 fn output(args: &ReportArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| "report.html".into())
 }
 
-fn write(output: &Path, page: std::result::Result<String, ChartError>) -> anyhow::Result<ExitCode> {
-    let page = page.map_err(|e| Error::Write { path: output.into(), reason: e.to_string() })?;
+fn write(output: &Path, page: &str) -> anyhow::Result<ExitCode> {
     replace(output, |file| std::io::Write::write_all(file, page.as_bytes()))?;
     print(|to| writeln!(to, "{}", output.display()))?;
     Ok(ExitCode::SUCCESS)
@@ -96,10 +95,10 @@ struct Part {
     folded: bool,
 }
 
-pub fn page(page: &Page) -> Result<String, ChartError> {
+pub fn page(page: &Page) -> String {
     let title = format!("GPP on {}: {}", page.ceilings.device, page.run.system.name);
     let steps = steps(page);
-    let parts = parts(page, &steps)?;
+    let parts = parts(page, &steps);
     let body = html! {
         a .skip href="#main" { "To the figures" }
         (summary(page, &title))
@@ -120,18 +119,18 @@ pub fn page(page: &Page) -> Result<String, ChartError> {
         (kept())
         script { (PreEscaped(SCRIPT)) }
     };
-    Ok(document(&title, &body))
+    document(&title, &body)
 }
 
 /// The page of Σ as a matrix alone.
-pub fn of_matrices(folder: &Folder) -> Result<String, ChartError> {
+pub fn of_matrices(folder: &Folder) -> String {
     let record = folder.of_versions();
     let title = format!("{MATRICES} on {}: {}", record.head.device.name, record.system.name);
     let body = html! {
         header { h1 { (title) } }
-        main #matrices { (cards::matrices(folder, None)?) }
+        main #matrices { (cards::matrices(folder, None)) }
     };
-    Ok(document(&title, &body))
+    document(&title, &body)
 }
 
 fn document(title: &str, body: &Markup) -> String {
@@ -152,19 +151,18 @@ fn document(title: &str, body: &Markup) -> String {
 }
 
 /// All sections that have something to show.
-fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
+fn parts(page: &Page, steps: &[&str]) -> Vec<Part> {
     let Page { run, sections, profiles, ceilings, .. } = *page;
     let none = || html! {};
     let part = |id, title, body| Part { id, title, body, folded: false };
     let folded = |id, title, body| Part { id, title, body, folded: true };
-    let matrices =
-        page.matrices.map(|folder| cards::matrices(folder, Some(ceilings))).transpose()?;
+    let matrices = page.matrices.map(|folder| cards::matrices(folder, Some(ceilings)));
     let mut parts = vec![
         part("results", "All versions", results(sections)),
         part("kernel", "The kernel in a minute", cards::kernel()),
         part("steps", "Step by step", cards::cards(page, steps)),
         part("sigma", "Σ(ω)", sigma(run)),
-        part("rooflines", "Roofline", rooflines(profiles, ceilings)?),
+        part("rooflines", "Roofline", rooflines(profiles, ceilings)),
         part("stalls", "Why warps wait", cards::Stalls::of(profiles).all()),
         folded("measured", "Clock, power and error of the runs", measured(run)),
         folded(
@@ -179,11 +177,11 @@ fn parts(page: &Page, steps: &[&str]) -> Result<Vec<Part>, ChartError> {
         folded("reproduce", "How to reproduce it", reproduce(&run.system.name)),
     ];
     parts.retain(|part| !part.body.0.is_empty());
-    Ok(parts)
+    parts
 }
 
 /// The rooflines of whole journeys by HBM; by other levels, and as the paper has them, folded.
-fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartError> {
+fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
     let whole = |figure: &&Figure| figure.is_whole();
     let (stories, papers): (Vec<&Figure>, Vec<&Figure>) =
         FIGURES.iter().filter(|figure| figure.paper.is_some() || whole(figure)).partition(whole);
@@ -192,29 +190,27 @@ fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartE
         for figure in figures {
             let shown = figure.of(profiles);
             for level in levels(figure) {
-                let (title, levels) = (figure.title(&shown), &[level]);
-                let of_level = shown.iter().any(|own| level.bytes(own).is_some());
-                let chart = Roofline { title: &title, profiles: &shown, ceilings, levels };
-                if of_level {
-                    all.push((level, chart.inline()?));
+                if shown.iter().any(|own| level.bytes(own).is_some()) {
+                    let chart = Roofline::of(&figure.title(&shown), &shown, ceilings, &[level]);
+                    all.push((level, chart.inline()));
                 }
             }
         }
-        Ok::<_, ChartError>(all)
+        all
     };
-    let by_hbm = drawn(&stories, &|_| vec![Level::Hbm])?;
-    let others = drawn(&stories, &|_| LEVELS.into_iter().skip(1).collect())?;
-    let papers = drawn(&papers, &|_| vec![Level::Hbm])?;
+    let by_hbm = drawn(&stories, &|_| vec![Level::Hbm]);
+    let others = drawn(&stories, &|_| LEVELS.into_iter().skip(1).collect());
+    let papers = drawn(&papers, &|_| vec![Level::Hbm]);
     let charts = |charts: &[(Level, String)]| {
         html! { div .charts { @for (level, svg) in charts {
             figure { figcaption { "by " (level.name()) } (PreEscaped(svg)) }
         } } }
     };
-    Ok(html! {
+    html! {
         @if !by_hbm.is_empty() {
             p .note {
                 "Rate against operations for each byte moved. Operations are those that were counted, a "
-                "fused one being two. Point at a dot, tap it or come to it by keyboard for its figures."
+                "fused one being two."
             }
             (charts(&by_hbm))
             @if !others.is_empty() {
@@ -224,7 +220,7 @@ fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Result<Markup, ChartE
                 details .more { summary { "The steps of the paper’s Figures 1, 3, 5 and 6" } (charts(&papers)) }
             }
         }
-    })
+    }
 }
 
 fn reproduce(name: &str) -> Markup {
@@ -687,6 +683,6 @@ fn sigma(run: &Run) -> Markup {
             "state’s."
             @if broken > 0 { " At " (broken) " of them a sum is no number: lines end there." }
         }
-        figure { (PreEscaped(plots::inline(&sigma))) }
+        figure { (PreEscaped(sigma.inline())) }
     }
 }

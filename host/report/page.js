@@ -20,7 +20,6 @@ function highlight(version) {
   if (version === hot) return;
   for (const other of all(".hot")) other.classList.remove("hot");
   hot = version;
-  document.body.classList.toggle("picking", hot !== "");
   if (hot) for (const own of all(`[data-version="${CSS.escape(hot)}"]`)) own.classList.add("hot");
 }
 

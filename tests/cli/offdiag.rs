@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use gpp::chart::plots::Sizes;
+use gpp::chart::{Chart, Sizes};
 use gpp::problem::systems;
 use gpp::record;
 use gpp::record::offdiag::Offdiag;
@@ -79,7 +79,7 @@ fn matrices_are_printed_written_and_drawn() {
     assert_eq!((map.bands, map.largest, map.rows.len()), (1, largest, 4));
     let drawn = fs::read_to_string(&svg).unwrap();
     assert!(drawn.contains("|Σ_lm| of tiny, bands 3 to 6"));
-    assert_eq!(drawn.matches("<polygon").count(), 16 + 48);
+    assert_eq!(drawn.matches("<rect").count(), 1 + 16 + 48);
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 }
 
@@ -142,7 +142,7 @@ fn a_picture_names_its_energy() {
     let path = crate::archived("offdiag/si214-96.json");
     let mut record: Offdiag = record::read(&path).unwrap();
     let drawn = |record: &Offdiag| Sizes::recorded(record).unwrap().svg();
-    assert!(drawn(&record).contains("the state's energy, in "));
+    assert!(drawn(&record).contains("the state&apos;s energy, in "));
     record.matrices.iter_mut().for_each(|matrix| matrix.above_state_ev = Some(0.5));
     assert!(drawn(&record).contains("+0.5 eV above the state, in "));
 }

@@ -22,9 +22,7 @@ const contrast = (a, b) => {
 function behind(element) {
   const layers = [];
   for (let own = element; own; own = own.parentElement) {
-    const chart = own.tagName.toLowerCase() === "svg" && own.querySelector(".paper");
-    const color = chart ? getComputedStyle(chart).fill : getComputedStyle(own).backgroundColor;
-    layers.push(numbers(color === "none" ? "0 0 0 0" : color));
+    layers.push(numbers(getComputedStyle(own).backgroundColor));
   }
   return layers.reduceRight((under, layer) => over(layer, under), [255, 255, 255, 1]);
 }

@@ -25,7 +25,6 @@ const SHEETS: usize = 20;
 
 const LAYOUT: &str = include_str!("layout.js");
 const COLORS: &str = include_str!("colors.js");
-const DOTS: &str = include_str!("dots.js");
 const SCRIPT: &str = include_str!("script.js");
 const PLAIN: &str = include_str!("plain.js");
 
@@ -51,7 +50,6 @@ fn main() {
             laid_out,
             view,
         ));
-        trials.push(of(format!("dots in reach at {width} pixels"), in_reach, view));
         trials.push(of(format!("the script at {width} pixels"), script, view));
         trials.push(of(format!("all figures without it at {width} pixels"), plain, view));
     }
@@ -128,10 +126,6 @@ fn readable(browser: Browser, view: View) -> Result<(), Failed> {
         return Err(format!("the page's own luminance is {paper}").into());
     }
     Ok(())
-}
-
-fn in_reach(browser: Browser, view: View) -> Result<(), Failed> {
-    none(&browser.find_in(page(), view, DOTS)?, &[("dots", 42)])
 }
 
 fn script(browser: Browser, view: View) -> Result<(), Failed> {

@@ -4,7 +4,7 @@ const shown = (element) => element.checkVisibility() && element.getClientRects()
 const all = (selector) => [...document.querySelectorAll(selector)];
 if (!all(".figures, #results table, #kernel svg, .bar").every(shown)) problems.push("figures are hidden as the page opens");
 for (const list of all("details")) list.open = true;
-for (const own of all(".figures, table, figure svg, .dot .mark, .stall, .bar, details > *"))
+for (const own of all(".figures, table, figure svg, .stall, .bar, details > *"))
   if (!shown(own)) problems.push(`${own.tagName}.${own.getAttribute("class")} is hidden: ${own.textContent.slice(0, 40)}`);
 for (const own of all("button, input, output, fieldset, #kept"))
   if (shown(own)) problems.push(`${own.tagName}.${own.className} is shown`);
