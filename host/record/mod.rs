@@ -20,11 +20,11 @@ use crate::devices::{DeviceInfo, gpu};
 use crate::error::{Error, Result};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
-use crate::record::run::{Regimes, Repetition};
+use crate::record::run::Repetition;
 
 /// The layout that is written. Since 2, `flops` and `tflops` of a run may be null, since 3
 /// `threads_per_block` and `blocks`; since 4 a profile's L2 bytes are those that L1 asked for; since 5 `time_s`
-/// is of the runs that `provenance.regime` names.
+/// is of runs at the steady state.
 pub const SCHEMA: u32 = 6;
 
 /// The first layout; records without a number have it.
@@ -242,35 +242,8 @@ pub struct Provenance {
     pub warmup: Option<usize>,
     /// Timed runs of each version, as asked for; null where `warmup` is: the samples are counted.
     pub repeat: Option<usize>,
-    /// Seconds that runs of a regime went on for; null in older records.
+    /// Seconds of a window of runs; null in older records.
     pub settle_s: Option<f64>,
-    /// What `time_s` is of, where there are such: see [`Regime`]. Null where runs were counted alone, and in
-    /// older records, whose timed runs are of both regimes.
-    pub regime: Option<Regime>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Regime {
-    /// After a rest, before the limit of power lowers the clock.
-    BeforeCap,
-    Sustained,
-}
-
-impl Regime {
-    pub fn of(repetition: Repetition) -> Option<Regime> {
-        (!repetition.settle.is_zero()).then_some(match repetition.regimes {
-            Regimes::BeforeCap => Regime::BeforeCap,
-            Regimes::Both => Regime::Sustained,
-        })
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Regime::BeforeCap => "before the cap",
-            Regime::Sustained => "sustained",
-        }
-    }
 }
 
 impl Provenance {
@@ -289,7 +262,6 @@ impl Provenance {
             warmup: None,
             repeat: None,
             settle_s: None,
-            regime: None,
         }
     }
 
@@ -303,8 +275,7 @@ impl Provenance {
         };
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let settle_s = Some(repetition.settle.as_secs_f64());
-        let regime = Regime::of(repetition);
-        Provenance { seed, input, warmup, repeat, settle_s, regime, ..self }
+        Provenance { seed, input, warmup, repeat, settle_s, ..self }
     }
 }
 
