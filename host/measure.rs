@@ -11,14 +11,12 @@ use gpp_kernels::kernel::{Gpu, Loops};
 
 use crate::catalogue::{BackEnd, Kernel, sources};
 use crate::devices::entry;
-use crate::devices::gauge::{Gauge, Look, Reading};
+use crate::devices::gauge::{self, Gauge, Look, Reading};
 use crate::devices::{Device, Done, KernelInfo, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Frame, Slabs, Sums};
-use crate::record::run::{
-    BeforeCap, Measurement, Regimes, Repetition, Span, State, Threads, TileShape, Times, Work,
-};
+use crate::record::run::{Measurement, Repetition, Span, State, Threads, TileShape, Times, Work};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
 
@@ -37,13 +35,24 @@ pub fn measure(
     repetition: Repetition,
     telling: &Telling,
 ) -> Result<Measurement> {
-    let Timed { samples, before_cap, seen, sums, deterministic, blocks, work } =
-        timed(version, device, engine, repetition, telling)?;
+    // What is timed has its data in place, the first calculation too.
+    engine.ready(version)?;
+    let mut runs =
+        Runs { version, engine, telling, first_s: None, last: None, deterministic: true };
+    let (times, seen) = timed(device.gauge(), repetition, &mut |before, is_last| {
+        if is_last {
+            (telling.last)();
+        }
+        runs.run(before)
+    })?;
+    let Runs { first_s, last, deterministic, .. } = runs;
+    let Calculation { sums, blocks, shares, .. } = last.expect("at least one is timed");
+    let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
+    let work = is_shared.then(|| Work::of(shares, first_s));
     let Seen { state, held_back, energy_j } = seen;
     let problem = engine.problem();
     let sums = problem.start().plus(&sums);
     let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
-    let times = Times::of(samples);
     let kernel = match version {
         Kernel::Gpu(gpu) => for_gpu(gpu, device, problem)?,
         Kernel::Cpu(cpu) => for_cpu(cpu, device)?,
@@ -56,11 +65,11 @@ pub fn measure(
         device: device.info().id.clone(),
         emulated: version.back_end() != device.back_end(),
         spread: Some(times.spread()),
-        before_cap,
         cycles: clock.map(|mhz| mhz * 1e6 * times.median),
         state,
         held_back,
-        energy_j,
+        // Looks are at the first device alone.
+        energy_j: energy_j.filter(|_| work.is_none()),
         flops: None,
         flops_source: NOT_COUNTED.into(),
         tflops: None,
@@ -168,20 +177,6 @@ pub struct Telling<'a> {
     pub last: &'a dyn Fn(),
 }
 
-pub struct Timed {
-    pub samples: Vec<f64>,
-    /// Runs before the limit of power lowered the clock.
-    pub before_cap: Option<BeforeCap>,
-    pub seen: Seen,
-    /// The sums of the last run, without the starting sums.
-    pub sums: Sums,
-    /// Whether all runs found the same bits, those before the timed ones included.
-    pub deterministic: bool,
-    pub blocks: Option<u32>,
-    /// What the workers did in the last run.
-    pub work: Option<Work>,
-}
-
 struct Runs<'r, 'a> {
     version: Kernel,
     engine: &'r mut Engine<'a>,
@@ -214,57 +209,21 @@ impl Runs<'_, '_> {
     }
 }
 
-/// Has `engine` run a version as often as `repetition` says, and as long.
-pub fn timed(
-    version: Kernel,
-    device: &dyn Device,
-    engine: &mut Engine,
-    repetition: Repetition,
-    telling: &Telling,
-) -> Result<Timed> {
-    let mut runs =
-        Runs { version, engine, telling, first_s: None, last: None, deterministic: true };
-    // What is timed has its data in place, the first calculation too.
-    runs.engine.ready(version)?;
-    let TimedByRegime { samples, mut seen, before_cap } =
-        timed_by_regime(device.gauge(), repetition, &mut |before, is_last| {
-            if is_last {
-                (telling.last)();
-            }
-            runs.run(before)
-        })?;
-    let Runs { engine, first_s, last, deterministic, .. } = runs;
-    let Calculation { sums, blocks, shares, .. } = last.expect("at least one is timed");
-    let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
-    if is_shared {
-        // It is looked at the first device alone.
-        seen.energy_j = None;
-    }
-    let work = is_shared.then(|| Work::of(shares, first_s));
-    Ok(Timed { samples, before_cap, seen, sums, deterministic, blocks, work })
-}
-
 pub const QUIETLY: Telling<'static> = Telling { done: &|_| (), last: &|| () };
 
-/// How long runs of a regime go on for on a device, unless it is said: one with a gauge has clocks to settle, in
-/// some tenths of a second. Profilers have one calculation run, and say so by no warm-up.
+/// How long a window of runs is on a device, unless it is said: one with a gauge has clocks to settle, in some
+/// tenths of a second. Profilers have one calculation run, and say so by no warm-up.
 pub fn settle(device: &dyn Device, warmup: Option<usize>) -> Duration {
     let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
     gauge.map_or(Duration::ZERO, |_| Duration::from_secs(1))
 }
 
-// The two regimes of a GPU: before its limit of power lowers the clock, and sustained.
-//
 // A board at its limit of power lowers the clock of its multiprocessors some tenths of a second after a kernel
-// has begun to take more, then seeks the clock that it can hold. So runs are timed twice: in bursts, each after
-// a rest, for as long as the clock stays the highest; then in windows, until two in a row take the same time.
+// has begun to take more, then seeks the clock that it can hold. So runs go on in windows, until two in a row take
+// the same time.
 
-/// Runs of a window or a burst at most, where fewer were asked for.
+/// Runs of a window at most, where fewer were asked for.
 pub const MOST: usize = 200;
-
-/// How long there are bursts, in times of a window: a version of which a run outlasts the delay of the limit has few
-/// runs in each, or none.
-const BURSTS: u32 = 3;
 
 /// Windows at most: the clock may swing about the one that the board can hold.
 const WINDOWS: usize = 5;
@@ -272,217 +231,59 @@ const WINDOWS: usize = 5;
 /// Means of two windows that differ by no more are of a steady state.
 const STEADY: f64 = 0.005;
 
-/// A board that takes less than this part of its limit does not meet it.
-const FAR: f64 = 0.9;
-
-/// A board that takes more than this part of its limit rests before a burst.
-const WARM: f64 = 0.5;
-
-/// A run, given how many of those asked for are done before it and whether it is the last: its seconds, and when
-/// these were.
+/// A run, given how many of those asked for are done before it and whether it is known to be the last: its seconds,
+/// and when these were.
 pub type Run<'r> = dyn FnMut(usize, bool) -> Result<(f64, Range<Instant>)> + 'r;
 
-#[derive(Clone, Debug)]
-pub struct TimedByRegime {
-    /// Seconds of each timed run: of the last regime that was asked for.
-    pub samples: Vec<f64>,
-    pub seen: Seen,
-    /// Runs before the limit of power lowered the clock; the same as `samples` where it lowered none.
-    pub before_cap: Option<BeforeCap>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct RegimeRuns {
-    samples: Vec<f64>,
-    spans: Vec<Range<Instant>>,
-}
-
-impl RegimeRuns {
-    fn push(&mut self, (seconds, at): (f64, Range<Instant>)) {
-        self.samples.push(seconds);
-        self.spans.push(at);
-    }
-
-    fn mean(&self) -> f64 {
-        self.samples.iter().sum::<f64>() / self.samples.len() as f64
-    }
-
-    /// Those during which no look shows a clock below the highest.
-    fn at(&self, highest: f64, looks: &[Look]) -> RegimeRuns {
-        let clocks = lowest_clocks(looks, &self.spans);
-        let mut found = RegimeRuns::default();
-        for (at, clock) in clocks.into_iter().enumerate() {
-            if clock.is_some_and(|clock| is_highest(clock, highest)) {
-                found.push((self.samples[at], self.spans[at].clone()));
-            }
-        }
-        found
-    }
-
-    /// What is recorded of runs before the cap; none of none.
-    fn before_cap(&self, sm_mhz: f64) -> Option<BeforeCap> {
-        let times = (!self.samples.is_empty()).then(|| Times::of(self.samples.clone()))?;
-        Some(BeforeCap { spread: times.spread(), times, sm_mhz })
-    }
-}
-
-/// Runs as often as `repetition` says, and as long; by count alone where it has no time. Where nothing shows the
-/// device's clock there is one regime: runs settle, and are timed for as long again.
-pub fn timed_by_regime(
+/// Runs as often as `repetition` says and, where it has a time, in windows of that time: the last one counts.
+pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
     run: &mut Run,
-) -> Result<TimedByRegime> {
-    let watch = gauge.clone().map(crate::devices::gauge::Watch::begin);
-    let limit_w = gauge.and_then(|gauge| gauge.power_limit_w());
-    let Repetition { warmup, settle, regimes, .. } = repetition;
-    let shown = watch.as_ref().filter(|_| !settle.is_zero());
-    let shown = shown.filter(|watch| watch.with(|looks| looks[0].reading.sm_mhz.is_some()));
-    let Some(watch) = shown else {
-        let runs = settled(repetition, run)?;
-        let looks = watch.map_or(Vec::new(), crate::devices::gauge::Watch::end);
-        let mut seen = seen(&looks, &runs.spans, limit_w);
-        if let Some(state) = &mut seen.state {
-            state.highest_mhz = highest(&looks, runs.spans[0].start);
-        }
-        return Ok(TimedByRegime { samples: runs.samples, seen, before_cap: None });
-    };
-
+) -> Result<(Times, Seen)> {
+    let Repetition { warmup, repeat, settle } = repetition;
+    let limit_w = gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
+    let watch = gauge.map(gauge::Watch::begin);
     // The first run may have compiled its kernel.
-    for before in 0..warmup.max(1) {
+    for before in 0..warmup.max((!settle.is_zero()).into()) {
         run(before.min(warmup.saturating_sub(1)), false)?;
     }
-    let on = On { watch, repetition, limit_w, since: Instant::now() };
-    let most = |look: &Look| look.reading.power_w.unwrap_or(f64::INFINITY);
-    let watts = watch.with(|looks| looks.iter().map(most).fold(0.0, f64::max));
-    let bursts = on.bursts(limit_w.is_none_or(|limit| watts > WARM * limit), run)?;
-    let steady = (regimes == Regimes::Both).then(|| on.steady(run)).transpose()?;
-    let looks = watch.looks();
-    let highest = highest(&looks, on.since).unwrap_or_default();
-    // Runs that never met the cap are before it, whatever they are besides.
-    let all = steady.as_ref().filter(|runs| runs.at(highest, &looks).samples == runs.samples);
-    let before = all.cloned().unwrap_or_else(|| bursts.at(highest, &looks));
-    let before_cap = before.before_cap(highest);
-    let runs = steady.unwrap_or(if before_cap.is_some() { before } else { bursts });
-    let mut seen = seen(&looks, &runs.spans, limit_w);
-    if let Some(state) = &mut seen.state {
-        state.highest_mhz = Some(highest);
+    if watch.is_some() {
+        // A board that has rested shows the highest clock.
+        thread::sleep(settle / 2);
     }
-    Ok(TimedByRegime { samples: runs.samples, seen, before_cap })
-}
-
-/// Runs until they have settled, then those that are timed.
-fn settled(repetition: Repetition, run: &mut Run) -> Result<RegimeRuns> {
-    let Repetition { warmup, repeat, settle, .. } = repetition;
-    let (mut warm, mut settling) = (0, None::<Instant>);
-    while warm < warmup || (!settle.is_zero() && settling.is_none_or(|at| at.elapsed() < settle)) {
-        let (_, at) = run(warm.min(warmup.saturating_sub(1)), false)?;
-        settling.get_or_insert(at.end);
-        warm += 1;
-    }
-    let mut runs = RegimeRuns::default();
-    let begin = Instant::now();
-    loop {
-        let count = runs.samples.len() + 1;
-        let took = runs.spans.last().map_or(Duration::ZERO, |at| at.end - at.start);
-        let is_enough = count >= MOST || begin.elapsed() + took >= settle;
-        let is_last = count >= repeat && is_enough;
-        runs.push(run(warmup + count.min(repeat) - 1, is_last)?);
-        if is_last {
-            return Ok(runs);
+    let since = Instant::now();
+    let mut left = if settle.is_zero() { 1 } else { WINDOWS };
+    let mut before: Option<f64> = None;
+    let runs = loop {
+        let mut runs: Vec<(f64, Range<Instant>)> = Vec::new();
+        let mut next = |runs: &mut Vec<_>| -> Result<()> {
+            let is_last = settle.is_zero() && runs.len() + 1 == repeat;
+            runs.push(run(warmup + runs.len().min(repeat - 1), is_last)?);
+            Ok(())
+        };
+        let begin = Instant::now();
+        while runs.is_empty() || runs.len() < MOST && begin.elapsed() < settle {
+            next(&mut runs)?;
         }
-    }
-}
-
-/// Whether the board takes more than a part of its limit of power, by the median of these looks; where that is not
-/// known it may.
-fn takes(looks: &[Look], part: f64, limit_w: Option<f64>) -> bool {
-    let watts = Span::of(looks.iter().filter_map(|look| look.reading.power_w).collect());
-    watts.zip(limit_w).is_none_or(|(watts, limit)| watts.median > part * limit)
-}
-
-/// A device whose clock is shown.
-struct On<'a> {
-    watch: &'a crate::devices::gauge::Watch,
-    repetition: Repetition,
-    limit_w: Option<f64>,
-    /// When its looks began to be of the version.
-    since: Instant,
-}
-
-impl On<'_> {
-    /// Whether a clock below the highest was seen from a moment on.
-    fn has_fallen(&self, begin: Instant) -> bool {
-        self.watch.with(|looks| {
-            let Some(highest) = highest(looks, self.since) else { return false };
-            let clock = |Reading { sm_mhz, .. }: &Reading| *sm_mhz;
-            let mut of_these = looks.iter().rev().take_while(|look| look.begin >= begin);
-            of_these.any(|look| clock(&look.reading).is_some_and(|mhz| !is_highest(mhz, highest)))
-        })
-    }
-
-    /// Runs after rests, each as long as the clock stays, until there are enough before it falls.
-    fn bursts(&self, is_warm: bool, run: &mut Run) -> Result<RegimeRuns> {
-        let Repetition { warmup, repeat, settle, .. } = self.repetition;
-        let mut runs = RegimeRuns::default();
-        let mut before = 0;
-        let first = Instant::now();
-        loop {
-            if is_warm || !runs.samples.is_empty() {
-                thread::sleep(settle / 2);
-            }
-            // The clock rises.
-            run(warmup.saturating_sub(1), false)?;
-            let begin = Instant::now();
-            let mut kept = 0;
-            loop {
-                let done = (before + kept).min(repeat - 1);
-                runs.push(run(warmup + done, false)?);
-                if self.has_fallen(begin) {
-                    break;
-                }
-                kept += 1;
-                let is_long = 2 * begin.elapsed() >= settle || kept >= MOST;
-                if before + kept >= repeat && is_long {
-                    break;
-                }
-            }
-            before += kept;
-            if kept == 0 || before >= repeat || first.elapsed() >= BURSTS * settle {
-                return Ok(runs);
-            }
-        }
-    }
-
-    /// Runs in windows, until one takes as long as that before it, and then as many as were asked for.
-    fn steady(&self, run: &mut Run) -> Result<RegimeRuns> {
-        let Repetition { warmup, repeat, settle, .. } = self.repetition;
-        let mut last: Option<f64> = None;
-        for left in (0..WINDOWS).rev() {
-            let mut runs = RegimeRuns::default();
-            let begin = Instant::now();
-            let mut next = |runs: &mut RegimeRuns| -> Result<()> {
-                let done = runs.samples.len().min(repeat - 1);
-                runs.push(run(warmup + done, false)?);
-                Ok(())
-            };
-            while runs.samples.is_empty() || runs.samples.len() < MOST && begin.elapsed() < settle {
+        let mean = runs.iter().map(|(seconds, _)| seconds).sum::<f64>() / runs.len() as f64;
+        left -= 1;
+        if left == 0 || before.is_some_and(|before| (mean / before - 1.0).abs() <= STEADY) {
+            while runs.len() < repeat {
                 next(&mut runs)?;
             }
-            let mean = runs.mean();
-            let stays = last.is_some_and(|last| (mean / last - 1.0).abs() <= STEADY);
-            let since = |looks: &[Look]| looks.partition_point(|look| look.begin < begin);
-            let is_far = self.watch.with(|looks| !takes(&looks[since(looks)..], FAR, self.limit_w));
-            if stays || left == 0 || is_far && !self.has_fallen(begin) {
-                while runs.samples.len() < repeat {
-                    next(&mut runs)?;
-                }
-                return Ok(runs);
-            }
-            last = Some(mean);
+            break runs;
         }
-        unreachable!("the last window is the steady one")
+        before = Some(mean);
+    };
+    let (samples, spans): (_, Vec<_>) = runs.into_iter().unzip();
+    let looks = watch.map_or(Vec::new(), gauge::Watch::end);
+    let mut seen = seen(&looks, &spans, limit_w);
+    if let Some(state) = &mut seen.state {
+        let of_version = looks.iter().filter(|look| look.begin >= since);
+        state.highest_mhz = of_version.filter_map(|look| look.reading.sm_mhz).reduce(f64::max);
     }
+    Ok((Times::of(samples), seen))
 }
 
 // What was seen of a GPU during timed runs.
@@ -495,28 +296,6 @@ pub struct Seen {
     pub held_back: Option<Vec<bool>>,
     /// Energy of a run in joules, of runs in a row.
     pub energy_j: Option<f64>,
-}
-
-/// Whether a clock is the highest that was seen, or one step below.
-pub fn is_highest(mhz: f64, highest: f64) -> bool {
-    mhz >= 0.99 * highest
-}
-
-/// The highest clock of looks that were taken from a moment on.
-pub fn highest(looks: &[Look], since: Instant) -> Option<f64> {
-    let since = looks.iter().filter(|look| look.begin >= since);
-    since.filter_map(|look| look.reading.sm_mhz).max_by(f64::total_cmp)
-}
-
-/// Lowest clock of the looks of each run, one after the other: a run is before the cap as a whole or not at all.
-pub fn lowest_clocks(looks: &[Look], runs: &[Range<Instant>]) -> Vec<Option<f64>> {
-    let known = |look: &&Look| look.reading.sm_mhz.is_some();
-    let looks: Vec<&Look> = looks.iter().filter(known).collect();
-    let lowest = |run| {
-        let of = &looks[within(&looks, run)];
-        of.iter().filter_map(|look| look.reading.sm_mhz).min_by(f64::total_cmp)
-    };
-    runs.iter().map(lowest).collect()
 }
 
 /// From the first to the last move of the counter of energy, which moves every 20 to 100 ms: less tells little.

@@ -25,14 +25,12 @@ use crate::problem::digest;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::progress::Progress;
 use crate::ranks::Ranks;
-use crate::record::Regime;
 use crate::record::run::{
     Measurement, Parting, Place, Repetition, Run, StaticCh, SystemInfo, Work,
 };
 use crate::reference::verify::{Outcome, verify_static_ch};
 use crate::reference::{self, MAX_SERIAL_TERMS, Reference, Source, static_ch as evaluate};
 use crate::setup::{self, Setting, keep, require_one_kind, require_same_tasks, say_emulated};
-use crate::table::show::BEFORE;
 use crate::terminal::{
     Unit, fit, or_dash, outcome, outcome_cell, rated_by, sigma, table, terminal, time,
 };
@@ -433,17 +431,6 @@ pub fn results(results: &[Measurement], width: Option<u16>) -> String {
     tables.collect::<Vec<_>>().join("\n")
 }
 
-/// What times are of, and what speed-ups are by.
-pub fn regime(regime: Regime) -> &'static str {
-    match regime {
-        Regime::Sustained => {
-            "median, speed-ups and all beside them: sustained, at the steady state; before cap: until the limit \
-             of power lowered the clock; clock lost: to that limit"
-        }
-        Regime::BeforeCap => "times are of runs before the limit of power lowered the clock",
-    }
-}
-
 /// The table of [`results`] of one journey.
 pub fn results_table(results: &[Measurement]) -> Table {
     let (baseline, over) = over_baseline(results);
@@ -455,7 +442,6 @@ pub fn results_table(results: &[Measurement]) -> Table {
     let mut table = table(&[
         "version",
         &format!("median [{}]", unit.name),
-        &format!("{BEFORE} [{}]", unit.name),
         "σ",
         &format!("95 % interval [{}]", unit.name),
         "SM [MHz]",
@@ -471,13 +457,11 @@ pub fn results_table(results: &[Measurement]) -> Table {
     for (result, over) in results.iter().zip(over) {
         let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
         let interval = result.times.interval().map(|ends| ends.map(|time| unit.show(time)));
-        let before = result.before_cap.as_ref();
         let clock = result.state.as_ref().and_then(|state| state.sm_mhz);
         let warps = result.warps_per_sm.map(|warps| warps.to_string());
         table.add_row(vec![
             Cell::new(named(result)),
             Cell::new(unit.show(result.times.median)),
-            Cell::new(or_dash(before.map(|of| unit.show(of.times.median)))),
             Cell::new(sigma(&result.times)),
             Cell::new(or_dash(interval.map(|[from, to]| format!("{from}–{to}")))),
             Cell::new(or_dash(clock.map(|clock| format!("{:.0}", clock.median)))),
@@ -509,9 +493,6 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(to, "{}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     writeln!(to, "{}", results(&run.results, terminal()))?;
-    if let Some(said) = run.head.provenance.as_ref().and_then(|from| from.regime).map(regime) {
-        writeln!(to, "{said}")?;
-    }
     if let Some(parting) = &run.parting {
         writeln!(to, "{}", self::parting(parting))?;
         for result in &run.results {

@@ -15,9 +15,9 @@ use gpp::engine::Engine;
 use gpp::explain::verdict::differs;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{MOST, QUIETLY, measure, seen, settle, timed_by_regime};
+use gpp::measure::{MOST, QUIETLY, Seen, measure, seen, settle, timed};
 use gpp::problem::Frame;
-use gpp::record::run::{Measurement, Regimes, Repetition, Span, Times, Verdict};
+use gpp::record::run::{Measurement, Repetition, Span, Times, Verdict};
 use gpp::reference;
 
 /// A gauge that shows what a function says.
@@ -224,13 +224,12 @@ struct Capped {
     begin: Mutex<(Instant, Instant)>,
     /// How long it holds its highest clock; `None` for ever.
     delay: Option<Duration>,
-    watts: f64,
 }
 
 impl Capped {
-    fn new(delay: Option<u64>, watts: f64) -> Arc<Capped> {
+    fn new(delay: Option<u64>) -> Arc<Capped> {
         let begin = Mutex::new((Instant::now(), Instant::now()));
-        Arc::new(Capped { begin, delay: delay.map(Duration::from_millis), watts })
+        Arc::new(Capped { begin, delay: delay.map(Duration::from_millis) })
     }
 
     fn mhz(&self) -> f64 {
@@ -254,12 +253,7 @@ impl Capped {
 
 impl Gauge for Capped {
     fn read(&self) -> Reading {
-        Reading {
-            sm_mhz: Some(self.mhz()),
-            power_w: Some(self.watts),
-            held_back: Some(vec![]),
-            ..Reading::default()
-        }
+        Reading { sm_mhz: Some(self.mhz()), held_back: Some(vec![]), ..Reading::default() }
     }
 
     fn power_limit_w(&self) -> Option<f64> {
@@ -267,39 +261,22 @@ impl Gauge for Capped {
     }
 }
 
-/// Runs of the board, in rows of 100 ms.
-fn in_regimes(board: &Arc<Capped>, regimes: Regimes) -> gpp::measure::TimedByRegime {
+/// Runs of the board, in windows of 100 ms.
+fn in_windows(board: &Arc<Capped>) -> (Times, Seen) {
     let settle = Duration::from_millis(100);
-    let repetition = Repetition { settle, regimes, ..Repetition::exactly(1, 5) };
-    timed_by_regime(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
+    let repetition = Repetition { settle, ..Repetition::exactly(1, 5) };
+    timed(Some(board.clone()), repetition, &mut |_, _| Ok(board.run())).unwrap()
 }
 
 #[test]
-fn a_capped_board_is_timed_before_and_at_its_cap() {
-    let board = Capped::new(Some(150), 700.0);
-    let found = in_regimes(&board, Regimes::Both);
-    let before = found.before_cap.unwrap();
-    assert_eq!((before.times.median, before.sm_mhz), (0.005, 1980.0));
-    assert!(before.times.samples.len() >= 5);
-    let (at_cap, state) = (Times::of(found.samples), found.seen.state.unwrap());
-    assert_eq!(at_cap.median, 0.005 * 1980.0 / 1485.0);
+fn a_board_is_timed_at_the_clock_that_it_holds() {
+    let (times, seen) = in_windows(&Capped::new(Some(150)));
+    let state = seen.state.unwrap();
+    assert_eq!(times.median, 0.005 * 1980.0 / 1485.0);
     assert_eq!(state.sm_mhz.unwrap().median, 1485.0);
     assert_eq!((state.highest_mhz, state.clock_lost()), (Some(1980.0), Some(0.25)));
-    let alone = in_regimes(&Capped::new(Some(150), 700.0), Regimes::BeforeCap);
-    assert_eq!(Times::of(alone.samples).median, 0.005);
-}
-
-#[test]
-fn a_board_below_its_cap_is_timed_once_and_one_always_at_it_at_its_clock() {
-    let found = in_regimes(&Capped::new(None, 300.0), Regimes::Both);
-    assert_eq!(found.before_cap.unwrap().times.samples, found.samples);
-    assert_eq!(found.seen.state.unwrap().clock_lost(), Some(0.0));
-    // No run ends before the clock falls: all that was ever seen is the lower one.
-    let found = in_regimes(&Capped::new(Some(0), 700.0), Regimes::Both);
-    assert_eq!(found.before_cap.unwrap().sm_mhz, 1485.0);
-    let found = in_regimes(&Capped::new(Some(8), 700.0), Regimes::Both);
-    let none = found.before_cap.is_none_or(|before| before.times.samples.len() < 20);
-    assert!(none && Times::of(found.samples).median > 0.006);
+    let (times, seen) = in_windows(&Capped::new(None));
+    assert_eq!((times.median, seen.state.unwrap().clock_lost()), (0.005, Some(0.0)));
 }
 
 #[test]

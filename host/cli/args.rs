@@ -425,9 +425,8 @@ pub struct MeasureArgs {
     #[arg(short, long, value_name = "N", value_parser = runs)]
     pub warmup: Option<usize>,
 
-    /// Seconds of a series of runs, 200 runs at most. A GPU whose clock NVML shows is timed twice: before the power
-    /// limit lowers its clock, then sustained, in series until two of them take the same time. By default 1 on such
-    /// a GPU; none elsewhere, and none with --warmup 0
+    /// Seconds of a series of runs, 200 runs at most: there are series until two of them take the same time, and
+    /// the last one counts. By default 1 on a GPU that NVML shows; none elsewhere, and none with --warmup 0
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub settle: Option<Duration>,
 }

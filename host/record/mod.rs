@@ -19,7 +19,7 @@ use crate::devices::{DeviceInfo, gpu};
 use crate::error::{Error, Result};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
-use crate::record::run::{Regimes, Repetition};
+use crate::record::run::Repetition;
 
 /// The layout of records, which changes when a reader of an earlier one would misread them.
 pub const SCHEMA: u32 = 6;
@@ -193,35 +193,8 @@ pub struct Provenance {
     pub warmup: Option<usize>,
     /// Timed runs of each version, as asked for; null where `warmup` is: the samples are counted.
     pub repeat: Option<usize>,
-    /// Seconds that runs of a regime went on for.
+    /// Seconds of a window of runs.
     pub settle_s: Option<f64>,
-    /// What `time_s` is of, where there are such: see [`Regime`]. Null where runs were counted alone, and in
-    /// older records, whose timed runs are of both regimes.
-    pub regime: Option<Regime>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Regime {
-    /// After a rest, before the limit of power lowers the clock.
-    BeforeCap,
-    Sustained,
-}
-
-impl Regime {
-    pub fn of(repetition: Repetition) -> Option<Regime> {
-        (!repetition.settle.is_zero()).then_some(match repetition.regimes {
-            Regimes::BeforeCap => Regime::BeforeCap,
-            Regimes::Both => Regime::Sustained,
-        })
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Regime::BeforeCap => "before the cap",
-            Regime::Sustained => "sustained",
-        }
-    }
 }
 
 impl Provenance {
@@ -240,7 +213,6 @@ impl Provenance {
             warmup: None,
             repeat: None,
             settle_s: None,
-            regime: None,
         }
     }
 
@@ -254,7 +226,6 @@ impl Provenance {
         };
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let settle_s = Some(repetition.settle.as_secs_f64());
-        let regime = Regime::of(repetition);
-        Provenance { seed, input, warmup, repeat, settle_s, regime, ..self }
+        Provenance { seed, input, warmup, repeat, settle_s, ..self }
     }
 }

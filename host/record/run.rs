@@ -69,15 +69,12 @@ pub struct Measurement {
     pub device: String,
     /// Whether a processor emulated kernels for GPUs: its time then tells nothing of either.
     pub emulated: bool,
-    /// Times of the calculation: of the runs that `provenance.regime` names.
+    /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
     /// How far they lie apart.
     pub spread: Option<Spread>,
-    /// Runs before the limit of power lowered the clock; the same as `time_s` where it lowers none. Null of
-    /// a version of which no run ended before that, without NVML, on a processor.
-    pub before_cap: Option<BeforeCap>,
-    /// The GPU during the timed runs; null without NVML, on a processor.
+    /// The GPU during the timed runs; null without NVML, and on a processor.
     pub state: Option<State>,
     /// Whether something held the clock back during each of the timed runs; null where `state` is.
     pub held_back: Option<Vec<bool>>,
@@ -210,26 +207,14 @@ impl SystemInfo {
 pub struct Repetition {
     pub warmup: usize,
     pub repeat: usize,
-    /// How long runs of a regime go on; none where runs are counted alone.
+    /// How long a window of runs is; none where runs are counted alone.
     pub settle: Duration,
-    /// Which regimes are measured, where runs go on.
-    pub regimes: Regimes,
-}
-
-/// What is measured of a device whose limit of power lowers its clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Regimes {
-    /// Runs before the limit lowers the clock.
-    BeforeCap,
-    /// These, and then those at the steady state.
-    Both,
 }
 
 impl Repetition {
     /// So many runs, however long they take.
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, settle: Duration::ZERO, regimes: Regimes::Both }
+        Repetition { warmup, repeat, settle: Duration::ZERO }
     }
 
     pub fn runs(self) -> usize {
@@ -311,17 +296,6 @@ impl Times {
             interval_s: self.interval(),
         }
     }
-}
-
-/// Runs before the limit of power lowered the clock: after a rest and a run that is not timed, at the highest
-/// clock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BeforeCap {
-    #[serde(rename = "time_s")]
-    pub times: Times,
-    pub spread: Spread,
-    /// Median clock of the multiprocessors in MHz.
-    pub sm_mhz: f64,
 }
 
 /// Whether a difference of two sides is larger than the noise of their times.

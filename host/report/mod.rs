@@ -496,10 +496,9 @@ fn device(run: &Run, ceilings: &Ceilings) -> Markup {
 
 // What the machine did while it was timed, and how right the sums are.
 
-const HEADINGS: [&str; 13] = [
+const HEADINGS: [&str; 12] = [
     "version",
     "median [ms]",
-    "before cap [ms]",
     "95 % interval [ms]",
     "σ",
     "clock lost",
@@ -513,13 +512,12 @@ const HEADINGS: [&str; 13] = [
 ];
 
 fn measured(run: &Run) -> Markup {
-    let mut sheet = Sheet::new(&HEADINGS).words([5]);
+    let mut sheet = Sheet::new(&HEADINGS).words([4]);
     for result in &run.results {
         sheet.push(Some(&result.version), cells(result, run.passed()));
     }
     let limits = run.results.iter().filter_map(|result| result.state.as_ref()?.power_limit_w);
     let limit = limits.reduce(f64::max);
-    let regime = run.head.provenance.as_ref().and_then(|from| from.regime).map(run::regime);
     let references: Vec<_> = run.results.iter().map(|r| r.verification.reference).collect();
     let compared = references.first().filter(|first| references.iter().all(|r| r == *first));
     html! {
@@ -537,7 +535,6 @@ fn measured(run: &Run) -> Markup {
                 "these runs. "
                 @if let Some(limit) = limit { "The board is limited to " (format!("{limit:.0}")) " W. " }
                 "Clock lost: what that took of the highest clock at which the version was seen. "
-                @if let Some(said) = regime { (said) "." }
             } @else {
                 " This record holds no clock, power or energy."
             }
@@ -549,12 +546,11 @@ fn cells(result: &Measurement, all_passed: bool) -> Vec<String> {
     let of = |field: fn(&State) -> Option<Span>| {
         or_dash(result.state.as_ref().and_then(field).map(range))
     };
-    let (times, before) = (&result.times, result.before_cap.as_ref());
+    let times = &result.times;
     let interval = result.spread.and_then(|spread| spread.interval_s);
     vec![
         result.version.clone(),
         format!("{:.2}", times.median * 1e3),
-        or_dash(before.map(|of| format!("{:.2}", of.times.median * 1e3))),
         or_dash(interval.map(|[low, high]| format!("{:.2}–{:.2}", low * 1e3, high * 1e3))),
         or_dash(times.relative_sigma().map(|sigma| format!("{:.1} %", sigma * 100.0))),
         or_dash(result.state.as_ref().and_then(clock_lost)),

@@ -322,8 +322,6 @@ pub struct Row {
     pub clock_lost: Option<f64>,
     /// The same in percent, and what else held the clock back.
     pub held_back_by: Option<String>,
-    /// Median time here before the limit of power lowered the clock.
-    pub before_cap_s: Option<f64>,
     /// Rate here; `None` for a version whose operations are not counted.
     pub tflops: Option<f64>,
     /// The version that the speed-ups are over.
@@ -389,7 +387,6 @@ pub fn row(
         held_back: held_back.map(|marks| marks.iter().filter(|held| **held).count()),
         clock_lost: result.state.as_ref().and_then(State::clock_lost),
         held_back_by: result.state.as_ref().and_then(outcomes::clock_lost),
-        before_cap_s: result.before_cap.as_ref().map(|before| before.times.median),
         tflops: result.tflops,
         baseline: String::new(),
         over_baseline: None,

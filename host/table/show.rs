@@ -179,7 +179,6 @@ fn papers(section: &Section) -> Columns {
         "system",
         "version",
         &format!("median [{}]", time.name),
-        &format!("{BEFORE} [{}]", time.name),
         "σ",
         &format!("95 % interval [{}]", time.name),
         "SM [MHz]",
@@ -202,7 +201,6 @@ fn papers(section: &Section) -> Columns {
             row.system.clone(),
             marked(row),
             time.show(row.time_s),
-            or_dash(row.before_cap_s.map(|seconds| time.show(seconds))),
             sigma(&row.times),
             or_dash(interval(row, time)),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
@@ -224,7 +222,7 @@ fn papers(section: &Section) -> Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
         words: None,
-        optional: 3..10,
+        optional: 3..9,
     }
 }
 
@@ -237,7 +235,6 @@ fn journeys(section: &Section) -> Columns {
         "version",
         "what it changes",
         &format!("median [{}]", time.name),
-        &format!("{BEFORE} [{}]", time.name),
         "σ",
         &format!("95 % interval [{}]", time.name),
         "SM [MHz]",
@@ -264,7 +261,6 @@ fn journeys(section: &Section) -> Columns {
             marked(row),
             or_dash(change),
             time.show(row.time_s),
-            or_dash(row.before_cap_s.map(|seconds| time.show(seconds))),
             sigma(&row.times),
             or_dash(interval(row, time)),
             or_dash(row.sm_mhz.map(|clock| format!("{clock:.0}"))),
@@ -288,7 +284,7 @@ fn journeys(section: &Section) -> Columns {
         headings: headings.into(),
         rows: section.rows.iter().map(cells).collect(),
         words: Some(2),
-        optional: 0..22,
+        optional: 0..21,
     }
 }
 
@@ -316,8 +312,6 @@ fn marked(row: &Row) -> String {
     let noise = if is_noise(row) { "≈" } else { "" };
     format!("{}{mark}{noise}", row.version)
 }
-
-pub const BEFORE: &str = "before cap";
 
 fn interval(row: &Row, unit: Unit) -> Option<String> {
     let [from, to] = [row.interval_from_s?, row.interval_to_s?].map(|time| unit.show(time));

@@ -93,15 +93,6 @@ impl Watch {
         Watch { shared, thread }
     }
 
-    /// What is made of the looks so far, in their order; there is one at least. No look is taken meanwhile.
-    pub fn with<T>(&self, of: impl FnOnce(&[Look]) -> T) -> T {
-        of(&self.shared.looks.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub fn looks(&self) -> Vec<Look> {
-        self.with(<[Look]>::to_vec)
-    }
-
     /// The looks in their order, the last one taken now.
     pub fn end(mut self) -> Vec<Look> {
         self.stop();
