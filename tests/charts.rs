@@ -196,8 +196,7 @@ fn the_roofs_and_the_clock_are_named() {
     };
     let has_level = |svg: &str, level: &str| texts(svg).iter().any(|(text, ..)| *text == level);
     let svg = drawn(&profiles, &ceilings, &LEVELS);
-    // An older record has L2 with the fabric, which is named so.
-    for named in ["measured FP64 peak 33.0 TFLOP/s", "L2+fabric", "times and ceilings: runs"] {
+    for named in ["measured FP64 peak 33.0 TFLOP/s", "times and ceilings: runs"] {
         assert!(svg.contains(named), "{named} is missing");
     }
     assert!(!has_level(&svg, "L2"));

@@ -100,20 +100,16 @@ impl<'a> Roofline<'a> {
     fn roofs(&self, x: &Range<f64>, y: &Range<f64>) -> Vec<Roof> {
         let Roofline { counted, ceilings, matrix, .. } = self;
         let shown = |level: Level| counted.iter().any(|point| point.level == level);
-        let both = shown(Level::L2) && shown(Level::L2AndFabric);
         let levels = LEVELS.into_iter().filter(|level| shown(*level));
-        let levels = levels.filter(|level| !(both && *level == Level::L2AndFabric));
         let bandwidths: Vec<(Level, f64)> =
             levels.filter_map(|level| Some((level, level.bandwidth(ceilings)?))).collect();
         let widest = bandwidths.iter().fold(ceilings.hbm, |widest, (_, own)| own.max(widest));
         let highest = matrix.unwrap_or(ceilings.fp64);
         let slope = |(level, bandwidth): (Level, f64)| {
             let [begin, end] = [x.start.max(y.start / bandwidth), x.end.min(highest / bandwidth)];
-            // L2's ceiling is one, whatever an older profile counts.
-            let name = if level == Level::L2AndFabric { Level::L2 } else { level }.name();
             let promised = level == Level::Shared;
             let by = if promised { ", by its width" } else { "" };
-            let name = format!("{name} {}{by}", rate(bandwidth, 1, "B/s"));
+            let name = format!("{} {}{by}", level.name(), rate(bandwidth, 1, "B/s"));
             ([(begin, begin * bandwidth), (end, end * bandwidth)], name, promised)
         };
         let flat = |peak: f64, name: &str, promised: bool| {
@@ -294,12 +290,12 @@ fn mark<B: DrawingBackend>(
     let corners: &[(i32, i32)] = match level {
         Level::Hbm if outline => return on.draw(&Circle::new((x, y), 5, color.stroke_width(2))),
         Level::Hbm => return on.draw(&Circle::new((x, y), 5, color.filled())),
-        Level::L2 | Level::L2AndFabric => &[(-5, -5), (5, -5), (5, 5), (-5, 5), (-5, -5)],
+        Level::L2 => &[(-5, -5), (5, -5), (5, 5), (-5, 5), (-5, -5)],
         Level::L1 => &[(0, -7), (6, 4), (-6, 4), (0, -7)],
         Level::Shared => &[(0, -7), (7, 0), (0, 7), (-7, 0), (0, -7)],
     };
     let corners: Vec<(i32, i32)> = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
-    if outline || level == Level::L2AndFabric {
+    if outline {
         on.draw(&PathElement::new(corners, color.stroke_width(2)))
     } else {
         on.draw(&Polygon::new(corners, color.filled()))

@@ -477,7 +477,6 @@ fn operations(row: Take, step: &Step) {
 fn bytes(row: Take) {
     let of = |level: Level| move |side: &Side| Some(level.bytes(side.profile?)? / 1e9);
     row(Group::Bytes, Level::Hbm.name(), "GB", &of(Level::Hbm), &nothing);
-    row(Group::Bytes, "L2, its fabric included", "GB", &of(Level::L2AndFabric), &nothing);
     row(Group::Bytes, "L2, from L1", "GB", &of(Level::L2), &nothing);
     let fabric = |side: &Side| Some(side.profile?.bytes.l2_fabric? / 1e9);
     row(Group::Bytes, "L2, its fabric", "GB", &fabric, &nothing);

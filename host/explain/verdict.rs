@@ -367,7 +367,6 @@ const PIPES: [(&str, &str); 4] = [
 fn bandwidth(level: Level) -> &'static str {
     match level {
         Level::Hbm => "HBM bandwidth",
-        Level::L2AndFabric => "L2 bandwidth (fabric included)",
         Level::L2 => "L2 bandwidth",
         Level::L1 => "L1 bandwidth",
         Level::Shared => "shared memory’s bandwidth",

@@ -13,17 +13,17 @@ struct Made {
 /// 100 ms, 150 · 10⁶ cycles at 1500 MHz; HBM is used to 50 %, the FP64 pipe to 70 %.
 fn made(change: impl FnOnce(&mut Profile, &mut Measurement)) -> Made {
     let profile = json!({
-        "schema": 4, "version": "v1", "system": "si214", "terms": 1_000_000, "device": "H200",
+        "schema": 6, "version": "v1", "system": "si214", "terms": 1_000_000, "device": "H200",
         "source": "made", "time_s": 0.1, "duration_s": 0.1,
         "dadd": 1e11, "dmul": 1e11, "dfma": 2e11, "cycles": 150e6,
         "bytes": { "hbm": 2e11, "l2": 2e11, "l1": 3e11 },
         "fp64_pipe_percent": 70.0, "pipes_percent": { "issue slots": 30.0 },
         "registers": 64, "warps_per_sm": 20.0,
         "stalls": { "selected": 0.1, "not_selected": 0.1, "long_scoreboard": 0.5, "wait": 0.3 },
-        "lines": [], "launches": [],
+        "launches": [],
     });
     let measured = json!({
-        "version": "v1", "device": "gpu:0", "time_s": { "median": 0.1, "min": 0.099, "max": 0.101,
+        "version": "v1", "device": "gpu:0", "emulated": false, "time_s": { "median": 0.1, "min": 0.099, "max": 0.101,
         "samples": [0.1, 0.099, 0.101] }, "flops_source": "made", "cycles": 150e6, "energy_j": 60.0,
         "registers": 64, "local_bytes": 0, "warps_per_sm": 24,
         "asx": [], "ach": [], "deterministic": true,

@@ -212,7 +212,7 @@ pub mod v2 {
             term.ssx = Q::over(omega2, cden);
         } else if delwr > TOL_ZERO {
             let cden = second_denominator(wsum, wtilde);
-            term.ssx = -Q::over(omega2, cden);
+            term.ssx -= Q::over(omega2, cden);
         }
         term
     }
