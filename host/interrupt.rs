@@ -97,17 +97,9 @@ pub fn watch(speaks: bool) -> std::io::Result<()> {
             if !ASKED.ask(signal) {
                 end(signal);
             }
-            let after = lock().deferred.last().copied();
-            match after {
-                Some(after) if speaks => {
-                    note(format_args!("stopping after {after}; asked again, at once"));
-                }
-                Some(_) => {}
-                // On a thread of its own: who asks again does not wait for what is shown.
-                None if thread::Builder::new().spawn(move || stop(signal, speaks)).is_err() => {
-                    stop(signal, speaks)
-                }
-                None => {}
+            // On a thread of its own: who asks again does not wait for what is shown.
+            if thread::Builder::new().spawn(move || stop(signal, speaks)).is_err() {
+                stop(signal, speaks);
             }
         }
     })?;
@@ -130,10 +122,19 @@ pub fn watch(_: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs all tasks, the last one first, and ends the program.
-fn stop(signal: i32, speaks: bool) -> ! {
+/// Runs all tasks, the last one first, and ends the program, unless work that ends by itself is under way.
+fn stop(signal: i32, speaks: bool) {
+    let mut state = lock();
+    if let Some(after) = state.deferred.last().copied() {
+        drop(state);
+        if speaks {
+            note(format_args!("stopping after {after}; asked again, at once"));
+        }
+        return;
+    }
     // From here on nobody registers anything, or takes anything back.
-    lock().stopping = Some(thread::current().id());
+    state.stopping = Some(thread::current().id());
+    drop(state);
     output::clear_bar();
     if speaks {
         note("interrupted");

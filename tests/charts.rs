@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use gpp::chart::{Chart, Roofline};
 use gpp::offdiag::records::{Folder, Matrices};
 use gpp::profile;
+use gpp::record;
 use gpp::record::profile::{Ceilings, Profile};
-use gpp::record::{self, SCHEMA};
 use gpp::roofline::{FIGURES, LEVELS, Level, of_matrix_units};
 
 /// The folders of the archive that hold profiles and ceilings.
@@ -33,8 +33,8 @@ fn walkdir(dir: &std::path::Path) -> Vec<PathBuf> {
 /// Profiles as the present layout has them: all levels known, both roofs measured.
 fn with_all_levels(profiles: &[Profile], ceilings: &Ceilings) -> (Vec<Profile>, Ceilings) {
     let profiles = profiles.iter().enumerate().map(|(at, profile)| {
-        let mut profile = Profile { schema: SCHEMA, ..profile.clone() };
-        profile.bytes.l2 = profile.bytes.l2.map(|bytes| 0.68 * bytes);
+        let mut profile = profile.clone();
+        profile.bytes.l2 = profile.bytes.l1.map(|bytes| 0.4 * bytes);
         profile.bytes.shared = (at > 1).then_some(profile.bytes.l1.unwrap_or(1e9) * 0.9);
         profile
     });

@@ -152,7 +152,8 @@ fn an_interrupted_run_keeps_what_is_done() {
     let mut table = String::new();
     child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert!(errors.iter().any(|line| line == "interrupted"), "{errors:?}");
+    let is_said = |line: &String| line == "interrupted" || line.starts_with("stopping after ");
+    assert!(errors.iter().any(is_said), "{errors:?}");
     let main = names::versions(MAIN, BackEnd::Cpu).unwrap();
     let ran = format!("of {} versions ran", main.len());
     assert!(errors.iter().any(|line| line.contains(&ran)), "{errors:?}");

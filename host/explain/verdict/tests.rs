@@ -59,7 +59,7 @@ fn times(median: f64) -> Times {
 fn ceilings() -> Ceilings {
     let none = json!({ "fp64": null, "hbm": null, "l1": null, "shared": null });
     let ceilings = json!({
-        "device": "H200", "fp64": 60e12, "hbm": 4e12, "l2": 8e12, "l1": 30e12, "theoretical": none,
+        "schema": 6, "device": "H200", "fp64": 60e12, "hbm": 4e12, "l2": 8e12, "l1": 30e12, "theoretical": none,
     });
     serde_json::from_value(ceilings).expect("ceilings")
 }
