@@ -496,7 +496,6 @@ impl MeasureArgs {
             warmup: self.warmup.unwrap_or(default.warmup),
             repeat: self.repeat.unwrap_or(default.repeat),
             settle: self.settle.unwrap_or_default(),
-            ..default
         }
     }
 }
