@@ -189,19 +189,6 @@ impl Room {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         Room { cores: cores(&mask(), sibling).clamp(1, all), all }
     }
-
-    /// The share of process `at` of those on a host, which have these [masks](mask): an equal one for all that
-    /// have the same mask, as those have that nobody bound.
-    ///
-    /// # Panics
-    /// Where there is no mask `at`.
-    #[must_use]
-    pub fn shared(self, masks: &[Vec<usize>], at: usize) -> Room {
-        let alike = |some: &[Vec<usize>]| some.iter().filter(|mask| **mask == masks[at]).count();
-        let (before, of) = (alike(&masks[..at]), alike(masks));
-        let part = |count: usize| ((before + 1) * count / of - before * count / of).max(1);
-        Room { cores: part(self.cores), all: part(self.all) }
-    }
 }
 
 /// The processors that the calling thread may use, by their numbers; none where the system is not Linux.

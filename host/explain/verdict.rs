@@ -555,6 +555,3 @@ pub fn meaning(reason: &str) -> String {
     let known = REASONS.iter().chain(&ELIGIBLE).find(|(name, _)| *name == reason);
     known.map_or_else(|| reason.replace('_', " "), |(_, meaning)| (*meaning).into())
 }
-
-#[cfg(test)]
-mod tests;

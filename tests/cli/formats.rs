@@ -5,35 +5,6 @@ use std::fs;
 use crate::{gpp, text};
 use predicates::str::contains;
 
-/// A shell asks the script, as it does when somebody presses the tabulator.
-#[test]
-fn completions_know_versions_systems_and_devices() {
-    let complete = |words: &str| {
-        let script = "source <(\"$GPP\" completions bash); COMP_WORDS=(gpp $1); \
-                      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
-                      _gpp gpp \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
-        let output = std::process::Command::new("bash")
-            .args(["-c", script, "bash", words])
-            .env("GPP", assert_cmd::cargo::cargo_bin("gpp"))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_string()
-    };
-    for (words, expected) in [
-        ("--version v1", "v1 v10 v11 v12 v13"),
-        ("--version talk:V1", "talk:V1"),
-        ("table --system si5", "si510 si510-complex"),
-        ("--journey pa", "paper past"),
-        ("--device gpu:a", "gpu:all"),
-        // Both of its names are versions.
-        ("diff v7", "v7 v7"),
-        ("ptx sigma:b", "sigma:blocks"),
-    ] {
-        assert_eq!(complete(words), expected, "{words}");
-    }
-}
-
 #[test]
 fn files_of_other_formats_are_named() {
     let dir = tempfile::tempdir().unwrap();

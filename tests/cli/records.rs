@@ -112,24 +112,6 @@ fn a_table_of_an_interrupted_run_says_so() {
 }
 
 #[test]
-fn tables_name_the_device() {
-    let dir = tempfile::tempdir().unwrap();
-    let archive = archived("si214/run.json");
-    let other = dir.path().join("other.json");
-    fs::write(&other, fs::read_to_string(&archive).unwrap().replace("H200", "B200")).unwrap();
-    for format in ["terminal", "markdown", "csv", "json"] {
-        gpp()
-            .args(["table", "--format", format, "--from"])
-            .arg(format!("{},{}", archive.display(), other.display()))
-            .assert()
-            .success()
-            .stdout(
-                contains("NVIDIA H200").and(contains("NVIDIA B200")).and(contains("other.json")),
-            );
-    }
-}
-
-#[test]
 fn records_without_ceilings_say_where_to_get_them() {
     let dir = tempfile::tempdir().unwrap();
     let name = "profile-v0.json";

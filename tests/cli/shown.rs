@@ -1,14 +1,9 @@
 //! What a reader sees: widths, units, quiet.
 
-use std::collections::HashSet;
-
-use gpp::explain::show::Parts;
-use gpp::explain::{Evidence, card};
-use gpp::profile::Records;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::{self, fixture_path};
+use crate::common::fixture_path;
 use crate::gpp;
 use crate::outcomes::measured;
 
@@ -18,51 +13,6 @@ fn help_fits_a_narrow_terminal() {
         let output = gpp().args(arguments).env("COLUMNS", "80").assert().success();
         let help = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
-    }
-}
-
-/// What of a text has a digit in it.
-fn numbers(text: &str) -> HashSet<&str> {
-    let words = text.split([' ', '│', '┆', '\n']);
-    words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).collect()
-}
-
-#[test]
-fn narrow_tables_break_no_number() {
-    let list = |width: Option<u16>| {
-        let mut text = Vec::new();
-        ::gpp::list::list_text(&mut text, width).unwrap();
-        String::from_utf8(text).unwrap()
-    };
-    let folder = "data/runs/h200-2026-11-23/si214";
-    let folder = Records::load(&common::repository(folder)).unwrap();
-    let run = folder.run().unwrap();
-    let evidence = Evidence {
-        from: "here",
-        run: Some(&run),
-        profiles: &folder.profiles,
-        ceilings: Some(&folder.ceilings),
-    };
-    let card = [card("v4", Some("v3"), evidence).unwrap()];
-    let explain = |width: Option<u16>| {
-        let mut text = Vec::new();
-        ::gpp::explain::show::text(&mut text, &card, Parts::Explained, width).unwrap();
-        String::from_utf8(text).unwrap()
-    };
-    let results = |width: Option<u16>| ::gpp::run::results(&run.results, width);
-    for (name, text) in [
-        ("list", &list as &dyn Fn(Option<u16>) -> String),
-        ("explain", &explain),
-        ("results", &results),
-    ] {
-        let wide = text(None);
-        for width in [40, 60, 80] {
-            let narrow = text(Some(width));
-            let cells: Vec<&str> = narrow.lines().filter(|line| line.starts_with('│')).collect();
-            let cells = cells.join("\n");
-            let broken: Vec<_> = numbers(&cells).difference(&numbers(&wide)).copied().collect();
-            assert!(broken.is_empty(), "{name} {width}: {broken:?}\n{narrow}");
-        }
     }
 }
 

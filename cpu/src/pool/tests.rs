@@ -38,27 +38,6 @@ fn there_are_as_many_threads_as_said_and_they_stay() {
 }
 
 #[test]
-fn processes_with_one_mask_share_its_cores() {
-    let host = Room { cores: 8, all: 16 };
-    let rooms = |room: Room, masks: &[Vec<usize>]| -> Vec<[usize; 2]> {
-        let of = |at| room.shared(masks, at);
-        (0..masks.len()).map(of).map(|room| [room.cores, room.all]).collect()
-    };
-    let all: Vec<usize> = (0..16).collect();
-    assert_eq!(rooms(host, std::slice::from_ref(&all)), [[8, 16]]);
-    assert_eq!(rooms(host, &vec![all.clone(); 2]), [[4, 8], [4, 8]]);
-    assert_eq!(rooms(host, &vec![all.clone(); 3]), [[2, 5], [3, 5], [3, 6]]);
-    // More processes than processors.
-    assert_eq!(rooms(Room { cores: 1, all: 2 }, &vec![vec![0, 1]; 3]), [[1, 1]; 3]);
-    // Who has a mask of its own keeps it, and so do those of each socket.
-    let socket = Room { cores: 4, all: 8 };
-    let [first, second]: [Vec<usize>; 2] = [(0..8).collect(), (8..16).collect()];
-    let masks = [first.clone(), second.clone(), first, second];
-    assert_eq!(rooms(socket, &masks), [[2, 4]; 4]);
-    assert_eq!(socket.shared(&[all, masks[0].clone()], 1), socket);
-}
-
-#[test]
 fn a_core_counts_once() {
     // The second processor of core c is c + 8, as most systems number them.
     let lowest = |id| Some(id % 8);
