@@ -68,7 +68,7 @@ fn without_memory() {
     let limited = "ulimit -v 600000; exec \"$@\"";
     let run = ["--version", "best", "--system", "si214", "--device", "cpu", "--quiet"];
     let run = ended(&mut second_by(&["sh", "-c", limited, "sh"], &run));
-    run.expect(2, &["rank 1 of 2 on ", ": not enough host memory: "]);
+    run.expect(2, &["rank 1 of 2 on ", "not enough host memory"]);
 }
 
 /// Long work on three ranks that is under way, and their processes.
