@@ -36,7 +36,7 @@ use serde_json::Value;
 fn commands_print_what_was_recorded() {
     trycmd::TestCases::new()
         .register_bin("gpp", assert_cmd::cargo::cargo_bin("gpp"))
-        .case("tests/commands/*.md");
+        .case("tests/commands/*.trycmd");
 }
 
 fn gpp() -> Command {
