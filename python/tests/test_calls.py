@@ -195,8 +195,10 @@ def test_progress_may_not_call_what_it_is_told_about(tiny):
     assert len(placed.sums(**bands).asx) == 2
 
 
+# A shell's background jobs, and what they start, ignore SIGINT unless they say otherwise.
 INTERRUPTED = """
-import sys, time
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import gpp, test_calls
 call = test_calls.long_calls()[sys.argv[2]]
