@@ -1,7 +1,7 @@
 //! A run: slabs → workers → sums.
 //!
 //! The slabs of a problem are dealt to workers ([`crate::schedule`]), one for each device. The sums of each group of
-//! `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) are kept apart and added here in the order of `igp`: see
+//! `igp` ([`gpp_kernels::kernel::Kernel::igp_of_group`]) stay apart and are added here in the order of `igp`: see
 //! [`ordered_sum`]. So if slabs hold whole groups, bits do not depend on slabs, workers and ranks. In kernels for CPUs
 //! each `igp` is a group. The paper's grids and sorted pairs have one group, the slab: their bits depend on the size of
 //! slabs.
@@ -468,7 +468,7 @@ fn numbers(sums: &[SlabSums]) -> Vec<f64> {
     sums.iter().flat_map(of_slab).collect()
 }
 
-/// The sums of such numbers; what was measured of them stays where it was.
+/// The sums of such numbers, without their times.
 fn slab_sums(mut numbers: &[f64]) -> Vec<SlabSums> {
     let mut sums = Vec::new();
     while let [groups, blocks, count, rest @ ..] = numbers {

@@ -20,13 +20,14 @@ pub trait Pipeline<S>: Send {
     /// The device, as errors of several workers name it.
     fn device(&self) -> &str;
 
-    /// Whether another step may begin; it may where none is in flight.
+    /// Whether another step may begin; it may if none is in flight.
     fn has_room(&self) -> bool;
 
-    /// Begins the next step of an item, which `done` is told the finished part of. Returns whether it was the last.
+    /// Begins the next step of an item, and reports to `done` which part of the item is finished. Returns whether the step
+    /// is the item's last.
     fn begin(&mut self, item: usize, done: Done) -> Result<bool>;
 
-    /// Waits for the step that was begun first. Returns the sums of its item where the item is complete.
+    /// Waits for the step that was begun first. Returns the sums of its item if that is complete.
     fn finish(&mut self, done: Done) -> Result<Option<S>>;
 }
 
@@ -51,7 +52,7 @@ pub struct Homes {
 }
 
 /// Runs all items, and hands the sums of each to `take`, on this thread and in the order of items. A single worker is
-/// driven by this thread, several by a thread each. Returns the code of a stop, where it ended the run.
+/// driven by this thread, several by a thread each. Returns the code of the stop that ended the run, if one did.
 pub fn each<S: Send>(
     mut workers: Vec<&mut dyn Pipeline<S>>,
     run: Run,
@@ -187,9 +188,9 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// Where the item that a worker takes next is in the list: one of its own, else one that nobody had, else the last
-    /// one of the worker with most left, unless it has only one. A worker that `waits` has nothing else to do: it is
-    /// kept until there is an item for it, or none is left.
+    /// The index in the list of the item that a worker takes next: one of its own, else one that nobody had, else the last
+    /// one of the worker with most left, unless it has only one. A worker that `waits` has nothing in flight: it
+    /// sleeps until there is an item for it, or none is left.
     pub fn next(&self, worker: usize, waits: bool) -> Option<usize> {
         let mut state = self.state();
         loop {

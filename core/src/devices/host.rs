@@ -49,7 +49,7 @@ impl Host {
     /// With the vectors of a level.
     ///
     /// # Panics
-    /// Where the processor does not have it.
+    /// If the CPU does not have it.
     pub fn at(level: Level) -> Host {
         Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
@@ -57,7 +57,7 @@ impl Host {
     /// With the vectors of a level, and these threads.
     ///
     /// # Panics
-    /// Where the processor does not have the level.
+    /// If the CPU does not have the level.
     pub fn with_team(level: Level, team: Arc<Team>) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
         Host { info: info(team.count(Threads::All)), level, team }
@@ -172,7 +172,7 @@ impl Device for Host {
     }
 }
 
-/// A worker: what a kernel reads beside the problem's own arrays is made when one first needs it.
+/// A worker. What a kernel reads in addition to the problem's own arrays is made when one first needs it.
 struct OnHost<'a> {
     host: &'a Host,
     problem: &'a Frame,
@@ -193,7 +193,7 @@ struct SlabArrays {
     of: Option<(Id, Range<usize>)>,
     /// Matrix elements of G′ in layouts other than the slab's own.
     aqsm_local: HashMap<Layout, Vec<Complex64>>,
-    /// What kernels for GPUs read of its pairs, with what that depends on beside the slab.
+    /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
     pairs: HashMap<(Layout, Poles), MadePairs>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
     odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,

@@ -90,7 +90,7 @@ pub trait Worker: Send {
         1
     }
 
-    /// Whether slabs give way to others, so that every calculation uploads them again.
+    /// Whether slabs displace each other, so that every calculation uploads them again.
     fn streams(&self) -> bool {
         false
     }
@@ -159,7 +159,7 @@ pub struct SlabSums {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Upload {
-    /// Bytes; none where all was in place.
+    /// Bytes; none if all was in place.
     pub bytes: u64,
     /// From the first to the last of them.
     pub seconds: f64,
@@ -226,7 +226,7 @@ impl DeviceInfo {
     }
 }
 
-/// What is known of one kernel on one device; `None` where it does not apply.
+/// What is known of one kernel on one device; `None` if it does not apply.
 #[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
     pub symbol: String,
@@ -324,7 +324,7 @@ impl Add for HostWorkspace {
 }
 
 /// What kernels for GPUs read that is laid out for them, layout by layout: those that sum a problem for these
-/// versions, in slabs of these extents.
+/// versions, in slabs of these dimensions.
 pub fn of_layouts(
     problem: Outline,
     versions: &[catalogue::Kernel],

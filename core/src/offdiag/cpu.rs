@@ -129,7 +129,7 @@ impl<'a> OnCpu<'a> {
         })
     }
 
-    /// Bytes of the host's memory beside the task's own arrays.
+    /// Bytes of the host's memory in addition to the task's own arrays.
     pub fn needs(&self) -> u64 {
         let OnCpu { task, n_at_a_time, iw_at_a_time, together, .. } = self;
         let (bands, ngpown) = (task.bands(), self.rows.len());
@@ -254,7 +254,7 @@ impl<'a> OnCpu<'a> {
         });
     }
 
-    /// U of a block of igp in planes, l running fastest; empty where the band has no such P.
+    /// U of a block of igp in planes, l running fastest; empty if the band has no such P.
     fn first(
         &self,
         scratch: &mut Blocks,

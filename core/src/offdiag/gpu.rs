@@ -280,7 +280,7 @@ pub struct Batch {
     pub gathers: bool,
 }
 
-/// The launches of a batch, in their order; odd pairs are launched where there are any.
+/// The launches of a batch, in their order; odd pairs are launched if there are any.
 pub struct Launches {
     pub first: First,
     pub odd: OddPairs,
@@ -477,7 +477,7 @@ impl Worker for OnGpu<'_> {
 }
 
 impl OnGpu<'_> {
-    /// A of a part, where launches in a stream find it: in place, or brought there.
+    /// The address of A of a part for launches in a slot's stream: in place, or uploaded now.
     fn a(&mut self, part: usize, slot: usize) -> Result<*const f64> {
         if let Some(a) = self.resident.get(&part) {
             return Ok(a.pointer());
@@ -503,7 +503,7 @@ impl OnGpu<'_> {
 
 // The memory of a task on a GPU.
 
-/// What a task takes beside the problem's own arrays, in bytes.
+/// What a task takes in addition to the problem's own arrays, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Of the device's memory but for A, and but for pairs that are summed by the definition, of which there are few.

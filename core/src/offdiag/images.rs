@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::offdiag::Task;
 
-/// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
+/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
 pub const GROUP: usize = 24;
 
 /// Blocks of the second product that fill a device, of 16 l each.
@@ -21,7 +21,7 @@ const SECOND_BLOCKS: usize = 288;
 /// Bytes of the sums of energies that are summed together, unless one alone takes more.
 const MOST: usize = 1 << 30;
 
-/// Extents of the images of a task.
+/// Dimensions of the packed operands of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub version: &'static Version,
@@ -108,8 +108,7 @@ impl Shape {
     }
 }
 
-/// Energies whose sums are in memory at a time, one at least, where those of one take so many bytes. Elements of
-/// different energies are no part of each other.
+/// Energies whose sums are in memory at a time, one at least, if those of one take so many bytes.
 pub fn together(nw: usize, bytes: usize) -> usize {
     (MOST / bytes.max(1)).clamp(1, nw)
 }
@@ -121,7 +120,7 @@ pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
     image
 }
 
-/// The same where another group's was, or zeros.
+/// The same in memory that holds another part's A, or zeros.
 pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
@@ -168,7 +167,7 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
                     let at = igp * ncouls + ig;
                     let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
                     let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
-                    // Where nothing is summed, a pole that is far from all.
+                    // A pair without a term has a pole that is far from all energies.
                     let pole = if product == Complex64::ZERO {
                         HUGE.into()
                     } else {
@@ -200,7 +199,7 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
     (image, odd)
 }
 
-/// Where the odd pairs of each igp that has any begin, and their end.
+/// The first odd pair of each igp that has any, and the end of the last.
 pub fn begins(odd: &[Odd]) -> Vec<u32> {
     let firsts = (0..odd.len()).filter(|&at| at == 0 || odd[at].igp != odd[at - 1].igp);
     firsts.chain([odd.len()]).map(|at| at as u32).collect()

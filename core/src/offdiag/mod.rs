@@ -198,13 +198,13 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {
     pub sums: Sums,
-    /// Seconds of the products, by the device's clock where it has one; of several devices those of the longest.
+    /// Seconds of the products, by the device's clock if it has one; of several devices those of the longest.
     pub seconds: f64,
     /// Seconds in all, with making and moving A.
     pub total: f64,
 }
 
-// Where the matrix elements of many bands come from.
+// Sources of the matrix elements of many bands.
 
 /// `A_l(ig,n)` of bands l.
 pub trait Elements: Sync {
@@ -237,7 +237,7 @@ impl Elements for Synthesised<'_> {
     }
 }
 
-/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are looked at where they are read.
+/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are checked when they are read.
 pub struct Borrowed<'a> {
     a: &'a [Complex64],
     nbands: usize,
