@@ -153,7 +153,7 @@ impl<'a> OnGpu<'a> {
             seconds: 0.0,
             until: 0.0,
             resident: BTreeMap::new(),
-            most_resident: shape.groups,
+            most_resident: task.parts(),
             passing: Vec::new(),
             uploads: stream,
             name: &gpu.info().id,
@@ -163,7 +163,7 @@ impl<'a> OnGpu<'a> {
         };
         let (free, _) = context.memory()?;
         let fit = (free.saturating_sub(SPARE) / (8 * shape.a() as u64)) as usize;
-        if fit < shape.groups {
+        if fit < on_gpu.most_resident {
             let room = |_| Ok((context.buffer("A", shape.a())?, None));
             on_gpu.passing = (0..STREAMS).map(room).collect::<Result<_>>()?;
             on_gpu.most_resident = fit.saturating_sub(STREAMS);

@@ -32,7 +32,6 @@ pub struct Shape {
     pub right: u32,
     pub second: u32,
     pub slots: u32,
-    pub groups: usize,
     /// Whether poles are real: which kernels run.
     pub real: bool,
 }
@@ -57,7 +56,6 @@ impl Shape {
             right: extents.ngpown.div_ceil((COLUMNS * igp) as usize) as u32 * igp,
             second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,
-            groups: extents.nbands.div_ceil(GROUP),
             real: task.problem.poles() == Poles::Real,
         }
     }
@@ -184,19 +182,15 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
             }
         },
     );
-    let columns = wtilde.chunks_exact(ncouls).zip(eps.chunks_exact(ncouls)).enumerate();
-    let odd = columns.par_bridge().map(|(igp, (wtilde, eps))| {
-        let pairs = wtilde.iter().zip(eps).enumerate();
-        let odd = pairs.filter(|(_, (pole, eps))| {
-            **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
-        });
-        let odd =
-            odd.map(|(ig, (&wtilde, &eps))| Odd { wtilde, eps, ig: ig as u32, igp: igp as u32 });
-        odd.collect::<Vec<_>>()
+    let pairs = wtilde.par_iter().zip(eps).enumerate();
+    let odd = pairs.filter(|(_, (pole, eps))| {
+        **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
     });
-    let mut odd: Vec<Odd> = odd.flatten().collect();
-    odd.sort_by_key(|odd| (odd.igp, odd.ig));
-    (image, odd)
+    let odd = odd.map(|(at, (&wtilde, &eps))| {
+        let (ig, igp) = ((at % ncouls) as u32, (at / ncouls) as u32);
+        Odd { wtilde, eps, ig, igp }
+    });
+    (image, odd.collect())
 }
 
 /// The first odd pair of each igp that has any, and the end of the last.

@@ -91,12 +91,7 @@ impl<'a> Task<'a> {
         self.problem.nw()
     }
 
-    /// Operations: eight a complex product and addition, of both products.
-    pub fn operations(&self) -> f64 {
-        self.operations_of(0..self.problem.extents().nbands)
-    }
-
-    /// Those of some bands n.
+    /// Operations of some bands n: eight a complex product and addition, of both products.
     pub fn operations_of(&self, n: Range<usize>) -> f64 {
         let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
         let occupied = occ.iter().filter(|&&occ| occ != 0.0).count();
