@@ -78,7 +78,7 @@ impl Gpu {
     pub fn both<'a>(&'a self, problem: &'a Problem, cuda: &'a CudaKernels) -> Result<OnBoth<'a>> {
         assert_eq!(cuda.device, self.info.id, "the kernels are on this GPU");
         let lane = Lane::new(&self.context)?;
-        Ok(OnBoth { problem, worker: OnGpu::new(self, problem.frame(), lane), cuda })
+        Ok(OnBoth { problem, worker: OnGpu::new(self, problem, lane), cuda })
     }
 }
 
