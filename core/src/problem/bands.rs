@@ -58,10 +58,8 @@ impl Bands {
         let extents = header.extents();
         let place = |at: usize| (at % extents.ncouls + 1, at / extents.ncouls + 1);
         AQSN.check(extents, aqsn.len())?;
-        range::check_finite(&AQSN, &aqsn, place)?;
-        range::check_factors(&AQSN, &aqsn, place)?;
+        range::check_factors(&AQSN, &mut aqsn, place)?;
         range::check_vcoul(&header)?;
-        range::resolve_factors(&AQSN, &mut aqsn)?;
         Bands::with_elements(header, aqsn)
     }
 

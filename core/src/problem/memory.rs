@@ -10,7 +10,6 @@ use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::catalogue;
 use crate::error::DataError;
 pub(crate) use crate::system::memory::refused;
 pub use crate::system::memory::{free, require, zeros};
@@ -96,7 +95,7 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
         let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();
         (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
     };
-    let kernels = catalogue::versions().filter_map(|version| version.gpu());
+    let kernels = gpp_kernels::versions::ALL.iter();
     kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
 

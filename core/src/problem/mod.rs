@@ -578,11 +578,8 @@ impl CheckedPairs {
         let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_factors(&EPS, &eps, pair)?;
         range::check_largest(&wtilde, pair)?;
-        let is_as_given = !range::resolve_factors(&EPS, &mut eps)?;
+        let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, by_size) = (Id::unique(), Arc::default());
@@ -629,9 +626,7 @@ impl CheckedPairs {
         let aqsm_local = match aqsm_local {
             Some(mut aqsm_local) => {
                 AQSM_LOCAL.check(extents, aqsm_local.len())?;
-                range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
+                range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
                 aqsm_local
             }
             None => Vec::new().into(),

@@ -47,14 +47,9 @@ impl Slab {
         WTILDE.check(extents, wtilde.len())?;
         EPS.check(extents, eps.len())?;
         AQSM_LOCAL.check(extents, aqsm_local.len())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-        range::check_factors(&EPS, &eps, pair)?;
-        range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+        range::check_factors(&EPS, &mut eps, pair)?;
+        range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
         range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-        range::resolve_factors(&EPS, &mut eps)?;
-        range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
         if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
             wtilde = resolved;
         }
