@@ -152,10 +152,18 @@ fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
     arrays: [&[Complex64]; N],
     term: impl Fn([Complex64; N]) -> ([f64; P], [f64; S]),
 ) -> ([f64; P], [f64; S]) {
+    let chunks = arrays.map(|array| array.as_chunks::<LANES>());
+    let filled = chunks.map(|(_, rest)| {
+        let mut all = [Complex64::ZERO; LANES];
+        all[..rest.len()].copy_from_slice(rest);
+        all
+    });
+    let rest = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
+    let whole = (0..chunks[0].0.len()).map(|at| chunks.map(|(whole, _)| &whole[at]));
+
     let mut sums = [Lanes::default(); P];
     let mut sizes = [[0.0; LANES]; S];
-    let mut add = #[inline(always)]
-    |all: [&[Complex64; LANES]; N]| {
+    for all in whole.chain(rest) {
         let mut parts = [[0.0; LANES]; P];
         for lane in 0..LANES {
             let (of_parts, of_sizes) = term(all.map(|array| array[lane]));
@@ -169,18 +177,6 @@ fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
         for (sum, part) in sums.iter_mut().zip(&parts) {
             sum.add(part);
         }
-    };
-    let chunks = arrays.map(|array| array.as_chunks::<LANES>());
-    for at in 0..chunks[0].0.len() {
-        add(chunks.map(|(whole, _)| &whole[at]));
-    }
-    if !chunks[0].1.is_empty() {
-        let filled = chunks.map(|(_, rest)| {
-            let mut all = [Complex64::ZERO; LANES];
-            all[..rest.len()].copy_from_slice(rest);
-            all
-        });
-        add(filled.each_ref());
     }
     (sums.map(Lanes::value), sizes.map(|lanes| lanes.iter().sum()))
 }
