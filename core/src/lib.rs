@@ -50,7 +50,7 @@ pub use crate::calculator::{
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;
 #[doc(inline)]
-pub use crate::error::{Code, DataError, DriverError, Error, FileError, Result};
+pub use crate::error::{Error, Result};
 #[doc(inline)]
 pub use crate::offdiag::Sums as MatrixSums;
 #[doc(inline)]

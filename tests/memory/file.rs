@@ -137,7 +137,7 @@ fn what_cannot_be_read_or_written_is_said() {
     let problem = fixture("plain");
     let sums = problem.frame().stored().unwrap();
     let error = write(Path::new("/no/such/folder/x.dat"), &problem, sums, QUIET).unwrap_err();
-    assert!(matches!(error, Error::Write { .. }), "{error}");
+    assert!(matches!(error, Error::Io(_)), "{error}");
     let listed = Box::new(made([1, 1, 1, 1], Kind::First, 1));
     let listed = OnGrid::new(listed, Grid::Listed(vec![0.0, 0.1, 0.7])).load().unwrap();
     let place = tempfile::NamedTempFile::new().unwrap();

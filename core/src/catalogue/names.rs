@@ -63,7 +63,7 @@ pub fn require_journeys(names: &str) -> Result<()> {
 pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     match versions(names, back_end)?[..] {
         [version] => Ok(version),
-        ref several => Err(Error::Data {
+        ref several => Err(Error::Input {
             origin: format!("{flag} {names}"),
             what: format!("takes one version, not {}", several.len()),
         }),
@@ -72,7 +72,7 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
 
 /// The versions of a range, or the one version of another name.
 fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
-    let wrong = |what: String| Err(Error::Data { origin: format!("--version {name}"), what });
+    let wrong = |what: String| Err(Error::Input { origin: format!("--version {name}"), what });
     if let Some((first, last)) = name.split_once("..") {
         let range = format!("{first}-{}", last.trim_start_matches('='));
         return wrong(format!("ranges are written with a hyphen: {range}"));
@@ -112,13 +112,13 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     if let Some(told) = name.strip_suffix(":best").and_then(journey) {
         // A journey for other devices has its best there, which may be emulated here.
         let best = told.best(back_end).or(told.best.first());
-        return best.and_then(|best| find(best.version)).ok_or_else(|| Error::Data {
+        return best.and_then(|best| find(best.version)).ok_or_else(|| Error::Input {
             origin: format!("--version {name}"),
             what: format!("{} states no best version", told.id),
         });
     }
     find(name).ok_or_else(|| match OF_MATRICES.iter().any(|version| version.id == name) {
-        true => Error::Data {
+        true => Error::Input {
             origin: format!("--version {name}"),
             what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
         },

@@ -34,7 +34,7 @@ pub trait Source: Sync {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) before anything is allocated,
-    /// [`Error::File`](crate::Error::File), [`Error::Problem`](crate::Error::Problem).
+    /// [`Error::Input`](crate::Error::Input), [`Error::Input`](crate::Error::Input).
     fn bands(&self) -> Result<Arc<Bands>>;
 
     /// The `igp` (0-based) of the problem with these bands. A source keeps none of the data that it makes or

@@ -14,8 +14,8 @@ use bytemuck::{Pod, Zeroable, bytes_of, cast_slice};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{DataError, FileError, Result};
-use crate::problem::file::records::{MAX_SUBRECORD, MatrixAt, Reader, Writer};
+use crate::error::{DataError, Error, Result};
+use crate::problem::file::records::{MAX_SUBRECORD, MatrixAt, Reader, Writer, of_file};
 use crate::problem::header::{Header, at_most, in_range};
 use crate::problem::memory::{Extents, Of};
 use crate::problem::source::{Given, Source, check_slab};
@@ -55,8 +55,6 @@ pub const RECORDS: [&str; 18] = [
 
 // The records by their contents.
 
-type Read<T> = std::result::Result<T, FileError>;
-
 /// What a file holds beside its large arrays, and where these are.
 pub struct Contents {
     pub header: Arc<Header>,
@@ -73,7 +71,7 @@ pub struct Contents {
 }
 
 /// Reads all records, passing over the large ones: every marker is looked at.
-pub fn contents(file: &mut Reader) -> Read<Contents> {
+pub fn contents(file: &mut Reader) -> Result<Contents> {
     let [sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max] = extents(file)?;
     let [nbands, ipe, ispin, ngpown, ncouls] = scalars::<i32, 5>(file)?;
     let [ncouls] = positive(file, [("ncouls", ncouls)])?;
@@ -142,7 +140,7 @@ pub fn contents(file: &mut Reader) -> Read<Contents> {
     let wtilde = matrix(file, ncouls, ngpown)?;
     let eps = matrix(file, ncouls, ngpown)?;
     let aqsn = matrix(file, ncouls, peinf_ntband_max)?;
-    let mut of_energies = || -> Read<Vec<Complex64>> {
+    let mut of_energies = || -> Result<Vec<Complex64>> {
         let all = array::<Complex64>(file, header.nend.max(MINI_APPS_ENERGIES))?;
         Ok(all[header.nstart - 1..header.nend].to_vec())
     };
@@ -179,7 +177,7 @@ struct Occupation {
     efermi: f64,
 }
 
-fn scalar<T: Pod>(file: &mut Reader) -> Read<T> {
+fn scalar<T: Pod>(file: &mut Reader) -> Result<T> {
     let mut value = T::zeroed();
     file.begin(size_of::<T>() as u128)?;
     file.read(bytemuck::bytes_of_mut(&mut value))?;
@@ -187,7 +185,7 @@ fn scalar<T: Pod>(file: &mut Reader) -> Read<T> {
     Ok(value)
 }
 
-fn scalars<T: Pod, const N: usize>(file: &mut Reader) -> Read<[T; N]> {
+fn scalars<T: Pod, const N: usize>(file: &mut Reader) -> Result<[T; N]> {
     let mut values = [T::zeroed(); N];
     file.begin(size_of::<[T; N]>() as u128)?;
     file.read(bytemuck::cast_slice_mut(&mut values))?;
@@ -195,7 +193,7 @@ fn scalars<T: Pod, const N: usize>(file: &mut Reader) -> Read<[T; N]> {
     Ok(values)
 }
 
-fn array<T: Pod>(file: &mut Reader, length: usize) -> Read<Vec<T>> {
+fn array<T: Pod>(file: &mut Reader, length: usize) -> Result<Vec<T>> {
     file.begin(size_of::<T>() as u128 * length as u128)?;
     file.require_memory((size_of::<T>() * length) as u64)?;
     let mut values = vec![T::zeroed(); length];
@@ -205,7 +203,7 @@ fn array<T: Pod>(file: &mut Reader, length: usize) -> Read<Vec<T>> {
 }
 
 /// Passes over a matrix of complex numbers.
-fn matrix(file: &mut Reader, rows: usize, columns: usize) -> Read<MatrixAt> {
+fn matrix(file: &mut Reader, rows: usize, columns: usize) -> Result<MatrixAt> {
     let bytes = 16 * rows as u128 * columns as u128;
     let place = file.begin(bytes)?;
     file.skip(bytes as u64)?;
@@ -214,7 +212,7 @@ fn matrix(file: &mut Reader, rows: usize, columns: usize) -> Read<MatrixAt> {
 }
 
 /// Record 1.
-fn extents(file: &mut Reader) -> Read<[usize; 5]> {
+fn extents(file: &mut Reader) -> Result<[usize; 5]> {
     let [sig_ntband, gvec_ng, ncoul, ngpown_max, ntband_max] = scalars::<i32, 5>(file)?;
     positive(
         file,
@@ -229,7 +227,7 @@ fn extents(file: &mut Reader) -> Read<[usize; 5]> {
 }
 
 /// Record 7: the extent once more, then the array.
-fn indinv(file: &mut Reader, gvec_ng: usize) -> Read<Vec<i32>> {
+fn indinv(file: &mut Reader, gvec_ng: usize) -> Result<Vec<i32>> {
     file.begin(4 * (gvec_ng as u128 + 1))?;
     let mut found = 0i32;
     file.read(bytemuck::bytes_of_mut(&mut found))?;
@@ -243,7 +241,10 @@ fn indinv(file: &mut Reader, gvec_ng: usize) -> Read<Vec<i32>> {
     Ok(indinv)
 }
 
-fn positive<const N: usize>(file: &Reader, extents: [(&'static str, i32); N]) -> Read<[usize; N]> {
+fn positive<const N: usize>(
+    file: &Reader,
+    extents: [(&'static str, i32); N],
+) -> Result<[usize; N]> {
     at_least(file, 1, extents)
 }
 
@@ -251,7 +252,7 @@ fn at_least<const N: usize>(
     file: &Reader,
     least: i32,
     extents: [(&'static str, i32); N],
-) -> Read<[usize; N]> {
+) -> Result<[usize; N]> {
     for (name, found) in extents {
         if found < least {
             return Err(file.error(format!("{name} must be at least {least}, found {found}")));
@@ -283,14 +284,15 @@ impl Input {
     /// Reads what is small and looks at all markers.
     pub fn open(path: &Path, progress: impl Into<Progress>) -> Result<Input> {
         let mut file = Reader::open(path)?;
-        let contents = contents(&mut file).map_err(|error| of_format(path, error))?;
+        let contents =
+            contents(&mut file).map_err(|error| of_format(path, file.record(), error))?;
         let (name, size) = (path.display().to_string(), file.size());
         let progress = progress.into();
         Ok(Input { path: path.to_path_buf(), name, size, contents, progress })
     }
 
     /// The file at the begin of one of its matrices of `ncouls` rows.
-    fn at(&self, matrix: MatrixAt) -> std::result::Result<Reader, FileError> {
+    fn at(&self, matrix: MatrixAt) -> Result<Reader> {
         let mut file = Reader::open(&self.path)?;
         file.go_to(matrix, self.size)?;
         Ok(file)
@@ -302,7 +304,7 @@ impl Input {
         matrix: MatrixAt,
         columns: Range<usize>,
         bar: &dyn Bar,
-    ) -> std::result::Result<Vec<Complex64>, FileError> {
+    ) -> Result<Vec<Complex64>> {
         let ncouls = self.contents.header.ncouls;
         let mut file = self.at(matrix)?;
         file.skip(16 * ncouls as u64 * columns.start as u64)?;
@@ -315,12 +317,7 @@ impl Input {
     }
 
     /// The columns of `wtilde_array` or `I_eps_array` that belong to some igp.
-    fn pairs(
-        &self,
-        matrix: MatrixAt,
-        igp: Range<usize>,
-        bar: &dyn Bar,
-    ) -> std::result::Result<Vec<Complex64>, FileError> {
+    fn pairs(&self, matrix: MatrixAt, igp: Range<usize>, bar: &dyn Bar) -> Result<Vec<Complex64>> {
         let ncouls = self.contents.header.ncouls;
         let mut file = self.at(matrix)?;
         let mut elements = vec![Complex64::ZERO; ncouls * igp.len()];
@@ -336,11 +333,7 @@ impl Input {
     }
 
     /// The rows of `aqsmtemp` that belong to some igp, `(igp.len(), nbands)`.
-    fn aqsm_local(
-        &self,
-        igp: Range<usize>,
-        bar: &dyn Bar,
-    ) -> std::result::Result<Vec<Complex64>, FileError> {
+    fn aqsm_local(&self, igp: Range<usize>, bar: &dyn Bar) -> Result<Vec<Complex64>> {
         let header = &self.contents.header;
         let mut aqsm_local = vec![Complex64::ZERO; igp.len() * header.nbands];
         let rows: Vec<Option<usize>> = header.rows_of(igp.clone()).collect();
@@ -432,24 +425,21 @@ impl Source for Input {
     }
 }
 
-/// An error of the first marker as one of the whole file, where that is of a format that is known.
-fn of_format(path: &Path, error: FileError) -> FileError {
+/// The error of a record as one of the whole file, if it is of the first marker and the file of a format that is known.
+fn of_format(path: &Path, record: usize, error: Error) -> Error {
     let mut first = [0; output::ENOUGH];
     let read = output::open(path).and_then(|(mut file, _)| file.read_exact(&mut first));
-    if error.record > 1 || read.is_err() {
-        return error;
-    }
+    // With the right first marker it is an input file.
+    let is_input = first.starts_with(&output::FIRST_RECORD.to_le_bytes());
     match output::named(&first) {
-        // Its first marker is right.
-        _ if first.starts_with(&output::FIRST_RECORD.to_le_bytes()) => error,
-        Some(named) => {
-            let fault = format!(
+        Some(named) if record <= 1 && read.is_ok() && !is_input => {
+            let what = format!(
                 "is {named}, and no input file: that begins with a Fortran record, little-endian with length \
                  markers of 4 bytes; docs/file-format.md describes it"
             );
-            FileError { record: 0, fault, ..error }
+            of_file(path, what)
         }
-        None => error,
+        _ => error,
     }
 }
 
@@ -458,7 +448,7 @@ fn of_format(path: &Path, error: FileError) -> FileError {
 /// Writes `problem` with `reference` as `asxtempref` and `achtempref`.
 ///
 /// # Errors
-/// [`crate::Error::Problem`] for energies that a file has no place for; [`crate::Error::Write`]. Nothing is
+/// [`crate::Error::Input`] for energies that a file has no place for; [`crate::Error::Io`]. Nothing is
 /// left behind then.
 pub fn write(
     path: &Path,

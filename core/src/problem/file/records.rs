@@ -1,11 +1,12 @@
 //! Records in and out: markers, subrecords, offsets. Nothing here knows what a record holds.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::FileError;
+use crate::error::{Error, Result};
 use crate::problem::file::RECORDS;
 use crate::system::{memory, output};
 
@@ -47,17 +48,9 @@ struct Subrecord {
     last: bool,
 }
 
-type Result<T> = std::result::Result<T, FileError>;
-
 impl Reader {
     pub fn open(path: &Path) -> Result<Reader> {
-        let whole = |e: io::Error| FileError {
-            path: path.to_path_buf(),
-            record: 0,
-            name: "",
-            offset: 0,
-            fault: format!("cannot read: {e}"),
-        };
+        let whole = |e: io::Error| of_file(path, format!("cannot read: {e}"));
         let (file, size) = output::open(path).map_err(whole)?;
         Ok(Reader {
             path: path.to_path_buf(),
@@ -75,14 +68,15 @@ impl Reader {
         self.size
     }
 
-    pub fn error(&self, fault: impl ToString) -> FileError {
-        FileError {
-            path: self.path.clone(),
-            record: self.record,
-            name: RECORDS.get(self.record.wrapping_sub(1)).copied().unwrap_or_default(),
-            offset: self.start,
-            fault: fault.to_string(),
-        }
+    /// What is wrong with this record.
+    pub fn error(&self, fault: impl Display) -> Error {
+        let (record, offset) = (self.record, self.start);
+        let name = RECORDS.get(record.wrapping_sub(1)).copied().unwrap_or_default();
+        of_file(&self.path, format!("record {record} ({name}) at byte {offset}: {fault}"))
+    }
+
+    pub fn record(&self) -> usize {
+        self.record
     }
 
     /// Begins a record that another reader of the same file, then of `size` bytes, has found.
@@ -172,13 +166,10 @@ impl Reader {
     pub fn finish(&mut self) -> Result<()> {
         match self.size - self.at {
             0 => Ok(()),
-            left => Err(FileError {
-                path: self.path.clone(),
-                record: 0,
-                name: "",
-                offset: self.at,
-                fault: format!("{left} bytes follow the last record, at byte {}", self.at),
-            }),
+            left => {
+                let what = format!("{left} bytes follow the last record, at byte {}", self.at);
+                Err(of_file(&self.path, what))
+            }
         }
     }
 
@@ -245,6 +236,11 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// What is wrong with a file as a whole.
+pub fn of_file(path: &Path, what: String) -> Error {
+    Error::Input { origin: path.display().to_string(), what }
 }
 
 pub struct Writer<W: Write> {
