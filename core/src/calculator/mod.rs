@@ -202,7 +202,7 @@ impl Calculator {
         let mut engine = if is_whole {
             Engine::whole(self.opened.first(), problem)?
         } else {
-            let workers = self.opened.all().map(|device| device.worker(problem.frame()));
+            let workers = self.opened.all().map(|device| device.worker(problem));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
         let calculation = engine.run_telling(version, watch)?;
@@ -226,7 +226,7 @@ impl Calculator {
     }
 
     fn version_for(&self, problem: Outline) -> Kernel {
-        let best = || catalogue::best_for(self.opened.first().back_end(), &problem.task()).kernel;
+        let best = || catalogue::best_for(self.opened.first().back_end(), problem).kernel;
         self.version.unwrap_or_else(best)
     }
 }

@@ -411,7 +411,7 @@ impl Calculator {
         let is_emulated = self.opened.is_host() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.
-        bands + of_slabs + partials + 2 * problem.bytes_of_sums(version)
+        bands + of_slabs + partials + 2 * version.bytes_of_sums(problem)
     }
 }
 

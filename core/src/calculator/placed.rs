@@ -201,7 +201,7 @@ impl Calculator {
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if lent.is_none() || problem.outline().kernel(version).is_some_and(sorts) {
+        if lent.is_none() || version.first(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
@@ -210,7 +210,7 @@ impl Calculator {
             let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
             Ok((engine::ordered_sum([&slab], at.nw()), slab.seconds))
         };
-        let (sums, seconds) = summed(version, &problem.batches_for(version))?;
+        let (sums, seconds) = summed(version, &version.batches(problem))?;
         let found = Found::of(sums, version, seconds);
         if !self.static_ch {
             return Ok(found);

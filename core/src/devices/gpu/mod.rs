@@ -29,7 +29,7 @@ use crate::devices::gpu::uploads::{PairsCache, PlacedBands, Ring};
 use crate::devices::gpu::worker::{Lane, OnGpu, SlabPointers};
 use crate::devices::{Beside, Device, DeviceInfo, KernelInfo, Worker, of_layouts};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, Outline};
+use crate::problem::{Batch, Extents, Outline, Problem};
 use crate::system::output;
 
 /// What the kernels' PTX has in common, and the kernels by their symbols, packed; none where the build found
@@ -191,7 +191,7 @@ impl Device for Gpu {
         self.modules.want(entry.symbol);
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnGpu::new(self, problem, Lane::new(&self.context)?)))
     }
 }
@@ -388,7 +388,7 @@ fn neutral<'a>(word: &'a str, symbol: &str, names: &mut HashMap<&'a str, usize>)
 pub fn kernel_arguments(
     kernel: &Kernel,
     iw: u32,
-    (problem, batch, bands, lane): (&Frame, &Batch, &PlacedBands, &Lane),
+    (problem, batch, bands, lane): (&Problem, &Batch, &PlacedBands, &Lane),
 ) -> Box<dyn Arguments> {
     let bands = bands.in_layout(kernel.layout);
     let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = lane.slab.pointers(kernel);

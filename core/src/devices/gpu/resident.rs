@@ -85,7 +85,7 @@ impl Resident {
         }
         held.lane.stream.wait_for_foreign(after)?;
         let Held { lane, bands, pairs, ring, relay, at } = held;
-        let worker = OnGpu::new(gpu, problem.frame(), lane);
+        let worker = OnGpu::new(gpu, problem, lane);
         let mut worker = OnGpu { bands, pairs, ring, relay, lent, ..worker };
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {

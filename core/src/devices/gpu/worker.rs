@@ -24,11 +24,11 @@ use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Frame, Id, Matrix, SlabView};
+use crate::problem::{Batch, Id, Matrix, Problem, SlabView};
 
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
-    pub(super) problem: &'a Frame,
+    pub(super) problem: &'a Problem,
     pub(super) bands: PlacedBands,
     pub(super) pairs: PairsCache,
     pub(super) lanes: Vec<Lane>,
@@ -50,7 +50,7 @@ pub struct OnGpu<'a> {
 
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem.
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame, lane: Lane) -> OnGpu<'a> {
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, lane: Lane) -> OnGpu<'a> {
         OnGpu {
             gpu,
             problem,
@@ -154,7 +154,7 @@ impl<'a> OnGpu<'a> {
         // Held until the kernels are done: nobody fills the table with others meanwhile.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
-            let wx = plan.table().wx();
+            let wx = &plan.wx[..];
             loaded.table.holding(wx, || function.set(table::SYMBOL, wx, &lane.stream))
         });
         let holding = holding.transpose()?;
@@ -537,7 +537,7 @@ impl PlacedSlab {
         to: &mut Uploads,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
-        made: Option<Arc<dyn Pairs>>,
+        made: Option<Arc<Pairs>>,
     ) -> Result<()> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);
