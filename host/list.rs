@@ -87,7 +87,7 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
 
 /// The symbols of a version's kernels.
 fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
-    let gpu = version.gpu().ok_or_else(|| Error::Data {
+    let gpu = version.gpu().ok_or_else(|| Error::Input {
         origin: version.id().into(),
         what: "is made for processors and has no PTX".into(),
     })?;
@@ -217,7 +217,7 @@ fn poles(system: &System) -> &'static str {
 /// A problem and its reference sums, stored or evaluated now.
 pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
-    let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Data {
+    let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Input {
         origin: source.name(),
         what: format!(
             "no golden sums for this seed and these energies, and too many terms to evaluate them now; \

@@ -2,14 +2,11 @@
 
 use std::ops::Add;
 
-use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
-use crate::devices::Beside;
-use crate::devices::Device;
-use crate::devices::entry;
+use crate::devices::{Beside, Device};
 use crate::error::{Error, Result, mib};
 use crate::output::memory::Free;
 use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
@@ -91,16 +88,17 @@ impl Loaded {
         Slabs::new(&self.0, igp)
     }
 
-    /// The `igp` of a slab for these versions: all where one device holds them and the host what it needs. Else a
-    /// device has room for two slabs, and all devices are filled and have about as much to do. Collective.
+    /// The `igp` of a slab for these versions: all if one device holds them and the host what it needs. Else a slab
+    /// takes at most half the memory that is free, and each worker has the same number of slabs, two at least, so that
+    /// one's upload runs under the other's kernels. Collective.
     pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
         let frame = self.problem();
         let group = group(frame, versions);
         let ngpown = frame.header().ngpown;
-        let need = Need::of(frame, versions, crew, self.held());
-        let most = need.most(ngpown.div_ceil(group), group, limits)?;
+        let groups = ngpown.div_ceil(group);
+        let most = Need::of(frame, versions, crew, self.held()).most(groups, group, limits)?;
         if let Some(igp) = limits.slab {
-            let wrong = |what| Err(Error::Data { origin: format!("--slab {igp}"), what });
+            let wrong = |what| Err(Error::Input { origin: format!("--slab {igp}"), what });
             if !igp.is_multiple_of(group) && igp < ngpown {
                 let what = "needs a multiple of the igp of a group of these versions";
                 return wrong(format!("{what}, {group}"));
@@ -110,18 +108,18 @@ impl Loaded {
             }
             return Ok(igp.min(ngpown));
         }
-        let groups = ngpown.div_ceil(group);
-        let is_one = crew.workers() == 1 && most >= groups && self.whole().is_some();
-        if is_one {
+        if crew.workers() == 1 && most >= groups && self.whole().is_some() {
             return Ok(ngpown);
         }
-        let batches = versions.iter().map(|version| version.batches(frame).count()).max();
-        let terms = frame.terms() as f64 / (groups * batches.unwrap_or(1)) as f64;
-        let waves = Waves::on(crew.devices[0], frame, versions)?;
-        let own = Share { groups, terms, workers: crew.workers(), waves }.at_most(most) * group;
+        let own = (slab_groups(groups, most, crew.workers()) * group).min(ngpown);
         // Slabs are the same for all, with however much memory each has; the only one is all igp.
-        Ok(crew.ranks.least(own.min(ngpown) as u64) as usize)
+        Ok(crew.ranks.least(own as u64) as usize)
     }
+}
+
+/// The groups of a slab, `most` at most, if all workers get the same number of slabs, two at least.
+fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
+    groups.div_ceil(workers * groups.div_ceil(workers * most).max(2))
 }
 
 /// The `igp` that the groups of all these versions are parts of.
@@ -157,7 +155,7 @@ impl Limits {
     pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
         if back_end == BackEnd::Cpu && self.device.is_some() {
             let what = "has no effect on a CPU: --host-memory limits its arrays".into();
-            return Err(Error::Data { origin: "--device-memory".into(), what });
+            return Err(Error::Input { origin: "--device-memory".into(), what });
         }
         Ok(())
     }
@@ -272,21 +270,10 @@ impl<'a> Need<'a> {
         slab.device_bytes(Of::Bands).saturating_add(slabs)
     }
 
-    /// What needs it, where it does not fit.
-    pub fn what(&self, group: usize) -> String {
-        let name = self.frame.name();
-        match self.held {
-            Held::All => {
-                let ids: Vec<&str> = self.versions.iter().map(|version| version.id()).collect();
-                format!("{} beside {name}, by {group} igp", ids.join(", "))
-            }
-            Held::Share(_) | Held::None => format!("bands and two slabs of {group} igp of {name}"),
-        }
-    }
-
     /// The most of `groups` groups of so many igp that a slab may have: two slabs find room on each device, or one
     /// where it is alone with all, and the host holds what it has to.
     pub fn most(&self, groups: usize, group: usize, limits: Limits) -> Result<usize> {
+        let what = format!("bands and two slabs of {group} igp of {}", self.frame.name());
         let mut most = groups;
         for device in self.crew.devices {
             let Some(free) = device.free_memory()? else { continue };
@@ -295,13 +282,12 @@ impl<'a> Need<'a> {
             }
             let needed = self.on_device(group, 2);
             if needed > free {
-                let what = format!("bands and two slabs of {group} igp of {}", self.frame.name());
-                return Err(Error::Memory { place: "device", what, needed, free, limit: None });
+                return Err(Error::memory("device", &what, needed, free, None));
             }
             most = largest(most, |n| self.on_device(n * group, 2) <= free);
         }
         let room = of_host(self.crew, limits, self.held.bytes(self.frame.extents()));
-        room.require(&self.what(group), self.on_host(group))?;
+        room.require(&what, self.on_host(group))?;
         Ok(largest(most, |n| self.on_host(n * group) <= room.bytes))
     }
 }
@@ -337,88 +323,6 @@ fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
         if fits(middle) { low = middle } else { high = middle - 1 }
     }
     low
-}
-
-// How many groups a slab has, where that is for the program to choose.
-
-/// What a slab costs beside its terms, in terms: 0.13 ms of v13's on an H200. On a processor it is less.
-const SLAB: f64 = 1.5e8;
-
-/// What is waited for the first slab's upload, over the time of its kernels: less where uploads are short (si510),
-/// more where they take nearly as long as kernels (si214).
-const FILL: f64 = 0.2;
-
-/// How a launch fills a device: with as many blocks at a time as there are places, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waves {
-    /// Blocks of a group, those for odd pairs aside.
-    pub blocks: u64,
-    /// Blocks that the device holds at a time.
-    pub places: u64,
-}
-
-impl Waves {
-    /// Of the last of these versions that keeps sums of groups, on a GPU.
-    pub fn on(device: &dyn Device, frame: &Problem, versions: &[Kernel]) -> Result<Option<Waves>> {
-        let of_groups = versions.iter().rev().find_map(|version| {
-            let batch = version.batches(frame).first();
-            let kernel = batch.plan().kernel(version.gpu()?);
-            kernel.igp_of_group().map(|_| (kernel, batch.nw()))
-        });
-        let Some((kernel, nw)) = of_groups.filter(|_| device.back_end() == BackEnd::Gpu) else {
-            return Ok(None);
-        };
-        let info = device.kernel(kernel, entry(kernel, nw))?;
-        let (header, nw) = (frame.header(), nw as u32);
-        let extents = gpp_kernels::extents::Extents {
-            nbands: header.nbands as u32,
-            ngpown: kernel.igp_of_group().unwrap_or(1),
-            ncouls: header.ncouls as u32,
-            nw,
-            odd_begins: &[],
-            parts: 0,
-        };
-        let of_multiprocessor = info.warps_per_sm.unwrap_or(0) * WARP / kernel.threads;
-        let places = u64::from(of_multiprocessor) * u64::from(device.info().multiprocessors);
-        let blocks = u64::from(kernel.grid(&extents).blocks());
-        Ok((places > 0).then_some(Waves { blocks, places }))
-    }
-
-    /// The number of groups that would fill every place in the time that these take.
-    fn filled(self, groups: usize) -> f64 {
-        let waves = (groups as u64 * self.blocks).div_ceil(self.places);
-        (waves * self.places) as f64 / self.blocks as f64
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Share {
-    pub groups: usize,
-    /// Terms of a group at the energies that are summed together.
-    pub terms: f64,
-    pub workers: usize,
-    /// How launches fill a device, where that is known.
-    pub waves: Option<Waves>,
-}
-
-impl Share {
-    /// The groups of a slab where memory sets no bound to it.
-    pub fn unbounded(self) -> usize {
-        self.at_most(self.groups)
-    }
-
-    /// The groups of a slab, at most `most`, with which all are done first, data coming from the host: many
-    /// slabs can be shared out evenly and begin soon, few cost little beside their terms.
-    pub fn at_most(self, most: usize) -> usize {
-        let Share { groups, terms, workers, waves } = self;
-        let time = |size: usize| {
-            let of_busiest = groups.div_ceil(size).div_ceil(workers) as f64;
-            let filled = waves.map_or(size as f64, |waves| waves.filled(size));
-            of_busiest * (SLAB + filled * terms) + FILL * size as f64 * terms
-        };
-        let sizes = (1..=most.clamp(1, groups.max(1))).rev();
-        sizes.min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(1)
-    }
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub fn measured(
     let setting = Setting { crew, slabs, whole: loaded.whole(), limits, contents };
     if !setting.is_plain() && args.measure.settle.is_some() {
         let what = "has no effect on several devices or slabs".into();
-        return Err(Error::Data { origin: "--settle".into(), what }.into());
+        return Err(Error::Input { origin: "--settle".into(), what }.into());
     }
     let terms = loaded.problem().terms();
     options.repetition = args.measure.repetition(devices[0], terms);

@@ -204,7 +204,7 @@ pub fn require_one_kind(crew: Crew) -> Result<()> {
     let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
     if let Some(other) = own.iter().find(|other| **other != own[0]) {
         let what = format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
-        return Err(Error::Data { origin: "the devices".into(), what });
+        return Err(Error::Input { origin: "the devices".into(), what });
     }
     require_same(crew.ranks, "back end", &own[0])
 }
@@ -293,7 +293,7 @@ pub fn require_one(args: &DeviceArgs) -> Result<()> {
     let choice = args.choice()?;
     if choice.is_several() {
         let what = "this command takes one device".into();
-        return Err(Error::Data { origin: format!("--device {choice}"), what });
+        return Err(Error::Input { origin: format!("--device {choice}"), what });
     }
     Ok(())
 }
@@ -392,7 +392,7 @@ pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
 pub fn require_vectors(args: &DeviceArgs, versions: &[Listed]) -> Result<()> {
     let uses = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match &args.simd {
-        Some(level) if !versions.iter().any(uses) => Err(Error::Data {
+        Some(level) if !versions.iter().any(uses) => Err(Error::Input {
             origin: format!("--simd {level}"),
             what: "has no effect without a version made for processors: --version cpu has them"
                 .into(),

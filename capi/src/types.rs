@@ -46,14 +46,11 @@ impl From<Error> for Failure {
 
 fn status(error: &Error) -> Status {
     match error {
-        Error::UnknownName { .. } | Error::File(_) | Error::Problem { .. } | Error::Data { .. } => {
-            Status::BadArgument
-        }
+        Error::Unknown { .. } | Error::Input { .. } => Status::BadArgument,
         Error::NoGpu { .. } => Status::NoDevice,
-        Error::Driver { .. } | Error::Forked { .. } => Status::DeviceFailed,
-        Error::Memory { .. } | Error::Threads { .. } => Status::Memory,
+        Error::Driver(_) => Status::DeviceFailed,
+        Error::Memory { .. } => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
-        Error::Device { error, .. } => status(error),
         _ => Status::Internal,
     }
 }

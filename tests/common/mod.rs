@@ -14,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo};
-use gpp::error::DataError;
 use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab};
 use gpp::progress::Progress;
 use num_complex::Complex64;
@@ -250,7 +249,7 @@ pub fn at_energies(made: Make, count: usize) -> Problem {
 pub fn changed(
     problem: Problem,
     change: impl FnOnce(&mut [Complex64], &mut [f64], &mut [f64]),
-) -> Result<Problem, DataError> {
+) -> gpp::error::Result<Problem> {
     let (name, origin) = (problem.name().to_string(), problem.origin().clone());
     let (bands, slab) = problem.into_parts();
     let igp = slab.view().igp();

@@ -7,7 +7,7 @@ use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::error::Error;
-use gpp::error::{Code, DriverError, exit_code};
+use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{Telling, measure};
@@ -50,8 +50,7 @@ fn measured(
     let mut left = script.iter();
     let finishes = move |sums: SlabSums| {
         let Some((factor, seconds)) = left.next().expect("no more runs") else {
-            let reason = DriverError::Refused(Code { code: 719, meaning: None });
-            return Err(Error::Driver { operation: "run of v8".into(), reason });
+            return Err(Error::driver("run of v8", "code 719"));
         };
         let values = sums.values.into_iter().map(|value| value * factor).collect();
         Ok(SlabSums { values, seconds: *seconds, ..sums })

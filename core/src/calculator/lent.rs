@@ -87,7 +87,7 @@ impl Calculator {
         if rows == 0 || columns == 0 {
             return Ok(());
         }
-        let wrong = |what: String| Err(Error::Data { origin: name.into(), what });
+        let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
         let Some((_, index)) = self.opened.gpu() else {
             let found = if self.opened.is_host() { "is the CPU" } else { "are several GPUs" };
             return wrong(format!(
@@ -109,7 +109,7 @@ impl Calculator {
     /// Brings a matrix that is on the GPU to the host, columns one behind the other.
     ///
     /// # Errors
-    /// [`Error::Data`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is there, and nobody writes it but what the stream has under way.
@@ -127,7 +127,7 @@ impl Calculator {
     /// Brings a vector of numbers that is on the GPU to the host, after what the stream has under way.
     ///
     /// # Errors
-    /// [`Error::Data`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is there, and nobody writes it but what the stream has under way.
@@ -139,7 +139,7 @@ impl Calculator {
     ) -> Result<Vec<T>> {
         let Some((_, index)) = self.opened.gpu() else {
             let what = "is on a GPU, and no GPU was opened".into();
-            return Err(Error::Data { origin: name.into(), what });
+            return Err(Error::Input { origin: name.into(), what });
         };
         require_on(index, name, at, (len * size_of::<T>()) as u64)?;
         // SAFETY: the caller's word.

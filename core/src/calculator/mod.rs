@@ -68,7 +68,7 @@ impl Calculator {
     /// CPU where there is none. Several GPUs share the columns of each problem.
     ///
     /// # Errors
-    /// [`Error::UnknownName`], [`Error::Data`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
+    /// [`Error::Unknown`], [`Error::Input`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
         let stream = ForeignStream::default();
@@ -80,7 +80,7 @@ impl Calculator {
     /// an error it stays what it was.
     ///
     /// # Errors
-    /// [`Error::UnknownName`]; [`Error::Data`] for a version of other devices.
+    /// [`Error::Unknown`]; [`Error::Input`] for a version of other devices.
     pub fn set_version(&mut self, id: &str) -> Result<()> {
         if id == BEST {
             self.version = None;
@@ -155,7 +155,7 @@ impl Calculator {
     /// energy.
     ///
     /// # Errors
-    /// [`Error::Problem`] where an array has the wrong size, an index is out of range, or a number is not finite
+    /// [`Error::Input`] where an array has the wrong size, an index is out of range, or a number is not finite
     /// or out of [range](crate::problem::range); the message names the array and the place, see
     /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
     /// usable.
@@ -189,7 +189,7 @@ impl Calculator {
         };
         loop {
             match self.run(problem, igp, version, watch) {
-                Err(error) if igp > GROUPS && is_of_device(&error) => {
+                Err(error) if igp > GROUPS && error.is_of_device_memory() => {
                     igp = ((igp - 1) / 2 / GROUPS * GROUPS).max(GROUPS);
                 }
                 found => return found,
@@ -233,14 +233,6 @@ impl Calculator {
 
 /// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
-
-/// Whether a device has no room.
-fn is_of_device(error: &Error) -> bool {
-    match error {
-        Error::Device { error, .. } => is_of_device(error),
-        error => matches!(error, Error::Memory { place: "device", .. }),
-    }
-}
 
 /// The name of the fastest version.
 const BEST: &str = "best";
@@ -505,7 +497,7 @@ impl Calculator {
     /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]. [`Error::Data`] names `a`, where it is not of whole bands, or has a number that is not
+    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, where it is not of whole bands, or has a number that is not
     /// finite or above 1e50. It names `omega`, where that is to have an energy for each band and has not.
     pub fn matrix(
         &self,
@@ -520,7 +512,7 @@ impl Calculator {
     /// The same of a screening that this calculator has placed.
     ///
     /// # Errors
-    /// As [`Calculator::matrix`]; [`Error::Data`] for a screening that another calculator has
+    /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has
     /// placed.
     pub fn matrix_at(
         &self,
@@ -566,5 +558,5 @@ fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
     }
     let found = omega.len();
     let what = format!("needs an energy for each of {count} bands, with at_bands; found {found}");
-    Err(Error::Data { origin: "omega".into(), what })
+    Err(Error::Input { origin: "omega".into(), what })
 }

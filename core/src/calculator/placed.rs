@@ -46,7 +46,7 @@ impl Calculator {
     /// The sums of a screening that this calculator has placed.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]; [`Error::Data`] for a screening that another calculator has placed.
+    /// As [`Calculator::sums`]; [`Error::Input`] for a screening that another calculator has placed.
     pub fn sums_at(
         &self,
         placed: &mut Placed,
@@ -63,7 +63,7 @@ impl Calculator {
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
-    /// As [`Calculator::sums_at`]; [`Error::Data`] where a matrix is not in memory of the GPU, [`Error::Memory`]
+    /// As [`Calculator::sums_at`]; [`Error::Input`] where a matrix is not in memory of the GPU, [`Error::Memory`]
     /// where there is no room for the whole problem.
     ///
     /// # Safety
@@ -91,7 +91,7 @@ impl Calculator {
             return Ok(());
         }
         let what = "was placed by another calculator".into();
-        Err(Error::Data { origin: "the screening".into(), what })
+        Err(Error::Input { origin: "the screening".into(), what })
     }
 
     /// On the caller's thread, which is the fastest, if arrays are in place and it has nothing to tell.
@@ -146,7 +146,7 @@ impl Calculator {
                 placed.last.keep(problem);
                 return found;
             }
-            if !matches!(found, Err(Error::Memory { place: "device", .. })) {
+            if !found.as_ref().is_err_and(Error::is_of_device_memory) {
                 return found;
             }
             // The host has all of it: it goes there in slabs.
@@ -324,7 +324,7 @@ impl Calculator {
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
-    /// As [`Calculator::place`]; [`Error::Data`] where a matrix is not on the GPU.
+    /// As [`Calculator::place`]; [`Error::Input`] where a matrix is not on the GPU.
     ///
     /// # Safety
     /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream

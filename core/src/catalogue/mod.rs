@@ -246,7 +246,7 @@ impl Kernel {
 
     /// The kernels for GPUs, which it has to have.
     pub fn require_gpu(self) -> Result<&'static Gpu> {
-        self.gpu().ok_or_else(|| Error::Data {
+        self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
             what: "is made for processors: --device cpu runs it".into(),
         })

@@ -69,7 +69,7 @@ pub fn require_journeys(names: &str) -> Result<()> {
 pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     match versions(names, back_end)?[..] {
         [version] => Ok(version),
-        ref several => Err(Error::Data {
+        ref several => Err(Error::Input {
             origin: format!("{flag} {names}"),
             what: format!("takes one version, not {}", several.len()),
         }),
@@ -78,7 +78,7 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
 
 /// The versions of a range, or the one version of another name.
 fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
-    let wrong = |what: String| Err(Error::Data { origin: format!("--version {name}"), what });
+    let wrong = |what: String| Err(Error::Input { origin: format!("--version {name}"), what });
     if let Some((first, last)) = name.split_once("..") {
         let range = format!("{first}-{}", last.trim_start_matches('='));
         return wrong(format!("ranges are written with a hyphen: {range}"));
@@ -118,7 +118,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     let of_journey = name.strip_suffix(":best").and_then(journey).map(|journey| journey.best);
     find(of_journey.unwrap_or(name)).ok_or_else(|| {
         match OF_MATRICES.iter().any(|version| version.id == name) {
-            true => Error::Data {
+            true => Error::Input {
                 origin: format!("--version {name}"),
                 what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
             },

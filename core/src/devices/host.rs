@@ -83,7 +83,7 @@ impl Host {
 
     /// The threads that versions run, started when they are first asked for.
     pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
-        self.team.pool(threads).map_err(|error| Error::Threads { reason: error.to_string() })
+        self.team.pool(threads).map_err(Error::threads)
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
         if igp == 0 || workers.is_empty() {
             let what =
                 format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
-            return Err(Error::Data { origin: whole.problem().name().into(), what });
+            return Err(Error::Input { origin: whole.problem().name().into(), what });
         }
         let slabs = whole.of_size(igp);
         if slabs.count() > 1 {
@@ -170,7 +170,7 @@ impl<'a> Engine<'a> {
         let numbers = slabs.iter().map(|(at, _)| *at);
         if self.ranks.is_root() && !numbers.eq(0..self.slabs.count()) {
             let what = "its slabs were not summed once each: do all ranks read the same problem?";
-            return Err(Error::Data { origin: self.problem().name().into(), what: what.into() });
+            return Err(Error::Input { origin: self.problem().name().into(), what: what.into() });
         }
         let seconds = match &slabs[..] {
             [(_, only)] if self.ranks.size() == 1 && only.upload.bytes == 0 => only.seconds,
@@ -233,7 +233,7 @@ impl<'a> Engine<'a> {
 pub fn require_whole(slabs: Slabs, kernel: Kernel, batches: &Batches) -> Result<()> {
     let wrong = |what: String| {
         let (origin, what) = (slabs.problem().name().into(), format!("{} {what}", kernel.id()));
-        Err(Error::Data { origin, what })
+        Err(Error::Input { origin, what })
     };
     let of_batch = |batch: &Batch| kernel.igp_of_group(batch.plan());
     let group = of_batch(&batches.first());

@@ -11,7 +11,7 @@ use crate::catalogue::Kernel;
 use crate::devices::{SlabSums, Watch, Worker};
 use crate::engine::deal::{Cut, Deal, Piece, Pieces};
 use crate::engine::{Engine, Numbered, Share};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::{Batch, Batches, SlabRef, SlabView, Slabs};
 
 pub struct Running<'a, 'r> {
@@ -54,10 +54,7 @@ impl Running<'_, '_> {
     /// `share` of one of several workers: errors name its device.
     pub fn named_share(&self, who: usize, worker: &mut dyn Worker) -> Result<(Numbered, Share)> {
         let done = self.share(who, worker);
-        done.map_err(|error| match error {
-            Error::Stopped { .. } => error,
-            error => Error::Device { device: worker.device().into(), error: Box::new(error) },
-        })
+        done.map_err(|error| error.on(worker.device()))
     }
 
     fn slabs_of(&self, who: usize, worker: &mut dyn Worker, share: &mut Share) -> Result<Numbered> {

@@ -94,7 +94,7 @@ struct Subrecord {
 
 /// What is wrong with a file as a whole.
 fn of_file(path: &Path, what: String) -> Error {
-    Error::Data { origin: path.display().to_string(), what }
+    Error::Input { origin: path.display().to_string(), what }
 }
 
 impl Reader {

@@ -11,7 +11,6 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::DataError;
-pub(crate) use crate::system::memory::refused;
 pub use crate::system::memory::{free, require, zeros};
 
 #[derive(Debug)]
@@ -248,8 +247,7 @@ pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Compl
 
 /// Room for a copy of so many numbers.
 fn room(name: &'static str, length: usize) -> Result<Vec<Complex64>, DataError> {
-    let needed = (length * size_of::<Complex64>()) as u64;
-    zeros(name, length).map_err(|_| DataError::refused(name, needed))
+    zeros(name, length)
 }
 
 impl Deref for Matrix {

@@ -122,9 +122,11 @@ fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
 
 /// The error of a problem of that name.
 pub(crate) fn wrong(name: &str, what: DataError) -> Error {
-    match what.as_refused() {
-        Some((array, needed)) => memory::refused(array, needed),
-        None => Error::Problem { origin: name.to_string(), what },
+    match what {
+        Error::Input { origin, what } if origin.is_empty() => {
+            Error::Input { origin: name.into(), what }
+        }
+        other => other,
     }
 }
 

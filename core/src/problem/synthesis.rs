@@ -152,7 +152,7 @@ pub fn header(system: &System, seed: u64) -> Header {
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) before anything is allocated;
-/// [`Error::Problem`](crate::Error::Problem) for a system that breaks its own rules.
+/// [`Error::Input`](crate::Error::Input) for a system that breaks its own rules.
 pub fn synthesise(system: &System, seed: u64, progress: impl Into<Progress>) -> Result<Problem> {
     Synthesis::new(system, seed, progress).load()
 }

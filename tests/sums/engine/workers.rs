@@ -21,7 +21,7 @@ fn kernel(id: &str) -> Kernel {
 }
 
 fn error(what: &str) -> gpp::error::Error {
-    gpp::error::Error::Data { origin: "worker".into(), what: what.into() }
+    gpp::error::Error::Input { origin: "worker".into(), what: what.into() }
 }
 
 #[test]

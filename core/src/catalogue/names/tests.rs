@@ -49,7 +49,7 @@ fn ids_ranges_best_and_all() {
 #[test]
 fn what_was_meant() {
     let nearest = |name: &str| match versions(name, BackEnd::Gpu) {
-        Err(Error::UnknownName { nearest, .. }) => nearest,
+        Err(Error::Unknown { nearest, .. }) => nearest,
         _ => panic!("{name} is known, or no name"),
     };
     assert_eq!(nearest("8"), "v8");

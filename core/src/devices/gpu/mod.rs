@@ -1,11 +1,6 @@
 //! A GPU, through its driver.
 
 pub mod ceilings;
-pub mod cuda_cpp;
-#[cfg(feature = "gpu")]
-pub mod driver;
-#[cfg(not(feature = "gpu"))]
-#[path = "absent.rs"]
 pub mod driver;
 pub(crate) mod modules;
 #[cfg(feature = "nvml")]
@@ -54,7 +49,7 @@ pub fn own() -> Ptx {
 /// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
 pub fn kernels() -> Result<Ptx> {
     let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(own()) };
-    let text = output::text(path.as_ref()).map_err(|e| Error::Data {
+    let text = output::text(path.as_ref()).map_err(|e| Error::Input {
         origin: path.to_string_lossy().into_owned(),
         what: format!("named by GPP_PTX, cannot be read: {e}"),
     })?;
@@ -90,6 +85,11 @@ impl Gpu {
 
     /// Opens GPU `index`, of whose memory no more than `most` bytes are taken for arrays.
     pub fn limited(index: usize, most: Option<u64>) -> Result<Gpu> {
+        Gpu::with_kernels(index, most, kernels()?)
+    }
+
+    /// The same with other kernels of the same names and parameters.
+    pub fn with_kernels(index: usize, most: Option<u64>, kernels: Ptx) -> Result<Gpu> {
         let count = Gpu::count()?;
         if index >= count {
             let last = count - 1;
@@ -111,7 +111,7 @@ impl Gpu {
             clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        let modules = Modules::new(kernels()?, context.clone());
+        let modules = Modules::new(kernels, context.clone());
         Ok(Gpu {
             modules,
             info,

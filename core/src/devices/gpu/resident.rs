@@ -55,7 +55,7 @@ impl Resident {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver),
-    /// [`Error::Data`](crate::Error::Data) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
+    /// [`Error::Input`](crate::Error::Input) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
     /// but for what is lent.
     ///
     /// # Safety
@@ -92,7 +92,7 @@ impl Resident {
             for at in 0..batches.count() {
                 watch.check()?;
                 (watch.done)(at as f64 / batches.count() as f64);
-                worker.begin_by_own(problem.slab(), &batches.get(at), kernels)?;
+                worker.launch(problem.slab(), &batches.get(at), kernels)?;
                 if at + 1 < batches.count() {
                     worker.look_ahead(problem.slab(), &batches.get(at + 1), version);
                 }

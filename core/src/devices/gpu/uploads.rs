@@ -95,7 +95,7 @@ impl Uploads<'_> {
         let (free, _) = self.context.memory()?;
         if needed > free {
             let what = format!("{what} of {}", self.problem.name());
-            return Err(Error::Memory { place: "device", what, needed, free, limit: None });
+            return Err(Error::memory("device", &what, needed, free, None));
         }
         Ok(())
     }
