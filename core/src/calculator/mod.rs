@@ -44,7 +44,7 @@ use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::offdiag::calculation::on_gpus;
 use crate::offdiag::{At, Borrowed, Elements, Sums as MatrixSums, Task, on_processor, once_each};
 use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, require, zeros};
@@ -379,7 +379,7 @@ fn taken<'a>(
 }
 
 /// The error of arrays that are wrong.
-fn wrong(what: DataError) -> Error {
+fn wrong(what: Error) -> Error {
     problem::wrong(NAME, what)
 }
 

@@ -28,7 +28,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 pub use crate::problem::bands::{Bands, Id};
 pub use crate::problem::grid::Grid;
 pub use crate::problem::header::{Header, Unmasked};
@@ -121,7 +121,7 @@ fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
 }
 
 /// The error of a problem of that name.
-pub(crate) fn wrong(name: &str, what: DataError) -> Error {
+pub(crate) fn wrong(name: &str, what: Error) -> Error {
     match what {
         Error::Input { origin, what } if origin.is_empty() => {
             Error::Input { origin: name.into(), what }
@@ -207,7 +207,7 @@ impl Problem {
         let view = slab.view();
         let (igp, found) = (view.igp(), view.ncouls());
         if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
-            return Err(wrong(name, DataError::igp(&igp, ngpown)));
+            return Err(wrong(name, Error::igp(&igp, ngpown)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
@@ -270,7 +270,7 @@ impl Problem {
             for (name, part) in [("asx", &sums.asx), ("ach", &sums.ach)] {
                 let found = part.len() as u64;
                 if found != needed {
-                    return Err(wrong(&self.name, DataError::length(name, needed, found)));
+                    return Err(wrong(&self.name, Error::length(name, needed, found)));
                 }
             }
         }
@@ -575,7 +575,7 @@ impl CheckedPairs {
         header: &Header,
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
-    ) -> std::result::Result<CheckedPairs, DataError> {
+    ) -> Result<CheckedPairs> {
         let Header { ncouls, ngpown, .. } = *header;
         let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
@@ -613,15 +613,11 @@ impl CheckedPairs {
         Ok(Problem { slab: Some(slab), by_size, ..problem })
     }
 
-    fn slab(
-        &self,
-        bands: &Bands,
-        aqsm_local: Option<Matrix>,
-    ) -> std::result::Result<Slab, DataError> {
+    fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab> {
         let extents = bands.extents();
         if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
             let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
-            return Err(DataError::igp(&(begin..end), ngpown));
+            return Err(Error::igp(&(begin..end), ngpown));
         }
         let column = |k: usize| bands.header().column(k) + 1;
         let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
