@@ -221,7 +221,7 @@ impl Matrix {
                 Memory::Own(own)
             }
             Memory::Kept { .. } => {
-                let mut own = room(name, columns.len() * rows)?;
+                let mut own = zeros(name, columns.len() * rows)?;
                 let to = own.par_chunks_mut(rows).zip(columns);
                 to.for_each(|(to, &k)| to.copy_from_slice(&self[from(k)]));
                 Memory::Own(own)
@@ -240,14 +240,9 @@ impl Matrix {
 
 /// A copy of an array of this name.
 pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Complex64>> {
-    let mut copy = room(name, from.len())?;
+    let mut copy = zeros(name, from.len())?;
     copy.copy_from_slice(from);
     Ok(copy)
-}
-
-/// Room for a copy of so many numbers.
-fn room(name: &'static str, length: usize) -> Result<Vec<Complex64>> {
-    zeros(name, length)
 }
 
 impl Deref for Matrix {
