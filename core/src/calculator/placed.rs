@@ -21,8 +21,8 @@ use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 use crate::{engine, problem};
 
-/// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
-/// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
+/// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on
+/// if there is room for the whole problem; memory of one call is used again in the next.
 pub struct Placed<'a> {
     pairs: CheckedPairs,
     last: Last,
@@ -43,7 +43,7 @@ struct GivenBands<'a, 'b> {
 }
 
 impl Calculator {
-    /// The sums of a screening that this calculator has placed.
+    /// [`Calculator::sums`] with a screening that this calculator has placed.
     ///
     /// # Errors
     /// As [`Calculator::sums`]; [`Error::Data`] for a screening that another calculator has placed.
@@ -60,14 +60,14 @@ impl Calculator {
         unsafe { self.sums_of(placed, given, omega, formula) }
     }
 
-    /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
+    /// The same with matrix elements on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
     /// As [`Calculator::sums_at`]; [`Error::Data`] where a matrix is not in memory of the GPU, [`Error::Memory`]
     /// where there is no room for the whole problem.
     ///
     /// # Safety
-    /// The matrices are there until this returns, and nobody writes them but what the stream has under way.
+    /// The matrices are valid until this returns, and only pending work of the stream writes them.
     pub unsafe fn sums_at_lent(
         &self,
         placed: &mut Placed,
