@@ -60,14 +60,14 @@ impl Calculator {
         unsafe { self.sums_of(placed, given, omega, formula) }
     }
 
-    /// The same with matrix elements on this calculator's GPU: see [`lent`].
+    /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
     /// As [`Calculator::sums_at`]; [`Error::Data`] where a matrix is not in memory of the GPU, [`Error::Memory`]
     /// where there is no room for the whole problem.
     ///
     /// # Safety
-    /// The matrices are valid until this returns, and only pending work of the stream writes them.
+    /// The matrices are there until this returns, and nobody writes them but what the stream has under way.
     pub unsafe fn sums_at_lent(
         &self,
         placed: &mut Placed,
