@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Kernel;
 use crate::devices::{Device, Done, Locked, SlabSums, Upload, Watch, Worker};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Batches, Frame, Given, Matrix, Problem, Slab, Slabs, Sums};
+use crate::problem::{Batch, Batches, Matrix, Problem, Slab, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Homes, Pipeline, Run};
 
@@ -74,7 +74,7 @@ pub struct WorkerStats {
 impl<'a> Engine<'a> {
     /// The whole problem as one slab on one device.
     pub fn whole(device: &'a dyn Device, problem: &'a Problem) -> Result<Self> {
-        Self::new(problem, problem.header().ngpown, vec![device.worker(problem.frame())?])
+        Self::new(problem, problem.header().ngpown, vec![device.worker(problem)?])
     }
 
     /// Slabs of so many `igp` on `workers`.
@@ -97,7 +97,7 @@ impl<'a> Engine<'a> {
         if igp == 0 || workers.is_empty() {
             let what =
                 format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
-            return Err(Error::Data { origin: whole.frame().name().into(), what });
+            return Err(Error::Input { origin: whole.problem().name().into(), what });
         }
         let slabs = whole.of_size(igp);
         if slabs.count() > 1 {
@@ -116,8 +116,8 @@ impl<'a> Engine<'a> {
         Engine { stop, ..self }
     }
 
-    pub fn problem(&self) -> &'a Frame {
-        self.slabs.frame()
+    pub fn problem(&self) -> &'a Problem {
+        self.slabs.problem()
     }
 
     /// The problem in the run's slabs.
@@ -145,10 +145,12 @@ impl<'a> Engine<'a> {
     /// launches, and prepares the next batch of energies.
     pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
         let slabs = self.slabs;
-        let (held, [only]) = (slabs.held(), &mut self.workers[..]) else { return Ok(()) };
-        let ([slab], 1, 1) = (&held[..], slabs.count(), self.ranks.size()) else { return Ok(()) };
+        let (Some(slab), [only]) = (slabs.in_memory(), &mut self.workers[..]) else {
+            return Ok(());
+        };
+        let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
         // The first batch last: its energies are to be there.
-        let kinds: Vec<_> = slabs.frame().batches_for(kernel).kinds().collect();
+        let kinds: Vec<_> = kernel.batches(slabs.problem()).kinds().collect();
         kinds.iter().rev().try_for_each(|batch| only.ready(slab.view(), batch, kernel))
     }
 
@@ -165,7 +167,7 @@ impl<'a> Engine<'a> {
     /// One calculation with progress, and with a stop within a slab too. With several processes rank 0 has the sums of
     /// all, the others have their own.
     pub fn run_with(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
-        self.run_batches(kernel, &self.problem().batches_for(kernel), watch)
+        self.run_batches(kernel, &kernel.batches(self.problem()), watch)
     }
 
     /// One calculation at some energies (0-based) only: it returns their sums.
@@ -184,13 +186,13 @@ impl<'a> Engine<'a> {
         batches: &Batches,
         watch: Watch,
     ) -> Result<Calculation> {
-        let group = batches.first().plan().igp_of_group(kernel);
+        let group = kernel.igp_of_group(batches.first().plan());
         let (count, igp) = (self.slabs.count(), self.slabs.igp());
         if let Some(group) = group.filter(|group| count > 1 && !igp.is_multiple_of(*group)) {
             let (origin, id) = (self.problem().name().into(), kernel.id());
             let what =
                 format!("{id} needs slabs of whole groups, {group} igp each; they have {igp} igp");
-            return Err(Error::Data { origin, what });
+            return Err(Error::Input { origin, what });
         }
         let uploads_again = self.uploads_again();
         let own = self.ranks.share(count);
@@ -247,7 +249,7 @@ impl<'a> Engine<'a> {
     fn uploads_again(&mut self) -> bool {
         let again = std::mem::take(&mut self.forgotten) || self.streams();
         if std::mem::replace(&mut self.ran, true) && self.locked.is_none() && again {
-            let arrays = self.slabs.held().into_iter().flat_map(Slab::shared);
+            let arrays = self.slabs.in_memory().into_iter().flat_map(Slab::shared);
             let lock =
                 |array: Arc<Matrix>| self.workers.iter().find_map(|to| to.lock(array.clone()));
             self.locked = Some(arrays.filter_map(lock).collect());
@@ -307,7 +309,7 @@ struct InFlight<'r> {
     slab: usize,
     igp: Range<usize>,
     /// Its data, as long as there are batches to begin.
-    data: Option<Given<'r>>,
+    data: Option<SlabRef<'r>>,
     /// The batches to begin, in reverse order.
     left: Vec<usize>,
     batch: usize,
@@ -384,7 +386,7 @@ impl Pipeline<Vec<SlabSums>> for SlabPipeline<'_> {
         let igp = self.parts.pop_front().expect("a slab has a part");
         let begin = Instant::now();
         let data = self.run.slabs.part(igp.clone())?;
-        if let Given::Made(_) = data {
+        if let SlabRef::Owned(_) = data {
             self.stats.source_s += begin.elapsed().as_secs_f64();
         }
         let (left, sums) = (self.order.clone(), Vec::new());

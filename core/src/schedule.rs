@@ -83,12 +83,7 @@ pub fn each<S: Send>(
                         Ok(())
                     };
                     let done = worker_loop(*worker, at, queue, &mut give);
-                    done.inspect_err(|_| queue.end()).map_err(|error| match error {
-                        Error::Stopped { .. } => error,
-                        error => {
-                            Error::Device { device: worker.device().into(), error: error.into() }
-                        }
-                    })
+                    done.inspect_err(|_| queue.end()).map_err(|error| error.on(worker.device()))
                 };
                 spawned(scope, run).inspect_err(|_| queue.end())
             });

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
-use crate::problem::{Batch, Extents, Frame, Id, OddPoles, Outline, SlabView, vectors};
+use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
 
 pub struct Host {
     info: DeviceInfo,
@@ -82,7 +82,7 @@ impl Host {
 
     /// The threads that versions run, started when they are first asked for.
     pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
-        self.team.pool(threads).map_err(|error| Error::Threads { reason: error.to_string() })
+        self.team.pool(threads).map_err(Error::threads)
     }
 }
 
@@ -137,7 +137,7 @@ impl Device for Host {
         let Extents { nbands, ncouls, .. } = slab;
         let cpus = || versions.iter().filter_map(|version| version.cpu());
         let of_sums = |cpu: &'static Cpu| {
-            let mut batches = problem.batches(catalogue::Kernel::Cpu(cpu));
+            let mut batches = catalogue::Kernel::Cpu(cpu).energies(problem);
             let nw = batches.next().map_or(0, |batch| batch.len());
             cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
         };
@@ -152,14 +152,14 @@ impl Device for Host {
         }
         if cpus().any(|cpu| cpu.needs.aqsm) {
             let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
-            own.slab = own.slab.saturating_add(swapped + OddPoles::bytes_while_made(slab));
+            own.slab = own.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
         }
         own.slab = own.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
         // What was made for one version stays for the next.
         of_layouts(problem, versions, slab).fold(own, HostWorkspace::add)
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnHost {
             host: self,
             problem,
@@ -175,7 +175,7 @@ impl Device for Host {
 /// A worker. What a kernel reads in addition to the problem's own arrays is made when one first needs it.
 struct OnHost<'a> {
     host: &'a Host,
-    problem: &'a Frame,
+    problem: &'a Problem,
     /// The arrays of bands in each layout for GPUs.
     bands: HashMap<Layout, BandArrays<'a>>,
     /// The matrix elements of G as vectors read them, of one order of bands at a time.
@@ -196,14 +196,14 @@ struct SlabArrays {
     /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
     pairs: HashMap<(Layout, Poles), MadePairs>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,
+    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
 }
 
 impl SlabArrays {
     /// Lays its matrix elements out for a layout.
-    fn lay_out(&mut self, problem: &Frame, slab: SlabView<'_>, layout: Layout) -> Result<()> {
+    fn lay_out(&mut self, problem: &Problem, slab: SlabView<'_>, layout: Layout) -> Result<()> {
         if !self.aqsm_local.contains_key(&layout)
             && let Cow::Owned(made) = preparation(layout).aqsm_local(slab, problem.order())?
         {
@@ -272,9 +272,9 @@ impl OnHost<'_> {
             made.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
         }
         let (_, pairs) = &made.pairs[&key];
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, &**pairs)?;
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, pairs)?;
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-        let constant = batch.plan().table().wx();
+        let constant = &batch.plan().wx;
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -282,7 +282,7 @@ impl OnHost<'_> {
         let launches = kernel.launches(batch.nw());
         let (all, ran) = (launches.len() * blocks as usize, AtomicUsize::new(0));
         for iw in launches {
-            let arguments = laid.arguments(kernel, &**pairs, iw, &mut partials);
+            let arguments = laid.arguments(kernel, pairs, iw, &mut partials);
             (0..blocks).into_par_iter().for_each(|block| {
                 if watch.stop.is_asked() {
                     return;
@@ -312,7 +312,7 @@ impl OnHost<'_> {
     ) -> Result<SlabSums> {
         let (problem, host) = (self.problem, self.host);
         let (plan, needs) = (batch.plan(), cpu.needs);
-        let poles = cpu.poles(plan.poles());
+        let poles = cpu.poles(plan.poles);
         let pool = host.pool(cpu.threads)?;
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
         let made = &self.slab;
@@ -360,7 +360,7 @@ impl OnHost<'_> {
             made.lay_out(problem, slab, Layout::Swapped)?;
         }
         if needs.plan && made.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            made.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));
+            made.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
         }
         if needs.sorted {
             made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));

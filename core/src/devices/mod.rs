@@ -24,10 +24,10 @@ use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
 use crate::devices::host::Host;
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
+use crate::problem::{Batch, Extents, Matrix, Outline, Problem, SlabView};
 
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
@@ -69,7 +69,7 @@ pub trait Device: Sync {
     }
 
     /// A worker for slabs of a problem. Workers of one device may work at the same time.
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
 }
 
 /// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
@@ -256,10 +256,10 @@ impl<'a> Launch<'a> {
     /// If slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
-        problem: &Frame,
+        problem: &Problem,
         batch: &Batch,
         slab: SlabView,
-        pairs: &dyn Pairs,
+        pairs: &Pairs,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -282,7 +282,7 @@ impl<'a> Launch<'a> {
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
             let origin = format!("{} on {}", gpu.id(), problem.name());
             let what = format!("the kernel takes fewer than {below} {what}, found {count}");
-            return Err(Error::Problem { origin, what: DataError::new(what) });
+            return Err(Error::Input { origin, what });
         }
         Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
     }
@@ -330,7 +330,7 @@ pub fn of_layouts(
     versions: &[catalogue::Kernel],
     slab: Extents,
 ) -> impl Iterator<Item = HostWorkspace> {
-    let of_version = |version: &catalogue::Kernel| problem.kernel(*version);
+    let of_version = |version: &catalogue::Kernel| version.first(problem);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
@@ -383,7 +383,7 @@ impl FromStr for Choice {
                 ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
             );
             let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
-            if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
+            if let (Error::Unknown { nearest, .. }, Some(gpu)) = (&mut error, gpu)
                 && gpu.parse::<Choice>().is_ok()
             {
                 *nearest = gpu;
@@ -402,7 +402,7 @@ impl FromStr for Choice {
                     .collect::<Result<_>>()?;
                 let mut seen = HashSet::new();
                 match indices.iter().find(|&index| !seen.insert(index)) {
-                    Some(twice) => Err(Error::Data {
+                    Some(twice) => Err(Error::Input {
                         origin: format!("--device {text}"),
                         what: format!("names gpu:{twice} twice"),
                     }),
@@ -463,5 +463,5 @@ pub fn spawned<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     let thread = starting(|| Builder::new().stack_size(STACK).spawn_scoped(scope, work));
-    thread.map_err(|error| Error::Threads { reason: error.to_string() })
+    thread.map_err(Error::threads)
 }

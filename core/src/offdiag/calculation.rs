@@ -66,7 +66,7 @@ impl<'a> Workers<'a> {
     /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
     ///
     /// # Errors
-    /// Those of the workers, with several of them as [`Error::Device`]; [`Error::Stopped`] if the task's `stop` is asked.
+    /// Those of the workers, which name the device if there are several; [`Error::Stopped`] if the task's `stop` is asked.
     pub fn sum(&mut self, done: Done) -> Result<Summed> {
         let begin = Instant::now();
         let Workers { task, workers, ranks, homes } = self;
@@ -141,7 +141,7 @@ fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
 /// the first GPU's.
 ///
 /// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Data`] for a GPU that is too old; [`Error::Driver`];
+/// [`Error::Memory`] before anything is allocated; [`Error::Input`] for a GPU that is too old; [`Error::Driver`];
 /// [`Error::Stopped`].
 pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'static str)> {
     let version = |gpu: &&Gpu| versions::on(gpu, None, task.bands());
@@ -165,7 +165,7 @@ pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'stat
 /// Sums it on a CPU, with the host's threads and vectors.
 ///
 /// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`].
+/// [`Error::Memory`] before anything is allocated; [`Error::Stopped`].
 pub fn on_cpu(host: &Host, task: &Task, done: Done) -> Result<Summed> {
     let on_cpu = OnCpu::new(host, *task)?;
     memory::require(task.problem.name(), on_cpu.needs())?;

@@ -527,7 +527,7 @@ impl Needs {
         if needed <= free {
             return Ok(());
         }
-        Err(Error::Memory { place: "device", what: what.into(), needed, free, limit: None })
+        Err(Error::memory("device", what, needed, free, None))
     }
 
     /// Those of a task and a version.

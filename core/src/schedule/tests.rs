@@ -84,7 +84,7 @@ impl Pipeline<usize> for Steps {
 
     fn begin(&mut self, item: usize, done: Done) -> Result<bool> {
         if self.fails_at == Some(item) {
-            return Err(Error::Threads { reason: format!("item {item}") });
+            return Err(Error::threads(format!("item {item}")));
         }
         let is_last = self.is_begun;
         self.is_begun = !is_last;
