@@ -11,7 +11,7 @@ use crate::problem::Outline;
 /// The journeys that run where no version is named.
 pub const MAIN: &str = "paper,past";
 
-/// Those that show what a processor can do: its own, then the paper's, emulated.
+/// Those that show what a CPU can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
 pub const BEST: &str = "best";
@@ -46,7 +46,7 @@ pub fn versions_for(
     Ok(named)
 }
 
-/// A processor runs all, a GPU what is made for it.
+/// A CPU runs all, a GPU what is made for it.
 fn all_on(back_end: BackEnd) -> Vec<Listed> {
     let is_made_for = |listed: &Listed| listed.kernel.back_end() == back_end;
     let (mut run, others): (Vec<_>, Vec<_>) = all().partition(is_made_for);

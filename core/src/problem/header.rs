@@ -64,7 +64,8 @@ pub struct Header {
 /// The columns of a problem that are summed: those that are not masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
-    pub given: usize,
+    /// Columns with the masked ones.
+    pub all: usize,
     /// The number (0-based) of each of those that are summed.
     pub columns: Vec<usize>,
 }
@@ -253,7 +254,7 @@ fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<()> {
     Err(Error::length(name, needed as u64, found as u64))
 }
 
-/// Checks that the values, given with their 0-based indices, are finite.
+/// Checks that values are finite, each with its 0-based index.
 fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
     for (at, found) in values {
         if !found.is_finite() {
@@ -292,18 +293,18 @@ impl Header {
         if columns.is_empty() {
             columns.push(0);
         }
-        let (given, ngpown) = (self.ngpown, columns.len());
-        if ngpown == given {
+        let (all, ngpown) = (self.ngpown, columns.len());
+        if ngpown == all {
             return self;
         }
         let inv_igp_index = columns.iter().map(|&k| self.inv_igp_index[k]).collect();
-        let unmasked = Some(Unmasked { given, columns });
+        let unmasked = Some(Unmasked { all, columns });
         Header { ngpown, epsmpi_ngpown_max: ngpown, inv_igp_index, unmasked, ..self }
     }
 
     /// Columns of this rank, masked ones included.
     pub fn given_ngpown(&self) -> usize {
-        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.given)
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.all)
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.

@@ -60,7 +60,7 @@ impl Preparation {
         self.own(keeps_order).into_iter().any(|own| ptr::eq(own, array))
     }
 
-    /// Matrix elements of G; borrowed where they stand so.
+    /// Matrix elements of G; borrowed if the layout has them so.
     pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
@@ -76,7 +76,7 @@ impl Preparation {
         })
     }
 
-    /// Occupations; borrowed where they stand so.
+    /// Occupations; borrowed if the layout has them so.
     pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
         if self.0 == Layout::Planned && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
@@ -105,7 +105,7 @@ impl Preparation {
         }
     }
 
-    /// The energies of a batch; borrowed where they stand so.
+    /// The energies of a batch; borrowed if the layout has them so.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
             Layout::Original | Layout::Cells => batch.wx().into(),
@@ -123,7 +123,7 @@ impl Preparation {
         }
     }
 
-    /// A slab's matrix elements of G′; borrowed where they stand so.
+    /// A slab's matrix elements of G′; borrowed if the layout has them so.
     pub fn aqsm_local<'a>(
         self,
         slab: SlabView<'a>,
@@ -363,7 +363,7 @@ pub struct Laid<'a> {
 }
 
 impl<'a> Laid<'a> {
-    /// What a kernel of the layout is given from energy `iw` on, with what it reads of the slab's pairs and room for
+    /// The arguments of a kernel of the layout from energy `iw` on, with what it reads of the slab's pairs and room for
     /// the sums of all blocks.
     ///
     /// # Panics
@@ -413,7 +413,7 @@ impl<'a> Laid<'a> {
     }
 }
 
-/// What a kernel is given, for threads to share, while what it points to is borrowed.
+/// The arguments of a kernel, for threads to share, while what they point to is borrowed.
 pub struct Shared<'a> {
     arguments: Box<dyn Arguments>,
     borrowed: PhantomData<&'a [Complex64]>,

@@ -50,7 +50,7 @@ impl Synthesis {
         Synthesis { system: system.clone(), seed, progress: progress.into(), rows, header }
     }
 
-    /// Makes the column of an igp (0-based) of `wtilde` and `eps`, given as zeros.
+    /// Makes the column of an igp (0-based) of `wtilde` and `eps`, which are zeros.
     fn modes(&self, igp: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
         let k = self.header.column(igp);
         let Some(igp) = row(&self.system, self.seed, k) else { return };

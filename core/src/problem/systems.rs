@@ -24,7 +24,7 @@ pub struct System {
     pub note: String,
 }
 
-/// Seed of the built-in systems where none is given.
+/// The usual seed of the built-in systems.
 pub const DEFAULT_SEED: u64 = 214;
 
 /// Where the statistics of their poles come from.

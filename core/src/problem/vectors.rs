@@ -94,7 +94,7 @@ impl SortedSlab {
     pub fn of(problem: &Problem, slab: SlabView) -> SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         SortedSlab {
-            cells: problem.cells(slab, Evaluator::Processor),
+            cells: problem.cells(slab, Evaluator::Cpu),
             aqsm: Chunks::of(&columns, slab.len()),
         }
     }

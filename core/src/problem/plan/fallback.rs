@@ -418,9 +418,9 @@ fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
     (most >= 0.0).then(|| (square(-WINDOW).max(0.0).sqrt(), most.sqrt()))
 }
 
-// The poles of a slab by their size, so that odd ones are found without a look at all of them.
+// The poles of a slab by their size, so that fallback pairs are found without a look at all of them.
 //
-// A pole on the real axis is odd where its size is in a narrow range beside some energy. Poles off the axis are
+// A pole on the real axis is irregular if its size is in a narrow range near some energy. Poles off the axis are
 // looked at one by one.
 
 /// Pairs at least that a look-up is left with, on average.
@@ -438,7 +438,7 @@ const AT_ONCE: usize = 1 << 10;
 /// The contributing poles of a slab, sorted by the larger one of their parts.
 #[derive(Debug)]
 pub struct BySize {
-    /// Those that are odd at any energies.
+    /// Those that are irregular at any energies.
     always: FallbackPairs,
     /// Size, as [`BySize::key`] has it, in the upper half, and the pair: ascending.
     sorted: Vec<u64>,
@@ -532,7 +532,7 @@ impl BySize {
         above.min(u64::from(u32::MAX))
     }
 
-    /// Where those of these sizes stand, and some beside them.
+    /// The positions of those of these sizes, and of some more.
     fn range(&self, [low, high]: [f64; 2]) -> Range<usize> {
         // Written so that bounds that are no numbers hold nothing.
         if !(low <= high && high >= 0.0) {
