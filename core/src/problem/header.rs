@@ -303,13 +303,13 @@ impl Header {
     }
 
     /// Columns of this rank, masked ones included.
-    pub fn given_ngpown(&self) -> usize {
+    pub fn all_ngpown(&self) -> usize {
         self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.all)
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
     pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix> {
-        of.check(Extents { ngpown: self.given_ngpown(), ..self.extents() }, all.len())?;
+        of.check(Extents { ngpown: self.all_ngpown(), ..self.extents() }, all.len())?;
         Ok(match &self.unmasked {
             Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,
             None => all,
@@ -317,7 +317,7 @@ impl Header {
     }
 
     /// Row (0-based) of the G′ of a column (0-based) among all columns, where it is not masked.
-    pub(crate) fn row_of_given(&self, column: usize) -> Option<usize> {
+    pub(crate) fn row_of_column(&self, column: usize) -> Option<usize> {
         let igp = (0..self.ngpown).find(|&igp| self.column(igp) == column)?;
         self.rows_of(igp..igp + 1).next()?
     }
