@@ -8,7 +8,7 @@ use crate::catalogue::{
 use crate::error::{Error, Result};
 use crate::problem::Outline;
 
-/// The journeys that run where no version is named.
+/// The journeys that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
 /// Those that show what a CPU can do: its own, then the paper's, emulated.
@@ -56,7 +56,7 @@ fn all_on(back_end: BackEnd) -> Vec<Listed> {
     run
 }
 
-/// Fails where one of these names, with commas between them, is no journey.
+/// Fails if one of these names, with commas between them, is no journey.
 pub fn require_journeys(names: &str) -> Result<()> {
     let unknown = |name: &&str| journey(name).is_none();
     match names.split(',').map(str::trim).find(unknown) {

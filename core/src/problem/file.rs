@@ -311,7 +311,7 @@ impl Reader {
 // Reading: every extent is checked against the markers and the file's size before memory is taken
 // for it, and only what is asked for is read.
 
-/// What a file holds beside its large arrays, and where these are.
+/// What a file holds besides its large arrays, and where these are.
 struct Contents {
     header: Arc<Header>,
     start: Sums,

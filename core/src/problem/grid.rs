@@ -14,7 +14,7 @@ pub enum Grid {
     /// A number of energies with the problem's own spacing, from its first one on.
     Count(usize),
     /// Those of [`Grid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
-    /// is the second one; where it is alone, it is iw = 2 and `e_lk`.
+    /// is the second one; if it is alone, it is iw = 2 and `e_lk`.
     Spaced(Even),
     /// These, in eV above `e_lk`.
     Listed(Vec<f64>),

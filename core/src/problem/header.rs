@@ -35,7 +35,7 @@ pub struct Header {
     pub nstart: usize,
     /// Last energy, `nstart..=`[`MOST_ENERGIES`].
     pub nend: usize,
-    /// Energies `nstart..=nend` in eV above `e_lk`, where they are others than `sig_dw·(iw − 2)`: a file
+    /// Energies `nstart..=nend` in eV above `e_lk`, if they are others than `sig_dw·(iw − 2)`: a file
     /// has no place for them.
     pub energies: Option<Vec<f64>>,
     pub sig_fdf: i32,
@@ -47,7 +47,7 @@ pub struct Header {
     pub e_lk: f64,
     /// G′ of each of this rank's columns, an index into `indinv`.
     pub inv_igp_index: Vec<i32>,
-    /// Which columns these are, where [`Header::without_masked`] left some out.
+    /// Which columns these are, if [`Header::without_masked`] left some out.
     pub unmasked: Option<Unmasked>,
     /// Row of each G vector; outside 1..=ncouls it has none.
     pub indinv: Vec<i32>,
@@ -57,7 +57,7 @@ pub struct Header {
     /// Fermi energy in eV.
     pub efermi: f64,
     pub vcoul: Vec<f64>,
-    /// Bound on `|ssx| / |eps|` where `wx < 0`.
+    /// Bound on `|ssx| / |eps|` if `wx < 0`.
     pub sexcut: f64,
 }
 
@@ -86,7 +86,7 @@ impl Header {
         Extents { nbands, ngpown, ncouls, nw: self.nw() }
     }
 
-    /// Checks extents, indices and values against each other.
+    /// Checks dimensions, indices and values against each other.
     pub fn validate(&self) -> Result<()> {
         for (name, extent) in [
             ("sig_ntband", self.sig_ntband),
@@ -202,12 +202,12 @@ impl Header {
             .collect()
     }
 
-    /// Row (0-based) of each of this rank's G′, where it has one.
+    /// Row (0-based) of each of this rank's G′, if it has one.
     pub fn rows(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         self.rows_of(0..self.ngpown)
     }
 
-    /// Row (0-based) of each of some of this rank's G′ (0-based), where it has one.
+    /// Row (0-based) of each of some of this rank's G′ (0-based), if it has one.
     pub fn rows_of(&self, igp: Range<usize>) -> impl Iterator<Item = Option<usize>> + '_ {
         self.inv_igp_index[igp].iter().map(|&index| {
             let igp = self.indinv[index as usize - 1];
@@ -285,7 +285,7 @@ impl Header {
     }
 
     /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
-    /// interaction. Where all are, the first one stays. The header has been validated.
+    /// interaction. If all are, the first one stays. The header has been validated.
     #[must_use]
     pub fn without_masked(self) -> Header {
         let vcoul = self.vcoul_loc(0..self.ngpown);
@@ -316,7 +316,7 @@ impl Header {
         })
     }
 
-    /// Row (0-based) of the G′ of a column (0-based) among all columns, where it is not masked.
+    /// Row (0-based) of the G′ of a column (0-based) among all columns, if it is not masked.
     pub(crate) fn row_of_column(&self, column: usize) -> Option<usize> {
         let igp = (0..self.ngpown).find(|&igp| self.column(igp) == column)?;
         self.rows_of(igp..igp + 1).next()?

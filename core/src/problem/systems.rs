@@ -27,7 +27,7 @@ pub struct System {
 /// The usual seed of the built-in systems.
 pub const DEFAULT_SEED: u64 = 214;
 
-/// Where the statistics of their poles come from.
+/// The sources of the statistics of their poles.
 pub const STATISTICS: &str = "\
 Poles have the shares and quantiles of BerkeleyGW's: real ones of Hybertsen-Louie for 16 silicon atoms at q → 0,
 complex ones of Godby-Needs for two atoms of GaAs. See docs/usage.md.";

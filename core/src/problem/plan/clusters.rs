@@ -101,7 +101,7 @@ impl<W, P> Sorted<W, P> {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         let of_pair = (2 * size_of::<Pole<W>>() + size_of::<u32>()) as u64;
         let parts = (2 * cells + pairs / u64::from(PAIRS)) * size_of::<P>() as u64;
-        // Where cells begin in each of the parts.
+        // The begins of cells in each of the parts.
         let sorted_in = slab.ngpown.min(SORTED_IN);
         let begins = sorted_in as u64 * cells * size_of::<u32>() as u64;
         let sample = pairs.min(SAMPLED_SIZES) * size_of::<u64>() as u64;
@@ -403,7 +403,7 @@ fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
 // what comes of it.
 
 /// So many terms one by one take as long as the moments of the discs that a square is divided into, at an energy:
-/// about half of them are left where it is divided.
+/// about half of them are left if it is divided.
 const EVEN: f64 = 8.0;
 
 /// What is summed one by one costs as much as so many terms more, of a square and twice that of its parts.
@@ -446,7 +446,7 @@ pub(super) fn discs(
     )
 }
 
-/// The disc of some poles, without a radius where moments do not tell their sums.
+/// The disc of some poles, without a radius if moments do not give their sums.
 fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
     let ends = |of: fn(Complex64) -> f64| {
         let all = poles.iter().map(|pole| of(pole.wtilde));
@@ -456,7 +456,7 @@ fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
     let middle = Complex64::new(0.5 * (left + right), 0.5 * (low + high));
     let most = poles.iter().fold(0.0, |most: f64, pole| most.max((pole.wtilde - middle).norm()));
     let radius = (most * (1.0 + ROOM)).max(middle.norm() * LEAST_RADIUS);
-    // Where the sample had none of a square's poles it may be as large as any.
+    // If the sample had none of a square's poles it may be as large as any.
     let is_disc = is_square && LEAST_OF_DISCS * radius <= middle.norm();
     Disc { middle, radius: if is_disc { radius } else { f64::NAN }, begin: 0, end: 0 }
 }
@@ -482,7 +482,7 @@ impl Squares {
 
     /// Where a pole is: the power of two of its larger part, then the square of that size within the four by
     /// four around zero, and the quarters within that, from the largest to the smallest, two bits for each.
-    /// None where it is too small, too large, or no number.
+    /// None if it is too small, too large, or no number.
     fn place(&self, pole: Complex64) -> Option<u64> {
         let size = pole.re.abs().max(pole.im.abs());
         if !(self.smallest..=LARGEST).contains(&size) || !pole.is_finite() {
