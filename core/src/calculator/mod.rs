@@ -360,10 +360,10 @@ unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
         }
         // SAFETY: this function's own contract.
         (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
-        (Aqsm::Local(local), Some(Unmasked { given, columns })) => {
-            let extents = Extents { ngpown: *given, ..header.extents() };
+        (Aqsm::Local(local), Some(Unmasked { all, columns })) => {
+            let extents = Extents { ngpown: *all, ..header.extents() };
             AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
-            taken(local.chunks_exact(*given), header, |igp| Some(columns[igp]))
+            taken(local.chunks_exact(*all), header, |igp| Some(columns[igp]))
         }
     }
 }

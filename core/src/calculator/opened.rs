@@ -322,7 +322,7 @@ impl Words<'_> {
                 continue;
             };
             if let (true, Some(header)) = (is_row, self.whole) {
-                indices[0] = header.row_of_given(indices[0] - 1).map_or(indices[0], |row| row + 1);
+                indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
             let indices: Vec<_> = indices.iter().map(|i| (i - 1 + self.base).to_string()).collect();
             said += &format!("{}){rest}", indices.join(","));
