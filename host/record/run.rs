@@ -426,7 +426,7 @@ impl Work {
 
 // What is recorded of the static CH.
 
-/// The static CH of a problem's bands: see docs/sigma.md.
+/// The static CH of a problem's bands: see docs/usage.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticCh {
     /// Real and imaginary part, in the unit of `vcoul`; null where they are no numbers.
