@@ -13,9 +13,9 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpp_core::offdiag::versions as matrices;
 use gpp_core::offdiag::versions::{self, Version};
-use gpp_cpu::level::Level;
+use gpp_cpu::pool::Room;
 use gpp_cpu::pool::{MOST, Team};
-use gpp_cpu::topology::Room;
+use gpp_cpu::simd::Level;
 
 use crate::catalogue::names::{self, MAIN, require_journeys};
 use crate::catalogue::{BackEnd, JOURNEYS, Listed};

@@ -17,7 +17,7 @@ use gpp_core::offdiag::{
     At, Elements, MOST_BANDS as MOST, OnProcessor, Summed, Sums, Synthesised, Task, once_each,
     parts,
 };
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use gpp_kernels::offdiag::{self, COMMON};
 use nalgebra::DMatrix;
 use num_complex::Complex64;

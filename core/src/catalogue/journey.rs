@@ -1,6 +1,6 @@
 //! Journeys: lists of versions in the order in which they are told.
 
-use gpp_cpu::version::Cpu;
+use gpp_cpu::versions::Cpu;
 use gpp_cpu::versions::{CPU, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::kernel::Gpu;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};

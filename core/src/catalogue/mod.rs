@@ -10,7 +10,7 @@ pub mod sources;
 
 use std::ops::Range;
 
-use gpp_cpu::version::Cpu;
+use gpp_cpu::versions::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops, Version};
 use gpp_kernels::plan::Poles;
 
@@ -58,7 +58,7 @@ impl Kernel {
     pub fn sorts(self, poles: Poles) -> bool {
         match self {
             Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Cells(_)),
-            Kernel::Cpu(cpu) => cpu.needs.sorted,
+            Kernel::Cpu(cpu) => cpu.needs.clusters,
         }
     }
 

@@ -9,13 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::cells::Chunks;
-use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Pool, Team, Threads};
-use gpp_cpu::problem::Task;
-use gpp_cpu::relaid::Relaid;
-use gpp_cpu::topology::Room;
-use gpp_cpu::version::{Cpu, Needs};
+use gpp_cpu::pool::{Pool, Room, Team, Threads};
+use gpp_cpu::problem::{BandPanels, IgPanels, Task};
+use gpp_cpu::simd::Level;
+use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::emulator;
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
 use gpp_kernels::layout::Layout;
@@ -303,9 +300,9 @@ impl<'a> EmulatedBands<'a> {
 /// The matrix elements of G as vectors read them, of one order of bands at a time.
 #[derive(Default)]
 pub struct VectorBands {
-    relaid: Option<(Order, Relaid)>,
+    panels: Option<(Order, IgPanels)>,
     /// Chunk by chunk, for pairs sorted by their poles.
-    chunks: Option<Chunks>,
+    chunks: Option<BandPanels>,
 }
 
 #[derive(Default)]
@@ -327,13 +324,13 @@ pub fn beside(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -
         cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
     };
     let mut beside = Beside::default();
-    if cpus().any(|cpu| cpu.needs.sorted) {
+    if cpus().any(|cpu| cpu.needs.clusters) {
         let slab = SortedSlab::bytes_while_made(slab, problem.poles);
-        beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
+        beside = beside + Beside { bands: BandPanels::bytes(nbands, ncouls), slab };
     }
-    if cpus().any(|cpu| cpu.needs.relaid) {
+    if cpus().any(|cpu| cpu.needs.panels) {
         // Of both there is one at a time.
-        beside = beside.or(Beside { bands: Relaid::bytes(ncouls, nbands), slab: 0 });
+        beside = beside.or(Beside { bands: IgPanels::bytes(ncouls, nbands), slab: 0 });
     }
     if cpus().any(|cpu| cpu.needs.aqsm) {
         let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
@@ -359,7 +356,7 @@ impl VectorSlab {
         if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
             self.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));
         }
-        if needs.sorted {
+        if needs.clusters {
             self.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
         }
         Ok(())
@@ -385,16 +382,15 @@ impl VectorBands {
             made.want((problem, batch), slab, needs, poles)
         })?;
         let aqsm = made.aqsm.as_deref().filter(|_| needs.aqsm).unwrap_or_default();
-        let relaid = self.relaid.as_ref().filter(|_| needs.relaid);
+        let panels = self.panels.as_ref().filter(|_| needs.panels);
         let odd = made.odd.get(&poles).filter(|_| needs.plan);
-        let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.sorted);
+        let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
-            relaid: relaid.map(|(_, relaid)| relaid),
+            panels: panels.map(|(_, panels)| panels),
             slab: vectors::slab(slab, aqsm),
             plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
-            sorted: sorted
-                .map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
+            clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
         let begin = Instant::now();
@@ -407,12 +403,12 @@ impl VectorBands {
     /// Has the matrix elements of G as a version needs them; in another order, they go before.
     fn want(&mut self, problem: &Frame, needs: Needs) -> Result<()> {
         let order = Order::of(problem.order(), needs.plan);
-        if needs.relaid && self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
-            (self.relaid, self.chunks) = (None, None);
-            self.relaid = Some((order, vectors::relaid(problem, order)?));
+        if needs.panels && self.panels.as_ref().is_none_or(|(of, _)| *of != order) {
+            (self.panels, self.chunks) = (None, None);
+            self.panels = Some((order, vectors::panels(problem, order)?));
         }
-        if needs.sorted && self.chunks.is_none() {
-            self.relaid = None;
+        if needs.clusters && self.chunks.is_none() {
+            self.panels = None;
             self.chunks = Some(vectors::chunks(problem));
         }
         Ok(())

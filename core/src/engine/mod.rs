@@ -20,8 +20,8 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Instant;
 
-use gpp_cpu::compensated::Compensated;
 use gpp_cpu::stop::{NEVER, Stop};
+use gpp_cpu::work::Compensated;
 use gpp_kernels::sums::VALUES;
 use serde::{Deserialize, Serialize};
 
