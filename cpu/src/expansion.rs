@@ -13,40 +13,6 @@ use num_complex::Complex64;
 use crate::problem::{CHUNK, Clusters};
 use crate::simd::{Complex, WIDTH, add_to, array, load, prefetch, registers, store};
 
-/// Neighbouring pairs whose poles lie close together.
-pub trait Cluster: Copy + Sync {
-    type Wtilde: Copy + Into<Complex64> + Send + Sync;
-
-    fn pairs(&self) -> Range<usize>;
-
-    /// Whether it has a far field; else all of its pairs are summed one by one.
-    fn is_bounded(&self) -> bool;
-}
-
-impl Cluster for Part {
-    type Wtilde = f64;
-
-    fn pairs(&self) -> Range<usize> {
-        self.begin as usize..self.end as usize
-    }
-
-    fn is_bounded(&self) -> bool {
-        !self.low.is_nan()
-    }
-}
-
-impl Cluster for Disc {
-    type Wtilde = Complex64;
-
-    fn pairs(&self) -> Range<usize> {
-        self.begin as usize..self.end as usize
-    }
-
-    fn is_bounded(&self) -> bool {
-        !self.radius.is_nan()
-    }
-}
-
 /// Where moments give the sums at some energies, and of which terms.
 pub struct FarField<S: Simd> {
     /// Where they do.
@@ -59,17 +25,21 @@ pub struct FarField<S: Simd> {
 
 /// How the moments of a cluster give its sums.
 pub trait Expansion<S: Simd>: Sized {
-    type Cluster: Cluster;
+    type Cluster: Copy;
+    type Wtilde: Copy + Into<Complex64>;
     type Moments;
 
-    fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Self;
+    fn pairs(cluster: &Self::Cluster) -> Range<usize>;
+
+    /// None for a cluster without a far field, whose pairs are all summed one by one.
+    fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
 
     /// The moments for each band of a chunk.
     fn moments(
         &self,
         clusters: &Clusters,
         vcoul_loc: &[f64],
-        poles: &[Pole<<Self::Cluster as Cluster>::Wtilde>],
+        poles: &[Pole<Self::Wtilde>],
         chunk: usize,
     ) -> Self::Moments;
 
@@ -271,12 +241,17 @@ impl<S: Simd> Chebyshev<S> {
 
 impl<S: Simd> Expansion<S> for Chebyshev<S> {
     type Cluster = Part;
+    type Wtilde = f64;
     type Moments = [Moment; MOMENTS];
 
+    fn pairs(part: &Part) -> Range<usize> {
+        part.begin as usize..part.end as usize
+    }
+
     #[inline(always)]
-    fn of(token: S, part: &Part, limits: Limits) -> Self {
-        let (mid, half) = part.middle();
-        Chebyshev { token, low: part.low, high: part.high, mid, half, limits }
+    fn of(token: S, part: &Part, limits: Limits) -> Option<Self> {
+        let (Part { low, high, .. }, (mid, half)) = (*part, part.middle());
+        (!low.is_nan()).then_some(Chebyshev { token, low, high, mid, half, limits })
     }
 
     /// `Σ c·M·T_k(t)`.
@@ -511,10 +486,15 @@ fn add_powers<S: Simd, const COUNT: usize>(
 
 impl<S: Simd> Expansion<S> for Powers<S> {
     type Cluster = Disc;
+    type Wtilde = Complex64;
     type Moments = [Moment; POWERS];
 
+    fn pairs(disc: &Disc) -> Range<usize> {
+        disc.begin as usize..disc.end as usize
+    }
+
     #[inline(always)]
-    fn of(token: S, disc: &Disc, limits: Limits) -> Self {
+    fn of(token: S, disc: &Disc, limits: Limits) -> Option<Self> {
         let Disc { middle, radius, .. } = *disc;
         let size = middle.norm_sqr().sqrt();
         let sizes = [size - radius, size + radius];
@@ -522,7 +502,7 @@ impl<S: Simd> Expansion<S> for Powers<S> {
         let first = near(sizes[1]) * (1.0 + ROOM) + radius;
         let second = (near(sizes[0]) * (1.0 - ROOM) - radius).max(0.0);
         let outside = radius * (1.0 + ROOM);
-        Powers {
+        (!radius.is_nan()).then_some(Powers {
             token,
             middle,
             radius,
@@ -531,7 +511,7 @@ impl<S: Simd> Expansion<S> for Powers<S> {
             outside: outside * outside,
             sizes,
             sexcut: limits.sexcut,
-        }
+        })
     }
 
     /// `Σ c·M·ζ^k`.

@@ -2,8 +2,6 @@
 //! definition.
 
 use std::borrow::Cow;
-use std::iter::Zip;
-use std::slice::Iter;
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
@@ -303,22 +301,20 @@ pub struct Band<S: Simd, const NW: usize> {
 /// `aqsn` of the panel, `aqsm`, energies and occupation of a band.
 type Row<'a, const NW: usize> = ((&'a [f64; 2 * WIDTH], &'a Complex64), (&'a [f64; NW], &'a f64));
 
-/// Some rows. An iterator over [`Band`]s would be stepped by functions of the library, without the instructions of the
-/// level.
-type Rows<'a, const NW: usize> = Zip<
-    Zip<Iter<'a, [f64; 2 * WIDTH]>, Iter<'a, Complex64>>,
-    Zip<Iter<'a, [f64; NW]>, Iter<'a, f64>>,
->;
-
 impl<S: Simd> PairVector<'_, S> {
     #[inline(always)]
     pub fn splat(&self, value: f64) -> S::f64s {
         S::f64s::splat(self.token, value)
     }
 
-    /// The bands `begin..end` in memory.
+    /// The bands `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
+    /// without the instructions of the level.
     #[inline(always)]
-    pub fn rows<const NW: usize>(&self, begin: usize, end: usize) -> Rows<'_, NW> {
+    pub fn rows<const NW: usize>(
+        &self,
+        begin: usize,
+        end: usize,
+    ) -> impl Iterator<Item = Row<'_, NW>> {
         let (aqsn, _) = self.aqsn.as_chunks::<{ 2 * WIDTH }>();
         let (wx, _) = self.wx.as_chunks::<NW>();
         let elements = aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);

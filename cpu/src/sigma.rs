@@ -21,7 +21,7 @@ use gpp_kernels::pairs::Pole;
 use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};
-use crate::expansion::{Chebyshev, Cluster, Expansion, Powers, numbers};
+use crate::expansion::{Chebyshev, Expansion, Powers, numbers};
 use crate::problem::{CHUNK, Clusters, Pairs, Task};
 use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, tree};
 use crate::work::{Compensated, Progress, map};
@@ -65,15 +65,13 @@ pub(crate) fn sum(task: &Task, level: Level, progress: Progress) -> Vec<f64> {
     totals.into_iter().map(Compensated::value).collect()
 }
 
-type PolesOf<'a, S, E> = &'a [Pole<<<E as Expansion<S>>::Cluster as Cluster>::Wtilde>];
-
 /// Adds the sums of a chunk of bands with each [`SHARES`]th cluster from `first` on.
 #[inline(always)]
 fn add_share<S: Simd, E: Expansion<S>>(
     token: S,
     task: &Task,
     of: &Clusters,
-    (poles, clusters): (PolesOf<S, E>, &[E::Cluster]),
+    (poles, clusters): (&[Pole<E::Wtilde>], &[E::Cluster]),
     (chunk, first): (usize, usize),
     sums: &mut [Compensated],
 ) {
@@ -83,10 +81,9 @@ fn add_share<S: Simd, E: Expansion<S>>(
         if task.stop.is_asked() {
             return;
         }
-        let own = &poles[cluster.pairs()];
+        let own = &poles[E::pairs(cluster)];
         near.clear();
-        if cluster.is_bounded() {
-            let expansion = E::of(token, cluster, task.bands.limits);
+        if let Some(expansion) = E::of(token, cluster, task.bands.limits) {
             let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
             add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
         } else {

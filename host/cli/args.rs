@@ -515,9 +515,8 @@ impl DeviceArgs {
     /// The vectors asked for.
     pub fn level(&self) -> error::Result<Option<Level>> {
         let Some(name) = &self.simd else { return Ok(None) };
-        let level: Level = name
-            .parse()
-            .map_err(|_| Error::unknown("vectors", name, Level::ALL.map(Level::name)))?;
+        let level = Level::by_name(name)
+            .ok_or_else(|| Error::unknown("vectors", name, Level::ALL.map(Level::name)))?;
         if level.is_available() {
             return Ok(Some(level));
         }
