@@ -2,8 +2,8 @@
 
 use std::ops::Add;
 
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::intrinsics::WARP;
-use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
@@ -389,13 +389,13 @@ impl Waves {
         };
         let info = device.kernel(kernel, entry(kernel, nw))?;
         let (header, nw) = (frame.header(), nw as u32);
-        let extents = gpp_kernels::extents::Extents {
+        let extents = gpp_kernels::kernel::Dimensions {
             nbands: header.nbands as u32,
             ngpown: kernel.igp_of_group().unwrap_or(1),
             ncouls: header.ncouls as u32,
             nw,
             odd_begins: &[],
-            parts: 0,
+            clusters: 0,
         };
         let of_multiprocessor = info.warps_per_sm.unwrap_or(0) * WARP / kernel.threads;
         let places = u64::from(of_multiprocessor) * u64::from(device.info().multiprocessors);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use gpp_kernels::ceilings::{FMA_SYMBOL, READ_SYMBOLS};
+use gpp_kernels::peaks::{FMA_SYMBOL, READ_SYMBOLS};
 use serde::Serialize;
 
 use crate::catalogue::{order, sources};

@@ -57,7 +57,7 @@ impl Kernel {
     /// Whether it sums problems of these poles by their pairs sorted, for all energies at once.
     pub fn sorts(self, poles: Poles) -> bool {
         match self {
-            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Cells(_)),
+            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
             Kernel::Cpu(cpu) => cpu.needs.sorted,
         }
     }

@@ -16,11 +16,11 @@ use gpp_cpu::problem::Task;
 use gpp_cpu::relaid::Relaid;
 use gpp_cpu::topology::Room;
 use gpp_cpu::version::{Cpu, Needs};
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
-use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

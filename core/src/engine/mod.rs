@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use gpp_cpu::compensated::Compensated;
 use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::sums::VALUES;
+use gpp_kernels::formula::VALUES;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Kernel;

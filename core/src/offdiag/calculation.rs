@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Instant;
 
 use gpp_cpu::stop::Stop;
-use gpp_kernels::offdiag::fragment::COLUMNS;
-use gpp_kernels::offdiag::image::RIGHT;
+use gpp_kernels::offdiag::mma::COLUMNS;
+use gpp_kernels::offdiag::pack::B_FRAGMENT;
 use num_complex::Complex64;
 
 use crate::devices::gpu::Gpu;
@@ -404,7 +404,7 @@ impl Needs {
         let shape = Shape::of(task, version);
         let (nbands, nw) = (task.problem.extents().nbands, task.nw());
         let together = 2 * shape.together(nw);
-        let poles = shape.steps as usize * (shape.right * shape.words() * RIGHT) as usize;
+        let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
         let lane = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
         let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
         let matrices = 4 * task.planes() * task.bands() * task.bands();

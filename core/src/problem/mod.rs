@@ -26,9 +26,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 

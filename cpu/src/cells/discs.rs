@@ -1,9 +1,9 @@
-//! Cells of poles anywhere in the complex plane: see [`gpp_kernels::discs`].
+//! Cells of poles anywhere in the complex plane: see [`gpp_kernels::sigma::complex`].
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::cells::series::{MOST, ROOM};
-use gpp_kernels::discs::series::{LEAST, MOMENTS};
-use gpp_kernels::pairs::{Disc, Pole};
+use gpp_kernels::sigma::complex::{MIN_DISTANCE as LEAST, MOMENTS};
+use gpp_kernels::sigma::{Disc, Pole};
+use gpp_kernels::sigma::{MARGIN as ROOM, MAX_DISTANCE as MOST};
 use num_complex::Complex64;
 
 use crate::cells::real::{Tells, Ways, load};
@@ -11,9 +11,9 @@ use crate::cells::{CHUNK, Task};
 use crate::lanes::{ComplexLanes, Lanes, array};
 
 // What the moments of a disc tell of its sums at each energy, where they do, in vectors:
-// [`gpp_kernels::discs::series`] says why.
+// [`gpp_kernels::sigma::complex`] says why.
 
-/// A disc in the vectors of energies: see [`gpp_kernels::discs::series::Bounds`].
+/// A disc in the vectors of energies: see [`gpp_kernels::sigma::complex::Acceptance`].
 pub struct Bounds<L: Lanes> {
     token: L::Token,
     middle: Complex64,

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::pairs::{Disc, Part, Pole};
+use gpp_kernels::sigma::{Disc, Interval as Part, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 

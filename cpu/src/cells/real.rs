@@ -1,10 +1,11 @@
 //! What the moments of a cell tell of its sums at each energy, where they do, in vectors:
-//! [`gpp_kernels::cells::series`] says why.
+//! [`gpp_kernels::sigma::real`] says why.
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::cells::series::{LEAST, MOMENTS, MOST, ROOM};
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::pairs::{Part, Pole};
+use gpp_kernels::sigma::real::{MIN_DISTANCE as LEAST, MOMENTS};
+use gpp_kernels::sigma::{Interval as Part, Pole};
+use gpp_kernels::sigma::{MARGIN as ROOM, MAX_DISTANCE as MOST};
 
 use crate::cells::singly::Left;
 use crate::cells::{CHUNK, Energies, Task};

@@ -7,7 +7,7 @@
 //! ```
 
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::pairs::Pole;
+use gpp_kernels::sigma::Pole;
 use num_complex::Complex64;
 
 use crate::cells::Task;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gpp::kernels::cells::series::way;
-use gpp::kernels::pairs::Part;
+use gpp::kernels::sigma::Interval as Part;
+use gpp::kernels::sigma::real::far_field as way;
 use gpp::problem::bands::KEPT;
 use gpp::problem::grid::{Even, OnGrid};
 use gpp::problem::synthesis::Synthesis;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::plan::Table;
 use gpp_kernels::plan::{Plan, Poles};
-use gpp_kernels::table::Table;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

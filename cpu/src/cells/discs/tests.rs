@@ -1,7 +1,7 @@
-//! A level's vectors against [`gpp_kernels::discs::series`], whose tests say how much moments tell.
+//! A level's vectors against [`gpp_kernels::sigma::complex`], whose tests say how much moments tell.
 
-use gpp_kernels::cells::series::Way;
-use gpp_kernels::discs::series;
+use gpp_kernels::sigma::FarField as Way;
+use gpp_kernels::sigma::complex as series;
 
 use crate::cells::discs::*;
 use crate::cells::real::numbers;
@@ -33,19 +33,19 @@ fn ways_and_weights_are_those_of_one_number() {
     let moments: Moments = std::array::from_fn(|k| [[1.0 / (k + 1) as f64; _], [-0.3; _]]);
     for disc in discs() {
         let (lanes, one) =
-            (Bounds::<Single>::of((), &disc, LIMITS), series::Bounds::of(&disc, &LIMITS));
+            (Bounds::<Single>::of((), &disc, LIMITS), series::Acceptance::of(&disc, &LIMITS));
         for &w in &energies {
             for occupied in [false, true] {
                 let Ways { told, first: q, ssx } = lanes.ways(lanes.splat(w), occupied);
                 let found = told.then_some(Way { q, ssx });
-                assert_eq!(found, one.way(w, occupied), "{w:e} {disc:?} {occupied}");
+                assert_eq!(found, one.far_field(w, occupied), "{w:e} {disc:?} {occupied}");
                 seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
             }
-            if one.way(w, false).is_none_or(|way| !way.q) {
+            if one.far_field(w, false).is_none_or(|way| !way.q) {
                 continue;
             }
             let [of_lanes, opposite] = [w, -w].map(|w| lanes.series(lanes.splat(w)));
-            let [expected, other] = [w, -w].map(|w| one.series(w));
+            let [expected, other] = [w, -w].map(|w| one.expansion(w));
             let moment = |k: usize| Complex64::new(moments[k][0][0], moments[k][1][0]);
             let pairs = [
                 (number(of_lanes.first), expected.first),

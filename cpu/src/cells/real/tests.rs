@@ -1,6 +1,7 @@
-//! A level's vectors against [`gpp_kernels::cells::series`], whose tests say how much moments tell.
+//! A level's vectors against [`gpp_kernels::sigma::real`], whose tests say how much moments tell.
 
-use gpp_kernels::cells::series::{Way, Weights, way};
+use gpp_kernels::sigma::FarField as Way;
+use gpp_kernels::sigma::real::{Expansion as Weights, far_field as way};
 
 use crate::cells::real::*;
 use crate::lanes::Single;

@@ -1,10 +1,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gpp_kernels::cells::series::way;
-use gpp_kernels::discs::series::Bounds;
 use gpp_kernels::formula::LIMITONE;
-use gpp_kernels::pairs::Part;
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sigma::Interval as Part;
+use gpp_kernels::sigma::complex::Acceptance as Bounds;
+use gpp_kernels::sigma::real::far_field as way;
 use proptest::prelude::*;
 
 use super::*;
@@ -169,7 +169,7 @@ fn every_pair_is_in_the_disc_of_one_part() {
                 assert!(LEAST_OF_DISCS * part.radius <= part.middle.norm());
                 discs += 1;
                 let bounds = Bounds::of(part, &limits);
-                let ways = problem.wx().iter().filter(|w| bounds.way(**w, true).is_some());
+                let ways = problem.wx().iter().filter(|w| bounds.far_field(**w, true).is_some());
                 told += ways.count() * own.len();
             }
         }

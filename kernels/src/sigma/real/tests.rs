@@ -1,52 +1,53 @@
 //! What moments tell, against quotients.
 
-use crate::cells::series::*;
+use crate::sigma::real::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
-fn part(low: f64, high: f64) -> Part {
-    Part { low, high, begin: 0, end: 1 }
+fn interval(low: f64, high: f64) -> Interval {
+    Interval { low, high, begin: 0, end: 1 }
 }
 
 /// What weights make of the moments of one pair of weight one.
-fn sum(weights: [f64; MOMENTS], wtilde: f64, part: &Part) -> f64 {
-    let (mid, half) = part.middle();
+fn sum(weights: [f64; MOMENTS], wtilde: f64, interval: &Interval) -> f64 {
+    let (mid, half) = interval.middle();
     let t = ((wtilde - mid) / half).clamp(-1.0, 1.0);
     (0..).zip(weights).map(|(k, weight)| weight * (f64::from(k) * t.acos()).cos()).sum()
 }
 
 /// The sum by moments over the quotient.
-fn relative(w: f64, wtilde: f64, part: &Part) -> f64 {
-    sum(Weights::of(w, part).weights, wtilde, part) * (w - wtilde) - 1.0
+fn relative(w: f64, wtilde: f64, interval: &Interval) -> f64 {
+    sum(Expansion::of(w, interval).weights, wtilde, interval) * (w - wtilde) - 1.0
 }
 
 #[test]
 fn moments_tell_quotients_as_well_as_is_said() {
-    let part = part(3.0, 3.0625);
-    let (mid, half) = part.middle();
+    let interval = interval(3.0, 3.0625);
+    let (mid, half) = interval.middle();
     let mut most: f64 = 0.0;
-    for s in [LEAST, 101.0, 150.0, 1e4, 1e9] {
+    for s in [MIN_DISTANCE, 101.0, 150.0, 1e4, 1e9] {
         for side in [-1.0, 1.0] {
             for at in 0..=16 {
-                let wtilde = part.low + (part.high - part.low) * f64::from(at) / 16.0;
-                most = most.max(relative(mid + side * s * half, wtilde, &part).abs());
+                let wtilde = interval.low + (interval.high - interval.low) * f64::from(at) / 16.0;
+                most = most.max(relative(mid + side * s * half, wtilde, &interval).abs());
             }
         }
     }
     assert!(most <= 1.6e-16 + 16.0 * f64::EPSILON, "{most:e}");
     // Not by chance: nearer they tell less.
-    assert!(relative(mid + 0.3 * LEAST * half, 3.0, &part).abs() > 1e-13);
+    assert!(relative(mid + 0.3 * MIN_DISTANCE * half, 3.0, &interval).abs() > 1e-13);
 }
 
 #[test]
 fn differences_keep_their_digits() {
     let mut most: f64 = 0.0;
     for (low, w) in [(3.0, 25.0), (0.01, 30.0), (0.01, -30.0), (1e-3, 1e16), (2.0, 1e-12)] {
-        let part = part(low, low * (1.0 + 1.0 / 32.0));
-        let weights = Weights::of(w, &part).minus(&Weights::of(-w, &part), w, &part);
-        for wtilde in [part.low, part.middle().0, part.high] {
+        let interval = interval(low, low * (1.0 + 1.0 / 32.0));
+        let weights =
+            Expansion::of(w, &interval).minus(&Expansion::of(-w, &interval), w, &interval);
+        for wtilde in [interval.low, interval.middle().0, interval.high] {
             let expected = 2.0 * wtilde / ((w - wtilde) * (w + wtilde));
-            most = most.max((sum(weights, wtilde, &part) / expected - 1.0).abs());
+            most = most.max((sum(weights, wtilde, &interval) / expected - 1.0).abs());
         }
     }
     assert!(most <= 6e-16 + 16.0 * f64::EPSILON, "{most:e}");
@@ -57,16 +58,16 @@ fn a_way_is_that_of_every_pole_of_the_cell() {
     let mut seen = [0usize; 5];
     for at in 0..2000 {
         let low = f64::from(at) * 0.013 + 1e-3;
-        let part = part(low, low + 0.006_f64.min(low / 32.0));
+        let interval = interval(low, low + 0.006_f64.min(low / 32.0));
         for step in -120..160 {
             let w = f64::from(step) * 0.25 + 0.017;
             for occupied in [false, true] {
-                let Some(Way { q, ssx }) = way(w, &part, occupied, &LIMITS) else {
+                let Some(FarField { q, ssx }) = far_field(w, &interval, occupied, &LIMITS) else {
                     seen[4] += 1;
                     continue;
                 };
                 seen[usize::from(q) * 2 + usize::from(ssx)] += 1;
-                for wtilde in [part.low, part.middle().0, part.high] {
+                for wtilde in [interval.low, interval.middle().0, interval.high] {
                     let d = w - wtilde;
                     let first = d * d > 0.25 && (wtilde / d).powi(2) < 250_000.0;
                     assert_eq!(q, first, "{w} {wtilde}");
@@ -86,25 +87,27 @@ fn a_way_is_that_of_every_pole_of_the_cell() {
 
 #[test]
 fn what_no_number_holds_is_not_told() {
-    let part = part(1e-6, 1e-6 * (1.0 + 1.0 / 32.0));
-    for (w, is_told) in [(1e3, true), (1e90, true), (-1e90, true), (1e100, false), (-1e150, false)]
-    {
+    let interval = interval(1e-6, 1e-6 * (1.0 + 1.0 / 32.0));
+    for (w, is_far) in [(1e3, true), (1e90, true), (-1e90, true), (1e100, false), (-1e150, false)] {
         for occupied in [false, true] {
-            assert_eq!(way(w, &part, occupied, &LIMITS).is_some(), is_told, "{w:e}");
+            assert_eq!(far_field(w, &interval, occupied, &LIMITS).is_some(), is_far, "{w:e}");
         }
-        if is_told {
-            assert!(relative(w, 1e-6, &part).abs() <= 4e-15, "{w:e}");
+        if is_far {
+            assert!(relative(w, 1e-6, &interval).abs() <= 4e-15, "{w:e}");
         }
     }
 }
 
 #[test]
 fn a_pole_at_the_energy_and_a_part_without_bounds_are_summed_one_by_one() {
-    let near = part(3.0, 3.0 + 1e-4);
-    assert_eq!(way(3.00005, &near, false, &LIMITS), None);
-    assert_eq!(way(3.01, &near, false, &LIMITS), Some(Way { q: false, ssx: false }));
-    let unbound = part(f64::NAN, f64::NAN);
+    let near = interval(3.0, 3.0 + 1e-4);
+    assert_eq!(far_field(3.00005, &near, false, &LIMITS), None);
+    assert_eq!(far_field(3.01, &near, false, &LIMITS), Some(FarField { q: false, ssx: false }));
+    let unbound = interval(f64::NAN, f64::NAN);
     for w in [-30.0, -1.0, 1e-12, 3.0, 1e6] {
-        assert_eq!([true, false].map(|occupied| way(w, &unbound, occupied, &LIMITS)), [None; 2]);
+        assert_eq!(
+            [true, false].map(|occupied| far_field(w, &unbound, occupied, &LIMITS)),
+            [None; 2]
+        );
     }
 }
