@@ -19,7 +19,7 @@ use crate::offdiag::versions::{Tile, TileConfig};
 /// The three real products of a warp's tile.
 pub type Accumulators<const M: usize, const N: usize> = [[[FragmentC; 3]; N]; M];
 
-/// The main loop of a warp: sums `steps` k-tiles, `K` at a time, for `M` fragments of l by `N` of igp, those from `l` and
+/// The main loop of a warp: sums k-tiles, `K` at a time, for `M` fragments of l by `N` of igp, those from `l` and
 /// `igp` on in a stage. The first `SPLIT` fragments of l are of the first item and its `w`, the others of the second.
 #[inline(always)]
 pub unsafe fn main_loop<
@@ -32,7 +32,7 @@ pub unsafe fn main_loop<
     const SPLIT: usize,
 >(
     pipeline: &mut impl Pipeline,
-    steps: u32,
+    k_tiles: u32,
     limits: Limits,
     w: [f64; 2],
     l: u32,
@@ -40,7 +40,7 @@ pub unsafe fn main_loop<
 ) -> Accumulators<M, N> {
     let mut sums: Accumulators<M, N> = [[[[[0.0; LANES]; 4]; 3]; N]; M];
     let mut stage = 0;
-    while stage < steps / K as u32 {
+    while stage < k_tiles / K as u32 {
         pipeline.consume(stage);
         let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
         unroll::<M>(|m| {

@@ -1,5 +1,8 @@
 //! The paper's versions, in order: each a module with its idea, its kernel and its whole loop. What one version has in
 //! common with another is repeated, so that each can be read by itself. [`crate::formula`] has the definition.
+//!
+//! A term is `inline`, not `inline(always)`: LLVM inlines it, where rustc by itself would split the sums differently and the
+//! PTX would change.
 
 use crate::arrays::{Arrays, Layout, Limits, Original, Swapped};
 use crate::entries::entries;
