@@ -38,15 +38,12 @@ fn main() {
 
     // In the folder of the profile, so that builds with other features find them built.
     let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let built = env::var_os("CARGO_FEATURE_GPU")
-        .map(|_| compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels));
-    let text = match built {
-        None => String::new(),
-        Some(Ok(compiler::Built { version, ptx })) => {
+    let text = match compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels) {
+        Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             ptx::with_bounds(&ptx)
         }
-        Some(Err(tried)) => {
+        Err(tried) => {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
             println!("cargo::warning={why}");
             println!("cargo::rustc-env=GPP_NO_KERNELS={why}");

@@ -54,7 +54,7 @@ fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     ];
     if let Some((flag, _)) = without_effect.iter().find(|(_, given)| *given) {
         let what = "has no effect on two runs, which are what their files hold".into();
-        return Err(Error::Data { origin: (*flag).into(), what }.into());
+        return Err(Error::Input { origin: (*flag).into(), what }.into());
     }
     let known = Files::new().reads("diff", files).writes_or_prints("--json", &args.json);
     known.check()?;
@@ -109,7 +109,7 @@ pub struct Difference {
 
 /// The second run against the first.
 pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference> {
-    let wrong = |what| Error::Data { origin: format!("{} and {}", before.0, now.0), what };
+    let wrong = |what| Error::Input { origin: format!("{} and {}", before.0, now.0), what };
     let extents = |run: &Run| {
         let system = &run.system;
         let size = (system.nbands, system.ngpown, system.ncouls, system.nw());

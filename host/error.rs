@@ -19,12 +19,8 @@ impl From<ProfileError> for Error {
 /// 2 for bad usage or input, 3 for a device that is missing or failed, and 128 with a signal's number.
 pub fn exit_code(error: &Error) -> u8 {
     match error {
-        Error::NoGpu { .. }
-        | Error::Driver { .. }
-        | Error::Compiler { .. }
-        | Error::Memory { place: "device", .. } => 3,
+        Error::NoGpu { .. } | Error::Driver(_) | Error::Memory { place: "device", .. } => 3,
         Error::Caller(error) if error.is::<ProfileError>() => 3,
-        Error::Device { error, .. } => exit_code(error),
         Error::Stopped { code, .. } => 128u8.saturating_add(*code as u8),
         _ => 2,
     }

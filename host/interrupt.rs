@@ -1,68 +1,38 @@
-//! What happens when someone asks the program to stop: tasks registered for that moment run, and it exits with 128 and
-//! the signal's number, as shells expect. While work is [`Deferred`] it is for the work to look whether it was asked
-//! ([`ASKED`]), and to end by itself. Asked again, the program removes what is half-written and exits at once.
+//! A signal asks the program to stop: what is done is shown, and it exits with 128 and the signal's number, as shells
+//! expect. While work is [`Deferred`] it is for the work to look at [`ASKED`], and to end by itself. A second signal
+//! removes what is half-written and exits at once.
+//!
+//! The crate ctrlc is not used: it cannot tell signals apart, and takes back that `nohup` ignores SIGHUP.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use std::thread;
 
 use gpp_core::stop::Stop;
 use gpp_core::system::output::remove_half_written;
 
 use crate::output::{self, note};
 
+/// Shows what is done; that may take its time.
 pub type Task = Box<dyn FnOnce() + Send>;
 
-struct State {
-    next: u64,
-    tasks: Vec<(u64, Task)>,
-    stopping: Option<ThreadId>,
-    /// Works that end by themselves: after what.
-    deferred: Vec<&'static str>,
-}
-
-static STATE: Mutex<State> =
-    Mutex::new(State { next: 0, tasks: Vec::new(), stopping: None, deferred: Vec::new() });
-
-fn lock() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The state; a thread that comes for it while the program stops waits for the end.
-fn state() -> MutexGuard<'static, State> {
-    let state = lock();
-    if state.stopping.is_some_and(|by| by != thread::current().id()) {
-        drop(state);
-        loop {
-            thread::park();
-        }
-    }
-    state
-}
-
-/// A task stays registered as long as this lives.
-#[must_use]
-#[derive(Debug)]
-pub struct Guard(u64);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        state().tasks.retain(|(id, ..)| *id != self.0);
-    }
-}
-
-/// Registers a task that shows what is done; that may take its time.
-pub(crate) fn showing(task: Task) -> Guard {
-    let mut state = state();
-    state.next += 1;
-    let id = state.next;
-    state.tasks.push((id, task));
-    Guard(id)
-}
-
-/// Asked for the signal by which the program is to stop: what work that is [`Deferred`] looks at.
+/// Asked for the signal by which the program is to stop.
 pub static ASKED: Stop = Stop::new();
 
-/// As long as this lives, the program goes on when it is asked to stop for the first time.
+static TASK: Mutex<Option<Task>> = Mutex::new(None);
+
+/// The work at the end of which the program stops by itself.
+static DEFERRED: Mutex<Option<&'static str>> = Mutex::new(None);
+
+fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The task of a signal, none once it is not needed. Whoever comes while the program stops does not come back.
+pub(crate) fn set_task(task: Option<Task>) {
+    *lock(&TASK) = task;
+}
+
+/// As long as this lives, the program goes on after the first signal.
 #[must_use]
 #[derive(Debug)]
 pub struct Deferred(());
@@ -70,86 +40,69 @@ pub struct Deferred(());
 impl Deferred {
     /// For work that ends by itself soon, `after` this.
     pub fn new(after: &'static str) -> Deferred {
-        state().deferred.push(after);
+        let _not_stopping = lock(&TASK);
+        *lock(&DEFERRED) = Some(after);
         Deferred(())
     }
 }
 
 impl Drop for Deferred {
     fn drop(&mut self) {
-        state().deferred.pop();
+        *lock(&DEFERRED) = None;
     }
 }
 
-/// Starts to listen for SIGHUP, SIGINT, SIGTERM, SIGUSR1 and SIGUSR2, of which schedulers send one before they end
-/// a job, unless the program was started to ignore them, as by nohup. SIGXFSZ is caught so that a write beyond the limit
-/// of a file's size fails like any other. `speaks` is whether it says what happens: not where a launcher of
-/// MPI sends the same signal to many processes, for its own reasons too.
+/// Listens for the signals that end a job, of which schedulers and Open MPI's `mpirun` pass some on, unless the program
+/// was started to ignore them. SIGXFSZ is caught so that a write beyond the limit of a file's size fails like any other.
+/// `speaks` is false if a launcher of MPI sends a signal to many processes.
 #[cfg(unix)]
 pub fn watch(speaks: bool) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 
-    let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter();
-    let ends = all.filter(|&signal| !ignores(signal));
-    let mut signals = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ]))?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ];
+    let heard = all.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let mut signals = signal_hook::iterator::Signals::new(heard)?;
     thread::Builder::new().spawn(move || {
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
-            if !ASKED.ask(signal) {
-                end(signal);
-            }
-            // On a thread of its own: who asks again does not wait for what is shown.
-            if thread::Builder::new().spawn(move || stop(signal, speaks)).is_err() {
-                stop(signal, speaks);
+            let is_first = ASKED.ask(signal);
+            // A second signal does not wait for what is shown.
+            let shows = || thread::Builder::new().spawn(move || stop(signal, speaks)).is_ok();
+            if !is_first || !shows() {
+                exit(signal);
             }
         }
     })?;
     Ok(())
 }
 
-/// Whether the program was started with a signal ignored, where the system tells.
-#[cfg(unix)]
-fn ignores(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-}
-
 /// Elsewhere the system's own way of stopping a program is left as it is.
 #[cfg(not(unix))]
 pub fn watch(_: bool) -> std::io::Result<()> {
-    let _ = (stop, end);
+    let _ = stop;
     Ok(())
 }
 
-/// Runs all tasks, the last one first, and ends the program, unless work that ends by itself is under way.
+/// Shows what is done and ends the program, unless work that ends by itself is under way.
 fn stop(signal: i32, speaks: bool) {
-    let mut state = lock();
-    if let Some(after) = state.deferred.last().copied() {
-        drop(state);
+    // With this lock nobody takes the task back, or begins to show it.
+    let mut task = lock(&TASK);
+    if let Some(after) = *lock(&DEFERRED) {
         if speaks {
             note(format_args!("stopping after {after}; asked again, at once"));
         }
         return;
     }
-    // From here on nobody registers anything, or takes anything back.
-    state.stopping = Some(thread::current().id());
-    drop(state);
     output::clear_bar();
     if speaks {
         note("interrupted");
     }
-    // Whoever asks again finds those that are left.
-    while let Some((_, task)) = { lock().tasks.pop() } {
+    if let Some(task) = task.take() {
         // One that panics has said so, and the program still has to end.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
     }
-    exit(signal)
-}
-
-/// Ends the program once what is half-written is removed.
-fn end(signal: i32) -> ! {
-    lock().stopping = Some(thread::current().id());
     exit(signal)
 }
 

@@ -1,7 +1,7 @@
 //! What was found: outcomes, the fastest versions, speed-ups.
 
 use crate::catalogue::{JOURNEYS, journey_of, order};
-use crate::explain::verdict::{Power, highest_mhz};
+use crate::explain::verdict::Power;
 use crate::record::run::{Measurement, Run, State, Verdict};
 use crate::reference::Source;
 use crate::reference::verify::{Outcome, RelativeTo, Undecided, Verification};
@@ -236,9 +236,10 @@ fn verb(names: &[String], one: &str, many: &str) -> String {
 
 /// What the power cap costs: most, and the fastest version.
 fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
-    let highest = highest_mhz(run)?;
+    let states = run.results.iter().filter_map(|result| result.state.as_ref());
+    let highest = states.filter_map(|state| state.highest_mhz).reduce(f64::max)?;
     let lost = |row: &Row| {
-        let power = Power::of(run.passed_result(&row.version)?, highest)?;
+        let power = Power::of(run.passed_result(&row.version)?.state.as_ref()?)?;
         (power.lost >= TOLD).then_some(power)
     };
     let all: Vec<(&Row, Power)> =

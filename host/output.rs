@@ -1,7 +1,7 @@
 //! Standard output, files, and lines on standard error.
 
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,20 +11,13 @@ use gpp_core::devices::gpu::first_launch;
 use indicatif::{ProgressBar, WeakProgressBar};
 
 use crate::error::{Error, Result};
-use crate::interrupt::{self, Deferred, Guard, Task, showing};
+use crate::interrupt::{Deferred, set_task};
 
 pub use gpp_core::system::memory;
 pub use gpp_core::system::output as input;
-pub use gpp_core::system::output::{check, folder, target};
+pub use gpp_core::system::output::{check, folder, replace, target};
 
 // What the program writes: files that appear whole or not at all, and standard output.
-
-/// Has `write` fill a file that takes the place of `path` once it is complete: see
-/// [`gpp_core::system::output::replace`]. Where the program is stopping it does not come back.
-pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
-    let _waits = interrupt::showing(Box::new(|| ()));
-    gpp_core::system::output::replace(path, write)
-}
 
 /// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {
@@ -37,17 +30,15 @@ pub fn require_name(flag: &str, path: &Path, what: &str) -> Result<()> {
         return Ok(());
     }
     let other = if what == "file" { "; /dev/stdout is one for a pipe" } else { "" };
-    Err(Error::Write { path: path.into(), reason: format!("{flag} needs a {what}{other}") })
+    Err(Error::write(path, format!("{flag} needs a {what}{other}")))
 }
-
-const STDOUT: &str = "standard output";
 
 /// Has `write` fill standard output. A reader that has seen enough is no failure.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut to = io::BufWriter::new(io::stdout().lock());
     match write(&mut to).and_then(|()| to.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::Write { path: STDOUT.into(), reason: e.to_string() })
+            Err(Error::write(Path::new("standard output"), e))
         }
         _ => Ok(()),
     }
@@ -103,7 +94,6 @@ type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
 pub struct Kept<T> {
     state: Arc<Mutex<T>>,
     show: Arc<Show<T>>,
-    guard: Guard,
 }
 
 impl<T: Send + 'static> Kept<T> {
@@ -115,14 +105,13 @@ impl<T: Send + 'static> Kept<T> {
         let kept = Arc::new(Mutex::new(kept));
         let show: Arc<Show<T>> = Arc::new(show);
         let (own, by) = (kept.clone(), show.clone());
-        let task: Task = Box::new(move || {
+        set_task(Some(Box::new(move || {
             let kept = own.lock().unwrap_or_else(PoisonError::into_inner);
             if let Err(error) = by(&kept) {
                 note(format_args!("error: {error:#}"));
             }
-        });
-        let guard = showing(task);
-        Kept { state: kept, show, guard }
+        })));
+        Kept { state: kept, show }
     }
 
     pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
@@ -133,7 +122,7 @@ impl<T: Send + 'static> Kept<T> {
     /// asks the program to stop meanwhile has it shown all the same.
     pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
         let _deferred = Deferred::new("what is shown and written");
-        drop(self.guard);
+        set_task(None);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = (self.show)(&state);
         let done = done.map_err(Into::into)?;
@@ -220,7 +209,7 @@ impl Files {
             if let Some((other, input)) = self.read.iter().find(is_it) {
                 let origin = format!("{flag} {}", path.display());
                 let what = format!("it is the input {other} {}", input.display());
-                return Err(Error::Data { origin, what });
+                return Err(Error::Input { origin, what });
             }
         }
         Ok(())

@@ -49,7 +49,9 @@ fn matrices<'a>(folder: &Path, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
 /// What is wrong with Σ as a matrix is said of its flag.
 pub fn of_offdiag(error: Error) -> Error {
     match error {
-        Error::Data { origin, what } => Error::Data { origin: format!("--offdiag {origin}"), what },
+        Error::Input { origin, what } => {
+            Error::Input { origin: format!("--offdiag {origin}"), what }
+        }
         other => other,
     }
 }
@@ -146,7 +148,7 @@ pub const FIGURES: [Figure; 9] = [
 impl Figure {
     pub fn versions(&self) -> Vec<&'static str> {
         match self.shown {
-            Shown::Story(id) => order::told(id),
+            Shown::Story(id) => order::of_story(id),
             Shown::Past => order::past(),
             Shown::Range(first, last) => order::range(first, last),
         }
@@ -332,8 +334,7 @@ fn fp64_lanes(capability: (u32, u32)) -> Option<f64> {
 
 /// Writes each figure as SVG and PNG, and all points as CSV.
 pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Error::Write { path: folder.into(), reason: e.to_string() })?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
     replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
 
     for figure in FIGURES {

@@ -19,9 +19,8 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::memory::{self, Crew, Limits};
 use crate::output::{Kept, note};
-use crate::problem::grid::{Grid, OnGrid};
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{self, Batch, Frame, Problem, Slabs, System, digest, file, systems};
+use crate::problem::{self, Batch, Grid, Problem, Slabs, System, digest, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -94,12 +93,14 @@ impl Source {
     }
 
     /// Who makes or reads it, whole or slab by slab.
-    pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source + '_>> {
+    pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
         Ok(match self {
             Source::File(path) => Box::new(file::Input::open(path, progress)?),
             Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
             Source::OnGrid(source, grid) => {
-                Box::new(OnGrid::new(source.open(progress)?, grid.clone()))
+                let mut source = source.open(progress)?;
+                source.set_energies(grid);
+                source
             }
         })
     }
@@ -147,7 +148,7 @@ impl<'a> Setting<'a> {
         let engine = match (self.whole, devices) {
             (Some(problem), [only]) if self.is_plain() => return Engine::whole(*only, problem),
             _ => {
-                let workers = devices.iter().map(|device| device.worker(self.slabs.frame()));
+                let workers = devices.iter().map(|device| device.worker(self.slabs.problem()));
                 Engine::new(self.slabs, self.slabs.igp(), workers.collect::<Result<_>>()?)?
             }
         };
@@ -159,11 +160,11 @@ impl<'a> Setting<'a> {
         let contents = match self.contents.get() {
             Some(contents) => *contents,
             None => {
-                let contents = digest::of_problem(self.slabs)?;
+                let contents = digest::of_problem(self.slabs.problem())?;
                 *self.contents.get_or_init(|| contents)
             }
         };
-        Ok(task(self.crew, self.slabs.frame(), contents, version))
+        Ok(task(self.crew, self.slabs.problem(), contents, version))
     }
 
     /// How the problem is parted, for rank 0; none where it is not.
@@ -203,7 +204,7 @@ pub fn require_one_kind(crew: Crew) -> Result<()> {
     let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
     if let Some(other) = own.iter().find(|other| **other != own[0]) {
         let what = format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
-        return Err(Error::Data { origin: "the devices".into(), what });
+        return Err(Error::Input { origin: "the devices".into(), what });
     }
     require_same(crew.ranks, "back end", &own[0])
 }
@@ -215,7 +216,7 @@ pub fn require_same_tasks(ranks: &dyn Ranks, own: &[String]) -> Result<()> {
 }
 
 /// A digest of all that the sums of a version depend on, but for the program and slabs.
-pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String {
+pub fn task(crew: Crew, frame: &Problem, contents: u64, version: Kernel) -> String {
     let device = crew.devices[0];
     let kernels = kernels(frame, version);
     let on_gpu = device.back_end() == BackEnd::Gpu;
@@ -231,10 +232,10 @@ pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String
 }
 
 /// The symbols of the entries that a version for GPUs runs on a problem; none for one for CPUs.
-fn kernels(frame: &Frame, version: Kernel) -> Vec<&'static str> {
+fn kernels(frame: &Problem, version: Kernel) -> Vec<&'static str> {
     let Kernel::Gpu(gpu) = version else { return Vec::new() };
     let of_batch = |batch: Arc<Batch>| entry(batch.plan().kernel(gpu), batch.nw()).symbol;
-    let mut kernels: Vec<_> = frame.batches_for(version).kinds().map(of_batch).collect();
+    let mut kernels: Vec<_> = version.batches(frame).kinds().map(of_batch).collect();
     kernels.dedup();
     kernels
 }
@@ -292,7 +293,7 @@ pub fn require_one(args: &DeviceArgs) -> Result<()> {
     let choice = args.choice()?;
     if choice.is_several() {
         let what = "this command takes one device".into();
-        return Err(Error::Data { origin: format!("--device {choice}"), what });
+        return Err(Error::Input { origin: format!("--device {choice}"), what });
     }
     Ok(())
 }
@@ -391,7 +392,7 @@ pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
 pub fn require_vectors(args: &DeviceArgs, versions: &[Listed]) -> Result<()> {
     let uses = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match &args.simd {
-        Some(level) if !versions.iter().any(uses) => Err(Error::Data {
+        Some(level) if !versions.iter().any(uses) => Err(Error::Input {
             origin: format!("--simd {level}"),
             what: "has no effect without a version made for processors: --version cpu has them"
                 .into(),

@@ -76,7 +76,7 @@ fn is_incorrect(run: &Run) -> bool {
 }
 
 fn of<'a>(run: &'a Run, version: Option<&str>, origin: &str) -> Result<Sigma<'a>> {
-    let wrong = |what: String| Error::Data { origin: origin.into(), what };
+    let wrong = |what: String| Error::Input { origin: origin.into(), what };
     Sigma::of(run, version).map_err(wrong)
 }
 

@@ -235,10 +235,10 @@ fn commands() -> Result<(), Failed> {
     let page = dir.path().join("page.html");
     gpp().args(["report", "--from"]).arg(&archive).arg("--output").arg(&page).assert().success();
     assert!(page.exists());
-    for format in ["text", "terminal", "markdown", "csv", "json"] {
+    for format in ["--format text", "--format markdown", "--csv -", "--json -"] {
         let run = archive.join("run.json");
         let mut command = gpp();
-        command.args(["table", "--format", format, "--from"]).arg(run);
+        command.arg("table").args(format.split(' ')).arg("--from").arg(run);
         command.assert().success().stdout(predicates::str::contains("si214"));
     }
     // And what goes wrong.

@@ -119,14 +119,14 @@ pub struct Builds {
 }
 
 fn failed(what: String) -> Error {
-    Error::Compiler { what }
+    Error::Io(what)
 }
 
 impl Builds {
     /// Compiles all builds for this processor and loads them.
     ///
     /// # Errors
-    /// [`Error::Compiler`] without gfortran or with its message.
+    /// [`Error::Io`] without gfortran or with its message.
     pub fn compile(gfortran: &Path) -> Result<Builds> {
         let version = run(gfortran, Path::new("."), ["--version"])?;
         let compiler = version.lines().next().unwrap_or("unknown gfortran").trim().to_string();

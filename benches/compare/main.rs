@@ -10,16 +10,16 @@
 
 mod fortran;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::Parser;
 use gpp::catalogue::names::versions;
 use gpp::catalogue::{BackEnd, Kernel};
 use gpp::devices::Device;
-use gpp::devices::gpu::Gpu;
-use gpp::devices::gpu::cuda_cpp::{OnBoth, Side};
+use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::devices::host::Host;
 use gpp::engine::{Engine, ordered_sum};
 use gpp::outcomes::words;
@@ -28,6 +28,7 @@ use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use gpp_cpu::pool::Threads;
+use gpp_kernels::versions::PAPER;
 
 const QUIET: Progress = Progress { shown: false };
 
@@ -128,26 +129,28 @@ fn verdict(
 
 /// Each version by rustc and by nvcc.
 fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
-    let gpu = Gpu::open(arguments.gpu)?;
-    let cuda = gpu.cuda_kernels(&arguments.compiler.clone().unwrap_or("nvcc".into()))?;
-    println!("{}, {}", gpu.info().name, cuda.compiler);
+    let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
+    let rust = Gpu::open(arguments.gpu)?;
+    let (kernels, compiler) = in_cuda(&nvcc, &rust)?;
+    let cuda = Gpu::with_kernels(arguments.gpu, None, kernels)?;
+    println!("{}, {compiler}", rust.info().name);
+    let mut engines = [Engine::whole(&cuda, problem)?, Engine::whole(&rust, problem)?];
     let mut rows = Vec::new();
     for listed in versions(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
-        let version = listed.kernel.require_gpu()?;
-        anyhow::ensure!(OnBoth::has(version), "CUDA C++ has v0 to v8, not {}", listed.id());
-        let mut both = gpu.both(problem, &cuda)?;
+        let is_paper = PAPER.iter().any(|own| own.id() == listed.id());
+        anyhow::ensure!(is_paper, "CUDA C++ has v0 to v8, not {}", listed.id());
         let mut seconds = [Vec::new(), Vec::new()];
         let mut last = [None, None];
         // Each side alone until its clock is steady, and twice: at the power limit every kernel has a clock of its own.
-        for (at, side) in [Side::Cuda, Side::Rust].into_iter().enumerate().cycle().take(4) {
+        for at in [0, 1, 0, 1] {
             let begin = Instant::now();
             while begin.elapsed() < WARM_UP {
-                both.sum(side, version)?;
+                engines[at].run(listed.kernel)?;
             }
             for _ in 0..arguments.repeat {
-                let sums = both.sum(side, version)?;
-                seconds[at].push(sums.seconds);
-                last[at] = Some(ordered_sum([&sums], problem.nw()));
+                let found = engines[at].run(listed.kernel)?;
+                seconds[at].push(found.seconds);
+                last[at] = Some(found.sums);
             }
         }
         let first = rows.len();
@@ -163,6 +166,32 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
         }
     }
     Ok(rows)
+}
+
+/// The kernels in CUDA C++, which nvcc compiles for a GPU as far as rustc compiles ours, to PTX; and nvcc's version.
+fn in_cuda(nvcc: &Path, gpu: &Gpu) -> anyhow::Result<(Ptx, String)> {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(nvcc).args(arguments).output();
+        let name = nvcc.display();
+        let output = output.with_context(|| {
+            format!(
+                "{name} cannot be run: install the CUDA toolkit or name its nvcc with --compiler"
+            )
+        })?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "{name}: {errors}");
+        anyhow::Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let version = run(&["--version"])?;
+    let release = version.lines().find_map(|line| line.split("release ").nth(1)).unwrap_or("?");
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("gpp.cu");
+    std::fs::write(&source, include_str!("../cuda/gpp.cu"))?;
+    let capability = gpu.info().compute_capability.as_deref().unwrap_or_default();
+    let arch = format!("-arch=compute_{}", capability.replace('.', ""));
+    let (source, ptx) = (source.display().to_string(), folder.path().join("gpp.ptx"));
+    run(&["-O3", "-ptx", &arch, "-o", &ptx.display().to_string(), &source])?;
+    Ok((Ptx::new(std::fs::read_to_string(ptx)?), format!("nvcc {release}")))
 }
 
 /// Versions for CPUs and the builds in Fortran, alternately.

@@ -3,7 +3,7 @@
 // Written from the paper (section III) as a careful CUDA programmer would: restrict pointers and
 // 16-byte loads, 32-bit indices, collapsed loops that advance without dividing, the number of
 // energies a template parameter, launch bounds, sums by shuffles in two stages. The arrays, the
-// order of the parameters and the launch shapes are those of the Rust kernels.
+// order of the parameters and the launch shapes and names are those of the Rust kernels.
 
 struct complex {
     double re, im;
@@ -317,24 +317,24 @@ __device__ void store(const Sums<NW> &sums, unsigned iw, double *__restrict__ pa
     }
 
 #define TOGETHER(VERSION, LOOPS, TERM)                                                             \
-    KERNEL(cuda_##VERSION##_nw1, 1, __launch_bounds__(128), (LOOPS<TERM, 1>))                      \
-    KERNEL(cuda_##VERSION##_nw2, 2, __launch_bounds__(128), (LOOPS<TERM, 2>))                      \
-    KERNEL(cuda_##VERSION##_nw3, 3, __launch_bounds__(128), (LOOPS<TERM, 3>))
+    KERNEL(gpp_##VERSION##_nw1, 1, __launch_bounds__(128), (LOOPS<TERM, 1>))                      \
+    KERNEL(gpp_##VERSION##_nw2, 2, __launch_bounds__(128), (LOOPS<TERM, 2>))                      \
+    KERNEL(gpp_##VERSION##_nw3, 3, __launch_bounds__(128), (LOOPS<TERM, 3>))
 
 TOGETHER(v0, collapse3, Divisions)
 TOGETHER(v1, collapse3, Reciprocals)
 TOGETHER(v2, collapse3, TwoWay)
 TOGETHER(v3, collapse3, Squares)
 TOGETHER(v4, collapse2, Squares)
-KERNEL(cuda_v5, 1, __launch_bounds__(128), (collapse2<Squares, 1>))
-KERNEL(cuda_v6, 1, __launch_bounds__(128), (blocked<Squares, false>))
-KERNEL(cuda_v7, 1, __launch_bounds__(128), (blocked<Squares, true>))
+KERNEL(gpp_v5, 1, __launch_bounds__(128), (collapse2<Squares, 1>))
+KERNEL(gpp_v6, 1, __launch_bounds__(128), (blocked<Squares, false>))
+KERNEL(gpp_v7, 1, __launch_bounds__(128), (blocked<Squares, true>))
 // At most 64 registers: two blocks on a multiprocessor.
-KERNEL(cuda_v8, 1, __launch_bounds__(512, 2), (blocked<Squares, true>))
+KERNEL(gpp_v8, 1, __launch_bounds__(512, 2), (blocked<Squares, true>))
 
 // Block `value` sums that value over all blocks of the first stage.
 extern "C" __global__ void __launch_bounds__(512)
-    cuda_second_stage(const double *__restrict__ partials, unsigned count, double *__restrict__ sums)
+    gpp_second_stage(const double *__restrict__ partials, unsigned count, double *__restrict__ sums)
 {
     const double *column = partials + size_t(blockIdx.x) * count;
     double sum = 0.0;

@@ -1,119 +1,56 @@
-//! Everything that can go wrong, as one enum.
+//! Everything that can go wrong, as one enum. A text is made where the fault is found.
 
 use std::cmp::Reverse;
-use std::fmt;
+use std::fmt::Display;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A file, a flag, a system or an array that is wrong.
+    #[error("{}{what}", lead(origin))]
+    Input {
+        /// What is wrong: the name of a file, a flag, a system.
+        origin: String,
+        /// What is wrong with it, and where. Indices of arrays are 1-based and those of the whole problem; a
+        /// [`Calculator`](crate::Calculator) says the caller's.
+        what: String,
+    },
+
     /// A name that nothing has.
-    #[error("unknown {what} `{given}`{}known: {known}", meant(nearest))]
-    UnknownName {
+    #[error("unknown {what} `{name}`{}known: {known}", meant(nearest))]
+    Unknown {
         /// What was named: a version, a system, a device.
         what: &'static str,
-        /// The name given.
-        given: String,
-        /// The known name that is like it; empty where none is.
+        /// The unknown name.
+        name: String,
+        /// The known name that is like it, empty if none is.
         nearest: String,
         /// All known names.
         known: String,
     },
 
-    /// An input file that is not one.
-    #[error(transparent)]
-    File(#[from] FileError),
-
-    /// A problem that no kernel can take.
-    #[error("{origin}: {what}")]
-    Problem {
-        /// The file or system.
-        origin: String,
-        /// What is wrong with it, and where.
-        what: DataError,
-    },
-
-    /// Anything else that was given and is wrong: a flag, a folder, a record.
-    #[error("{origin}: {what}")]
-    Data {
-        /// What was given.
-        origin: String,
-        /// What is wrong with it, and where.
-        what: String,
-    },
-
-    /// Too little memory on the host or on a device.
-    #[error(
-        "not enough {place} memory for {what}: {} needed, {} free{}",
-        mib(*needed),
-        if *free == u64::MAX { "nobody knows how much".into() } else { mib(*free) },
-        limit.as_ref().map_or(String::new(), |limit| format!("; {limit}"))
-    )]
+    /// The host or a device has too little memory, or the host no more threads.
+    #[error("{what}")]
     Memory {
         /// "host" or "device".
         place: &'static str,
-        /// What needs it.
+        /// What needs how much, and what is free.
         what: String,
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes free; `u64::MAX` if the system does not tell.
-        free: u64,
-        /// Whose limit leaves no more, where it is not the memory itself.
-        limit: Option<String>,
     },
 
-    /// The device asked for is not there.
+    /// There is no GPU to run on.
     #[error("no GPU to run on: {why}")]
     NoGpu {
         /// No driver, no device, no kernels.
         why: String,
     },
 
-    /// The driver refused an operation.
-    #[error("GPU {operation} failed: {reason}")]
-    Driver {
-        /// The operation and what it was applied to.
-        operation: String,
-        /// The driver's code and text, the JIT log where there is one.
-        reason: DriverError,
-    },
-
-    /// The system gives no threads.
-    #[error("cannot start threads: {reason}")]
-    Threads {
-        /// The system's reason.
-        reason: String,
-    },
-
-    /// What another process has opened, from which this one was forked.
-    #[error(
-        "the calculator was opened by process {opened}, and its threads are not in process {here}, which was forked \
-         from it; open one here"
-    )]
-    Forked {
-        /// The process that opened it.
-        opened: u32,
-        /// The one that calls it.
-        here: u32,
-    },
-
-    /// The compiler of kernels to compare with is missing or failed.
-    #[error("{what}")]
-    Compiler {
-        /// What went wrong and what to do.
-        what: String,
-    },
-
-    /// What went wrong on one of several devices.
-    #[error("{device}: {error}")]
-    Device {
-        /// Which one.
-        device: String,
-        /// What.
-        error: Box<Error>,
-    },
+    /// A device or its driver failed: the operation, the driver's code and text, and the compiler's log if there is one.
+    #[error("{0}")]
+    Driver(String),
 
     /// It was asked to stop, see [`Stop`](crate::stop::Stop).
     #[error("stopped, for {code}, after {done} of {all} {of}")]
@@ -128,14 +65,9 @@ pub enum Error {
         of: &'static str,
     },
 
-    /// A file that could not be written.
-    #[error("{}: cannot write: {reason}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        reason: String,
-    },
+    /// A file that could not be written, or a program that could not be run.
+    #[error("{0}")]
+    Io(String),
 
     /// What a caller adds to these.
     #[error(transparent)]
@@ -146,42 +78,108 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An unknown name, with the known one that is like it, if any is. An empty one is [`Error::Data`].
+    /// An unknown name, with the known one that is like it, if any is. An empty one is [`Error::Input`].
     pub fn unknown<'a>(
         what: &'static str,
-        given: &str,
+        name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Error {
         let known: Vec<&str> = known.into_iter().collect();
-        if given.trim().is_empty() {
+        if name.trim().is_empty() {
             let needs = format!("the name is empty; known: {}", known.join(", "));
-            return Error::Data { origin: what.into(), what: needs };
+            return Error::Input { origin: what.into(), what: needs };
         }
-        let lower = given.to_lowercase();
+        let lower = name.to_lowercase();
         // `8` means `v8`, whatever letters are near to it.
-        let likeness = |name: &&&str| {
-            let name = name.to_lowercase();
-            let ends = !lower.is_empty() && name.ends_with(&lower);
-            (ends, strsim::jaro_winkler(&lower, &name), Reverse(name.len()))
+        let likeness = |known: &str| {
+            let known = known.to_lowercase();
+            let ends = known.ends_with(&lower);
+            (ends, strsim::jaro_winkler(&lower, &known), Reverse(known.len()))
         };
         let nearest = known
             .iter()
-            .max_by(|a, b| {
-                let (a, b) = (likeness(a), likeness(b));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
-            })
-            .filter(|name| {
-                let (ends, like, _) = likeness(name);
-                ends || like >= LIKE
-            })
-            .copied()
-            .unwrap_or_default();
-        Error::UnknownName {
-            what,
-            given: given.into(),
-            nearest: nearest.into(),
-            known: known.join(", "),
+            .map(|known| (likeness(known), *known))
+            .max_by(|(a, _), (b, _)| a.partial_cmp(b).expect("likeness is a number"))
+            .filter(|((ends, like, _), _)| *ends || *like >= LIKE)
+            .map_or("", |(_, known)| known);
+        let (name, nearest, known) = (name.into(), nearest.into(), known.join(", "));
+        Error::Unknown { what, name, nearest, known }
+    }
+
+    /// Too little memory at a place, "host" or "device"; `limit` says whose limit leaves no more, if it is not the
+    /// memory itself.
+    pub fn memory(
+        place: &'static str,
+        what: &str,
+        needed: u64,
+        // `u64::MAX` if the system does not tell.
+        free: u64,
+        limit: Option<&str>,
+    ) -> Error {
+        let needed = mib(needed);
+        let free = if free == u64::MAX { "nobody knows how much".into() } else { mib(free) };
+        let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
+        let what =
+            format!("not enough {place} memory for {what}: {needed} needed, {free} free{limit}");
+        Error::Memory { place, what }
+    }
+
+    /// The system starts no more threads.
+    pub fn threads(reason: impl Display) -> Error {
+        Error::Memory { place: "host", what: format!("cannot start threads: {reason}") }
+    }
+
+    /// The driver refused an operation.
+    pub fn driver(operation: impl Display, reason: impl Display) -> Error {
+        Error::Driver(format!("GPU {operation} failed: {reason}"))
+    }
+
+    /// A file that cannot be written.
+    pub fn write(path: &Path, reason: impl Display) -> Error {
+        Error::Io(format!("{}: cannot write: {reason}", path.display()))
+    }
+
+    /// This error of one of several devices.
+    #[must_use]
+    pub(crate) fn on(self, device: &str) -> Error {
+        let of = |text: String| format!("{device}: {text}");
+        match self {
+            Error::Input { origin, what } => Error::Input { origin: of(origin), what },
+            Error::Memory { place, what } => Error::Memory { place, what: of(what) },
+            Error::Driver(what) => Error::Driver(of(what)),
+            other => other,
         }
+    }
+
+    /// Whether a device has too little memory.
+    pub fn is_of_device_memory(&self) -> bool {
+        matches!(self, Error::Memory { place: "device", .. })
+    }
+
+    // Of data: a problem's name is put before these where it is known.
+
+    pub(crate) fn new(what: impl Into<String>) -> Error {
+        Error::Input { origin: String::new(), what: what.into() }
+    }
+
+    /// Of an array or a number; the text follows its name.
+    pub(crate) fn of(name: &str, text: impl Display) -> Error {
+        Error::new(format!("{name}{text}"))
+    }
+
+    /// Of an array that has too few elements, or too many.
+    pub(crate) fn length(name: &str, needed: u64, found: u64) -> Error {
+        Error::of(name, format!(" needs {needed} elements, has {found}"))
+    }
+
+    /// Of a number that another one bounds.
+    pub(crate) fn exceeds(name: &str, found: usize, limit: &str, most: usize) -> Error {
+        Error::of(name, format!(" = {found} exceeds {limit} = {most}"))
+    }
+
+    /// Of a range of igp that is empty or not within the problem.
+    pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> Error {
+        Error::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
     }
 }
 
@@ -192,170 +190,13 @@ fn meant(nearest: &str) -> String {
     if nearest.is_empty() { "; ".into() } else { format!(": did you mean `{nearest}`? ") }
 }
 
+fn lead(origin: &str) -> String {
+    if origin.is_empty() { String::new() } else { format!("{origin}: ") }
+}
+
 /// Bytes as messages have them.
 pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
-}
-
-/// Data that no kernel can take: what is wrong, where, what was needed and what was found. Indices are 1-based and
-/// those of the whole problem; a [`Calculator`](crate::Calculator) says the caller's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataError {
-    parts: Vec<Part>,
-    /// The array and the bytes of a copy for which there is no memory.
-    refused: Option<(&'static str, u64)>,
-}
-
-/// A part of an error's text. Callers have other names and indices than files.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Part {
-    Text(String),
-    Name(&'static str),
-    Index(usize),
-}
-
-impl DataError {
-    pub(crate) fn new(text: impl Into<String>) -> DataError {
-        DataError { parts: Vec::new(), refused: None }.text(text)
-    }
-
-    /// Of an array or a number; the text follows its name.
-    pub(crate) fn of(name: &'static str, text: impl Into<String>) -> DataError {
-        DataError { parts: vec![Part::Name(name)], refused: None }.text(text)
-    }
-
-    /// Of an array whose numbers are replaced or left out in a copy, for which there is no memory.
-    pub(crate) fn refused(name: &'static str, bytes: u64) -> DataError {
-        let text = format!("there is no memory for a copy of {name}, {bytes} bytes");
-        DataError { refused: Some((name, bytes)), ..DataError::new(text) }
-    }
-
-    /// Of an array that has too few elements, or too many.
-    pub(crate) fn length(name: &'static str, needed: u64, found: u64) -> DataError {
-        DataError::of(name, format!(" needs {needed} elements, has {found}"))
-    }
-
-    /// Of a number that another one bounds.
-    pub(crate) fn exceeds(name: &'static str, found: usize, limit: &str, most: usize) -> DataError {
-        DataError::of(name, format!(" = {found} exceeds {limit} = {most}"))
-    }
-
-    /// Of a range of igp that is empty or not within the problem.
-    pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> DataError {
-        DataError::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
-    }
-
-    pub(crate) fn text(mut self, text: impl Into<String>) -> DataError {
-        self.parts.push(Part::Text(text.into()));
-        self
-    }
-
-    pub(crate) fn index(mut self, at: usize) -> DataError {
-        self.parts.push(Part::Index(at));
-        self
-    }
-
-    /// Two indices.
-    pub(crate) fn indices(self, at: (usize, usize)) -> DataError {
-        self.index(at.0).text(",").index(at.1)
-    }
-
-    pub(crate) fn parts_mut(&mut self) -> &mut [Part] {
-        &mut self.parts
-    }
-
-    pub(crate) fn as_refused(&self) -> Option<(&'static str, u64)> {
-        self.refused
-    }
-}
-
-impl fmt::Display for DataError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts.iter().try_for_each(|part| match part {
-            Part::Text(text) => f.write_str(text),
-            Part::Name(name) => f.write_str(name),
-            Part::Index(at) => write!(f, "{at}"),
-        })
-    }
-}
-
-impl std::error::Error for DataError {}
-
-/// The reason for [`Error::Driver`](Error::Driver).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DriverError {
-    /// The driver returned a code.
-    #[error("{0}")]
-    Refused(Code),
-
-    /// The driver's compiler or loader refused an image.
-    #[error("{code}\n{log}")]
-    Image {
-        /// What it returned.
-        code: Code,
-        /// The first lines of its log, and how many more there are.
-        log: String,
-    },
-
-    /// PTX that holds a zero byte, which ends it for the driver.
-    #[error("the PTX holds a zero byte")]
-    Zero,
-
-    /// PTX without a kernel of this name.
-    #[error("the PTX has none of this name")]
-    NoKernel,
-
-    /// A variable of a module that is too small.
-    #[error("the variable has {bytes} bytes, {needed} needed")]
-    Variable {
-        /// Bytes of the variable.
-        bytes: usize,
-        /// Bytes to be written.
-        needed: usize,
-    },
-}
-
-/// A code of the driver, with its name and meaning where the driver knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// `CUresult`.
-    pub code: i32,
-    /// `CUDA_ERROR_…` and the driver's text.
-    pub meaning: Option<(String, String)>,
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.meaning {
-            Some((name, text)) => write!(f, "{name}: {text}"),
-            None => write!(f, "code {}", self.code),
-        }
-    }
-}
-
-/// What is wrong with an input file, and where.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{}: {fault}", path.display(), place(*record, name, *offset))]
-#[non_exhaustive]
-pub struct FileError {
-    /// The file.
-    pub path: PathBuf,
-    /// The record, 1-based; 0 for the file as a whole.
-    pub record: usize,
-    /// What the record holds; empty for the file as a whole.
-    pub name: &'static str,
-    /// Byte offset of the record's first marker.
-    pub offset: u64,
-    /// What was needed and what was found.
-    pub fault: String,
-}
-
-fn place(record: usize, name: &str, offset: u64) -> String {
-    match record {
-        0 => String::new(),
-        _ => format!(": record {record} ({name}) at byte {offset}"),
-    }
 }
 
 #[cfg(test)]

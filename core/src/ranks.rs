@@ -113,6 +113,6 @@ pub fn require_same(ranks: &dyn Ranks, what: &str, own: &str) -> Result<()> {
         other.map(|rank| format!("rank {rank} has other {what} than rank 0; all need the same"));
     match String::from_utf8_lossy(&ranks.broadcast(said.unwrap_or_default().into_bytes())) {
         none if none.is_empty() => Ok(()),
-        what => Err(Error::Data { origin: "the ranks".into(), what: what.into_owned() }),
+        what => Err(Error::Input { origin: "the ranks".into(), what: what.into_owned() }),
     }
 }

@@ -110,10 +110,7 @@ impl Picture {
         match ending.as_str() {
             "svg" => Ok(Picture::Svg),
             "png" => Ok(Picture::Png),
-            _ => {
-                let reason = "a plot's name ends in .svg or .png".into();
-                Err(Error::Write { path: path.into(), reason })
-            }
+            _ => Err(Error::write(path, "a plot's name ends in .svg or .png")),
         }
     }
 

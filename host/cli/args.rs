@@ -116,21 +116,13 @@ pub enum Command {
 
 // Forms in which tables and cards are printed.
 
-/// For people or for a page. What `--json` and `--csv` write has two names here from before there were
-/// these flags.
+/// For people or for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// For a terminal.
-    #[value(alias = "terminal")]
     Text,
     /// For a page.
     Markdown,
-    /// As `--csv -`.
-    #[value(hide = true)]
-    Csv,
-    /// As `--json -`.
-    #[value(hide = true)]
-    Json,
 }
 
 // Arguments that take names, one or several with commas: none of them is empty, and completions know them
@@ -169,7 +161,7 @@ impl Names {
     /// An unknown name is unknown among these.
     pub fn among(self, error: Error) -> Error {
         match error {
-            Error::UnknownName { what, given, .. } => Error::unknown(what, &given, (self.0)()),
+            Error::Unknown { what, name, .. } => Error::unknown(what, &name, (self.0)()),
             other => other,
         }
     }
@@ -523,7 +515,7 @@ impl DeviceArgs {
         }
         let has: Vec<&str> = Level::available().into_iter().map(Level::name).collect();
         let what = format!("this processor has no {level}, it has {}", has.join(", "));
-        Err(Error::Data { origin: format!("--simd {name}"), what })
+        Err(Error::Input { origin: format!("--simd {name}"), what })
     }
 
     /// The processor with vectors and threads as asked for, of a process that has this room.
@@ -1099,7 +1091,7 @@ impl DiffArgs {
         match named.map(is_run) {
             [true, true] => Ok(Some(named)),
             [false, false] => Ok(None),
-            _ => Err(error::Error::Data {
+            _ => Err(error::Error::Input {
                 origin: format!("diff {} {}", self.before, self.version),
                 what: "takes two versions or two runs".into(),
             }),
@@ -1121,7 +1113,7 @@ impl DiffArgs {
         match self.cards.matrices(&given.join(","), false)?[..] {
             [] => Ok(None),
             [before, version] => Ok(Some([before, version])),
-            ref several => Err(error::Error::Data {
+            ref several => Err(error::Error::Input {
                 origin: format!("diff {}", given.join(" ")),
                 what: format!("takes two versions, not {}", several.len()),
             }),
@@ -1138,7 +1130,7 @@ impl CardArgs {
         };
         let (own, others): (Vec<&str>, Vec<&str>) =
             given.split(',').map(str::trim).partition(|name| !of(name).is_empty());
-        let wrong = |origin: String, what: String| Err(error::Error::Data { origin, what });
+        let wrong = |origin: String, what: String| Err(error::Error::Input { origin, what });
         let device = Some(&self.device).filter(|device| *device != AUTO);
         let without_effect = [("--system", self.system.as_ref()), ("--device", device)];
         match (own.first(), others.first()) {

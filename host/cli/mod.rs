@@ -28,7 +28,7 @@ pub use crate::run::exit_code;
 pub fn main() -> ExitCode {
     match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run_all) {
         Ok(all) => all.join().unwrap_or(ExitCode::from(101)),
-        Err(error) => failed(&Error::Threads { reason: error.to_string() }.into(), &Alone),
+        Err(error) => failed(&Error::threads(error).into(), &Alone),
     }
 }
 
@@ -57,7 +57,7 @@ fn run_all() -> ExitCode {
             Ok(cli) => cli,
         };
         // What is made and looked at beside the versions' runs is by these.
-        start_rayon(threads).map_err(|reason| Error::Threads { reason })?;
+        start_rayon(threads).map_err(Error::threads)?;
         match cli.command {
             None => run::run(&cli.run, ranks),
             Some(command) => self::command(&command, ranks),
@@ -76,7 +76,7 @@ fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         _ if ranks.size() > 1 => {
             let what =
                 format!("{} ranks share a run, sigma or offdiag, no other command", ranks.size());
-            Err(Error::Data { origin: "the launcher of MPI".into(), what }.into())
+            Err(Error::Input { origin: "the launcher of MPI".into(), what }.into())
         }
         Command::List(args) => list::list(args),
         Command::Generate(args) => list::generate(args),

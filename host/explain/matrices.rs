@@ -14,7 +14,7 @@ use crate::explain::verdict::{
 use crate::explain::{Card, Figures, Group, Idea, Row, change};
 use crate::offdiag::records::{COUNTERS, Folder};
 use crate::offdiag::source;
-use crate::record::offdiag::{OfVersion, Offdiag};
+use crate::record::offdiag::OfVersion;
 use crate::record::run::{State, Verdict};
 
 pub const JOURNEY: &str = "offdiag";
@@ -46,7 +46,7 @@ pub fn card(
         return None;
     }
     let before = before.map(side);
-    let step = Step { before, now, first: side(ALL[0]), record: folder.map(Folder::of_versions) };
+    let step = Step { before, now, first: side(ALL[0]) };
     let file = file(version)?;
     let told = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
     let said = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
@@ -150,7 +150,6 @@ struct Step<'a> {
     before: Option<Side<'a>>,
     now: Side<'a>,
     first: Side<'a>,
-    record: Option<&'a Offdiag>,
 }
 
 impl<'a> Step<'a> {
@@ -160,8 +159,7 @@ impl<'a> Step<'a> {
 
     /// What the limit of power took of the clock, where that is told.
     fn power(&self) -> Option<Power> {
-        let highest = self.record?.head.device.clock_mhz?;
-        Power::seen(self.now.state()?, f64::from(highest)).filter(Power::is_told)
+        Power::of(self.now.state()?).filter(Power::is_told)
     }
 
     fn rows(&self) -> Vec<Row> {

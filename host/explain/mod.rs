@@ -76,7 +76,7 @@ pub fn matrices(
         let what = format!(
             "its record of most versions has no {id} that passed: `gpp offdiag --version all --json FILE` writes all"
         );
-        return Err(Error::Data { origin: from.display().to_string(), what }.into());
+        return Err(Error::Input { origin: from.display().to_string(), what }.into());
     }
     let parts = before.map_or(show::Parts::Explained, |_| show::Parts::Compared);
     show(&cards, &[], args, parts)
@@ -109,11 +109,6 @@ pub fn show_document(
 ) -> anyhow::Result<ExitCode> {
     let to_stdout = args.json.as_deref().is_some_and(is_stdout);
     let printed = match args.format {
-        Format::Csv => {
-            let what = "is for tables; here text and markdown are known".into();
-            return Err(Error::Data { origin: "--format csv".into(), what }.into());
-        }
-        Format::Json => return print(json).map(|()| ExitCode::SUCCESS).map_err(Into::into),
         _ if to_stdout => Ok(()),
         Format::Text => print(text),
         Format::Markdown => print(markdown),
@@ -149,7 +144,7 @@ pub fn gather(args: &CardArgs, versions: &[Listed]) -> Result<Gathered> {
     if let Some(other) = versions.iter().find(|other| other.kernel.back_end() != back_end) {
         let what = "one device runs both: they are made for different ones".into();
         let origin = format!("{} and {}", versions[0].id(), other.id());
-        return Err(Error::Data { origin, what });
+        return Err(Error::Input { origin, what });
     }
     let usual = if back_end == BackEnd::Gpu { PAPER_SYSTEM } else { SMALL_SYSTEM };
     let system = args.system.as_deref().unwrap_or(usual);
@@ -186,7 +181,7 @@ fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathere
     let device = opened.as_ref();
     if device.back_end() != back_end {
         let what = format!("is made for a GPU: {} would emulate it", device.info().id);
-        return Err(Error::Data { origin: versions[0].id().into(), what });
+        return Err(Error::Input { origin: versions[0].id().into(), what });
     }
     let mut ids = Vec::new();
     let mut once = versions.to_vec();
@@ -246,7 +241,7 @@ impl Found {
                 "has no profile of {missing}, but of {}: `gpp profile --version {missing}` makes it",
                 has.join(", ")
             );
-            return Err(Error::Data { origin: self.from.clone(), what });
+            return Err(Error::Input { origin: self.from.clone(), what });
         }
         let evidence = Evidence {
             from: &self.from,
@@ -254,7 +249,7 @@ impl Found {
             profiles: &self.profiles,
             ceilings: self.ceilings.as_ref(),
         };
-        card(id, before, evidence).ok_or_else(|| Error::Data {
+        card(id, before, evidence).ok_or_else(|| Error::Input {
             origin: self.from.clone(),
             what: format!("has nothing of {id} that passed"),
         })
@@ -547,8 +542,6 @@ pub struct Step<'a> {
     pub before: Option<Side<'a>>,
     pub now: Side<'a>,
     pub ceilings: Option<&'a Ceilings>,
-    /// The highest clock of the device, in MHz, where the run tells.
-    pub highest_mhz: Option<f64>,
     pub published: Option<PublishedStep>,
     pub system: &'a str,
     pub device: &'a str,
@@ -648,9 +641,8 @@ impl<'a> Step<'a> {
             (None, None) => return None,
         };
         let published = published(before.map(|side| side.id), version, system);
-        let highest_mhz = evidence.run.and_then(verdict::highest_mhz);
         let ceilings = evidence.ceilings;
-        Some(Step { before, now, ceilings, highest_mhz, published, system, device })
+        Some(Step { before, now, ceilings, published, system, device })
     }
 
     pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
@@ -659,7 +651,7 @@ impl<'a> Step<'a> {
 
     /// What the power cap did to the clock of one of them.
     pub fn power(&self, side: &Side) -> Option<Power> {
-        Power::of(side.measured?, self.highest_mhz?)
+        Power::of(side.measured?.state.as_ref()?)
     }
 }
 

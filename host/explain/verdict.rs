@@ -6,10 +6,9 @@ use serde::Serialize;
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-use crate::catalogue::order;
 use crate::explain::{Side, Step};
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, Run, State, Times, Verdict};
+use crate::record::run::{Measurement, State, Times, Verdict};
 use crate::roofline::{LEVELS, Level, Timing};
 
 /// Changes below this share are no changes.
@@ -194,7 +193,7 @@ fn waits(step: &Step, (before, now): Pair) -> Option<String> {
 
 fn bound(step: &Step) -> Option<String> {
     let own = &step.now;
-    let bound = bound_verdict(own.profile?, step.ceilings?, own.measured, step.highest_mhz);
+    let bound = bound_verdict(own.profile?, step.ceilings?, own.measured);
     Some(bound.to_string())
 }
 
@@ -290,18 +289,12 @@ pub struct Power {
 }
 
 impl Power {
-    /// Of a version whose clock was seen, by the highest at which that was, else the device's, in MHz; `None`
-    /// where power did not hold the clock back.
-    pub fn of(measured: &Measurement, highest_mhz: f64) -> Option<Power> {
-        Power::seen(measured.state.as_ref()?, highest_mhz)
-    }
-
-    /// The same of a GPU's state.
-    pub fn seen(state: &State, highest_mhz: f64) -> Option<Power> {
+    /// By the highest clock at which the version was seen; `None` if power did not hold the clock back.
+    pub fn of(state: &State) -> Option<Power> {
         let by_power = |reason: &String| reason.to_lowercase().contains("power");
         state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
         let mhz = state.sm_mhz?.median;
-        let lost = 1.0 - mhz / state.highest_mhz.unwrap_or(highest_mhz);
+        let lost = 1.0 - mhz / state.highest_mhz?;
         let limit_w = state.power_limit_w;
         lost.is_finite().then_some(Power { lost: lost.max(0.0), mhz, limit_w })
     }
@@ -310,12 +303,6 @@ impl Power {
     pub fn is_told(&self) -> bool {
         self.lost >= BOUNDS_TOLD
     }
-}
-
-/// The highest clock of a run's device, in MHz: as it says of itself, else the highest that was seen.
-pub fn highest_mhz(run: &Run) -> Option<f64> {
-    let seen = run.results.iter().filter_map(|result| Some(result.state.as_ref()?.sm_mhz?.max));
-    run.head.device.clock_mhz.map(f64::from).or_else(|| seen.reduce(f64::max))
 }
 
 /// What bounds a version; shown as one to three sentences.
@@ -374,15 +361,14 @@ fn bandwidth(level: Level) -> &'static str {
 }
 
 /// What bounds a version, by all units that are known; `measured` is of the version on the same system and
-/// device, `highest_mhz` that device's clock.
+/// device.
 pub fn bound_verdict(
     profile: &Profile,
     ceilings: &Ceilings,
     measured: Option<&Measurement>,
-    highest_mhz: Option<f64>,
 ) -> BoundVerdict {
     let most = uses(profile, ceilings).first().copied();
-    let power = measured.zip(highest_mhz).and_then(|(of, highest)| Power::of(of, highest));
+    let power = measured.and_then(|measured| Power::of(measured.state.as_ref()?));
     BoundVerdict {
         band: Band::of(most.map_or(0.0, |most| most.share)),
         most,
@@ -432,19 +418,6 @@ pub fn percent(share: f64) -> String {
 }
 
 // What changed in the counters from one version to another.
-
-/// What changed from the nearest earlier version with a profile, in a sentence. It names that version where
-/// the profiled one does not build on it directly. `None` for the first.
-pub fn changed_before(profile: &Profile, profiles: &[Profile]) -> Option<String> {
-    let id = order::nearest_before(&profile.version, profiles.iter().map(|p| p.version.as_str()))?;
-    let before = profiles.iter().find(|other| other.version == id)?;
-    let changed = changed(before, profile);
-    if order::before(&profile.version) == Some(id) {
-        Some(changed)
-    } else {
-        Some(format!("from {id}: {changed}"))
-    }
-}
 
 /// What changed from one profile to another, in a sentence. Times are by one clock, cycles the
 /// profiler's, bytes those of levels that both know.

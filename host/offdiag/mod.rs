@@ -60,7 +60,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
         let what = "holds matrix elements of one state: --elements has those of all bands".into();
-        return Err(Error::Data { origin, what }.into());
+        return Err(Error::Input { origin, what }.into());
     }
     let versions = args.version.as_ref().map_or(&[][..], |named| &named.0);
     let limits = args.limits();
@@ -119,7 +119,7 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
         Some(held) if bands.first + bands.count > held => {
             let (from, to) = (bands.first + 1, bands.first + bands.count);
             let what = format!("bands {from} to {to}, and --elements has those from 1 to {held}");
-            Err(Error::Data { origin: "--bands".into(), what })
+            Err(Error::Input { origin: "--bands".into(), what })
         }
         _ => Ok(bands),
     }
@@ -387,7 +387,7 @@ impl Opened {
             (Opened::Host(_), []) => Ok(vec![None]),
             (Opened::Host(host), [version, ..]) => {
                 let what = format!("is of GPUs, and {} is a processor", host.info().id);
-                Err(Error::Data { origin: format!("--version {}", version.id), what })
+                Err(Error::Input { origin: format!("--version {}", version.id), what })
             }
             // GPUs are of one kind.
             (Opened::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
@@ -509,7 +509,7 @@ pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)
             own.start + 1,
             own.end
         );
-        return Err(Error::Data { origin: "--at bands".into(), what });
+        return Err(Error::Input { origin: "--at bands".into(), what });
     }
     let above: Vec<f64> = own.map(|n| header.e(n) - header.e_lk).collect();
     let (each, numbers) = once_each(&above);
@@ -586,7 +586,7 @@ pub fn task_digest(
         Opened::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
     };
     let (first, count, version) = (bands.first, bands.count, version.map(|version| version.id));
-    let (problem, elements) = (digest::of_problem(problem.into())?, digest::of(&elements));
+    let (problem, elements) = (digest::of_problem(problem)?, digest::of(&elements));
     let program = record::program();
     Ok(format!("{problem} {elements} {at} {first} {count} {version:?} {by} {program}"))
 }

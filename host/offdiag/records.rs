@@ -133,7 +133,7 @@ impl Folder {
 /// The files of a folder that may be records.
 fn named(folder: &Path) -> Result<Vec<PathBuf>> {
     let wrong =
-        |what: &str| Error::Data { origin: folder.display().to_string(), what: what.into() };
+        |what: &str| Error::Input { origin: folder.display().to_string(), what: what.into() };
     let entries = std::fs::read_dir(folder).map_err(|_| wrong("no such folder or file"))?;
     let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
     let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
@@ -153,7 +153,7 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
         unit: String,
         value: String,
     }
-    let failed = |error: csv::Error| Error::Data {
+    let failed = |error: csv::Error| Error::Input {
         origin: table.display().to_string(),
         what: format!("is no record of counters: {error}"),
     };
@@ -247,7 +247,7 @@ impl Elements for Stored {
 }
 
 fn error(path: &Path, what: String) -> Error {
-    Error::Data { origin: format!("--elements {}", path.display()), what }
+    Error::Input { origin: format!("--elements {}", path.display()), what }
 }
 
 // Versions of Σ as a matrix on the roofline: bytes by the profiler's counters, rates by a record.
@@ -339,7 +339,7 @@ fn bytes(folder: &Folder, version: &Version) -> std::result::Result<f64, String>
 }
 
 fn wrong(path: &std::path::Path, what: String) -> Error {
-    Error::Data { origin: path.display().to_string(), what }
+    Error::Input { origin: path.display().to_string(), what }
 }
 
 // Tables of stored records of Σ as a matrix.

@@ -131,8 +131,7 @@ pub fn profile_versions(
     let mut profiles = aggregate(&launches, &Context::new(&problem, counters))?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
 
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Error::Write { path: folder.into(), reason: e.to_string() })?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
     for (name, text) in [("counters.csv", csv), (RUN, text(&run)), (CEILINGS, text(&ceilings))] {
         write_text(&folder.join(name), &text)?;
     }
@@ -211,7 +210,7 @@ impl Records {
 }
 
 fn wrong(path: &Path, what: String) -> Error {
-    Error::Data { origin: path.display().to_string(), what }
+    Error::Input { origin: path.display().to_string(), what }
 }
 
 /// The system that all profiles of a folder are of.

@@ -59,7 +59,7 @@ pub fn join() -> Result<Box<dyn Ranks>> {
         let what = format!(
             "{size} ranks, and {why}; for runs that share nothing, unset {name}, which is {rank} here"
         );
-        return Err(Error::Data { origin: "the launcher of MPI".into(), what });
+        return Err(Error::Input { origin: "the launcher of MPI".into(), what });
     }
     Ok(ranks)
 }

@@ -97,7 +97,7 @@ pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
 
 /// What is wrong with a record in a file.
 fn wrong(path: &Path, what: String) -> Error {
-    Error::Data { origin: path.display().to_string(), what }
+    Error::Input { origin: path.display().to_string(), what }
 }
 
 pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {

@@ -56,7 +56,7 @@ fn stored(args: &TableArgs) -> Result<Vec<Section>> {
         }
         if read.is_empty() {
             let what = format!("has no version of {}", args.versions.names()?);
-            return Err(Error::Data { origin: path.display().to_string(), what });
+            return Err(Error::Input { origin: path.display().to_string(), what });
         }
         sections.append(&mut read);
     }
@@ -89,7 +89,7 @@ fn live(args: &TableArgs, forms: Forms) -> anyhow::Result<ExitCode> {
             let repetition = args.measure.repetition(device.as_ref(), problem.terms());
             let emulated = args.measure.emulated();
             let compares = !args.verify.no_verify;
-            let versions = versions_for(names, device.back_end(), Some(&problem.outline().task()))?;
+            let versions = versions_for(names, device.back_end(), Some(problem.outline()))?;
             let options = Options { emulated, compares, ..Options::new(&versions, repetition) };
             let keep = |run: &Run| {
                 kept.change(|runs| {
@@ -143,8 +143,6 @@ impl Forms {
             Format::Text if self.shows_table() => print(|to| show::text(to, sections)),
             Format::Text => Ok(()),
             Format::Markdown => print(|to| write!(to, "{}", show::markdown(sections))),
-            Format::Csv => print(|to| show::csv(to, sections)),
-            Format::Json => print(|to| show::json(to, sections)),
         };
         // What cannot be printed does not keep files from being written.
         if let Some(path) = &self.csv {
@@ -182,7 +180,7 @@ pub fn read(path: &Path) -> Result<Vec<Section>> {
     let run: Run = record::read(path)?;
     let from = path.display().to_string();
     let sections = sections(&run, Some(&from));
-    let wrong = |what: String| Err(Error::Data { origin: from.clone(), what });
+    let wrong = |what: String| Err(Error::Input { origin: from.clone(), what });
     if run.results.is_empty() {
         return wrong("the run has no results".into());
     }

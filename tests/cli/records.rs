@@ -63,29 +63,29 @@ fn records_of_another_schema_or_without_results_are_refused() {
         serde_json::from_str(&fs::read_to_string(archived("si214/run.json")).unwrap()).unwrap();
     let table = |run: &Value, format: &str| {
         fs::write(&path, run.to_string()).unwrap();
-        gpp().args(["table", "--format", format, "--from"]).arg(&path).assert()
+        gpp().arg("table").args(format.split(' ')).arg("--from").arg(&path).assert()
     };
     let mut other = run.clone();
     other["schema"] = 7.into();
-    table(&other, "csv").code(2).stderr(contains("run.json: needs schema 6, has 7"));
+    table(&other, "--csv -").code(2).stderr(contains("run.json: needs schema 6, has 7"));
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
-    table(&empty, "csv").code(2).stderr(contains("the run has no results"));
+    table(&empty, "--csv -").code(2).stderr(contains("the run has no results"));
     let mut unverified = run.clone();
     unverified["results"][4]["verification"]["outcome"] = "not_verified".into();
-    for format in ["markdown", "json"] {
+    for format in ["--format markdown", "--json -"] {
         table(&unverified, format)
             .success()
             .stdout(contains("v4: not verified"))
             .stderr(contains("left out of si214 on gpu:0").and(contains("v4: not verified")));
     }
-    table(&unverified, "text")
+    table(&unverified, "--format text")
         .success()
         .stdout(contains("left out: v4: not verified"))
         .stderr(predicate::str::is_empty());
     let results = unverified["results"].as_array_mut().unwrap();
     results.iter_mut().for_each(|r| r["verification"]["outcome"] = "incorrect".into());
-    table(&unverified, "terminal")
+    table(&unverified, "--format text")
         .code(2)
         .stdout(predicate::str::is_empty())
         .stderr(contains("run.json: has no result that passed: v0: incorrect, "));
@@ -100,13 +100,13 @@ fn a_table_of_an_interrupted_run_says_so() {
     run["complete"] = false.into();
     fs::write(&path, run.to_string()).unwrap();
     let table = |format: &str| {
-        gpp().args(["table", "--format", format, "--from"]).arg(&path).assert().success()
+        gpp().arg("table").args(format.split(' ')).arg("--from").arg(&path).assert().success()
     };
-    for format in ["terminal", "markdown"] {
+    for format in ["--format text", "--format markdown"] {
         table(format).stdout(contains("the run was interrupted").and(contains("σ")));
     }
     let document: Value =
-        serde_json::from_slice(&table("json").get_output().stdout.clone()).unwrap();
+        serde_json::from_slice(&table("--json -").get_output().stdout.clone()).unwrap();
     assert_eq!(document["complete"], false);
     assert!(document["rows"][0]["sigma_s"].is_f64());
 }

@@ -206,7 +206,7 @@ fn json_tells_where_it_comes_from() {
     let document = json(&["--version", "v0", "--input", &file]);
     assert_eq!(document["provenance"]["input"], *file);
     assert!(document["provenance"]["seed"].is_null() && document["results"][0]["shape"].is_null());
-    let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v0", "--format", "json"];
+    let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v0", "--json", "-"];
     let output = gpp().args(table).assert().success();
     let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert!(document["runs"][0]["provenance"].as_object().unwrap().contains_key("kernels_by"));

@@ -70,7 +70,7 @@ fn sizes_that_no_problem_has_are_refused_at_once() {
         [usize::MAX; 4],
         [1 << 17, 1 << 16, 1, 1],
     ] {
-        assert!(matches!(of(extents), Err(Error::Problem { .. })), "{extents:?}");
+        assert!(matches!(of(extents), Err(Error::Input { .. })), "{extents:?}");
     }
     for nothing in [[0, 10, 10, 3], [10, 0, 10, 3], [1000, 10, 0, 3]] {
         assert_eq!(of(nothing).unwrap().host, 0, "{nothing:?}");

@@ -72,19 +72,23 @@ fn a_recorded_run_in_every_form() {
     fs::write(&path, record::text(&run_of("v0,talk,blog:baseline"))).unwrap();
     let table = |journey: &str, format: &str| {
         let mut command = gpp();
-        command.args(["table", "--journey", journey, "--format", format, "--from"]).arg(&path);
+        command
+            .args(["table", "--journey", journey])
+            .args(format.split(' '))
+            .arg("--from")
+            .arg(&path);
         let output = command.assert().success().get_output().stdout.clone();
         String::from_utf8(output).unwrap()
     };
-    for format in ["terminal", "markdown", "csv", "json"] {
+    for format in ["--format text", "--format markdown", "--csv -", "--json -"] {
         let text = table("talk", format);
         let found = ["talk:V1", "talk:bgw", "2.09"].map(|part| text.contains(part));
         assert_eq!(found, [true; 3], "{text}");
         assert!(!text.contains("blog:baseline"), "{text}");
     }
-    let document: Value = serde_json::from_str(&table("blog", "json")).unwrap();
+    let document: Value = serde_json::from_str(&table("blog", "--json -")).unwrap();
     assert_eq!(document["rows"][0]["published_intensity"], 7.39);
-    assert_eq!(table("blog,talk", "csv").lines().count(), 12);
+    assert_eq!(table("blog,talk", "--csv -").lines().count(), 12);
     gpp()
         .args(["table", "--journey", "past", "--from"])
         .arg(&path)
@@ -97,7 +101,7 @@ fn a_recorded_run_in_every_form() {
 fn a_journey_is_measured_by_its_name() {
     let small = ["-s", "tiny", "-d", "cpu", "-r", "1", "-w", "0"];
     let mut table = gpp();
-    table.args(["table", "--journey", "blog", "-f", "csv"]).args(small);
+    table.args(["table", "--journey", "blog", "--csv", "-"]).args(small);
     let text = String::from_utf8(table.assert().success().get_output().stdout.clone()).unwrap();
     let ids: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
     let blog = names::versions("blog", BackEnd::Cpu).unwrap();

@@ -7,11 +7,11 @@ use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::error::Error;
-use gpp::error::{Code, DriverError, exit_code};
+use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{Telling, measure};
-use gpp::problem::{Frame, Problem};
+use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Repetition};
 use gpp::reference::Reference;
 use gpp::reference::verify::Outcome;
@@ -32,7 +32,7 @@ impl Device for Named {
         Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, _: &'a Problem) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         unreachable!("the engine has its worker")
     }
 }
@@ -50,8 +50,7 @@ fn measured(
     let mut left = script.iter();
     let finishes = move |sums: SlabSums| {
         let Some((factor, seconds)) = left.next().expect("no more runs") else {
-            let reason = DriverError::Refused(Code { code: 719, meaning: None });
-            return Err(Error::Driver { operation: "run of v8".into(), reason });
+            return Err(Error::driver("run of v8", "code 719"));
         };
         let values = sums.values.into_iter().map(|value| value * factor).collect();
         Ok(SlabSums { values, seconds: *seconds, ..sums })

@@ -15,7 +15,7 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
 use crate::devices::{Beside, Choice, Device, Watch, spawned};
-use crate::error::{DataError, Error, Part, Result};
+use crate::error::{Error, Result};
 use crate::problem::header::MOST_ENERGIES;
 use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_sums, require};
 use crate::problem::plan::BySize;
@@ -58,7 +58,7 @@ impl Opened {
             let open = |&index: &usize| Ok(One::Gpu(Gpu::open(index)?.into(), index));
             let opened = apart(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
             // They make what is laid out for GPUs.
-            start_rayon(None).map_err(threads)?;
+            start_rayon(None).map_err(Error::threads)?;
             Ok(opened)
         };
         let devices = match choice {
@@ -119,13 +119,19 @@ impl Opened {
     }
 
     fn pool(&self) -> Result<Arc<Pool>> {
-        self.team.pool(Threads::All).map_err(threads)
+        self.team.pool(Threads::All).map_err(Error::threads)
     }
 
     /// Fails in a process that was forked from that which has opened this: it has none of its threads.
     pub fn require_process(&self) -> Result<()> {
         let (opened, here) = (self.process, process::id());
-        if opened == here { Ok(()) } else { Err(Error::Forked { opened, here }) }
+        if opened == here {
+            return Ok(());
+        }
+        Err(Error::Driver(format!(
+            "the calculator was opened by process {opened}, and its threads are not in process {here}, which was \
+             forked from it; open one here"
+        )))
     }
 
     pub fn first(&self) -> &dyn Device {
@@ -192,10 +198,6 @@ fn apart<R: Send, M>(
     })
 }
 
-fn threads(reason: impl ToString) -> Error {
-    Error::Threads { reason: reason.to_string() }
-}
-
 // How many threads of the CPU compute.
 
 impl Calculator {
@@ -207,13 +209,13 @@ impl Calculator {
     /// what is laid out for GPUs is made by rayon's own threads.
     ///
     /// # Errors
-    /// [`Error::Data`] for another number; [`Error::Forked`].
+    /// [`Error::Input`] for another number; [`Error::Driver`].
     pub fn set_threads(&mut self, threads: usize) -> Result<()> {
         if threads > MOST {
             let what = format!(
                 "needs 1 to {MOST}, or 0 for as many as there is room for; found {threads}"
             );
-            return Err(Error::Data { origin: "threads".into(), what });
+            return Err(Error::Input { origin: "threads".into(), what });
         }
         self.opened.require_process()?;
         self.opened.team().set(threads);
@@ -293,51 +295,59 @@ pub(super) struct Words<'a> {
 
 impl Words<'_> {
     /// This error with names and indices of the caller's.
-    pub(super) fn say(self, mut error: Error) -> Error {
-        if let Error::Problem { what, .. } = &mut error {
-            self.put_into(what);
-        }
-        error
-    }
-
-    fn put_into(self, what: &mut DataError) {
-        let mut is_row = false;
-        for part in what.parts_mut() {
-            match part {
-                Part::Text(_) => {}
-                Part::Name(name) => {
-                    is_row = *name == "aqsm_local(igp,n)";
-                    *name = self.name(name);
-                }
-                Part::Index(at) => {
-                    if let (true, Some(header)) = (std::mem::take(&mut is_row), self.whole) {
-                        *at = header.row_of_given(*at - 1).map_or(*at, |row| row + 1);
-                    }
-                    *at = *at - 1 + self.base;
-                }
+    pub(super) fn say(self, error: Error) -> Error {
+        match error {
+            Error::Input { origin, what } if origin == NAME => {
+                Error::Input { origin, what: self.put_into(&what) }
             }
+            other => other,
         }
     }
 
-    fn name(self, name: &'static str) -> &'static str {
-        match name {
-            "wtilde_array(ig,igp)" => "wtilde(ig,igp)",
-            "I_eps_array(ig,igp)" => "eps(ig,igp)",
-            "aqsntemp(ig,n)" => "aqsn(ig,n)",
-            "aqsmtemp(ig,n)" => "aqsm(ig,n)",
-            "aqsm_local(igp,n)" if self.whole.is_some() => "aqsm(ig,n)",
-            "aqsm_local(igp,n)" => "aqsm(igp,n)",
-            "wfnkq_ekq" => "e",
-            "energies" => "omega",
-            "sig_gamma" => "gamma",
-            "sig_ntband" | "peinf_ntband_dist" => "the length of e",
-            "gvec_ng" => "the length of indinv",
-            "ncouls" => "the length of vcoul",
-            "ngpown" => "the length of inv_igp_index",
-            same => same,
+    /// Indices are the numbers in parentheses, `(3)` or `(3,5)`.
+    fn put_into(self, text: &str) -> String {
+        let is_row = text.starts_with("aqsm_local");
+        let mut said = String::new();
+        for (at, part) in text.split('(').enumerate() {
+            if at > 0 {
+                said.push('(');
+            }
+            let indices = part.split_once(')').and_then(|(inner, rest)| {
+                let indices: Option<Vec<usize>> =
+                    inner.split(',').map(|i| i.parse().ok()).collect();
+                Some((indices?, rest))
+            });
+            let Some((mut indices, rest)) = indices else {
+                said.push_str(part);
+                continue;
+            };
+            if let (true, Some(header)) = (is_row, self.whole) {
+                indices[0] = header.row_of_given(indices[0] - 1).map_or(indices[0], |row| row + 1);
+            }
+            let indices: Vec<_> = indices.iter().map(|i| (i - 1 + self.base).to_string()).collect();
+            said += &format!("{}){rest}", indices.join(","));
         }
+        let aqsm = if self.whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
+        let said = said.replace("aqsm_local(igp,n)", aqsm);
+        NAMES.iter().fold(said, |said, [name, own]| said.replace(name, own))
     }
 }
+
+/// Names of arrays and numbers in files, and those of the caller's.
+const NAMES: [[&str; 2]; 12] = [
+    ["wtilde_array(", "wtilde("],
+    ["I_eps_array(", "eps("],
+    ["aqsntemp(", "aqsn("],
+    ["aqsmtemp(", "aqsm("],
+    ["wfnkq_ekq", "e"],
+    ["energies(", "omega("],
+    ["sig_gamma", "gamma"],
+    ["sig_ntband", "the length of e"],
+    ["peinf_ntband_dist", "the length of e"],
+    ["gvec_ng", "the length of indinv"],
+    ["ncouls", "the length of vcoul"],
+    ["ngpown", "the length of inv_igp_index"],
+];
 
 // How much memory a call takes, said before there are arrays.
 
@@ -367,7 +377,7 @@ impl Calculator {
     /// The memory that a call takes for problems of these sizes, with any poles. It is computed: nothing is allocated.
     ///
     /// # Errors
-    /// [`Error::Problem`] for sizes that no problem has.
+    /// [`Error::Input`] for sizes that no problem has.
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
         let Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };
@@ -401,17 +411,17 @@ impl Calculator {
         let is_emulated = self.opened.is_host() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.
-        bands + of_slabs + partials + 2 * problem.bytes_of_sums(version)
+        bands + of_slabs + partials + 2 * version.bytes_of_sums(problem)
     }
 }
 
 /// Fails without energies, and for more than a problem has.
-pub(super) fn check_omega(nw: usize) -> std::result::Result<(), DataError> {
+pub(super) fn check_omega(nw: usize) -> Result<()> {
     let name = "the length of omega";
     match nw {
-        0 => Err(DataError::of(name, " must be at least 1, found 0")),
+        0 => Err(Error::of(name, " must be at least 1, found 0")),
         1..=MOST_ENERGIES => Ok(()),
-        _ => Err(DataError::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
+        _ => Err(Error::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
     }
 }
 

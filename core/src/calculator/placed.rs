@@ -21,8 +21,8 @@ use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 use crate::{engine, problem};
 
-/// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
-/// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
+/// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on
+/// if there is room for the whole problem; memory of one call is used again in the next.
 pub struct Placed<'a> {
     pairs: CheckedPairs,
     last: Last,
@@ -43,10 +43,10 @@ struct GivenBands<'a, 'b> {
 }
 
 impl Calculator {
-    /// The sums of a screening that this calculator has placed.
+    /// [`Calculator::sums`] with a screening that this calculator has placed.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]; [`Error::Data`] for a screening that another calculator has placed.
+    /// As [`Calculator::sums`]; [`Error::Input`] for a screening that another calculator has placed.
     pub fn sums_at(
         &self,
         placed: &mut Placed,
@@ -63,7 +63,7 @@ impl Calculator {
     /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
-    /// As [`Calculator::sums_at`]; [`Error::Data`] where a matrix is not in memory of the GPU, [`Error::Memory`]
+    /// As [`Calculator::sums_at`]; [`Error::Input`] where a matrix is not in memory of the GPU, [`Error::Memory`]
     /// where there is no room for the whole problem.
     ///
     /// # Safety
@@ -91,7 +91,7 @@ impl Calculator {
             return Ok(());
         }
         let what = "was placed by another calculator".into();
-        Err(Error::Data { origin: "the screening".into(), what })
+        Err(Error::Input { origin: "the screening".into(), what })
     }
 
     /// On the caller's thread, which is the fastest, if arrays are in place and it has nothing to tell.
@@ -146,7 +146,7 @@ impl Calculator {
                 placed.last.keep(problem);
                 return found;
             }
-            if !matches!(found, Err(Error::Memory { place: "device", .. })) {
+            if !found.as_ref().is_err_and(Error::is_of_device_memory) {
                 return found;
             }
             // The host has all of it: it goes there in slabs.
@@ -201,7 +201,7 @@ impl Calculator {
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if lent.is_none() || problem.outline().kernel(version).is_some_and(sorts) {
+        if lent.is_none() || version.tile_u(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
@@ -210,7 +210,7 @@ impl Calculator {
             let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
             Ok((engine::ordered_sum([&slab], at.nw()), slab.seconds))
         };
-        let (sums, seconds) = summed(version, &problem.batches_for(version))?;
+        let (sums, seconds) = summed(version, &version.batches(problem))?;
         let found = Found::of(sums, version, seconds);
         if !self.static_ch {
             return Ok(found);
@@ -324,7 +324,7 @@ impl Calculator {
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
     ///
     /// # Errors
-    /// As [`Calculator::place`]; [`Error::Data`] where a matrix is not on the GPU.
+    /// As [`Calculator::place`]; [`Error::Input`] where a matrix is not on the GPU.
     ///
     /// # Safety
     /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream

@@ -24,10 +24,10 @@ use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
 use crate::devices::host::Host;
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
+use crate::problem::{Batch, Extents, Matrix, Outline, Problem, SlabView};
 
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
@@ -65,7 +65,7 @@ pub trait Device: Sync {
     }
 
     /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
 }
 
 /// Sums slabs of one problem, one after the other.
@@ -290,10 +290,10 @@ impl<'a> Launch<'a> {
     /// Where slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
-        problem: &Frame,
+        problem: &Problem,
         batch: &Batch,
         slab: SlabView,
-        pairs: &dyn Pairs,
+        pairs: &Pairs,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -313,14 +313,12 @@ impl<'a> Launch<'a> {
             odd_begins: &[],
             clusters: 0,
         });
-        let refused = |what| {
-            let origin = format!("{} on {}", gpu.id(), problem.name());
-            Error::Problem { origin, what }
-        };
+        let refused =
+            |what| Error::Input { origin: format!("{} on {}", gpu.id(), problem.name()), what };
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
-            return Err(refused(DataError::new(format!(
+            return Err(refused(format!(
                 "the kernel takes fewer than {below} {what}, found {count}"
-            ))));
+            )));
         }
         let (grid, units) = (kernel.grid(&extents), kernel.units(&extents));
         Ok(Launch { kernel, entry: entry(kernel, nw), grid, units })
@@ -369,7 +367,7 @@ pub fn of_layouts(
     versions: &[catalogue::Kernel],
     slab: Extents,
 ) -> impl Iterator<Item = Beside> {
-    let of_version = |version: &catalogue::Kernel| problem.kernel(*version);
+    let of_version = |version: &catalogue::Kernel| version.tile_u(problem);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
@@ -422,7 +420,7 @@ impl FromStr for Choice {
                 ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
             );
             let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
-            if let (Error::UnknownName { nearest, .. }, Some(gpu)) = (&mut error, gpu)
+            if let (Error::Unknown { nearest, .. }, Some(gpu)) = (&mut error, gpu)
                 && gpu.parse::<Choice>().is_ok()
             {
                 *nearest = gpu;
@@ -441,7 +439,7 @@ impl FromStr for Choice {
                     .collect::<Result<_>>()?;
                 let mut seen = HashSet::new();
                 match indices.iter().find(|&index| !seen.insert(index)) {
-                    Some(twice) => Err(Error::Data {
+                    Some(twice) => Err(Error::Input {
                         origin: format!("--device {text}"),
                         what: format!("names gpu:{twice} twice"),
                     }),
@@ -502,5 +500,5 @@ pub fn spawned<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     let thread = starting(|| Builder::new().stack_size(STACK).spawn_scoped(scope, work));
-    thread.map_err(|error| Error::Threads { reason: error.to_string() })
+    thread.map_err(Error::threads)
 }

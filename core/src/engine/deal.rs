@@ -89,14 +89,6 @@ pub fn share_of(slabs: usize, ranks: &dyn Ranks) -> Vec<usize> {
 /// kernels' time, the first part's kernels hide the rest of it. On an H200 si510's upload takes a quarter.
 const FIRST: usize = 4;
 
-/// The part of the upload of a worker's first slab that no kernel hides, for slabs of so many groups.
-pub fn unhidden(groups: usize) -> f64 {
-    match groups / FIRST {
-        0 => 1.0,
-        first => first as f64 / groups as f64,
-    }
-}
-
 /// A slab or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn the_nearest_name_is_what_was_meant() {
     let nearest = |given, known: &[&str]| match Error::unknown("name", given, known.to_vec()) {
-        Error::UnknownName { nearest, .. } => nearest,
+        Error::Unknown { nearest, .. } => nearest,
         other => panic!("{other}"),
     };
     assert_eq!(nearest("8", &["v0", "v8", "v13", "best", "all"]), "v8");

@@ -58,7 +58,7 @@ impl<'a> Crew<'a> {
     /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
     ///
     /// # Errors
-    /// Those of the workers, with several of them as [`Error::Device`]; [`Error::Stopped`] where `stop` says so, once
+    /// Those of the workers, which name the device if there are several; [`Error::Stopped`] where `stop` says so, once
     /// parts at hand are summed.
     pub fn sum(&mut self, task: &Task, done: Done, stop: &Stop) -> Result<Summed> {
         let begun = Instant::now();
@@ -126,8 +126,8 @@ impl<'a> Crew<'a> {
 fn worked(worker: &mut dyn Worker, at: usize, deal: &Deal, several: bool) -> Result<f64> {
     let _leaves = Leaves(deal);
     let done = worker.work(at, deal).inspect_err(|_| deal.end());
-    let named = |error| match several {
-        true => Error::Device { device: worker.device().into(), error: Box::new(error) },
+    let named = |error: Error| match several {
+        true => error.on(worker.device()),
         false => error,
     };
     done.map_err(named)
@@ -396,7 +396,7 @@ impl Needs {
         if needed <= free {
             return Ok(());
         }
-        Err(Error::Memory { place: "device", what: what.into(), needed, free, limit: None })
+        Err(Error::memory("device", what, needed, free, None))
     }
 
     /// Those of a task and a version.
@@ -426,7 +426,7 @@ impl Needs {
 /// the first GPU's.
 ///
 /// # Errors
-/// [`crate::Error::Memory`] before anything is allocated; [`crate::Error::Data`] for a GPU that is too old;
+/// [`crate::Error::Memory`] before anything is allocated; [`crate::Error::Input`] for a GPU that is too old;
 /// [`crate::Error::Driver`]; [`crate::Error::Stopped`] if the task's `stop` is asked, between launches.
 pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'static str)> {
     let version = |gpu: &&Gpu| versions::on(gpu, None, task.bands());

@@ -274,5 +274,5 @@ impl Elements for Borrowed<'_> {
 }
 
 fn wrong(what: String) -> Error {
-    Error::Data { origin: "a(ig,n,l)".into(), what }
+    Error::Input { origin: "a(ig,n,l)".into(), what }
 }

@@ -114,7 +114,7 @@ impl Worker for OnProcessor<'_> {
 /// Sums it on a processor, with the host's threads and vectors.
 ///
 /// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Threads`]; [`Error::Stopped`].
+/// [`Error::Memory`] before anything is allocated; [`Error::Stopped`].
 pub fn on_processor(host: &Host, task: &Task, done: Done) -> Result<Summed> {
     let on_processor = OnProcessor::new(host, *task)?;
     memory::require(task.problem.name(), on_processor.needs())?;

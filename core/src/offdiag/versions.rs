@@ -40,7 +40,7 @@ pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'
         let Version { id, capability: needed, .. } = version;
         let most = if version.is_pipelined { ", below 12.0" } else { "" };
         let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
-        Error::Data { origin: gpu.info().id.clone(), what }
+        Error::Input { origin: gpu.info().id.clone(), what }
     };
     match asked {
         Some(version) if runs(version, capability) => Ok(version),

@@ -3,14 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{DataError, Result};
-use crate::problem::bands::Bands;
+use crate::error::{Error, Result};
+use crate::problem::bands::{Bands, Id};
 use crate::problem::memory::{AQSM_LOCAL, EPS, Extents, Matrix, Rows, WTILDE};
-use crate::problem::plan::SortedOnce;
-use crate::problem::{Frame, Given, Header, Id, Origin, Problem, Source, range, wrong};
+use crate::problem::range;
 
 /// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
 /// fastest; igp counts from the slab's begin in them.
@@ -37,7 +35,7 @@ impl Slab {
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
         aqsm_local: impl Into<Matrix>,
-    ) -> std::result::Result<Slab, DataError> {
+    ) -> Result<Slab> {
         let (mut wtilde, mut eps, mut aqsm_local) = (wtilde.into(), eps.into(), aqsm_local.into());
         let whole = bands.extents();
         check_part(&igp, whole.ngpown)?;
@@ -49,14 +47,9 @@ impl Slab {
         WTILDE.check(extents, wtilde.len())?;
         EPS.check(extents, eps.len())?;
         AQSM_LOCAL.check(extents, aqsm_local.len())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-        range::check_factors(&EPS, &eps, pair)?;
-        range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+        range::check_factors(&EPS, &mut eps, pair)?;
+        range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
         range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-        range::resolve_factors(&EPS, &mut eps)?;
-        range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
         if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
             wtilde = resolved;
         }
@@ -106,18 +99,18 @@ impl Slab {
 
     /// This slab with other igp. `make` gives the columns that this one lacks. Columns of both stay where
     /// they are in memory.
-    pub(super) fn moved<E>(
+    pub(super) fn moved(
         self,
         bands: &Bands,
         to: Range<usize>,
-        make: impl Fn(Range<usize>) -> std::result::Result<Slab, E>,
-    ) -> std::result::Result<Slab, E> {
+        make: impl Fn(Range<usize>) -> Result<Slab>,
+    ) -> Result<Slab> {
         let both = self.igp.start.max(to.start)..self.igp.end.min(to.end);
         if both.is_empty() {
             drop(self);
             return make(to);
         }
-        let lacking = |igp: Range<usize>| -> std::result::Result<Option<Slab>, E> {
+        let lacking = |igp: Range<usize>| -> Result<Option<Slab>> {
             if igp.is_empty() { Ok(None) } else { make(igp).map(Some) }
         };
         let before = lacking(to.start..both.start)?;
@@ -171,11 +164,11 @@ impl Slab {
 }
 
 /// Fails where `igp` (0-based) is not a part of all `ngpown`.
-pub fn check_part(igp: &Range<usize>, ngpown: usize) -> std::result::Result<(), DataError> {
+pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<()> {
     if igp.start < igp.end && igp.end <= ngpown {
         return Ok(());
     }
-    Err(DataError::igp(igp, ngpown))
+    Err(Error::igp(igp, ngpown))
 }
 
 /// A slab, or a part of one, borrowed.
@@ -254,7 +247,7 @@ impl<'a> SlabView<'a> {
     }
 
     /// A slab of its own with the same data, which has been checked with these bands.
-    pub fn copied(self, bands: &Bands) -> std::result::Result<Slab, DataError> {
+    pub fn copied(self, bands: &Bands) -> Result<Slab> {
         let aqsm_local = self.aqsm_local.columns().collect::<Vec<_>>().concat();
         Slab::new(bands, self.igp(), self.wtilde.to_vec(), self.eps.to_vec(), aqsm_local)
     }
@@ -284,182 +277,3 @@ impl<'a> SlabView<'a> {
         }
     }
 }
-
-// A problem as slabs of a size.
-
-/// How many slabs of `igp` numbers each, at least one, `ngpown` are.
-pub fn slab_count(ngpown: usize, igp: usize) -> usize {
-    ngpown.div_ceil(igp.max(1))
-}
-
-/// The igp of slab `at`; none past the last slab, which may be smaller than the others.
-pub fn range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
-    let size = igp.max(1);
-    (at < slab_count(ngpown, size))
-        .then(|| at * size..ngpown.min(at.saturating_add(1).saturating_mul(size)))
-}
-
-/// A problem as slabs of so many igp, the last one smaller: its frame, and who gives the slabs.
-#[derive(Clone, Copy)]
-pub struct Slabs<'a> {
-    frame: &'a Frame,
-    source: &'a dyn Source,
-    /// Of the slabs that the source makes.
-    id: Id,
-    igp: usize,
-}
-
-impl<'a> Slabs<'a> {
-    /// Slabs of `igp` numbers each, at least one and no more than there are, of a source with this frame.
-    pub fn new(frame: &'a Frame, source: &'a dyn Source, igp: usize) -> Slabs<'a> {
-        Slabs { frame, source, id: Id::unique(), igp: 1 }.of_size(igp)
-    }
-
-    /// This problem in slabs of another size.
-    #[must_use]
-    pub fn of_size(self, igp: usize) -> Slabs<'a> {
-        Slabs { igp: igp.min(self.frame.header().ngpown).max(1), ..self }
-    }
-
-    pub fn frame(self) -> &'a Frame {
-        self.frame
-    }
-
-    /// The igp of a slab; the last one may have fewer.
-    pub fn igp(self) -> usize {
-        self.igp
-    }
-
-    pub fn count(self) -> usize {
-        slab_count(self.frame.header().ngpown, self.igp)
-    }
-
-    /// The igp of slab `at`; none past the last one.
-    pub fn range(self, at: usize) -> Option<Range<usize>> {
-        range(self.frame.header().ngpown, self.igp, at)
-    }
-
-    /// The igp of each slab, in their order.
-    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
-        (0..self.count()).filter_map(move |at| self.range(at))
-    }
-
-    /// A slab, made or read now where the source does not hold it.
-    pub fn part(self, igp: Range<usize>) -> Result<Given<'a>> {
-        Ok(match self.source.slab(self.frame.bands(), igp)? {
-            Given::Made(slab) => Given::Made(slab.of(self.id)),
-            held => held,
-        })
-    }
-
-    /// The slabs that stay in memory as they are.
-    pub fn held(self) -> Vec<&'a Slab> {
-        self.source.held()
-    }
-}
-
-impl<'a> From<&'a Problem> for Slabs<'a> {
-    fn from(problem: &'a Problem) -> Slabs<'a> {
-        Slabs::new(problem.frame(), problem, problem.header().ngpown)
-    }
-}
-
-// ω̃ and eps of all igp, looked at once: what problems of one screening share.
-
-/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
-#[derive(Clone, Debug)]
-pub struct CheckedPairs {
-    id: Id,
-    ncouls: usize,
-    ngpown: usize,
-    wtilde: Arc<Matrix>,
-    eps: Arc<Matrix>,
-    poles: Poles,
-    care: range::Care,
-    is_as_given: bool,
-    by_size: Arc<SortedOnce>,
-}
-
-impl CheckedPairs {
-    /// Of all columns of these G and G′, of which masked ones are left out as the header has it.
-    pub fn new(
-        header: &Header,
-        wtilde: impl Into<Matrix>,
-        eps: impl Into<Matrix>,
-    ) -> std::result::Result<CheckedPairs, DataError> {
-        let Header { ncouls, ngpown, .. } = *header;
-        let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
-        let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
-        let mut eps = header.unmasked_columns(&EPS, eps.into())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_factors(&EPS, &eps, pair)?;
-        range::check_largest(&wtilde, pair)?;
-        let is_as_given = !range::resolve_factors(&EPS, &mut eps)?;
-        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
-        let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let (id, by_size) = (Id::unique(), Arc::default());
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
-    }
-
-    /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
-    pub fn are_as_given(&self) -> bool {
-        self.is_as_given
-    }
-
-    /// `wtilde` and `eps`.
-    pub fn matrices(&self) -> [&Arc<Matrix>; 2] {
-        [&self.wtilde, &self.eps]
-    }
-
-    /// Whether a slab has these, not others made of them.
-    pub fn are_of(&self, slab: SlabView) -> bool {
-        slab.pairs_id().0 == self.id
-    }
-
-    /// The problem of these with such bands, which have as many G and G′ and always one Coulomb interaction, and matrix elements of G′,
-    /// `(ngpown, nbands)`; none where they are elsewhere, as [`Bands::elsewhere`] has it. Poles are copied
-    /// where some are next to real at an energy.
-    pub fn problem(&self, name: &str, bands: Bands, aqsm_local: Option<Matrix>) -> Result<Problem> {
-        let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
-        let sorted = self.are_of(slab.view()).then(|| self.by_size.clone());
-        Ok(Problem::with_poles(name, Origin::Made, bands.into(), slab, self.poles).sorted(sorted))
-    }
-
-    fn slab(
-        &self,
-        bands: &Bands,
-        aqsm_local: Option<Matrix>,
-    ) -> std::result::Result<Slab, DataError> {
-        let extents = bands.extents();
-        if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
-            let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
-            return Err(DataError::igp(&(begin..end), ngpown));
-        }
-        let column = |k: usize| bands.header().column(k) + 1;
-        let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
-        let aqsm_local = match aqsm_local {
-            Some(mut aqsm_local) => {
-                AQSM_LOCAL.check(extents, aqsm_local.len())?;
-                range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
-                aqsm_local
-            }
-            None => Vec::new().into(),
-        };
-        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
-        if self.care.is_needed(bands.header(), bands.wx()) {
-            let column = |k: usize| bands.header().column(k) + 1;
-            let pair = |at: usize| (at % self.ncouls + 1, column(at / self.ncouls));
-            range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
-                (id, wtilde) = (Id::unique(), Arc::new(resolved));
-            }
-        }
-        Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
-    }
-}
-
-#[cfg(test)]
-mod tests;

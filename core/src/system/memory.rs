@@ -27,8 +27,7 @@ impl Free {
         if needed <= self.bytes {
             return Ok(());
         }
-        let (free, limit) = (self.bytes, self.limit.clone());
-        Err(Error::Memory { place: "host", what: what.into(), needed, free, limit })
+        Err(Error::memory("host", what, needed, self.bytes, self.limit.as_deref()))
     }
 }
 
@@ -76,7 +75,7 @@ pub(crate) fn refused(what: &str, needed: u64) -> Error {
         true => limit,
         false => Some("the system grants this process no more, as under `ulimit -v`".into()),
     };
-    Error::Memory { place: "host", what: what.into(), needed, free, limit }
+    Error::memory("host", what, needed, free, limit.as_deref())
 }
 
 /// So many zeros for an array whose size is a caller's: the system may refuse it.

@@ -1,11 +1,6 @@
 //! A GPU, through its driver.
 
 pub mod ceilings;
-pub mod cuda_cpp;
-#[cfg(feature = "gpu")]
-pub mod driver;
-#[cfg(not(feature = "gpu"))]
-#[path = "absent.rs"]
 pub mod driver;
 pub(crate) mod modules;
 #[cfg(feature = "nvml")]
@@ -34,7 +29,7 @@ use crate::devices::gpu::uploads::{PairsCache, PlacedBands, Ring};
 use crate::devices::gpu::worker::{Lane, OnGpu, SlabPointers};
 use crate::devices::{Beside, Device, DeviceInfo, KernelInfo, Worker, of_layouts};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, Outline};
+use crate::problem::{Batch, Extents, Outline, Problem};
 use crate::system::output;
 
 /// What the kernels' PTX has in common, and the kernels by their symbols, packed; none where the build found
@@ -54,7 +49,7 @@ pub fn own() -> Ptx {
 /// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
 pub fn kernels() -> Result<Ptx> {
     let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(own()) };
-    let text = output::text(path.as_ref()).map_err(|e| Error::Data {
+    let text = output::text(path.as_ref()).map_err(|e| Error::Input {
         origin: path.to_string_lossy().into_owned(),
         what: format!("named by GPP_PTX, cannot be read: {e}"),
     })?;
@@ -90,6 +85,11 @@ impl Gpu {
 
     /// Opens GPU `index`, of whose memory no more than `most` bytes are taken for arrays.
     pub fn limited(index: usize, most: Option<u64>) -> Result<Gpu> {
+        Gpu::with_kernels(index, most, kernels()?)
+    }
+
+    /// The same with other kernels of the same names and parameters.
+    pub fn with_kernels(index: usize, most: Option<u64>, kernels: Ptx) -> Result<Gpu> {
         let count = Gpu::count()?;
         if index >= count {
             let last = count - 1;
@@ -111,7 +111,7 @@ impl Gpu {
             clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        let modules = Modules::new(kernels()?, context.clone());
+        let modules = Modules::new(kernels, context.clone());
         Ok(Gpu {
             modules,
             info,
@@ -191,7 +191,7 @@ impl Device for Gpu {
         self.modules.want(entry.symbol);
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnGpu::new(self, problem, Lane::new(&self.context)?)))
     }
 }
@@ -388,7 +388,7 @@ fn neutral<'a>(word: &'a str, symbol: &str, names: &mut HashMap<&'a str, usize>)
 pub fn kernel_arguments(
     kernel: &Kernel,
     iw: u32,
-    (problem, batch, bands, lane): (&Frame, &Batch, &PlacedBands, &Lane),
+    (problem, batch, bands, lane): (&Problem, &Batch, &PlacedBands, &Lane),
 ) -> Box<dyn Arguments> {
     let bands = bands.in_layout(kernel.layout);
     let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = lane.slab.pointers(kernel);

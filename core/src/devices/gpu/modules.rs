@@ -7,7 +7,7 @@ use std::{mem, thread};
 
 use crate::devices::gpu::Ptx;
 use crate::devices::gpu::driver::{Context, Module};
-use crate::error::{DriverError, Error, Result};
+use crate::error::{Error, Result};
 
 /// A module of one kernel, with what its variable in constant memory holds.
 pub struct Loaded {
@@ -68,17 +68,6 @@ impl Drop for Holding {
         self.0.state().holders -= 1;
         self.0.let_go.notify_all();
     }
-}
-
-/// Where the functions of a calculation are, and what they are called there.
-pub struct Functions<'m> {
-    /// The module of the version's kernel.
-    pub kernel: &'m Module,
-    /// Its table of energies, for kernels that read one.
-    pub table: Option<&'m Arc<Table>>,
-    pub second_stage: &'m Module,
-    /// The name there of one of our symbols.
-    pub symbol: fn(&str) -> String,
 }
 
 /// The modules of one GPU, which threads may share: each is loaded once.
@@ -172,10 +161,10 @@ impl Modules {
     }
 
     fn text(&self, symbol: &str) -> Result<String> {
-        self.ptx.module(symbol).ok_or_else(|| Error::Driver {
-            operation: format!("look-up of kernel {symbol}"),
-            reason: DriverError::NoKernel,
-        })
+        let missing = || {
+            Error::driver(format!("look-up of kernel {symbol}"), "the PTX has none of this name")
+        };
+        self.ptx.module(symbol).ok_or_else(missing)
     }
 }
 

@@ -55,7 +55,7 @@ impl Resident {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver),
-    /// [`Error::Data`](crate::Error::Data) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
+    /// [`Error::Input`](crate::Error::Input) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
     /// but for what is lent.
     ///
     /// # Safety
@@ -85,14 +85,14 @@ impl Resident {
         }
         held.lane.stream.wait_for_foreign(after)?;
         let Held { lane, bands, pairs, ring, relay, at } = held;
-        let worker = OnGpu::new(gpu, problem.frame(), lane);
+        let worker = OnGpu::new(gpu, problem, lane);
         let mut worker = OnGpu { bands, pairs, ring, relay, lent, ..worker };
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
             for at in 0..batches.count() {
                 watch.check()?;
                 (watch.done)(at as f64 / batches.count() as f64);
-                worker.begin_by_own(problem.slab(), &batches.get(at), kernels)?;
+                worker.launch(problem.slab(), &batches.get(at), kernels)?;
                 if at + 1 < batches.count() {
                     worker.look_ahead(problem.slab(), &batches.get(at + 1), version);
                 }

@@ -18,14 +18,14 @@ use crate::devices::gpu::resident::{Elements, Lent, Relay};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::memory::AQSN;
-use crate::problem::{Batch, Frame, Id, Outline, SlabView, layout};
+use crate::problem::{Batch, Id, Outline, Problem, SlabView, layout};
 
 /// Where uploads go, and what of.
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
     pub begin: &'a Event,
-    pub problem: &'a Frame,
+    pub problem: &'a Problem,
     pub ring: &'a mut Ring,
     /// Matrix elements that are on the GPU already, in place of the problem's.
     pub lent: Option<&'a Lent>,
@@ -95,7 +95,7 @@ impl Uploads<'_> {
         let (free, _) = self.context.memory()?;
         if needed > free {
             let what = format!("{what} of {}", self.problem.name());
-            return Err(Error::Memory { place: "device", what, needed, free, limit: None });
+            return Err(Error::memory("device", &what, needed, free, None));
         }
         Ok(())
     }
@@ -350,10 +350,10 @@ type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
 /// is made again.
 #[derive(Default)]
 pub struct PairsCache {
-    made: HashMap<Key, Arc<dyn Pairs>>,
+    made: HashMap<Key, Arc<Pairs>>,
     bytes: HashMap<Layout, u64>,
     /// That which is needed next, whether it finds room or not.
-    next: Option<(Key, Arc<dyn Pairs>)>,
+    next: Option<(Key, Arc<Pairs>)>,
     granted: u64,
 }
 
@@ -361,7 +361,7 @@ impl PairsCache {
     /// Bytes that are kept at most while these versions run, but for those that are granted.
     pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
         let of_version = |version: &catalogue::Kernel| {
-            let ((kernel, _), batches) = (problem.kernel(*version)?, problem.batches(*version));
+            let ((kernel, _), batches) = (version.tile_u(problem)?, version.energies(problem));
             Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
         };
         versions.iter().filter_map(of_version).max().unwrap_or(0)
@@ -375,7 +375,7 @@ impl PairsCache {
     /// Makes that of a slab which a kernel needs at the next batch, where it depends on the batch.
     pub fn look_ahead(
         &mut self,
-        problem: &Frame,
+        problem: &Problem,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
     ) {
@@ -390,10 +390,10 @@ impl PairsCache {
     /// That of a slab which a kernel needs at a batch, made now where it is not there.
     pub fn of(
         &mut self,
-        problem: &Frame,
+        problem: &Problem,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
-    ) -> Arc<dyn Pairs> {
+    ) -> Arc<Pairs> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let at = prepared.pairs_at(batch, kernel);
         let key = (slab.pairs_id(), problem.bands().id(), layout, at);
@@ -439,7 +439,7 @@ impl PlacedPairs {
         &mut self,
         to: &mut Uploads,
         (batch, kernel): (&Batch, &Kernel),
-        made: Arc<dyn Pairs>,
+        made: Arc<Pairs>,
     ) -> Result<()> {
         self.made = None;
         let arrays = made.arrays();
@@ -456,9 +456,9 @@ impl PlacedPairs {
     ///
     /// # Panics
     /// Where none was wanted.
-    pub fn made(&self) -> &dyn Pairs {
+    pub fn made(&self) -> &Pairs {
         let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
-        &**made
+        made
     }
 
     pub fn pointers(&self) -> Vec<*const c_void> {

@@ -16,7 +16,7 @@ use num_complex::Complex64;
 
 use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
-use crate::devices::gpu::modules::{Functions, Holding};
+use crate::devices::gpu::modules::Holding;
 use crate::devices::gpu::resident::{Lent, Relay};
 use crate::devices::gpu::uploads::{PairsCache, PlacedBands, PlacedPairs, Ring, Uploads, pointer};
 use crate::devices::gpu::{Gpu, kernel_arguments};
@@ -24,11 +24,11 @@ use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Frame, Id, Matrix, SlabView};
+use crate::problem::{Batch, Id, Matrix, Problem, SlabView};
 
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
-    pub(super) problem: &'a Frame,
+    pub(super) problem: &'a Problem,
     pub(super) bands: PlacedBands,
     pub(super) pairs: PairsCache,
     pub(super) lanes: Vec<Lane>,
@@ -50,7 +50,7 @@ pub struct OnGpu<'a> {
 
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem.
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame, lane: Lane) -> OnGpu<'a> {
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, lane: Lane) -> OnGpu<'a> {
         OnGpu {
             gpu,
             problem,
@@ -115,17 +115,18 @@ impl<'a> OnGpu<'a> {
         Ok((at, bytes))
     }
 
-    /// Begins to sum a slab at a batch of energies by the functions of some modules.
+    /// Begins to sum a slab at a batch of energies by a version's kernels.
     ///
     /// # Panics
     /// As [`begin`](crate::devices::Worker::begin).
-    pub fn begin_by(
+    pub(super) fn launch(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
         gpu: &Kernels,
-        functions: &Functions,
     ) -> Result<()> {
+        let loaded = self.gpu.module(entry(batch.plan().kernel(gpu), batch.nw()).symbol)?;
+        let loaded_second = self.gpu.module(reduction::SYMBOL)?;
         let plan = batch.plan();
         assert!(
             self.under_way == 0 || self.at.as_ref() == Some(&batch.id()),
@@ -148,14 +149,13 @@ impl<'a> OnGpu<'a> {
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
         lane.poison(&self.gpu.context, partials, sums)?;
-        let function = functions.kernel.function(&(functions.symbol)(entry.symbol))?;
-        let symbol = (functions.symbol)(reduction::SYMBOL);
-        let second_stage = functions.second_stage.function(&symbol)?;
+        let function = loaded.module.function(entry.symbol)?;
+        let second_stage = loaded_second.module.function(reduction::SYMBOL)?;
         // Held until the kernels are done: nobody fills the table with others meanwhile.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
-        let holding = functions.table.filter(|_| reads).map(|table| {
-            let wx = plan.table().wx();
-            table.holding(wx, || function.set(plan::SYMBOL, wx, &lane.stream))
+        let holding = reads.then(|| {
+            let wx = &plan.wx[..];
+            loaded.table.holding(wx, || function.set(plan::SYMBOL, wx, &lane.stream))
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {
@@ -204,20 +204,6 @@ impl<'a> OnGpu<'a> {
         self.under_way += 1;
         Ok(())
     }
-
-    /// Begins to sum a slab at a batch of energies by a version's kernels as the program has them.
-    pub fn begin_by_own(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
-        let kernel = batch.plan().kernel(gpu);
-        let first = self.gpu.module(entry(kernel, batch.nw()).symbol)?;
-        let second = self.gpu.module(reduction::SYMBOL)?;
-        let functions = Functions {
-            kernel: &first.module,
-            table: Some(&first.table),
-            second_stage: &second.module,
-            symbol: str::to_string,
-        };
-        self.begin_by(slab, batch, gpu, &functions)
-    }
 }
 
 // What a worker on a GPU does for the engine.
@@ -238,7 +224,7 @@ impl Worker for OnGpu<'_> {
         if needed > free {
             let what =
                 format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
-            return Err(Error::Memory { place: "device", what, needed, free, limit: None });
+            return Err(Error::memory("device", &what, needed, free, None));
         }
         // Where not all find room, none stays until its next turn.
         self.streams = room < slabs as u64;
@@ -282,7 +268,7 @@ impl Worker for OnGpu<'_> {
         kernel: catalogue::Kernel,
         _: Watch,
     ) -> Result<()> {
-        self.begin_by_own(slab, batch, kernel.require_gpu()?)
+        self.launch(slab, batch, kernel.require_gpu()?)
     }
 
     fn ready(
@@ -551,7 +537,7 @@ impl PlacedSlab {
         to: &mut Uploads,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
-        made: Option<Arc<dyn Pairs>>,
+        made: Option<Arc<Pairs>>,
     ) -> Result<()> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);

@@ -19,8 +19,6 @@ use cust::sys;
 use cust::sys::*;
 use libloading::Library;
 
-use crate::error::Code;
-
 /// The library's name, which every NVIDIA driver installs.
 const NAME: &str = "libcuda.so.1";
 
@@ -46,9 +44,14 @@ pub fn lacking() -> Option<&'static str> {
     NAMES.iter().copied().find(|name| unsafe { find::<*const c_void>(name) }.is_err())
 }
 
-/// What the last failure on this thread was.
-pub fn last_failure() -> Code {
-    let code = LAST_FAILURE.get();
+/// The code of the last failure on this thread.
+pub fn last_code() -> c_int {
+    LAST_FAILURE.get()
+}
+
+/// What the last failure on this thread was: its name and the driver's text if the driver knows it.
+pub fn last_failure() -> String {
+    let code = last_code();
     let text = |function: &str| {
         let mut text: *const c_char = ptr::null();
         // SAFETY: both functions that are asked for take a code, as a number since this may be newer
@@ -60,9 +63,11 @@ pub fn last_failure() -> Code {
                 .then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
     };
-    let stub = || (code == STUB).then(|| ["CUDA_ERROR_STUB_LIBRARY", STUB_TEXT].map(String::from));
-    let meaning = text("cuGetErrorName").zip(text("cuGetErrorString"));
-    Code { code, meaning: meaning.or_else(|| stub().map(Into::into)) }
+    match text("cuGetErrorName").zip(text("cuGetErrorString")) {
+        Some((name, text)) => format!("{name}: {text}"),
+        None if code == STUB => format!("CUDA_ERROR_STUB_LIBRARY: {STUB_TEXT}"),
+        None => format!("code {code}"),
+    }
 }
 
 /// What each function of a toolkit's stub returns, newer than cust's list.
@@ -332,23 +337,20 @@ impl Drop for Mark {
     }
 }
 
-/// What the driver's compiler or loader says of an image that it refuses.
-///
-/// # Safety
-/// `image` is PTX ended by a zero, or a whole cubin. The context that refused it is current.
-pub unsafe fn load_log(image: &[u8]) -> String {
+/// What the driver's compiler says of PTX that it refuses in the current context.
+pub fn load_log(ptx: &CStr) -> String {
     use sys::CUjit_option::*;
     let mut log = vec![0u8; 1 << 14];
     let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values: [*mut c_void; 2] =
         [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is whole by the caller's contract, options and values have the length named,
+    // SAFETY: PTX ends with a zero; options and values have the length named,
     // and the log is as long as its option says. A module that is loaded after all is unloaded.
     unsafe {
         let loaded = sys::cuModuleLoadDataEx(
             &mut module,
-            image.as_ptr().cast(),
+            ptx.as_ptr().cast(),
             options.len() as u32,
             options.as_mut_ptr(),
             values.as_mut_ptr(),

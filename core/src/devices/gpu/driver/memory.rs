@@ -14,7 +14,7 @@ use cust::sys::CUresult;
 
 use crate::devices::gpu::driver::library::Mark;
 use crate::devices::gpu::driver::{Event, Held, Operation, Stream, Taken, library};
-use crate::error::{DriverError, Error, Result};
+use crate::error::{Error, Result};
 
 /// `T`s in the device's memory. They are freed when dropped, which the driver does once all work of
 /// the device is done.
@@ -137,12 +137,11 @@ impl<T: Pod> Buffer<T> {
 
 /// The error of an allocation that found no room, with what is free; others as they are.
 fn too_little(error: Error, what: &str, needed: u64) -> Error {
-    let Error::Driver { reason: DriverError::Refused(code), .. } = &error else { return error };
-    if code.code != OUT_OF_MEMORY {
+    if library::last_code() != OUT_OF_MEMORY {
         return error;
     }
     let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
-    Error::Memory { place: "device", what: what.into(), needed, free, limit: None }
+    Error::memory("device", what, needed, free, None)
 }
 
 const OUT_OF_MEMORY: i32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
@@ -428,7 +427,7 @@ pub fn is_on_device(at: u64) -> bool {
 
 /// Fails where not all `bytes` from `at` on are in the memory of device `index`.
 pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
-    let wrong = |what: String| Err(Error::Data { origin: name.into(), what });
+    let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
     let last = at.saturating_add(bytes.saturating_sub(1));
     for (which, at) in [("", at), ("the end of it ", last)] {
         match library::device_of(at) {

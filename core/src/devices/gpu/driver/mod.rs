@@ -26,7 +26,7 @@ pub use crate::devices::gpu::driver::memory::{
     Buffer, ForeignStream, Pinned, Registered, Transfer, Visit, fetched, is_on_device, require_on,
 };
 pub use crate::devices::gpu::driver::module::{Function, Module};
-use crate::error::{DriverError, Error, Result};
+use crate::error::{Error, Result};
 
 /// What any thread may own and share: the handles are of a context, which every use makes current on
 /// its thread, and the driver's functions may be called by several threads at once.
@@ -172,15 +172,6 @@ impl Context {
     pub fn module(&self, ptx: &str) -> Result<Module> {
         Module::from_ptx(&self.context, ptx)
     }
-
-    /// Loads an image that a compiler wrote for this device.
-    ///
-    /// # Safety
-    /// `image` is a whole cubin.
-    pub unsafe fn image(&self, image: &[u8]) -> Result<Module> {
-        // SAFETY: the caller's contract.
-        unsafe { Module::from_image(&self.context, image) }
-    }
 }
 
 // How much of a device's memory may be taken.
@@ -207,11 +198,7 @@ impl Budget {
         let more = |taken: u64| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
         match self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
             Ok(_) => Ok(Taken { from: self.clone(), bytes }),
-            Err(_) => {
-                let (what, free) = (what.into(), self.left());
-                let limit = None;
-                Err(Error::Memory { place: "device", what, needed: bytes, free, limit })
-            }
+            Err(_) => Err(Error::memory("device", what, bytes, self.left(), None)),
         }
     }
 }
@@ -238,10 +225,7 @@ pub trait Operation<T> {
 
 impl<T> Operation<T> for CudaResult<T> {
     fn of(self, operation: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|_| Error::Driver {
-            reason: DriverError::Refused(library::last_failure()),
-            operation: operation(),
-        })
+        self.map_err(|_| Error::driver(operation(), library::last_failure()))
     }
 }
 

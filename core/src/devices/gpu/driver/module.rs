@@ -13,13 +13,15 @@ use cust::module::ModuleJitOption;
 
 use crate::devices::gpu::driver::memory::copy_in;
 use crate::devices::gpu::driver::{Held, Operation, Stream, library};
-use crate::error::{DriverError, Error, Result};
+use crate::error::{Error, Result};
 
 /// How modules are loaded: with what a profiler needs to find the source.
 const OPTIONS: [ModuleJitOption; 1] = [ModuleJitOption::GenerateLineInfo(true)];
 
 /// Lines of the compiler's log that an error shows.
 const LOG_LINES: usize = 8;
+
+const LOAD: &str = "load of the kernels";
 
 pub struct Module {
     /// The kernels that were looked up, before what they are of.
@@ -29,41 +31,17 @@ pub struct Module {
 
 impl Module {
     pub(super) fn from_ptx(context: &Arc<Context>, ptx: &str) -> Result<Module> {
-        let text = CString::new(ptx).map_err(|_| Error::Driver {
-            operation: "load of the kernels".into(),
-            reason: DriverError::Zero,
-        })?;
-        let load = || cust::module::Module::from_ptx_cstr(&text, &OPTIONS);
-        // SAFETY: PTX, ended by a zero.
-        unsafe { Self::load(context, load, text.as_bytes_with_nul()) }
-    }
-
-    /// # Safety
-    /// `image` is a whole cubin.
-    pub(super) unsafe fn from_image(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
-        // SAFETY: the caller's contract.
-        unsafe { Self::load(context, || cust::module::Module::from_cubin(image, &OPTIONS), image) }
-    }
-
-    /// Loads by `load`; where that fails, once more for the log, which cust does not give.
-    ///
-    /// # Safety
-    /// `image` is what `load` loads: PTX ended by a zero, or a whole cubin.
-    unsafe fn load(
-        context: &Arc<Context>,
-        load: impl FnOnce() -> CudaResult<cust::module::Module>,
-        image: &[u8],
-    ) -> Result<Module> {
-        match Held::new(context, load) {
+        let zero = |_| Error::driver(LOAD, "the PTX holds a zero byte");
+        let text = CString::new(ptx).map_err(zero)?;
+        match Held::new(context, || cust::module::Module::from_ptx_cstr(&text, &OPTIONS)) {
             Ok(module) => Ok(Module { functions: Mutex::default(), module }),
             Err(_) => {
                 let code = library::last_failure();
-                // SAFETY: the caller's contract.
-                let log = shortened(&unsafe { library::load_log(image) });
-                Err(Error::Driver {
-                    operation: "load of the kernels".into(),
-                    reason: DriverError::Image { code, log },
-                })
+                // Loaded once more for the log, which cust does not give.
+                Err(Error::driver(
+                    LOAD,
+                    format!("{code}\n{}", shortened(&library::load_log(&text))),
+                ))
             }
         }
     }
@@ -139,10 +117,8 @@ impl Function<'_> {
             .of(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
         let (bytes, needed) = (found.len(), size_of_val(values));
         if needed > bytes {
-            return Err(Error::Driver {
-                operation: format!("fill of {variable}"),
-                reason: DriverError::Variable { bytes, needed },
-            });
+            let reason = format!("the variable has {bytes} bytes, {needed} needed");
+            return Err(Error::driver(format!("fill of {variable}"), reason));
         }
         copy_in(&mut found.index(..needed), bytemuck::cast_slice(values), stream)
             .of(|| format!("fill of {variable}"))
