@@ -367,7 +367,7 @@ pub fn of_layouts(
     versions: &[catalogue::Kernel],
     slab: Extents,
 ) -> impl Iterator<Item = Beside> {
-    let of_version = |version: &catalogue::Kernel| version.tile_u(problem);
+    let of_version = |version: &catalogue::Kernel| version.first(problem);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
