@@ -1,13 +1,14 @@
 //! The far field of a cluster of poles: its moments, and what they give at each energy, in vectors. Real poles have
-//! Chebyshev polynomials ([`gpp_kernels::cells::series`]), others powers ([`gpp_kernels::discs::series`]).
+//! Chebyshev polynomials ([`gpp_kernels::sigma::real`]), others powers ([`gpp_kernels::sigma::complex`]).
 
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::cells::series::{LEAST, MOMENTS, MOST, ROOM};
-use gpp_kernels::discs::series::{LEAST as LEAST_OF_POWERS, MOMENTS as POWERS};
-use gpp_kernels::pairs::{Disc, Part, Pole};
+use gpp_kernels::sigma::complex::Disc;
+use gpp_kernels::sigma::complex::{MIN_DISTANCE as MIN_DISTANCE_OF_POWERS, MOMENTS as POWERS};
+use gpp_kernels::sigma::real::{Interval, MIN_DISTANCE, MOMENTS};
+use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
 use crate::problem::{CHUNK, Clusters};
@@ -166,8 +167,8 @@ impl<S: Simd> Chebyshev<S> {
 
     #[inline(always)]
     fn above(&self, x: S::f64s, other: S::f64s) -> Certain<S> {
-        let yes = (other * self.splat(1.0 + ROOM)).simd_lt(x);
-        Certain { yes, no: x.simd_lt(other * self.splat(1.0 - ROOM)) }
+        let yes = (other * self.splat(1.0 + MARGIN)).simd_lt(x);
+        Certain { yes, no: x.simd_lt(other * self.splat(1.0 - MARGIN)) }
     }
 
     /// Whether a pole takes the first branch.
@@ -199,7 +200,8 @@ impl<S: Simd> Chebyshev<S> {
     #[inline(always)]
     fn converges(&self, w: S::f64s) -> S::mask64s {
         let away = (w - self.splat(self.mid)).abs();
-        self.splat(LEAST * self.half).simd_le(away) & away.simd_le(self.splat(MOST * self.half))
+        self.splat(MIN_DISTANCE * self.half).simd_le(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * self.half))
     }
 
     /// The weights of the moments for `1/(w − ω̃)`, and `r`.
@@ -240,17 +242,17 @@ impl<S: Simd> Chebyshev<S> {
 }
 
 impl<S: Simd> Expansion<S> for Chebyshev<S> {
-    type Cluster = Part;
+    type Cluster = Interval;
     type Wtilde = f64;
     type Moments = [Moment; MOMENTS];
 
-    fn pairs(part: &Part) -> Range<usize> {
+    fn pairs(part: &Interval) -> Range<usize> {
         part.begin as usize..part.end as usize
     }
 
     #[inline(always)]
-    fn of(token: S, part: &Part, limits: Limits) -> Option<Self> {
-        let (Part { low, high, .. }, (mid, half)) = (*part, part.middle());
+    fn of(token: S, part: &Interval, limits: Limits) -> Option<Self> {
+        let (Interval { low, high, .. }, (mid, half)) = (*part, part.middle());
         (!low.is_nan()).then_some(Chebyshev { token, low, high, mid, half, limits })
     }
 
@@ -363,7 +365,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
 }
 
 /// A cluster of poles in a disc of the complex plane, in powers of `ζ = (ω̃ − middle)/radius`: see
-/// [`gpp_kernels::discs::series::Bounds`].
+/// [`gpp_kernels::sigma::complex::Acceptance`].
 pub struct Powers<S: Simd> {
     token: S,
     middle: Complex64,
@@ -390,8 +392,9 @@ impl<S: Simd> Powers<S> {
     /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
     #[inline(always)]
     fn converges(&self, away: S::f64s) -> S::mask64s {
-        let least = LEAST_OF_POWERS * self.radius;
-        self.splat(least * least).simd_le(away) & away.simd_le(self.splat(MOST * MOST))
+        let least = MIN_DISTANCE_OF_POWERS * self.radius;
+        self.splat(least * least).simd_le(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE))
     }
 
     /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
@@ -414,8 +417,8 @@ impl<S: Simd> Powers<S> {
         };
         let of = |size: f64| first.select(self.splat(size * size), self.splat(size));
         let [small, large] = self.sizes;
-        let cut = bound(self.radius, 1.0 + ROOM).simd_lt(of(small));
-        let kept = of(large).simd_lt(bound(-self.radius, 1.0 - ROOM));
+        let cut = bound(self.radius, 1.0 + MARGIN).simd_lt(of(small));
+        let kept = of(large).simd_lt(bound(-self.radius, 1.0 - MARGIN));
         [negative & cut, !negative | kept]
     }
 
@@ -499,9 +502,9 @@ impl<S: Simd> Expansion<S> for Powers<S> {
         let size = middle.norm_sqr().sqrt();
         let sizes = [size - radius, size + radius];
         let near = |size: f64| (size / limits.limitone.sqrt()).max(limits.limittwo.sqrt());
-        let first = near(sizes[1]) * (1.0 + ROOM) + radius;
-        let second = (near(sizes[0]) * (1.0 - ROOM) - radius).max(0.0);
-        let outside = radius * (1.0 + ROOM);
+        let first = near(sizes[1]) * (1.0 + MARGIN) + radius;
+        let second = (near(sizes[0]) * (1.0 - MARGIN) - radius).max(0.0);
+        let outside = radius * (1.0 + MARGIN);
         (!radius.is_nan()).then_some(Powers {
             token,
             middle,
@@ -593,7 +596,8 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     #[inline(always)]
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s {
         let [away, opposite] = self.away(w);
-        let first = self.splat(self.first).simd_lt(away) & away.simd_le(self.splat(MOST * MOST));
+        let first = self.splat(self.first).simd_lt(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE));
         if !occupied {
             return first;
         }

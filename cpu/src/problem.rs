@@ -4,8 +4,10 @@
 //! All arrays are column-major, the first index named fastest; indices count from zero.
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::pairs::{Disc, Part, Pole};
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sigma::Pole;
+use gpp_kernels::sigma::complex::Disc;
+use gpp_kernels::sigma::real::Interval;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -85,7 +87,7 @@ impl FallbackPairs<'_> {
 #[derive(Clone, Copy)]
 pub enum Pairs<'a> {
     /// Of real poles.
-    Real(&'a [Pole], &'a [Part]),
+    Real(&'a [Pole], &'a [Interval]),
     /// Of any.
     Any(&'a [Pole<Complex64>], &'a [Disc]),
 }

@@ -17,7 +17,7 @@
 
 use fearless_simd::prelude::*;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::pairs::Pole;
+use gpp_kernels::sigma::Pole;
 use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};

@@ -549,7 +549,7 @@ pub const DIGEST: &str = "matrix elements, input, energies, bands, version, vect
 /// That of a task of these bands, with some of the matrix elements.
 pub fn task_digest(
     on: &Opened,
-    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::version::Version>),
+    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::versions::Version>),
     bands: Bands,
 ) -> Result<String> {
     let of_some = |all: usize| -> Vec<usize> {

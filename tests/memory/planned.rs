@@ -13,7 +13,7 @@ use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
 use gpp_cpu::problem::IgPanels;
-use gpp_kernels::layout::Layout;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::common::{Kind, Make, QUIET, alone, at_energies, made, make};
@@ -118,13 +118,13 @@ fn partial_sums_are_counted_for_slabs_of_any_size() {
     let said = slab.device_bytes(Of::Slab) - arrays - odd;
     let gpu = version("v13").gpu().unwrap();
     let kernel = gpu.kernel(Poles::Real);
-    let extents = gpp_kernels::extents::Extents {
+    let extents = gpp_kernels::kernel::Dimensions {
         nbands: slab.nbands as u32,
         ngpown: slab.ngpown as u32,
         ncouls: slab.ncouls as u32,
         nw: slab.nw as u32,
         odd_begins: &[0, 0],
-        parts: 0,
+        clusters: 0,
     };
     let needed = u64::from(kernel.grid(&extents).blocks()) * slab.nw as u64 * 4 * 8;
     assert!(needed > 65_535 * 12 * 8, "{needed}");

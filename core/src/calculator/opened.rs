@@ -7,7 +7,7 @@ use gpp_cpu::pool::Room;
 use gpp_cpu::pool::in_default_environment;
 use gpp_cpu::pool::{MOST, Pool, Team, Threads, start_rayon};
 use gpp_cpu::simd::Level;
-use gpp_kernels::layout::Layout;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::calculator::{Calculator, Formula, NAME, Progress, Tell};

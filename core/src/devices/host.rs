@@ -12,11 +12,11 @@ use gpp_cpu::pool::{Pool, Room, Team, Threads};
 use gpp_cpu::problem::{BandPanels, IgPanels, Task};
 use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
-use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

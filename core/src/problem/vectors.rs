@@ -26,7 +26,7 @@ pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {
     }
 }
 
-/// A slab, with its matrix elements of G′ in [`gpp_kernels::layout::Layout::Swapped`].
+/// A slab, with its matrix elements of G′ in [`gpp_kernels::arrays::Layout::Swapped`].
 pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
     Slab { wtilde: slab.wtilde(), eps: slab.eps(), aqsm, vcoul_loc: slab.vcoul_loc() }
 }

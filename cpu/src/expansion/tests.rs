@@ -1,16 +1,17 @@
-//! A level's vectors against [`gpp_kernels::cells::series`] and [`gpp_kernels::discs::series`], whose tests say how exact
+//! A level's vectors against [`gpp_kernels::sigma::real`] and [`gpp_kernels::sigma::complex`], whose tests say how exact
 //! expansions are.
 
 use fearless_simd::Fallback;
-use gpp_kernels::cells::series::{Way, Weights, way};
-use gpp_kernels::discs::series;
+use gpp_kernels::sigma::FarField as OneFarField;
+use gpp_kernels::sigma::complex;
+use gpp_kernels::sigma::real::{Expansion as OneExpansion, far_field};
 
 use super::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
-fn way_of(far: FarField<Fallback>) -> Option<Way> {
-    far.holds.test(0).then(|| Way { q: far.first.test(0), ssx: far.ssx.test(0) })
+fn way_of(far: FarField<Fallback>) -> Option<OneFarField> {
+    far.holds.test(0).then(|| OneFarField { q: far.first.test(0), ssx: far.ssx.test(0) })
 }
 
 fn number(z: Complex<Fallback>) -> Complex64 {
@@ -18,10 +19,10 @@ fn number(z: Complex<Fallback>) -> Complex64 {
 }
 
 /// Clusters from near zero on, and one of small poles.
-fn parts() -> impl Iterator<Item = Part> {
+fn parts() -> impl Iterator<Item = Interval> {
     let low = (0..500).map(|at| f64::from(at) * 0.052 + 1e-3);
     let bounds = low.map(|low| (low, low + 0.006_f64.min(low / 32.0)));
-    bounds.chain([(1e-6, 1e-6 * (1.0 + 1.0 / 32.0))]).map(|(low, high)| Part {
+    bounds.chain([(1e-6, 1e-6 * (1.0 + 1.0 / 32.0))]).map(|(low, high)| Interval {
         low,
         high,
         begin: 0,
@@ -42,7 +43,11 @@ fn far_fields_of_real_poles_are_those_of_one_number() {
         for w in energies() {
             for occupied in [false, true] {
                 let found = way_of(vectors.far_field(vectors.splat(w), occupied));
-                assert_eq!(found, way(w, &part, occupied, &LIMITS), "{w:e} {part:?} {occupied}");
+                assert_eq!(
+                    found,
+                    far_field(w, &part, occupied, &LIMITS),
+                    "{w:e} {part:?} {occupied}"
+                );
                 seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
             }
         }
@@ -62,7 +67,7 @@ fn weights_of_polynomials_are_those_of_one_number() {
             }
             let lanes = [at, opposite].map(|w| vectors.weights(w));
             let both = vectors.difference(at, lanes[0], lanes[1]);
-            let [q, p] = [w, -w].map(|w| Weights::of(w, &part));
+            let [q, p] = [w, -w].map(|w| OneExpansion::of(w, &part));
             let expected = q.minus(&p, w, &part);
             for k in 0..MOMENTS {
                 // A root, two quotients and k products.
@@ -88,7 +93,7 @@ fn discs() -> impl Iterator<Item = Disc> {
     let all = (0..500).map(|at| {
         let at = f64::from(at);
         let middle = Complex64::from_polar(0.02 + at * 0.05, at * 0.0648);
-        (middle, (0.05 + 0.02 * (at % 3.0)).min(middle.norm() / LEAST_OF_POWERS))
+        (middle, (0.05 + 0.02 * (at % 3.0)).min(middle.norm() / MIN_DISTANCE_OF_POWERS))
     });
     all.chain([(1e-6.into(), 1e-8)]).map(|(middle, radius)| Disc {
         middle,
@@ -107,19 +112,19 @@ fn powers_are_those_of_one_number() {
     for disc in discs() {
         let (lanes, one) = (
             Powers::of(Fallback::new(), &disc, LIMITS).unwrap(),
-            series::Bounds::of(&disc, &LIMITS),
+            complex::Acceptance::of(&disc, &LIMITS),
         );
         for &w in &energies {
             for occupied in [false, true] {
                 let found = way_of(lanes.far_field(lanes.splat(w), occupied));
-                assert_eq!(found, one.way(w, occupied), "{w:e} {disc:?} {occupied}");
+                assert_eq!(found, one.far_field(w, occupied), "{w:e} {disc:?} {occupied}");
                 seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
             }
-            if one.way(w, false).is_none_or(|way| !way.q) {
+            if one.far_field(w, false).is_none_or(|way| !way.q) {
                 continue;
             }
             let [of_lanes, opposite] = [w, -w].map(|w| lanes.series(lanes.splat(w)));
-            let [expected, other] = [w, -w].map(|w| one.series(w));
+            let [expected, other] = [w, -w].map(|w| one.expansion(w));
             let moment = |k: usize| Complex64::new(moments[k][0][0], moments[k][1][0]);
             let pairs = [
                 (number(of_lanes.first), expected.first),

@@ -1,5 +1,5 @@
 //! Fragments of `mma.sync.m16n8k8` in FP64, which needs sm_90: `C (16 × 8) += A (16 × 8) · B (8 × 8)`; and what
-//! multiplies them. Two that follow each other in k are those of `mma.sync.m16n8k16`.
+//! multiplies them. Two fragments that follow each other in k are one of `mma.sync.m16n8k16`.
 //!
 //! With `g = lane / 4` and `t = lane % 4`, a lane holds
 //!
@@ -11,42 +11,39 @@
 
 use crate::intrinsics::WARP;
 
-/// Rows of A and C.
+/// Operands of A and C.
 pub const ROWS: u32 = 16;
 /// Columns of B and C.
 pub const COLUMNS: u32 = 8;
 /// Columns of A, rows of B.
 pub const DEPTH: u32 = 8;
 
-pub type Left = [PerLane<f64>; 4];
-pub type Right = [PerLane<f64>; 2];
-pub type Sum = [PerLane<f64>; 4];
+pub type FragmentA = [PerLane<f64>; 4];
+pub type FragmentB = [PerLane<f64>; 2];
+pub type FragmentC = [PerLane<f64>; 4];
 
-/// Row and k of a lane's element of the left operand.
+/// Row and k of a lane's element of A.
 #[inline(always)]
-pub const fn left(lane: u32, element: u32) -> (u32, u32) {
+pub const fn position_a(lane: u32, element: u32) -> (u32, u32) {
     (lane / 4 + 8 * (element % 2), lane % 4 + 4 * (element / 2))
 }
 
-/// k and column of a lane's element of the right operand.
+/// k and column of a lane's element of B.
 #[inline(always)]
-pub const fn right(lane: u32, element: u32) -> (u32, u32) {
+pub const fn position_b(lane: u32, element: u32) -> (u32, u32) {
     (lane % 4 + 4 * element, lane / 4)
 }
 
-/// Row and column of a lane's element of the sum.
+/// Row and column of a lane's element of C.
 #[inline(always)]
-pub const fn sum(lane: u32, element: u32) -> (u32, u32) {
+pub const fn position_c(lane: u32, element: u32) -> (u32, u32) {
     (lane / 4 + 8 * (element / 2), 2 * (lane % 4) + element % 2)
 }
 
 /// How a warp multiplies fragments. All give the same bits: an element by fused operations, k rising.
 pub trait Instruction {
     /// `c += a · b`, of `K` fragments that follow each other in k.
-    ///
-    /// # Safety
-    /// On a GPU that has it. All lanes of the warp come here.
-    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]);
+    unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]);
 }
 
 /// The instructions of sm_90: m16n8k8, or m16n8k16 for two fragments.
@@ -60,11 +57,10 @@ pub struct Vector;
 
 impl Instruction for M16N8 {
     #[inline(always)]
-    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
+    unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
         const { assert!(K == 1 || K == 2) };
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
-        // SAFETY: the whole warp takes part, by this function's own contract; nothing but registers is touched.
         #[cfg(target_arch = "nvptx64")]
         if K == 1 {
             core::arch::asm!(
@@ -90,13 +86,13 @@ impl Instruction for M16N8 {
 
 impl Instruction for M8N8K4 {
     #[inline(always)]
-    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
+    unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
         #[cfg(target_arch = "nvptx64")]
-        unrolled::<K>(|of| {
-            unrolled::<2>(|k| {
-                unrolled::<2>(|half| {
+        unroll::<K>(|of| {
+            unroll::<2>(|k| {
+                unroll::<2>(|half| {
                     core::arch::asm!(
                         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
                         inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
@@ -111,20 +107,19 @@ impl Instruction for M8N8K4 {
 
 impl Instruction for Vector {
     #[inline(always)]
-    unsafe fn multiply<const K: usize>(c: &mut Sum, a: &[Left; K], b: &[Right; K]) {
+    unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
         #[cfg(not(target_arch = "nvptx64"))]
         multiply(c, a, b);
         #[cfg(target_arch = "nvptx64")]
-        unrolled::<K>(|of| {
+        unroll::<K>(|of| {
             let (a, b) = (&a[of], &b[of]);
-            unrolled::<2>(|half| {
+            unroll::<2>(|half| {
                 let lane = crate::intrinsics::lane() % crate::intrinsics::WARP;
                 let mut k = 0;
                 while k < 4 {
-                    // The whole warp takes part, by this function's own contract.
                     let from = |x: f64, lane| crate::intrinsics::shuffle(x, lane + k);
                     let [first, second] = [0, 4].map(|next| from(b[half][0], lane % 4 * 8 + next));
-                    unrolled::<2>(|below| {
+                    unroll::<2>(|below| {
                         let element = from(a[2 * half + below][0], lane / 4 * 4);
                         c[2 * below][0] = element * first + c[2 * below][0];
                         c[2 * below + 1][0] = element * second + c[2 * below + 1][0];
@@ -138,27 +133,26 @@ impl Instruction for Vector {
 
 /// `c += a · b`: each element by fused operations, k rising, as the GPU does.
 #[cfg(not(target_arch = "nvptx64"))]
-fn multiply(c: &mut Sum, a: &[Left], b: &[Right]) {
+fn multiply(c: &mut FragmentC, a: &[FragmentA], b: &[FragmentB]) {
     a.iter().zip(b).for_each(|(a, b)| multiply_one(c, a, b));
 }
 
-/// The same of one fragment.
 #[cfg(not(target_arch = "nvptx64"))]
-fn multiply_one(c: &mut Sum, a: &Left, b: &Right) {
+fn multiply_one(c: &mut FragmentC, a: &FragmentA, b: &FragmentB) {
     let (mut rows, mut columns) = ([[0.0; 8]; 16], [[0.0; 8]; 8]);
     for lane in 0..32 {
         for element in 0..4 {
-            let (row, k) = left(lane, element);
+            let (row, k) = position_a(lane, element);
             rows[row as usize][k as usize] = a[element as usize][lane as usize];
         }
         for element in 0..2 {
-            let (k, column) = right(lane, element);
+            let (k, column) = position_b(lane, element);
             columns[column as usize][k as usize] = b[element as usize][lane as usize];
         }
     }
     for lane in 0..32 {
         for element in 0..4 {
-            let (row, column) = sum(lane, element);
+            let (row, column) = position_c(lane, element);
             let c = &mut c[element as usize][lane as usize];
             for k in 0..8 {
                 *c = rows[row as usize][k].mul_add(columns[column as usize][k], *c);
@@ -167,15 +161,15 @@ fn multiply_one(c: &mut Sum, a: &Left, b: &Right) {
     }
 }
 
-// What the lanes of a warp hold: on the GPU a value of the calling lane, on the host those of all lanes.
+// Values of the lanes of a warp: on the GPU that of the calling lane, on the host those of all lanes.
 
-/// Lanes that one call goes through.
+/// Lanes of a call.
 pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as usize };
 
 /// A value of each lane.
 pub type PerLane<T> = [T; LANES];
 
-/// The lane that entry `at` of a [`PerLane`] is of.
+/// The lane of entry `at` of a [`PerLane`].
 #[inline(always)]
 pub fn lane(at: usize) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -189,15 +183,14 @@ pub fn lane(at: usize) -> u32 {
     }
 }
 
-/// A value of each lane, made by itself.
 #[inline(always)]
 pub fn each<T: Copy>(make: impl Fn(usize) -> T) -> PerLane<T> {
     core::array::from_fn(make)
 }
 
-/// Calls `run` with 0 to `N − 1`, each call written out, so that what it indexes stays in registers.
+/// Calls `run` with 0 to `N − 1`, unrolled by hand, so that what it indexes stays in registers.
 #[inline(always)]
-pub fn unrolled<const N: usize>(mut run: impl FnMut(usize)) {
+pub fn unroll<const N: usize>(mut run: impl FnMut(usize)) {
     const { assert!(N <= 4) };
     if N > 0 {
         run(0);

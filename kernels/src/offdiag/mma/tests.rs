@@ -13,12 +13,12 @@ fn every_element_of_a_product_is_where_the_maps_say() {
         for k in 0..DEPTH {
             for column in 0..COLUMNS {
                 let (mut a, mut b, mut c) = ([[0.0; 32]; 4], [[0.0; 32]; 2], [[0.0; 32]; 4]);
-                let (lane, element) = holder(left, 4, (row, k));
+                let (lane, element) = holder(position_a, 4, (row, k));
                 a[element][lane] = 3.0;
-                let (lane, element) = holder(right, 2, (k, column));
+                let (lane, element) = holder(position_b, 2, (k, column));
                 b[element][lane] = 5.0;
                 multiply(&mut c, &[a], &[b]);
-                let (lane, element) = holder(sum, 4, (row, column));
+                let (lane, element) = holder(position_c, 4, (row, column));
                 assert_eq!(c[element][lane], 15.0);
                 assert_eq!(c.as_flattened().iter().sum::<f64>(), 15.0);
             }

@@ -4,34 +4,31 @@ use crate::formula::VALUES;
 
 /// The threads of a block and the numbers that they share.
 pub trait Team {
-    /// Has each thread do something; what it shares is seen by all that follows.
+    /// Runs `each` for each thread, then a barrier.
     fn all(&self, each: impl FnMut(u32));
 
-    /// Has each warp do something; what it shares is seen by all that follows.
+    /// Runs `each` for each warp, then a barrier.
     fn warps(&self, each: impl FnMut(u32));
 
-    /// Has each thread of a warp do something; what it shares is seen by its warp; called within
-    /// [`Team::warps`].
+    /// Runs `each` for each thread of a warp, then a barrier of the warp; within [`Team::warps`].
     fn lanes(&self, each: impl FnMut(u32));
 
-    /// Of the threads of a warp a bit each; called within [`Team::warps`].
+    /// A bit of each thread of a warp; within [`Team::warps`].
     fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
 
-    /// Sums over the threads of a warp, as a tree, for [`Team::first`]; called within [`Team::warps`].
+    /// Sums over the threads of a warp, as a tree, for [`Team::first`]; within [`Team::warps`].
     fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES];
 
-    /// Has the first thread of a warp do something, which alone sees what it shares; called within
-    /// [`Team::warps`].
+    /// Runs `once` for the first thread of a warp, which alone reads what it stores; within [`Team::warps`].
     fn first(&self, once: impl FnMut());
 
     fn get(&self, at: u32) -> f64;
 
     fn set(&self, at: u32, value: f64);
 
-    /// Two shared numbers, from an even one on.
+    /// Two shared numbers, the first of them even.
     fn pair(&self, at: u32) -> [f64; 2];
 
-    /// Shares two numbers, from an even one on.
     fn set_pair(&self, at: u32, values: [f64; 2]);
 }
 
@@ -40,11 +37,8 @@ pub use gpu::Block;
 
 #[cfg(target_arch = "nvptx64")]
 mod gpu {
-    use core::arch::{asm, global_asm};
-
     use num_complex::Complex64;
 
-    use super::super::NUMBERS;
     use super::Team;
     use crate::formula::VALUES;
     use crate::intrinsics::{
@@ -52,38 +46,15 @@ mod gpu {
         store_shared_pair, vote, warp_barrier,
     };
 
-    global_asm!(
-        ".shared .align 16 .b8 gpp_cells[{bytes}];",
-        bytes = const NUMBERS * 8,
-    );
-
-    /// The block of the calling thread, all of whose threads do the same, and its `COUNT` shared numbers.
-    pub struct Block<const COUNT: u32> {
+    /// The block of the calling thread, all of whose threads do the same with it, and its shared numbers.
+    pub struct Block {
         base: u32,
     }
 
-    impl Block<NUMBERS> {
-        /// With those of cells between bounds.
-        ///
-        /// # Safety
-        /// Called by all threads of a block of whole warps, which do alike whatever they do with it; one for
-        /// each launch.
+    impl Block {
+        /// With shared numbers from this address on. All threads of a block of whole warps come here, once a launch.
         #[inline(always)]
-        pub unsafe fn calling() -> Self {
-            let base: u32;
-            asm!("mov.u32 {}, gpp_cells;", out(reg32) base,
-                 options(pure, nomem, nostack, preserves_flags));
-            Block { base }
-        }
-    }
-
-    impl<const COUNT: u32> Block<COUNT> {
-        /// With shared numbers from this address on.
-        ///
-        /// # Safety
-        /// As [`Block::calling`]; they are there.
-        #[inline(always)]
-        pub(crate) unsafe fn at(base: u32) -> Self {
+        pub unsafe fn at(base: u32) -> Self {
             Block { base }
         }
 
@@ -93,31 +64,31 @@ mod gpu {
         }
     }
 
-    impl<const COUNT: u32> Team for Block<COUNT> {
+    impl Team for Block {
         #[inline(always)]
         fn all(&self, mut each: impl FnMut(u32)) {
             each(lane());
-            // SAFETY: all threads are here, by `Block::calling`.
+            // SAFETY: all threads are here, by `Block::at`.
             unsafe { barrier() }
         }
 
         #[inline(always)]
         fn warps(&self, mut each: impl FnMut(u32)) {
             each(lane() / WARP);
-            // SAFETY: all threads are here, by `Block::calling`.
+            // SAFETY: all threads are here, by `Block::at`.
             unsafe { barrier() }
         }
 
         #[inline(always)]
         fn lanes(&self, mut each: impl FnMut(u32)) {
             each(lane() % WARP);
-            // SAFETY: the whole warp is here, by `Block::calling`.
+            // SAFETY: the whole warp is here, by `Block::at`.
             unsafe { warp_barrier() }
         }
 
         #[inline(always)]
         fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
-            // SAFETY: the whole warp is here, by `Block::calling`.
+            // SAFETY: the whole warp is here, by `Block::at`.
             unsafe { vote(each(lane() % WARP)) }
         }
 
@@ -126,7 +97,7 @@ mod gpu {
             each(lane() % WARP).map(|mut sum| {
                 let mut width = WARP / 2;
                 while width > 0 {
-                    // SAFETY: the whole warp is here, by `Block::calling`.
+                    // SAFETY: the whole warp is here, by `Block::at`.
                     sum += unsafe { shuffle_down(sum, width) };
                     width /= 2;
                 }
@@ -143,30 +114,26 @@ mod gpu {
 
         #[inline(always)]
         fn get(&self, at: u32) -> f64 {
-            debug_assert!(at < COUNT);
-            // SAFETY: within the variable.
+            // SAFETY: within the shared numbers of a cluster.
             unsafe { load_shared(self.address(at)) }
         }
 
         #[inline(always)]
         fn set(&self, at: u32, value: f64) {
-            debug_assert!(at < COUNT);
-            // SAFETY: within the variable.
+            // SAFETY: within the shared numbers of a cluster.
             unsafe { store_shared(self.address(at), value) }
         }
 
         #[inline(always)]
         fn pair(&self, at: u32) -> [f64; 2] {
-            debug_assert!(at < COUNT - 1 && at % 2 == 0);
-            // SAFETY: within the variable, aligned.
+            // SAFETY: within the shared numbers of a cluster, aligned.
             let pair = unsafe { load_shared_pair(self.address(at)) };
             [pair.re, pair.im]
         }
 
         #[inline(always)]
         fn set_pair(&self, at: u32, [re, im]: [f64; 2]) {
-            debug_assert!(at < COUNT - 1 && at % 2 == 0);
-            // SAFETY: within the variable, aligned.
+            // SAFETY: within the shared numbers of a cluster, aligned.
             unsafe { store_shared_pair(self.address(at), Complex64::new(re, im)) }
         }
     }
@@ -186,16 +153,15 @@ mod host {
     use crate::formula::VALUES;
     use crate::intrinsics::WARP;
 
-    /// A block whose threads take turns, forwards and backwards: what one reads of another within a turn is
-    /// not always there.
+    /// A block whose threads run in turn, forwards and backwards, so that a missing barrier shows.
     pub struct Emulated {
         shared: Vec<Cell<f64>>,
         backwards: Cell<bool>,
     }
 
     impl Emulated {
-        /// With nothing shared yet in so many numbers: what no comparison passes.
-        pub fn empty(numbers: u32) -> Emulated {
+        /// With shared numbers that are NaN.
+        pub fn new(numbers: u32) -> Emulated {
             let nothing = Cell::new(f64::NAN);
             Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }
         }

@@ -1,5 +1,5 @@
-//! Kernels that measure what the device can do: the rate of fused operations, and the bandwidth of
-//! memory, L2 and L1. They are the ceilings of the roofline.
+//! Kernels that measure the peaks of a device, the ceilings of the roofline: the rate of fused operations, and the
+//! bandwidth of memory, L2 and L1.
 
 use crate::arguments::arguments;
 use crate::grid::Thread;
@@ -21,7 +21,6 @@ pub const FMA_SYMBOL: &str = "gpp_ceiling_fma";
 pub const READ_SYMBOLS: [&str; 2] = ["gpp_ceiling_read_l2", "gpp_ceiling_read_l1"];
 
 arguments! {
-    /// What the FMA kernel takes.
     FmaArguments {
         /// Factor of each fused operation, below one so that the chains stay finite.
         factor: f64,
@@ -29,11 +28,10 @@ arguments! {
         /// One number, written only if a sum is none.
         sink: *mut f64,
     }
-    gpp_ceiling_fma = |arguments| gpu::fma(arguments);
+    gpp_ceiling_fma = |arguments| fma(arguments);
 }
 
 arguments! {
-    /// What the read kernels take.
     ReadArguments {
         /// The pairs that are read, in the L2 kernel by all threads of the grid together, in the L1
         /// kernel by those of each block.
@@ -43,8 +41,8 @@ arguments! {
         /// One number, written only if a sum is none.
         sink: *mut f64,
     }
-    gpp_ceiling_read_l2 = |arguments| gpu::read_l2(arguments);
-    gpp_ceiling_read_l1 = |arguments| gpu::read_l1(arguments);
+    gpp_ceiling_read_l2 = |arguments| read_l2(arguments);
+    gpp_ceiling_read_l1 = |arguments| read_l1(arguments);
 }
 
 /// Runs [`CHAINS`] chains of [`FMA_STEPS`] fused operations; the sum keeps them from being dropped.
@@ -64,19 +62,16 @@ pub fn fma_chains(thread: Thread, factor: f64, term: f64) -> f64 {
     chains.iter().sum()
 }
 
-/// Where in the hierarchy reads are served from.
+/// The level of the memory hierarchy that serves reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// L2, and memory behind it where the buffer is larger.
+    /// L2, and memory if the buffer is larger.
     L2,
     /// L1, for a tile that fits.
     L1,
 }
 
 /// Sums `count` 16-byte pairs of `tile`, every `stride`-th from `first` on, `passes` times.
-///
-/// # Safety
-/// `tile` holds `count` pairs and is 16-byte aligned on the GPU.
 #[inline(always)]
 pub unsafe fn read_passes(
     tile: *const [f64; 2],
@@ -86,7 +81,6 @@ pub unsafe fn read_passes(
     passes: u32,
     level: Level,
 ) -> f64 {
-    // The callers below keep `at` below count.
     let read = |at: u32| match level {
         Level::L2 => load_from_l2(tile, at),
         Level::L1 => load_from_l1(tile, at),
@@ -117,47 +111,40 @@ pub unsafe fn read_passes(
     sums[0] + sums[1] + sums[2] + sums[3]
 }
 
+// The sums are stored only if they are NaN: so the compiler keeps their arithmetic.
+
 #[cfg(target_arch = "nvptx64")]
-mod gpu {
-    use super::{FmaArguments, Level, ReadArguments, fma_chains, read_passes};
-    use crate::grid::Thread;
-
-    /// Every thread's chains, kept if their sum were not a number.
-    ///
-    /// # Safety
-    /// `sink` holds one number.
-    #[inline(always)]
-    pub unsafe fn fma(arguments: FmaArguments) {
-        let FmaArguments { factor, term, sink } = arguments;
-        let sum = fma_chains(Thread::calling(), factor, term);
-        if sum.is_nan() {
-            *sink = sum;
-        }
+#[inline(always)]
+unsafe fn fma(arguments: FmaArguments) {
+    let FmaArguments { factor, term, sink } = arguments;
+    let sum = fma_chains(Thread::calling(), factor, term);
+    if sum.is_nan() {
+        *sink = sum;
     }
+}
 
-    /// The L2 ceiling, and the memory's for a large buffer: all threads of the grid share the pairs.
-    ///
-    /// # Safety
-    /// `buffer` holds `count` pairs, `sink` one number.
-    #[inline(always)]
-    pub unsafe fn read_l2(arguments: ReadArguments) {
-        let Thread { index, count, .. } = Thread::calling();
-        read(arguments, index, count, Level::L2)
-    }
+/// The peak of L2, and of memory for a large buffer: all threads of the grid share the pairs.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read_l2(arguments: ReadArguments) {
+    let Thread { index, count, .. } = Thread::calling();
+    read(arguments, index, count, Level::L2)
+}
 
-    /// The L1 ceiling: every block reads the same pairs again and again.
-    #[inline(always)]
-    pub unsafe fn read_l1(arguments: ReadArguments) {
-        let threads = crate::intrinsics::threads();
-        read(arguments, crate::intrinsics::lane(), threads, Level::L1)
-    }
+/// The peak of L1: every block reads the same pairs again and again.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read_l1(arguments: ReadArguments) {
+    let threads = crate::intrinsics::threads();
+    read(arguments, crate::intrinsics::lane(), threads, Level::L1)
+}
 
-    #[inline(always)]
-    unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
-        let ReadArguments { buffer, count, passes, sink } = arguments;
-        let sum = read_passes(buffer, count, first, stride, passes, level);
-        if sum.is_nan() {
-            *sink = sum;
-        }
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
+    let ReadArguments { buffer, count, passes, sink } = arguments;
+    let sum = read_passes(buffer, count, first, stride, passes, level);
+    if sum.is_nan() {
+        *sink = sum;
     }
 }

@@ -1,4 +1,4 @@
-//! A matrix on the GPU, laid out anew there: rows and columns picked, padded, transposed.
+//! A matrix repacked on the GPU: rows and columns picked, padded, transposed.
 
 use num_complex::Complex64;
 
@@ -13,7 +13,7 @@ pub const SYMBOL: &str = "gpp_relaid";
 pub const NONE: u32 = u32::MAX;
 
 arguments! {
-    RelaidArguments {
+    RepackArguments {
         /// The matrix, column-major.
         from: *const Complex64,
         /// Elements from one of its columns to the next.
@@ -33,19 +33,14 @@ arguments! {
     gpp_relaid = |arguments| share(Thread::calling(), &arguments);
 }
 
-/// Lays out a thread's share of the elements.
-///
-/// # Safety
-/// `rows` and `columns` hold as many numbers as their extents say, those of rows and columns that `from`
-/// has; `to` holds an element for each pair of them, which nobody else touches.
+/// Repacks a thread's share of the elements.
 #[inline(always)]
-pub unsafe fn share(thread: Thread, arguments: &RelaidArguments) {
-    let RelaidArguments { from, ld, rows, height, columns, width, transposed, to } = *arguments;
+pub unsafe fn share(thread: Thread, arguments: &RepackArguments) {
+    let RepackArguments { from, ld, rows, height, columns, width, transposed, to } = *arguments;
     let inner = if transposed == 0 { height } else { width };
     for at in thread.strided(height * width) {
         let (outer, inner) = split(at, inner);
         let (row, column) = if transposed == 0 { (inner, outer) } else { (outer, inner) };
-        // `row` is below `height`, `column` below `width`.
         let (row, column) = (*rows.add(row as usize), *columns.add(column as usize));
         let is_there = row != NONE && column != NONE;
         *to.add(at as usize) = if is_there {

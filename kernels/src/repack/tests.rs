@@ -10,7 +10,7 @@ fn rows_and_columns_are_picked_padded_and_transposed() {
     let (rows, columns) = ([2, NONE, 0], [1, 0, 1, NONE]);
     for transposed in [0, 1] {
         let mut to = vec![z(99); 12];
-        let arguments = RelaidArguments {
+        let arguments = RepackArguments {
             from: from.as_ptr(),
             ld: 4,
             rows: rows.as_ptr(),
@@ -20,7 +20,7 @@ fn rows_and_columns_are_picked_padded_and_transposed() {
             transposed,
             to: to.as_mut_ptr(),
         };
-        // SAFETY: all is as long as its extents say.
+        // SAFETY: all is as long as its dimensions say.
         (0..5).for_each(|lane| unsafe { share(Thread::of(0, lane, 1, 5), &arguments) });
         for (r, &row) in rows.iter().enumerate() {
             for (c, &column) in columns.iter().enumerate() {
