@@ -105,9 +105,6 @@ pub trait Worker: Send {
     /// not in place. After this returns, the device reads only what is [locked](Worker::lock): dropping the lock waits
     /// until that has ended. A CPU reports its progress to `watch`. If this fails, the slab is not in flight, and those
     /// begun before still are.
-    ///
-    /// # Panics
-    /// If [`Worker::depth`] slabs are in flight, or one at another batch.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -130,9 +127,6 @@ pub trait Worker: Send {
     fn keep(&mut self, _bytes: u64) {}
 
     /// The sums of the slab that was begun first, which is no longer in flight, even if this fails.
-    ///
-    /// # Panics
-    /// If none is in flight.
     fn finish(&mut self) -> Result<SlabSums>;
 
     /// Forgets what is in place of slabs, none of which is in flight.
@@ -175,9 +169,6 @@ impl Upload {
 
 impl SlabSums {
     /// Of all energies, from those of its batches in their order; none without any.
-    ///
-    /// # Panics
-    /// If they are of other groups.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         let join = |mut all: SlabSums, next: SlabSums| {
             assert_eq!(all.groups, next.groups, "groups of a slab");
@@ -251,9 +242,6 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
-    ///
-    /// # Panics
-    /// If slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Problem,
