@@ -182,7 +182,7 @@ impl SystemInfo {
             nbands: h.nbands,
             nvband: h.nvband,
             ngpown: h.ngpown,
-            masked: h.given_ngpown() - h.ngpown,
+            masked: h.all_ngpown() - h.ngpown,
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
