@@ -12,7 +12,7 @@ use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
-use gpp_cpu::relaid::Relaid;
+use gpp_cpu::problem::IgPanels;
 use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::Poles;
 
@@ -145,12 +145,12 @@ fn there_is_one_other_layout_at_a_time() {
         for kernel in catalogue::versions().map(|listed| listed.kernel) {
             if let Kernel::Cpu(cpu) = kernel {
                 engine.run(kernel).unwrap();
-                wanted += usize::from(cpu.needs.relaid);
+                wanted += usize::from(cpu.needs.panels);
             }
         }
     });
     assert!(wanted > 2);
-    let relaid = Relaid::bytes(problem.header().ncouls, problem.header().nbands);
+    let relaid = IgPanels::bytes(problem.header().ncouls, problem.header().nbands);
     assert!((relaid..relaid + relaid / 4).contains(&taken), "{taken} of {relaid}");
     assert_eq!(host.info().id, "cpu");
 }

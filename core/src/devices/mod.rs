@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::caller::starting;
 use gpp_cpu::pool::STACK;
+use gpp_cpu::pool::starting;
 use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::extents::{Exceeded, Extents as KernelExtents};
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};

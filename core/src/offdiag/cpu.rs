@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f64::gemm::f64::get_gemm_fn;
-use gpp_cpu::level::Level;
 use gpp_cpu::poles;
 use gpp_cpu::poles::Pairs;
 use gpp_cpu::pool::{Pool, Threads};
+use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

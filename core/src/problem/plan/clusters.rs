@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::slice;
 
-use gpp_cpu::cells::Pairs;
+use gpp_cpu::problem::Pairs;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::cells::series::LEAST;
 use gpp_kernels::discs::series::LEAST as LEAST_OF_DISCS;
