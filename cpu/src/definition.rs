@@ -174,7 +174,9 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let bound = sexcut * sexcut * eps.norm_sqr();
         // What is not a number is cut off like what is too large.
         let is_kept = self.splat(0.0).simd_le(w) | ssx.norm_sqr().simd_le(bound);
-        [(delw * eps).keep(token, is_first), ssx.keep(token, is_some & is_kept)]
+        let ssx = ssx.keep(token, is_some & is_kept);
+        let sch = (delw * eps).keep(token, is_first);
+        [sch, ssx]
     }
 }
 

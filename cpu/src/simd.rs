@@ -1,7 +1,7 @@
 //! Vectors of FP64: the instruction sets, chosen when the program runs, and complex numbers over the vectors of
 //! [`fearless_simd`].
 //!
-//! A kernel is written once, for any `S: Simd`, and [`at_level!`] compiles it for each [`Level`]. Whatever runs for
+//! A kernel is written once, for any `S: Simd`, and `at_level!` compiles it for each [`Level`]. Whatever runs for
 //! each term is `#[inline(always)]`: a function of its own would be compiled without the instructions of the level.
 
 use std::fmt;

@@ -229,7 +229,7 @@ pub mod paired {
 
     pub static VERSION: Version = Version {
         id: "cpu:paired",
-        change: "a vector of pairs for all bands and energies, partial fractions, one reciprocal for two denominators",
+        change: "sums over bands in registers, partial fractions, paired reciprocals",
         source: "docs/processor.md",
     };
 
