@@ -22,10 +22,10 @@
 //! # Ok::<(), gpp_core::Error>(())
 //! ```
 //!
-//! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`lent`] is for arrays that are on a GPU
+//! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`on_gpu`] is for arrays that are on a GPU
 //! already. [`Calculator::matrix`] is for Σ between many bands.
 
-pub mod lent;
+pub mod on_gpu;
 mod opened;
 mod placed;
 

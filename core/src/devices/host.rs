@@ -48,17 +48,11 @@ impl Host {
     }
 
     /// With the vectors of a level.
-    ///
-    /// # Panics
-    /// Where the processor does not have it.
     pub fn at(level: Level) -> Host {
         Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
 
     /// With the vectors of a level, and these threads.
-    ///
-    /// # Panics
-    /// Where the processor does not have the level.
     pub fn with_team(level: Level, team: Arc<Team>) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
         Host { info: info(team.count(Threads::All)), level, team }

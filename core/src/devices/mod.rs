@@ -99,19 +99,12 @@ pub trait Worker: Send {
 
     /// Makes room for a slab and puts there what kernels of all layouts read; nothing where it is there
     /// already. The rest goes there when a kernel first wants it.
-    ///
-    /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where they do not fit, checked before anything is allocated;
-    /// [`Error::Driver`](crate::Error::Driver).
     fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
 
     /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed
     /// first where it is not. After this returns, the device reads only what is [locked](Worker::lock): whoever
     /// drops the lock waits until that has ended. `watch` is told how far the sum is, where the device knows.
     /// Where this fails the slab is not under way, and those begun before still are.
-    ///
-    /// # Panics
-    /// Where [`Worker::depth`] slabs are under way, or one at another batch.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -134,9 +127,6 @@ pub trait Worker: Send {
     fn keep(&mut self, _bytes: u64) {}
 
     /// The sums of the slab that was begun first, which is no longer under way, also where this fails.
-    ///
-    /// # Panics
-    /// Where none was begun.
     fn finish(&mut self) -> Result<SlabSums>;
 
     /// Forgets what is in place of slabs, none of which is under way.
@@ -191,9 +181,6 @@ impl Upload {
 
 impl SlabSums {
     /// Of all energies, from those of its batches in their order; none without any.
-    ///
-    /// # Panics
-    /// Where they are of other groups.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         let join = |mut all: SlabSums, next: SlabSums| {
             assert_eq!(all.groups, next.groups, "groups of a slab");
@@ -285,9 +272,6 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
-    ///
-    /// # Panics
-    /// Where slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Frame,

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
-use crate::devices::gpu::resident::{Elements, Lent, Relay};
+use crate::devices::gpu::resident::{Elements, GpuElements, Repack};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::memory::AQSN;
@@ -28,8 +28,8 @@ pub struct Uploads<'a> {
     pub problem: &'a Frame,
     pub ring: &'a mut Ring,
     /// Matrix elements that are on the GPU already, in place of the problem's.
-    pub lent: Option<&'a Lent>,
-    pub relay: &'a mut Relay,
+    pub on_gpu: Option<&'a GpuElements>,
+    pub repack: &'a mut Repack,
     /// Whether what other layouts have of their own makes room.
     pub one_layout: bool,
     pub bytes: u64,
@@ -131,9 +131,6 @@ impl Ring {
 
     /// Enqueues an upload of `values` to the first elements of `to`. They are not read any more when this
     /// returns; what is enqueued in `stream` afterwards finds them there.
-    ///
-    /// # Panics
-    /// Where the buffer is smaller.
     pub fn upload<T: Pod>(
         &mut self,
         values: &[T],
@@ -181,7 +178,7 @@ impl Ring {
 // The arrays of a problem's bands on a GPU. What stays when other bands come is memory, and what they have too.
 
 /// The arrays of the bands in one layout, in memory that those of the next bands take over.
-pub struct BandBuffers {
+pub struct LayoutBuffers {
     layout: Layout,
     /// None where other bands have these.
     aqsn: Option<Elements>,
@@ -191,27 +188,18 @@ pub struct BandBuffers {
     wx: Option<Buffer<f64>>,
 }
 
-impl BandBuffers {
+impl LayoutBuffers {
     /// Matrix elements of G.
-    ///
-    /// # Panics
-    /// Where they were not wanted.
     pub fn aqsn(&self) -> *const Complex64 {
         self.aqsn.as_ref().expect("they were wanted").pointer()
     }
 
     /// Occupations.
-    ///
-    /// # Panics
-    /// Where they were not wanted.
     pub fn occ(&self) -> *const f64 {
         self.occ.as_ref().expect("they were wanted").pointer()
     }
 
     /// The energies in place.
-    ///
-    /// # Panics
-    /// Where none were wanted.
     pub fn energies(&self) -> *const f64 {
         pointer(&self.wx)
     }
@@ -219,22 +207,22 @@ impl BandBuffers {
 
 /// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
 #[derive(Default)]
-pub struct PlacedBands {
+pub struct BandBuffers {
     /// Whose they are: energies, and matrix elements.
     of: Option<[Id; 2]>,
     aqsn: Option<Arc<Buffer<Complex64>>>,
     occ: Option<Arc<Buffer<f64>>>,
-    layouts: Vec<BandBuffers>,
+    layouts: Vec<LayoutBuffers>,
     /// Memory for those of the next bands.
     spare: (Option<Buffer<Complex64>>, Option<Buffer<f64>>),
 }
 
-impl PlacedBands {
+impl BandBuffers {
     /// Uploads what a layout lacks, with the energies of a batch; it is there when this returns. Nothing that
     /// is under way reads other energies.
     pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
         let before = to.bytes;
-        let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
+        let LayoutBuffers { which, wx, .. } = self.want_bands(to, layout)?;
         if which.as_ref() != Some(&batch.id()) {
             *which = None;
             let energies = preparation(layout).energies(to.problem.bands(), batch);
@@ -273,7 +261,7 @@ impl PlacedBands {
     }
 
     /// Uploads what a layout lacks but for energies.
-    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut BandBuffers> {
+    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut LayoutBuffers> {
         fn there<T: Pod>(
             to: &mut Uploads,
             what: &'static str,
@@ -306,13 +294,19 @@ impl PlacedBands {
                     self.aqsn = None;
                 }
             }
-            self.layouts.push(BandBuffers { layout, aqsn: None, occ: None, which: None, wx: None });
+            self.layouts.push(LayoutBuffers {
+                layout,
+                aqsn: None,
+                occ: None,
+                which: None,
+                wx: None,
+            });
             self.layouts.len() - 1
         });
         let (placed, spare) = (&mut self.layouts[at], &mut self.spare);
         if placed.aqsn.is_none() {
-            placed.aqsn = Some(match to.lent {
-                Some(lent) => lent.elements(to, layout, &mut spare.0)?,
+            placed.aqsn = Some(match to.on_gpu {
+                Some(on_gpu) => on_gpu.elements(to, layout, &mut spare.0)?,
                 None => {
                     let values = prepared.aqsn(bands, order)?;
                     Elements::Own(there(to, "aqsn", values, &mut self.aqsn, &mut spare.0)?)
@@ -332,10 +326,7 @@ impl PlacedBands {
     }
 
     /// The arrays in a layout.
-    ///
-    /// # Panics
-    /// Where that was not wanted.
-    pub fn in_layout(&self, layout: Layout) -> &BandBuffers {
+    pub fn in_layout(&self, layout: Layout) -> &LayoutBuffers {
         let of_layout = self.layouts.iter().find(|of| of.layout == layout);
         of_layout.expect("the layout was wanted")
     }
@@ -416,13 +407,13 @@ impl PairsCache {
 
 /// What a layout made of a slab's pairs, in memory that that of the next slab takes over.
 #[derive(Default)]
-pub struct PlacedPairs {
+pub struct PairBuffers {
     /// That in place, and what it depends on beside the slab; the energies first.
     made: Option<(Id, layout::MadePairs)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 
-impl PlacedPairs {
+impl PairBuffers {
     pub fn forget(&mut self) {
         self.made = None;
     }
@@ -453,9 +444,6 @@ impl PlacedPairs {
     }
 
     /// That in place.
-    ///
-    /// # Panics
-    /// Where none was wanted.
     pub fn made(&self) -> &dyn Pairs {
         let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
         &**made

@@ -78,7 +78,7 @@ impl Aqsm {
 impl Calculator {
     /// Fails where a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
     /// columns over each other.
-    pub(super) fn require_lent(
+    pub(super) fn require_on_gpu(
         &self,
         name: &str,
         matrix: DeviceMatrix,
@@ -119,7 +119,7 @@ impl Calculator {
         matrix: DeviceMatrix,
         shape: [usize; 2],
     ) -> Result<Vec<Complex64>> {
-        self.require_lent(name, matrix, shape)?;
+        self.require_on_gpu(name, matrix, shape)?;
         // SAFETY: looked at above; the rest is the caller's word.
         unsafe { self.fetch(name, matrix, shape) }
     }
