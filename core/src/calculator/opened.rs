@@ -294,7 +294,7 @@ impl Words<'_> {
             if let (true, Some(header)) = (is_row, self.whole) {
                 indices[0] = header.row_of_given(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
-            let indices: Vec<_> = indices.iter().map(|i| (i - 1 + self.base).to_string()).collect();
+            let indices: Vec<_> = indices.iter().map(|i| (i + self.base).saturating_sub(1).to_string()).collect();
             said += &format!("{}){rest}", indices.join(","));
         }
         let aqsm = if self.whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
