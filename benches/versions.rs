@@ -10,8 +10,7 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::grid::OnGrid;
-use gpp::problem::{Grid, Source as _, synthesis, systems};
+use gpp::problem::{Grid, synthesis, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -61,7 +60,7 @@ fn energies(criterion: &mut Criterion) {
     let host = Host::new();
     for nw in [1, 2, 3, 6, 64] {
         let demo = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
-        let problem = OnGrid::new(Box::new(demo), Grid::Count(nw)).load().unwrap();
+        let problem = demo.at(&Grid::Count(nw)).unwrap();
         let mut engine = Engine::whole(&host, &problem).unwrap();
         let sums_by = |engine: &mut Engine, id: &str| {
             let version = find(id).unwrap().kernel;

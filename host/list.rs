@@ -11,7 +11,7 @@ use gpp_kernels::kernel;
 use serde_json::{Value, json};
 
 use crate::catalogue::names::versions;
-use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, Listed, best, best_of_all};
+use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best};
 use crate::cli::args::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::Device;
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
@@ -155,7 +155,6 @@ fn threads_by(host: &Host) -> Option<&'static str> {
 
 /// All versions, journeys and built-in systems, for a program.
 fn listing() -> Value {
-    let best_of = |best: &Best| json!({ "back_end": best.back_end, "version": best.version, "condition": best.condition });
     let version = |listed: Listed| {
         json!({
             "id": listed.id(),
@@ -172,7 +171,9 @@ fn listing() -> Value {
             "versions": journey.ids(),
             "baseline": journey.baseline,
             "continues": journey.continues,
-            "best": journey.best.iter().map(best_of).collect::<Vec<_>>(),
+            "back_end": journey.back_end(),
+            "best": journey.best,
+            "condition": journey.condition,
         })
     };
     let matrix = |version: &Version| {
@@ -197,12 +198,13 @@ fn listing() -> Value {
             "note": system.note,
         })
     };
-    let best = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best_of(best_of_all(on)));
+    let best_of_all =
+        [BackEnd::Gpu, BackEnd::Cpu].map(|on| json!({ "back_end": on, "version": best(on).id() }));
     json!({
         "schema": SCHEMA,
         "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
         "journeys": JOURNEYS.iter().map(journey).collect::<Vec<_>>(),
-        "best": best,
+        "best": best_of_all,
         "matrix": ALL.map(matrix),
         "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
     })
@@ -331,7 +333,7 @@ pub fn list_text(to: &mut dyn Write, width: Option<u16>) -> io::Result<()> {
     }
     writeln!(to, "{}", fit(versions, width))?;
     writeln!(to, "{}", journeys(width))?;
-    let on = |back_end| format!("{} on a {}", best_of_all(back_end).version, name(back_end));
+    let on = |back_end| format!("{} on a {}", best(back_end).id(), name(back_end));
     writeln!(to, "--version best is {}, {}", on(BackEnd::Gpu), on(BackEnd::Cpu))?;
     writeln!(to, "{}", matrix(width))?;
     writeln!(to, "{}\n{STATISTICS}", fit(systems, width))
@@ -359,7 +361,7 @@ fn name(back_end: BackEnd) -> &'static str {
     }
 }
 
-/// The fastest version of each journey on each back end, one a line.
+/// The fastest version of each journey, one a line.
 fn journeys(width: Option<u16>) -> String {
     let headings = ["journey", "where it is told", "baseline", "back end", "best", "measured"];
     let mut table = table(&headings);
@@ -368,11 +370,9 @@ fn journeys(width: Option<u16>) -> String {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    for Journey { id, source, baseline, best, .. } in JOURNEYS {
-        for best in best.iter() {
-            let back_end = name(best.back_end);
-            table.add_row([*id, *source, *baseline, back_end, best.version, best.condition]);
-        }
+    for journey in JOURNEYS {
+        let Journey { id, source, baseline, best, condition, .. } = journey;
+        table.add_row([id, source, baseline, name(journey.back_end()), best, condition]);
     }
     fit(table, width)
 }

@@ -15,7 +15,7 @@ use crate::devices::gauge::{self, Gauge, Look, Reading};
 use crate::devices::{Device, Done, KernelInfo, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
-use crate::problem::{Frame, Slabs, Sums};
+use crate::problem::{Problem, Slabs, Sums};
 use crate::record::run::{Measurement, Repetition, Span, State, Threads, TileShape, Times, Work};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
@@ -110,9 +110,9 @@ struct Ran {
     threads: Option<Threads>,
 }
 
-fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Frame) -> Result<Ran> {
+fn for_gpu(gpu: &'static Gpu, device: &dyn Device, problem: &Problem) -> Result<Ran> {
     // Of the last batch, which may have fewer energies, nothing is recorded.
-    let first = problem.batches_for(Kernel::Gpu(gpu)).first();
+    let first = Kernel::Gpu(gpu).batches(problem).first();
     let launch = first.plan().kernel(gpu);
     let shape = match launch.loops {
         Loops::Tiled(shape) => Some(TileShape {

@@ -9,30 +9,23 @@ use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::{Beside, Device};
 use crate::error::{Error, Result, mib};
 use crate::output::memory::Free;
-use crate::problem::bands::KEPT;
 use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
-use crate::problem::slab::slab_count;
-use crate::problem::source::Kept;
+use crate::problem::plan::CACHED;
 use crate::problem::vectors::SortedSlab;
-use crate::problem::{Frame, Problem, Slabs, Source};
+use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
 
-pub enum Loaded<'a> {
-    Whole(Box<Problem>),
-    /// The slabs of this process in memory.
-    Share(Box<Frame>, Box<Kept<'a>>),
-    /// Slab by slab, by who makes or reads them.
-    Streamed(Box<Frame>, Box<dyn Source + 'a>),
-}
+/// A problem of which this process has all in memory, its share, or the bands alone.
+pub struct Loaded(Problem);
 
 /// The igp of slabs that a process works on at least: whole groups of any version.
 const LEAST: usize = 64;
 
-impl<'a> Loaded<'a> {
-    /// All of a source where that is for one process and finds room, else the share of this process, else its
-    /// bands. Nothing is made or read twice that stays: of a share poles are looked at where it is in memory. Of
+impl Loaded {
+    /// All of a source if that is for one process and finds room, else the share of this process, else its
+    /// bands. Nothing is made or read twice that stays: of a share poles are looked at if it is in memory. Of
     /// a problem that streams they are read once before all, by each process those of its share. Collective.
-    pub fn of(source: Box<dyn Source + 'a>, crew: Crew, limits: Limits) -> Result<Loaded<'a>> {
+    pub fn of(source: Box<dyn Source>, crew: Crew, limits: Limits) -> Result<Loaded> {
         let extents = source.extents();
         let room = of_host(crew, limits, 0);
         // What versions made for processors lay out anew.
@@ -45,7 +38,7 @@ impl<'a> Loaded<'a> {
         let ranks = crew.ranks;
         if ranks.size() == 1 {
             if work.saturating_add(extents.bytes_of(Of::Slab)) <= room.bytes {
-                return Ok(Loaded::Whole(source.load()?.into()));
+                return Ok(Loaded(source.load()?));
             }
         } else {
             let share = Extents { ngpown: extents.ngpown.div_ceil(ranks.size()), ..extents };
@@ -54,64 +47,48 @@ impl<'a> Loaded<'a> {
             let needed = work.saturating_add(made.max(share / 8)).saturating_add(share);
             // All or none: those that keep theirs run more often.
             if ranks.least((needed <= room.bytes).into()) == 1 {
-                let kept = Kept::new(source, ranks.share(extents.ngpown))?;
-                return Ok(Loaded::Share(Frame::of(&kept, ranks)?.into(), kept.into()));
+                return Ok(Loaded(Problem::open(source, true, ranks)?));
             }
         }
-        Ok(Loaded::Streamed(Frame::of(source.as_ref(), ranks)?.into(), source))
+        Ok(Loaded(Problem::open(source, false, ranks)?))
     }
 
-    pub fn frame(&self) -> &Frame {
-        match self {
-            Loaded::Whole(problem) => problem.frame(),
-            Loaded::Share(frame, _) | Loaded::Streamed(frame, _) => frame,
-        }
+    pub fn problem(&self) -> &Problem {
+        &self.0
     }
 
     pub fn whole(&self) -> Option<&Problem> {
-        match self {
-            Loaded::Whole(problem) => Some(problem),
-            Loaded::Share(..) | Loaded::Streamed(..) => None,
-        }
+        self.0.is_whole().then_some(&self.0)
     }
 
     /// Whether what this process needs of it stays in memory from one calculation to the next.
     pub fn stays(&self) -> bool {
-        !matches!(self, Loaded::Streamed(..))
+        self.0.stays()
     }
 
-    fn held(&self) -> Held {
-        match self {
-            Loaded::Whole(_) => Held::All,
-            Loaded::Share(_, kept) => Held::Share(kept.igp().len()),
-            Loaded::Streamed(..) => Held::None,
-        }
+    /// The igp in the memory of this process.
+    fn held(&self) -> usize {
+        self.0.in_memory().map_or(0, |slab| slab.view().len())
     }
 
     /// The same for slabs of so many `igp`: a share is then that of whole slabs.
-    pub fn for_slabs(self, igp: usize, ranks: &dyn Ranks) -> Result<Self> {
-        let Loaded::Share(frame, kept) = self else { return Ok(self) };
-        let ngpown = frame.header().ngpown;
+    pub fn for_slabs(self, igp: usize, ranks: &dyn Ranks) -> Result<Loaded> {
+        let ngpown = self.0.header().ngpown;
         let own = ranks.share(slab_count(ngpown, igp));
         let bound = |slab: usize| slab.saturating_mul(igp).min(ngpown);
-        let kept = kept.moved(bound(own.start)..bound(own.end))?;
-        Ok(Loaded::Share(frame, kept.into()))
+        Ok(Loaded(self.0.with_share(bound(own.start)..bound(own.end))?))
     }
 
     /// In slabs of so many `igp`.
     pub fn slabs(&self, igp: usize) -> Slabs<'_> {
-        match self {
-            Loaded::Whole(problem) => Slabs::from(problem.as_ref()).of_size(igp),
-            Loaded::Share(frame, kept) => Slabs::new(frame, kept.as_ref(), igp),
-            Loaded::Streamed(frame, source) => Slabs::new(frame, source.as_ref(), igp),
-        }
+        Slabs::new(&self.0, igp)
     }
 
     /// The `igp` of a slab for these versions: all if one device holds them and the host what it needs. Else a slab
     /// takes at most half the memory that is free, and each worker has the same number of slabs, two at least, so that
     /// one's upload runs under the other's kernels. Collective.
     pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
-        let frame = self.frame();
+        let frame = self.problem();
         let group = group(frame, versions);
         let ngpown = frame.header().ngpown;
         let groups = ngpown.div_ceil(group);
@@ -142,10 +119,10 @@ fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
 }
 
 /// The `igp` that the groups of all these versions are parts of.
-fn group(frame: &Frame, versions: &[Kernel]) -> usize {
+fn group(frame: &Problem, versions: &[Kernel]) -> usize {
     let groups = versions
         .iter()
-        .filter_map(|version| frame.batches_for(*version).first().plan().igp_of_group(*version));
+        .filter_map(|version| version.igp_of_group(version.batches(frame).first().plan()));
     groups.fold(1, |all, one| all / greatest_divisor(all, one) * one)
 }
 
@@ -170,7 +147,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Fails where a limit means nothing to what the kernels run on.
+    /// Fails if a limit means nothing to what the kernels run on.
     pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
         if back_end == BackEnd::Cpu && self.device.is_some() {
             let what = "has no effect on a CPU: --host-memory limits its arrays".into();
@@ -194,7 +171,7 @@ impl Crew<'_> {
 }
 
 /// Bytes beside all that is counted: what a run needs of its own is small, and batches of energies that stay.
-pub const BESIDE: u64 = (64 << 20) + KEPT as u64;
+pub const BESIDE: u64 = (64 << 20) + CACHED as u64;
 
 /// The host's memory for this process, beside `taken` bytes of its own, where nobody takes any meanwhile: all
 /// processes of a host have as much, and no process of a run has more than another. Collective.
@@ -217,53 +194,35 @@ pub fn of_host(crew: Crew, limits: Limits, taken: u64) -> Free {
     own.or_less(Free { bytes: least, limit: Some("another rank has no more".into()) })
 }
 
-/// What this process has of a problem's slabs in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
-    All,
-    /// Those of so many igp, its own share.
-    Share(usize),
-    /// None: each is made or read when its turn comes.
-    None,
-}
-
-impl Held {
-    /// Bytes of the arrays that are in memory, bands included.
-    pub fn bytes(self, whole: crate::problem::Extents) -> u64 {
-        let slabs = match self {
-            Held::All => whole.bytes_of(Of::Slab),
-            Held::Share(igp) => crate::problem::Extents { ngpown: igp, ..whole }.bytes_of(Of::Slab),
-            Held::None => 0,
-        };
-        whole.bytes_of(Of::Bands).saturating_add(slabs)
-    }
+/// Bytes of the arrays that are in memory: the bands, and the slab of so many igp.
+pub fn bytes_of(whole: Extents, igp: usize) -> u64 {
+    let slab = Extents { ngpown: igp, ..whole };
+    whole.bytes_of(Of::Bands).saturating_add(slab.bytes_of(Of::Slab))
 }
 
 /// What versions need on slabs of some igp, by what they are made of.
 pub struct Need<'a> {
-    frame: &'a Frame,
+    frame: &'a Problem,
     versions: &'a [Kernel],
     crew: Crew<'a>,
-    held: Held,
+    /// The igp in the memory of this process.
+    held: usize,
     /// Of the sums of all groups, on the way to their total.
     sums: u64,
 }
 
 impl<'a> Need<'a> {
-    /// Of these versions by this crew, where so much of the problem is in memory.
-    pub fn of(frame: &'a Frame, versions: &'a [Kernel], crew: Crew<'a>, held: Held) -> Need<'a> {
+    /// Of these versions by this crew, if so much of the problem is in memory.
+    pub fn of(frame: &'a Problem, versions: &'a [Kernel], crew: Crew<'a>, held: usize) -> Need<'a> {
         // Those of a slab's batches and then of all are put together; ranks send theirs as text.
         let copies = if crew.ranks.size() == 1 { 2 } else { 6 };
-        let of_version = |version: &Kernel| copies * frame.outline().bytes_of_sums(*version);
+        let of_version = |version: &Kernel| copies * version.bytes_of_sums(frame.outline());
         let sums = versions.iter().map(of_version).max().unwrap_or(0);
         Need { frame, versions, crew, held, sums }
     }
 
-    fn slab(&self, igp: usize) -> crate::problem::Extents {
-        crate::problem::Extents {
-            ngpown: igp.min(self.frame.header().ngpown),
-            ..self.frame.extents()
-        }
+    fn slab(&self, igp: usize) -> Extents {
+        Extents { ngpown: igp.min(self.frame.header().ngpown), ..self.frame.extents() }
     }
 
     /// Bytes of the host's memory beside the arrays that are there.
@@ -273,12 +232,8 @@ impl<'a> Need<'a> {
             |device: &&dyn Device| device.beside(self.frame.outline(), self.versions, slab);
         let all = self.crew.devices.iter().map(beside).fold(Beside::default(), Beside::add);
         // Each device's slab is made while another one is under way, or the share's ends are.
-        let made = match self.held {
-            Held::All => 0,
-            Held::Share(_) | Held::None => {
-                slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64)
-            }
-        };
+        let made = slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64);
+        let made = if self.held == self.frame.header().ngpown { 0 } else { made };
         [self.sums, all.bands, all.slab, made].into_iter().fold(BESIDE, u64::saturating_add)
     }
 
@@ -290,7 +245,7 @@ impl<'a> Need<'a> {
     }
 
     /// The most of `groups` groups of so many igp that a slab may have: two slabs find room on each device, or one
-    /// where it is alone with all, and the host holds what it has to.
+    /// if it is alone with all, and the host holds what it has to.
     pub fn most(&self, groups: usize, group: usize, limits: Limits) -> Result<usize> {
         let what = format!("bands and two slabs of {group} igp of {}", self.frame.name());
         let mut most = groups;
@@ -305,7 +260,7 @@ impl<'a> Need<'a> {
             }
             most = largest(most, |n| self.on_device(n * group, 2) <= free);
         }
-        let room = of_host(self.crew, limits, self.held.bytes(self.frame.extents()));
+        let room = of_host(self.crew, limits, bytes_of(self.frame.extents(), self.held));
         room.require(&what, self.on_host(group))?;
         Ok(largest(most, |n| self.on_host(n * group) <= room.bytes))
     }
@@ -314,19 +269,14 @@ impl<'a> Need<'a> {
 /// Bytes of the host's memory for what workers make of slabs and need again, half of what is left beside all that
 /// these versions need. Collective.
 pub fn spare(slabs: Slabs, versions: &[Kernel], crew: Crew, limits: Limits) -> u64 {
-    let (frame, igp) = (slabs.frame(), slabs.held().iter().map(|slab| slab.view().len()).sum());
-    let held = match igp {
-        0 => Held::None,
-        _ if igp == frame.header().ngpown => Held::All,
-        _ => Held::Share(igp),
-    };
-    let room = of_host(crew, limits, held.bytes(frame.extents()));
+    let (frame, held) = (slabs.problem(), slabs.in_memory().map_or(0, |slab| slab.view().len()));
+    let room = of_host(crew, limits, bytes_of(frame.extents(), held));
     room.bytes.saturating_sub(Need::of(frame, versions, crew, held).on_host(slabs.igp())) / 2
 }
 
-/// Bytes of this process' slabs' sorted pairs, where any of these versions for GPUs sorts them.
+/// Bytes of this process' slabs' sorted pairs, if any of these versions for GPUs sorts them.
 pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
-    let (extents, poles) = (slabs.frame().extents(), slabs.frame().poles());
+    let (extents, poles) = (slabs.problem().extents(), slabs.problem().poles());
     let [wtilde, eps] = [&WTILDE, &EPS].map(|array| array.bytes(extents, Layout::Original));
     // Poles off the real axis have two numbers.
     let beside = if poles == Poles::Real { 0 } else { wtilde / 2 };
@@ -334,7 +284,7 @@ pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
     any.then_some((wtilde + eps + beside) / crew.ranks.size() as u64)
 }
 
-/// The largest of `1..=most` that fits, where one does and smaller ones do.
+/// The largest of `1..=most` that fits, if one does and smaller ones do.
 fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (1, most.max(1));
     while low < high {

@@ -148,7 +148,7 @@ pub const FIGURES: [Figure; 9] = [
 impl Figure {
     pub fn versions(&self) -> Vec<&'static str> {
         match self.shown {
-            Shown::Story(id) => order::told(id),
+            Shown::Story(id) => order::of_story(id),
             Shown::Past => order::past(),
             Shown::Range(first, last) => order::range(first, last),
         }

@@ -7,7 +7,7 @@ use bytesize::ByteSize;
 use comfy_table::{Cell, Table};
 
 use crate::catalogue::names::{BEST, MAIN, ON_PROCESSOR, versions_for};
-use crate::catalogue::{self, BackEnd, Kernel, Listed, Task};
+use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::cli::args::{AUTO, OutputArgs, RunArgs, SMALL_SYSTEM, VerifyArgs};
 use crate::devices::entry;
 use crate::devices::{Device, Watch};
@@ -21,8 +21,8 @@ use crate::outcomes::{
     reservations,
 };
 use crate::output::note;
-use crate::problem::digest;
 use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::{Outline, digest};
 use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::run::{
@@ -55,9 +55,10 @@ pub fn measured(
     let progress = output.progress();
     let place = &args.measure.place;
     let given = args.versions.given()?;
-    let options = |back_end: BackEnd, task: Option<&Task>| -> error::Result<Options> {
-        let names = given.unwrap_or_else(|| default(back_end, task.map(|task| task.nw)));
-        let versions = versions_for(names, back_end, task)?;
+    let options = |back_end: BackEnd, problem: Option<Outline>| -> error::Result<Options> {
+        let names =
+            given.unwrap_or_else(|| default(back_end, problem.map(|problem| problem.extents.nw)));
+        let versions = versions_for(names, back_end, problem)?;
         // How often is known with device and problem.
         let repetition = args.measure.emulated();
         let compares = !args.verify.no_verify;
@@ -88,10 +89,10 @@ pub fn measured(
     let places = setup::places(crew).unwrap_or_default();
     self::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
-    let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
+    let mut options = options(back_end, Some(loaded.problem().outline()))?;
     let kernels = options.kernels();
-    let contents = digest::of_problem(loaded.slabs(1))?;
-    let task = |&kernel: &Kernel| setup::task(crew, loaded.frame(), contents, kernel);
+    let contents = digest::of_problem(loaded.problem())?;
+    let task = |&kernel: &Kernel| setup::task(crew, loaded.problem(), contents, kernel);
     require_same_tasks(ranks, &kernels.iter().map(task).collect::<Vec<_>>())?;
     let of_static_ch = args.static_ch.then(|| catalogue::static_ch(back_end));
     let all: Vec<Kernel> = kernels.into_iter().chain(of_static_ch).collect();
@@ -104,7 +105,7 @@ pub fn measured(
         let what = "has no effect on several devices or slabs".into();
         return Err(Error::Input { origin: "--settle".into(), what }.into());
     }
-    let terms = loaded.frame().terms();
+    let terms = loaded.problem().terms();
     options.repetition = args.measure.repetition(devices[0], terms);
     options.emulated = args.measure.emulated();
     if !loaded.stays() {
@@ -219,7 +220,7 @@ pub fn run_versions(
 ) -> Result<Run> {
     let Options { repetition, emulated, .. } = options;
     let Setting { crew, slabs, .. } = *setting;
-    let (device, problem) = (crew.devices[0], slabs.frame());
+    let (device, problem) = (crew.devices[0], slabs.problem());
     let versions = options.kernels();
     let back_end = device.back_end();
     // All processes run as often, however long it takes each.
@@ -268,7 +269,7 @@ pub fn run_versions(
         ));
     }
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
-    let parts = |version: &Kernel| slabs.count() * problem.batches_for(*version).count();
+    let parts = |version: &Kernel| slabs.count() * version.batches(problem).count();
     let judged = judge.map(|judge| judged(&mut engine, judge, progress)).transpose()?;
     // A bar of slabs and batches tells more than one of a single run.
     let steps = if all == 1 { versions.iter().map(parts).sum() } else { all };
@@ -280,10 +281,10 @@ pub fn run_versions(
         let done = |calculations: f64| bar.set((ran as f64 + calculations) * scale);
         // Loads of kernels go beside a last run, never between timed ones or their batches.
         let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
-            let batch = problem.batches_for(Kernel::Gpu(next)).first();
+            let batch = Kernel::Gpu(next).batches(problem).first();
             entry(batch.plan().kernel(next), batch.nw())
         });
-        let is_one = problem.batches_for(version).count() == 1;
+        let is_one = version.batches(problem).count() == 1;
         let prepare = || {
             let Some(entry) = next.filter(|_| is_one) else { return };
             for device in crew.devices {
@@ -313,7 +314,7 @@ pub fn run_versions(
 fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Reference> {
     let problem = engine.problem();
     let chosen = reference::chosen(problem.nw());
-    let batches = chosen.map_or_else(|| problem.batches_for(judge).count(), |chosen| chosen.len());
+    let batches = chosen.map_or_else(|| judge.batches(problem).count(), |chosen| chosen.len());
     let parts = (engine.slabs().count() * batches) as u64;
     let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts);
     let done = |part: f64| bar.set(part * parts as f64);

@@ -19,9 +19,8 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::memory::{self, Crew, Limits};
 use crate::output::{Kept, note};
-use crate::problem::grid::{Grid, OnGrid};
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{self, Batch, Frame, Problem, Slabs, System, digest, file, systems};
+use crate::problem::{self, Batch, Grid, Problem, Slabs, System, digest, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -94,12 +93,14 @@ impl Source {
     }
 
     /// Who makes or reads it, whole or slab by slab.
-    pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source + '_>> {
+    pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
         Ok(match self {
             Source::File(path) => Box::new(file::Input::open(path, progress)?),
             Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
             Source::OnGrid(source, grid) => {
-                Box::new(OnGrid::new(source.open(progress)?, grid.clone()))
+                let mut source = source.open(progress)?;
+                source.set_energies(grid);
+                source
             }
         })
     }
@@ -147,7 +148,7 @@ impl<'a> Setting<'a> {
         let engine = match (self.whole, devices) {
             (Some(problem), [only]) if self.is_plain() => return Engine::whole(*only, problem),
             _ => {
-                let workers = devices.iter().map(|device| device.worker(self.slabs.frame()));
+                let workers = devices.iter().map(|device| device.worker(self.slabs.problem()));
                 Engine::new(self.slabs, self.slabs.igp(), workers.collect::<Result<_>>()?)?
             }
         };
@@ -159,11 +160,11 @@ impl<'a> Setting<'a> {
         let contents = match self.contents.get() {
             Some(contents) => *contents,
             None => {
-                let contents = digest::of_problem(self.slabs)?;
+                let contents = digest::of_problem(self.slabs.problem())?;
                 *self.contents.get_or_init(|| contents)
             }
         };
-        Ok(task(self.crew, self.slabs.frame(), contents, version))
+        Ok(task(self.crew, self.slabs.problem(), contents, version))
     }
 
     /// How the problem is parted, for rank 0; none where it is not.
@@ -215,7 +216,7 @@ pub fn require_same_tasks(ranks: &dyn Ranks, own: &[String]) -> Result<()> {
 }
 
 /// A digest of all that the sums of a version depend on, but for the program and slabs.
-pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String {
+pub fn task(crew: Crew, frame: &Problem, contents: u64, version: Kernel) -> String {
     let device = crew.devices[0];
     let kernels = kernels(frame, version);
     let on_gpu = device.back_end() == BackEnd::Gpu;
@@ -231,10 +232,10 @@ pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String
 }
 
 /// The symbols of the entries that a version for GPUs runs on a problem; none for one for CPUs.
-fn kernels(frame: &Frame, version: Kernel) -> Vec<&'static str> {
+fn kernels(frame: &Problem, version: Kernel) -> Vec<&'static str> {
     let Kernel::Gpu(gpu) = version else { return Vec::new() };
     let of_batch = |batch: Arc<Batch>| entry(batch.plan().kernel(gpu), batch.nw()).symbol;
-    let mut kernels: Vec<_> = frame.batches_for(version).kinds().map(of_batch).collect();
+    let mut kernels: Vec<_> = version.batches(frame).kinds().map(of_batch).collect();
     kernels.dedup();
     kernels
 }

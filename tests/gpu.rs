@@ -20,7 +20,7 @@ use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::memory::Of;
-use gpp::problem::{Extents, Problem, Source, Sums, file, synthesis, systems};
+use gpp::problem::{Extents, Problem, Sums, file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -101,7 +101,7 @@ fn loaded_ahead() -> Result<(), Failed> {
     for (at, version) in both_ways.iter().enumerate() {
         engine.run(Kernel::Gpu(version))?;
         if let Some(next) = both_ways.get(at + 1) {
-            let batch = problem.batches_for(Kernel::Gpu(next)).first();
+            let batch = Kernel::Gpu(next).batches(&problem).first();
             let kernel = batch.plan().kernel(next);
             gpu.prepare(entry(kernel, problem.nw()));
         }
@@ -130,7 +130,7 @@ fn summed(
 /// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::Gpu) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
-    problem.batches_for(kernel).first().plan().igp_of_group(kernel)
+    kernel.igp_of_group(kernel.batches(problem).first().plan())
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
@@ -173,7 +173,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     let all = Gpu::open(0)?;
     let short = Gpu::limited(0, Some(bands + 3 * slab))?;
     let engine = |gpu| -> gpp::error::Result<Engine<'_>> {
-        Engine::new(problem, IGP, vec![Device::worker(gpu, problem.frame())?])
+        Engine::new(problem, IGP, vec![Device::worker(gpu, problem)?])
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
     for version in ALL.iter().chain(ALL.iter().rev()) {
@@ -185,7 +185,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         let first = placed.run(Kernel::Gpu(version))?;
         let again = placed.run(Kernel::Gpu(version))?;
         let uploaded = |of: &Calculation| of.shares.iter().map(|share| share.uploaded).sum::<u64>();
-        let is_one = problem.batches_for(Kernel::Gpu(version)).count() == 1;
+        let is_one = Kernel::Gpu(version).batches(problem).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
         // In the first calculation through page-locked parts, later from where they are.
@@ -201,7 +201,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     // Everything is given back, and less than two slabs is refused before anything is taken.
     drop(streaming);
     let less = Gpu::limited(0, Some(bands + slab))?;
-    let refused = Engine::new(problem, IGP, vec![less.worker(problem.frame())?]);
+    let refused = Engine::new(problem, IGP, vec![less.worker(problem)?]);
     assert!(matches!(refused.err(), Some(Error::Memory { place: "device", .. })));
     Ok(())
 }

@@ -16,7 +16,7 @@ use gpp::explain::verdict::differs;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, QUIETLY, Seen, measure, seen, settle, timed};
-use gpp::problem::Frame;
+use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Repetition, Span, Times, Verdict};
 use gpp::reference;
 
@@ -71,7 +71,7 @@ impl Device for Gauged {
         self.gauge.clone()
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         self.host.worker(problem)
     }
 }

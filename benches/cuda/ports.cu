@@ -1,4 +1,4 @@
-// How fast FP64 instructions go by the registers that they read; docs/past-the-paper.md has the result.
+// How fast FP64 instructions go by the registers that they read; docs/versions.md has the result.
 // nvcc -O3 -arch=sm_90 -o ports ports.cu && ./ports (an H200's 132 multiprocessors and 1.98 GHz are assumed)
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -6,7 +6,7 @@
 //! docs/library.md shows.
 //!
 //! What is named on this page is for callers; structures that a call returns, and errors, may grow. The modules
-//! themselves are for the program `gpp`, and change with it: docs/architecture.md says what is in each.
+//! themselves are for the program `gpp`, and change with it: docs/internals.md says what is in each.
 
 // Documentation is complete where it is for callers.
 #![allow(missing_docs, clippy::missing_errors_doc, clippy::missing_panics_doc)]

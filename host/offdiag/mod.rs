@@ -586,7 +586,7 @@ pub fn task_digest(
         Opened::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
     };
     let (first, count, version) = (bands.first, bands.count, version.map(|version| version.id));
-    let (problem, elements) = (digest::of_problem(problem.into())?, digest::of(&elements));
+    let (problem, elements) = (digest::of_problem(problem)?, digest::of(&elements));
     let program = record::program();
     Ok(format!("{problem} {elements} {at} {first} {count} {version:?} {by} {program}"))
 }

@@ -198,7 +198,7 @@ pub struct Context {
 impl Context {
     pub fn new(problem: &Problem, source: String) -> Context {
         let counted = |gpu: &&'static Gpu| {
-            let count = problem.batches_for(Kernel::Gpu(gpu)).count();
+            let count = Kernel::Gpu(gpu).batches(problem).count();
             (count > 1).then_some((gpu.id(), count))
         };
         let batches = versions::ALL.iter().filter_map(counted).collect();

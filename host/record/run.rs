@@ -10,7 +10,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use crate::devices::DeviceInfo;
 use crate::engine::Share;
 use crate::output;
-use crate::problem::{Frame, Sums};
+use crate::problem::{Problem, Sums};
 use crate::record::{Head, Kind, Provenance, Record};
 use crate::reference::verify::{Outcome, Verification};
 
@@ -35,7 +35,7 @@ impl Record for Run {
 }
 
 impl Run {
-    pub fn new(device: &DeviceInfo, problem: &Frame, repetition: Repetition) -> Run {
+    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
         let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
             head: Head::new(device, provenance),
@@ -175,7 +175,7 @@ pub struct SystemInfo {
 }
 
 impl SystemInfo {
-    pub fn of(problem: &Frame) -> SystemInfo {
+    pub fn of(problem: &Problem) -> SystemInfo {
         let h = problem.header();
         SystemInfo {
             name: problem.name().into(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::kernels::plan::Poles;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::problem::{Frame, Header, Origin, Slabs, Sums, synthesis};
+use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 use crate::progress::Progress;
 
 pub use gpp_core::reference::{
@@ -64,7 +64,7 @@ impl Reference {
     /// Sums from elsewhere of a problem's terms at some energies, in their order.
     pub fn at(
         energies: &[usize],
-        problem: &Frame,
+        problem: &Problem,
         sums: &Sums,
         source: Source,
         progress: Progress,
@@ -108,7 +108,7 @@ impl Reference {
 /// matrix elements are real, and poles off the real axis give imaginary parts all the same.
 fn keeps_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
     let are_real = |numbers: &[Complex64]| numbers.iter().all(|z| z.im == 0.0);
-    let frame = slabs.frame();
+    let frame = slabs.problem();
     let sums_are_real = [sums, frame.start()].iter().all(|s| are_real(&s.asx) && are_real(&s.ach));
     if !sums_are_real || !are_real(frame.aqsn()) || frame.poles() == Poles::Real {
         return Ok(false);
@@ -130,7 +130,7 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
 }
 
 /// The golden sums of a problem, where it is a built-in system at its own energies.
-fn golden_of(problem: &Frame) -> Option<&'static Sums> {
+fn golden_of(problem: &Problem) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let has_own = *problem.header() == synthesis::header(system, *seed);
     if has_own { find_golden(&system.name, *seed) } else { None }
@@ -138,7 +138,7 @@ fn golden_of(problem: &Frame) -> Option<&'static Sums> {
 
 /// The golden sums of a built-in system at other energies than its own, and the energies (0-based) that they are of;
 /// `None` where the energies to compare at are not all among them.
-fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
+fn golden_among(problem: &Problem) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let needed = chosen(problem.nw())?;
     if !is_own_but_for_energies(problem) {
@@ -150,7 +150,7 @@ fn golden_among(problem: &Frame) -> Option<(Vec<usize>, Sums)> {
 }
 
 /// Whether all but the energies is a built-in system's own.
-fn is_own_but_for_energies(problem: &Frame) -> bool {
+fn is_own_but_for_energies(problem: &Problem) -> bool {
     let Origin::System(system, seed) = problem.origin() else { return false };
     let header = problem.header();
     let Header { nstart, nend, sig_dw, .. } = *header;
@@ -159,7 +159,7 @@ fn is_own_but_for_energies(problem: &Frame) -> bool {
 }
 
 /// Whether there are golden sums of a problem.
-pub fn is_golden(problem: &Frame) -> bool {
+pub fn is_golden(problem: &Problem) -> bool {
     golden_of(problem).is_some()
 }
 
@@ -180,7 +180,7 @@ pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
 /// Where the sums come from that a problem is compared with: none where only another version can tell.
 pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
     let slabs = problem.into();
-    let problem = slabs.frame();
+    let problem = slabs.problem();
     if problem.stored().is_some() {
         Some(Source::File)
     } else if is_golden(problem) {
@@ -196,7 +196,7 @@ pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
 /// where that is not too much.
 pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
     let slabs = problem.into();
-    let problem = slabs.frame();
+    let problem = slabs.problem();
     if let Some(sums) = problem.stored().or_else(|| golden_of(problem)) {
         return Ok(Some(sums.clone()));
     }
@@ -210,7 +210,7 @@ pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Op
 /// energies.
 pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
     let slabs = problem.into();
-    let problem = slabs.frame();
+    let problem = slabs.problem();
     if let Some(sums) = problem.stored() {
         return Ok(Some(Reference::new(sums.clone(), Source::File, progress)));
     }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::problem::{Frame, Slabs, Sums};
+use crate::problem::{Problem, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source, StaticCh};
 
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
@@ -105,7 +105,7 @@ pub fn verify<'a>(
     reference: Option<&Reference>,
 ) -> Result<Verification> {
     let slabs = problem.into();
-    let problem = slabs.frame();
+    let problem = slabs.problem();
     let Some(reference) = reference else {
         return Ok(Verification {
             outcome: Outcome::NotVerified,
@@ -130,7 +130,7 @@ pub fn verify<'a>(
 
 /// Compares a static CH with one that was evaluated, relative to Σ|terms|.
 pub fn verify_static_ch(
-    problem: &Frame,
+    problem: &Problem,
     found: Complex64,
     reference: Option<StaticCh>,
 ) -> Verification {
@@ -160,7 +160,7 @@ pub fn verify_static_ch(
 }
 
 /// Compares with errors relative to Σ|terms| where the reference has them, else relative to the sums.
-fn compared(problem: &Frame, sums: &Sums, reference: &Reference) -> Verification {
+fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
     let (scale, real_parts) = (reference.scale(), reference.real_parts());
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
     let tolerance = tolerance(problem, relative_to);
@@ -225,7 +225,7 @@ fn difference(found: Complex64, expected: Complex64, real_parts: bool) -> f64 {
     if real_parts { (re + 0.0 * im).abs() } else { (found - expected).norm() }
 }
 
-fn tolerance(problem: &Frame, relative_to: RelativeTo) -> f64 {
+fn tolerance(problem: &Problem, relative_to: RelativeTo) -> f64 {
     let terms = (problem.terms() / problem.nw() as u64) as f64;
     let roundings = match relative_to {
         RelativeTo::Sum => TERM + RANDOM * terms.sqrt(),

@@ -89,7 +89,7 @@ fn live(args: &TableArgs, forms: Forms) -> anyhow::Result<ExitCode> {
             let repetition = args.measure.repetition(device.as_ref(), problem.terms());
             let emulated = args.measure.emulated();
             let compares = !args.verify.no_verify;
-            let versions = versions_for(names, device.back_end(), Some(&problem.outline().task()))?;
+            let versions = versions_for(names, device.back_end(), Some(problem.outline()))?;
             let options = Options { emulated, compares, ..Options::new(&versions, repetition) };
             let keep = |run: &Run| {
                 kept.change(|runs| {

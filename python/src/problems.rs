@@ -34,23 +34,22 @@ type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 #[pyfunction]
 pub fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
     let problem = detached(py, || file::read(&path, Progress::NONE))?;
-    let frame = problem.frame();
-    let stored = frame.stored().cloned().unwrap_or_else(|| Sums::zero(frame.nw()));
-    let start = frame.start();
+    let stored = problem.stored().cloned().unwrap_or_else(|| Sums::zero(problem.nw()));
+    let start = problem.start();
     let sums = [&stored.asx, &stored.ach, &start.asx, &start.ach];
     Ok((arguments(py, &problem)?, sums.map(|sums| PyArray1::from_slice(py, sums))))
 }
 
 /// The arguments of a problem, all elements of a matrix in the order of the core.
 fn arguments<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
-    let (header, frame) = (problem.header(), problem.frame());
+    let header = problem.header();
     let (ncouls, ngpown, nbands) = (header.ncouls, header.ngpown, header.nbands);
     let copied = size_of::<Complex64>() * 2 * ncouls * (ngpown + nbands);
     let aqsm = || {
         memory::require("arrays for NumPy", copied as u64)?;
         let mut aqsm = vec![Complex64::ZERO; ncouls * nbands];
         let columns = aqsm.chunks_exact_mut(ncouls.max(1)).enumerate();
-        columns.for_each(|(n, column)| problem.aqsmtemp_column(n, column));
+        columns.for_each(|(n, column)| file::aqsmtemp_column(problem, n, column));
         Ok(aqsm)
     };
     let aqsm = detached(py, aqsm)?;
@@ -64,10 +63,10 @@ fn arguments<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyD
     all.set_item("eps", vector(py, problem.eps()))?;
     all.set_item("vcoul", vector(py, &header.vcoul[..ncouls]))?;
     all.set_item("igp_to_ig", vector(py, &rows))?;
-    all.set_item("aqsn", vector(py, frame.aqsn()))?;
+    all.set_item("aqsn", vector(py, problem.aqsn()))?;
     all.set_item("aqsm", PyArray1::from_vec(py, aqsm))?;
     all.set_item("e", vector(py, &e))?;
-    all.set_item("occ", vector(py, frame.occ()))?;
+    all.set_item("occ", vector(py, problem.occ()))?;
     all.set_item("omega", vector(py, &omega))?;
     all.set_item("gamma", header.sig_gamma)?;
     all.set_item("sexcut", header.sexcut)?;

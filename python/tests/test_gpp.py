@@ -215,7 +215,7 @@ def test_a_file_of_the_mini_app(cpu, tiny, tmp_path):
 
 
 def write(path, tiny, sums):
-    """The file of docs/file-format.md."""
+    """The file of docs/berkeleygw.md."""
     (ncouls, ngpown), nbands = tiny["wtilde"].shape, len(tiny["e"])
     ints = lambda *numbers: np.array(numbers, "<i4").tobytes()
     reals = lambda *numbers: np.array(numbers, "<f8").tobytes()

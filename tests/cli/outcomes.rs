@@ -36,7 +36,7 @@ impl gpp::devices::Device for Fake {
 
     fn worker<'a>(
         &'a self,
-        problem: &'a gpp::problem::Frame,
+        problem: &'a gpp::problem::Problem,
     ) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(FakeWorker { nw: problem.nw(), sums: self.sums.iter(), summed: None }))
     }

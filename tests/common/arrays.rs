@@ -1,7 +1,7 @@
 //! A problem's arrays as a caller has them.
 
 use gpp::catalogue::{self, BackEnd};
-use gpp::problem::grid::OnGrid;
+use gpp::problem::file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Grid, Problem, Source, systems};
 use gpp_core::{
@@ -24,7 +24,7 @@ impl Own {
         let h = problem.header();
         let mut aqsmtemp = vec![Complex64::ZERO; h.ncouls * h.nbands];
         let columns = aqsmtemp.chunks_exact_mut(h.ncouls).enumerate();
-        columns.for_each(|(n, column)| problem.aqsmtemp_column(n, column));
+        columns.for_each(|(n, column)| aqsmtemp_column(problem, n, column));
         let e = h.peinf_indext_dist[..h.nbands].iter().map(|&n| h.wfnkq_ekq[n as usize - 1]);
         let omega = h.above_state().iter().map(|above| h.e_lk + above).collect();
         Own { aqsmtemp, e: e.collect(), occ: h.occ(), omega }
@@ -65,7 +65,7 @@ pub fn formula(problem: &Problem) -> Formula {
 
 pub fn synthesised(name: &str, grid: Grid) -> Problem {
     let system = systems::find(name).unwrap();
-    OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), grid).load().unwrap()
+    Synthesis::new(system, 214, QUIET).at(&grid).load().unwrap()
 }
 
 /// Arrays of any size, made without a thread and without a problem. Real poles, some at an energy.

@@ -14,8 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo};
-use gpp::problem::grid::OnGrid;
-use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab, Source};
+use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab};
 use gpp::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -243,7 +242,7 @@ pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)
 /// A problem at so many energies, not at equal distances.
 pub fn at_energies(made: Make, count: usize) -> Problem {
     let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
-    OnGrid::new(Box::new(make(made)), Grid::Listed(energies)).load().unwrap()
+    make(made).at(&Grid::Listed(energies)).unwrap()
 }
 
 /// A problem with other poles, energies `wx(nw, nbands)` or occupations.

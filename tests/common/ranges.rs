@@ -26,10 +26,10 @@ pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
         let of_device = |kernel: &Kernel| {
             device.back_end() == BackEnd::Cpu || kernel.back_end() == BackEnd::Gpu
         };
-        let mut both = device.worker(first.frame())?;
+        let mut both = device.worker(&first)?;
         for kernel in versions().map(|listed| listed.kernel).filter(of_device) {
-            let batch = &first.batches_for(kernel).first();
-            let mut own = device.worker(second.frame())?;
+            let batch = &kernel.batches(&first).first();
+            let mut own = device.worker(&second)?;
             let own = own.sum(second.slab(), batch, kernel, Watch::none())?.values;
             let mut of = |problem: &Problem| {
                 Ok::<_, gpp::error::Error>(

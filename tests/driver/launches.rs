@@ -89,7 +89,7 @@ unsafe extern "C" fn launch(
 fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Result<Vec<Sums>> {
     let mut engine = match igp == problem.header().ngpown {
         true => Engine::whole(device, problem)?,
-        false => Engine::new(problem, igp, vec![device.worker(problem.frame())?])?,
+        false => Engine::new(problem, igp, vec![device.worker(problem)?])?,
     };
     let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Kernel::Gpu(gpu));
     runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()

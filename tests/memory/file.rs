@@ -9,9 +9,8 @@ use gpp::engine::Engine;
 use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::problem::file::{read, write, write_with_subrecords};
-use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::{Grid, Header, Problem, Source, Sums, systems};
+use gpp::problem::{Grid, Header, Problem, Sums, systems};
 use proptest::prelude::*;
 
 use crate::common::{FIXTURES, Kind, QUIET, alone, fixture, fixture_path, made};
@@ -67,18 +66,18 @@ fn round_trip() {
     let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
     let many = [1, 4, 501].map(|count| {
         let small = made([13, 5, 37, 2], Kind::Mixed, 9);
-        OnGrid::new(Box::new(small), Grid::Count(count)).load().unwrap()
+        small.at(&Grid::Count(count)).unwrap()
     });
     let all = FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]);
     for problem in all {
-        let stored = problem.frame().stored().cloned();
+        let stored = problem.stored().cloned();
         // Zeros are no reference.
         let sums = stored.clone().unwrap_or(Sums::zero(problem.nw()));
         for max_subrecord in [2_147_483_639, 1000, 17] {
             write_with_subrecords(&path, &problem, &sums, QUIET, max_subrecord).unwrap();
             let copy = read(&path, QUIET).unwrap();
             same(&problem, &copy);
-            assert_eq!(copy.frame().stored(), stored.as_ref());
+            assert_eq!(copy.stored(), stored.as_ref());
         }
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the file is left");
@@ -135,11 +134,11 @@ fn what_cannot_be_read_or_written_is_said() {
     assert!(missing.to_string().starts_with("no/such/file.dat: cannot read: "), "{missing}");
     assert_eq!(exit_code(&missing), 2);
     let problem = fixture("plain");
-    let sums = problem.frame().stored().unwrap();
+    let sums = problem.stored().unwrap();
     let error = write(Path::new("/no/such/folder/x.dat"), &problem, sums, QUIET).unwrap_err();
     assert!(matches!(error, Error::Io(_)), "{error}");
-    let listed = Box::new(made([1, 1, 1, 1], Kind::First, 1));
-    let listed = OnGrid::new(listed, Grid::Listed(vec![0.0, 0.1, 0.7])).load().unwrap();
+    let listed = made([1, 1, 1, 1], Kind::First, 1);
+    let listed = listed.at(&Grid::Listed(vec![0.0, 0.1, 0.7])).unwrap();
     let place = tempfile::NamedTempFile::new().unwrap();
     let refused = write(place.path(), &listed, &Sums::zero(3), QUIET).unwrap_err().to_string();
     assert!(refused.contains("nstart, nend, sig_dw and e_lk"), "{refused}");

@@ -19,12 +19,11 @@ use common::{Kind, QUIET, alone, made, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
-use gpp::memory::{Crew, Held, Limits, Loaded};
+use gpp::memory::{Crew, Limits, Loaded, bytes_of};
 use gpp::problem::file::{Input, write};
 use gpp::problem::memory::Of;
-use gpp::problem::slab::slab_count;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Frame, Source, System, systems};
+use gpp::problem::{Extents, Problem, Sums, System, slab_count, systems};
 use gpp::ranks::Ranks;
 use gpp_kernels::plan::Poles;
 use peak_alloc::PeakAlloc;
@@ -109,7 +108,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         });
         let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
-        let held = Held::Share(igp.max(share.ngpown)).bytes(whole);
+        let held = bytes_of(whole, igp.max(share.ngpown));
         // What a share lacks of its slabs is made beside it.
         let lacking = Extents { ngpown: 2 * slab.min(whole.ngpown), ..whole }.bytes_of(Of::Slab);
         // An array that grows is copied here, by the system it is moved.
@@ -124,8 +123,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         assert!(taken < of_one + (1 << 20), "{rank} {slab}: {taken} of {of_one}");
         let grown = (MEMORY.current_usage() as u64).saturating_sub(before);
         assert!(grown < 1 << 20, "{rank} {slab}: {grown} kept of a walk through all");
-        let held = loaded.slabs(slab).held();
-        let held: usize = held.iter().map(|slab| slab.view().len()).sum();
+        let held = loaded.problem().in_memory().map_or(0, |slab| slab.view().len());
         assert_eq!(held, if own.is_empty() { 0 } else { igp });
     }
 }
@@ -157,7 +155,7 @@ fn ranks_read_their_share_and_what_stays_once() {
         let before = read().unwrap();
         let source = Box::new(Input::open(&path, QUIET).unwrap());
         let loaded = Loaded::of(source, crew, Limits::default()).unwrap();
-        assert_eq!(loaded.frame().poles(), Poles::Real);
+        assert_eq!(loaded.problem().poles(), Poles::Real);
         let loaded = loaded.for_slabs(8, &ranks).unwrap();
         let slabs = loaded.slabs(8);
         for at in ranks.share(slabs.count()) {
@@ -172,11 +170,11 @@ fn ranks_read_their_share_and_what_stays_once() {
         assert!(read < most, "rank {rank} read {read} of {pairs} bytes of pairs, at most {most}");
     }
     // Without room for a share each looks at its own part, once, and nobody at another's.
-    let source = Input::open(&path, QUIET).unwrap();
+    let source = Box::new(Input::open(&path, QUIET).unwrap());
     let before = read().unwrap();
-    let frame = Frame::of(&source, &OneOfFour(2)).unwrap();
+    let streamed = Problem::open(source, false, &OneOfFour(2)).unwrap();
     let read = read().unwrap() - before;
-    assert_eq!(frame.poles(), Poles::Real);
+    assert_eq!(streamed.poles(), Poles::Real);
     let most = whole.bytes_of(Of::Bands) + pairs / FOUR as u64 + (1 << 17);
     assert!(read < most, "{read} of {pairs}");
 }
@@ -185,17 +183,21 @@ fn ranks_read_their_share_and_what_stays_once() {
 fn ranks_know_of_poles_that_others_have() {
     let _turn = alone();
     let plain = made([2, 9, 5, 2], Kind::First, 3);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input.dat");
     for turned in [None, Some(0_usize), Some(13), Some(44)] {
         let problem = &remade(&plain, |_, of| {
             of.wtilde.iter_mut().for_each(|pole| pole.im = 0.0);
             turned.into_iter().for_each(|at| of.wtilde[at].im = 0.25);
         });
+        write(&path, problem, &Sums::zero(2), QUIET).unwrap();
         let expected = if turned.is_some() { Poles::Any } else { Poles::Real };
         // More ranks than igp too.
         for size in [1, 2, 3, 12] {
             on_each(size, |rank| {
-                let frame = Frame::of(problem, &rank).unwrap();
-                assert_eq!(frame.poles(), expected, "{turned:?} on {size} ranks");
+                let source = Box::new(Input::open(&path, QUIET).unwrap());
+                let problem = Problem::open(source, false, &rank).unwrap();
+                assert_eq!(problem.poles(), expected, "{turned:?} on {size} ranks");
             });
         }
     }

@@ -6,11 +6,10 @@ use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::memory::{BESIDE, Crew, Held, Limits, Loaded, Need};
-use gpp::problem::grid::OnGrid;
+use gpp::memory::{BESIDE, Crew, Limits, Loaded, Need};
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Grid, Problem, Slabs, System, systems};
+use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
 use gpp_cpu::relaid::Relaid;
@@ -26,10 +25,10 @@ fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let devices: [&dyn Device; 1] = [&host];
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
     let crew = Crew { devices: &devices, ranks: &gpp::ranks::Alone };
-    let said = Need::of(problem.frame(), &versions, crew, Held::All).on_host(igp) - BESIDE;
+    let said = Need::of(problem, &versions, crew, problem.header().ngpown).on_host(igp) - BESIDE;
     let slabs = Slabs::from(problem).of_size(igp);
     let ((), taken) = peak(|| {
-        let worker = host.worker(problem.frame()).unwrap();
+        let worker = host.worker(problem).unwrap();
         let mut engine = Engine::new(slabs, igp, vec![worker]).unwrap();
         versions.iter().for_each(|version| drop(engine.run(*version).unwrap()));
     });
@@ -77,8 +76,7 @@ fn runs_stay_within_what_they_are_given() {
         let limits = Limits { host: Some(BESIDE + room), ..Limits::default() };
         let versions = [version(id)];
         let ((), taken) = peak(|| {
-            let source = Box::new(Synthesis::new(&system, 5, QUIET));
-            let source = Box::new(OnGrid::new(source, Grid::Count(5)));
+            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&Grid::Count(5)));
             let loaded = Loaded::of(source, crew, limits).unwrap();
             let igp = loaded.igp(&versions, crew, limits).unwrap();
             assert_eq!(

@@ -5,8 +5,8 @@ mod cells;
 mod choice;
 
 use gpp::catalogue::{self, BackEnd, best};
-use gpp::problem::grid::{Even, OnGrid};
-use gpp::problem::{Grid, Problem, Source, Sums};
+use gpp::problem::grid::Even;
+use gpp::problem::{Grid, Problem, Sums};
 use gpp::reference;
 
 use crate::common::{FIXTURES, Kind, QUIET, fixture, made};
@@ -14,7 +14,7 @@ use crate::{check, failures_of, referenced, sums};
 
 /// A small problem at some energies.
 fn at(kind: Kind, grid: Grid) -> Problem {
-    OnGrid::new(Box::new(made([13, 5, 37, 2], kind, 9)), grid).load().unwrap()
+    made([13, 5, 37, 2], kind, 9).at(&grid).unwrap()
 }
 
 /// So many energies at equal distances, across the poles and beyond.
@@ -46,7 +46,7 @@ fn every_version_at_any_number_of_energies() {
 fn fixtures_at_other_energies() {
     let grids = [even(4), uneven(7), Grid::Count(5)];
     for (name, grid) in FIXTURES.into_iter().zip(grids.iter().cycle()) {
-        check(&OnGrid::new(Box::new(fixture(name)), grid.clone()).load().unwrap());
+        check(&fixture(name).at(&grid).unwrap());
     }
 }
 
@@ -75,9 +75,9 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
         let above = problem.header().above_state();
         for version in catalogue::versions() {
             let all = sums(&problem, version.kernel);
-            for batch in problem.batches_for(version.kernel).iter() {
+            for batch in version.kernel.batches(&problem).iter() {
                 let energies = batch.energies();
-                assert!(energies.len() <= version.kernel.holds(problem.frame().poles()));
+                assert!(energies.len() <= version.kernel.holds(problem.poles()));
                 let alone = at(kind, Grid::Listed(above[energies.clone()].to_vec()));
                 let alone = bits(&sums(&alone, version.kernel), 0..energies.len());
                 assert_eq!(bits(&all, energies.clone()), alone, "{} {energies:?}", version.id());
@@ -119,8 +119,7 @@ fn an_energy_on_a_bands_pole() {
         found += 1;
         for (nw, at) in [(1, 0), (2, 1), (4, 2), (5, 4)] {
             let energies = (0..nw).map(|iw| on + 0.3 * (iw as f64 - at as f64)).collect();
-            let alone = Box::new(problem.clone());
-            let problem = OnGrid::new(alone, Grid::Listed(energies)).load().unwrap();
+            let problem = problem.clone().at(&Grid::Listed(energies)).unwrap();
             assert_eq!(problem.wx()[at], pole);
             check(&problem);
             for version in catalogue::versions() {
@@ -169,7 +168,6 @@ fn energies_that_are_none() {
         assert!(error.contains(needed), "{text}: {error}");
     }
     for energies in [vec![], vec![f64::NAN], vec![0.0; 100_001], vec![1e200]] {
-        let small = Box::new(made([3, 1, 2, 2], Kind::First, 1));
-        assert!(OnGrid::new(small, Grid::Listed(energies)).load().is_err());
+        assert!(made([3, 1, 2, 2], Kind::First, 1).at(&Grid::Listed(energies)).is_err());
     }
 }

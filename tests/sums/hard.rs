@@ -8,9 +8,8 @@ use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::error::exit_code;
-use gpp::problem::grid::OnGrid;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Grid, Slabs, Sums, file, systems};
+use gpp::problem::{Grid, Slabs, Source as _, Sums, file, systems};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Evaluation, Reference, Source, Terms, serial};
 use num_complex::Complex64;
@@ -241,9 +240,8 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
 fn of_many_energies_some_are_evaluated() {
     let energies = |system: &str, count: usize| {
         let system = systems::find(system).unwrap();
-        let made = OnGrid::new(Box::new(Synthesis::new(system, 214, QUIET)), Grid::Count(count));
-        reference::evaluated(&gpp::problem::Source::load(&made).unwrap())
-            .map(|terms| terms.energies().to_vec())
+        let made = Synthesis::new(system, 214, QUIET).at(&Grid::Count(count));
+        reference::evaluated(&made.load().unwrap()).map(|terms| terms.energies().to_vec())
     };
     assert_eq!(energies("tiny", 501), Some((0..501).collect()));
     let some = energies("demo", 501).unwrap();

@@ -11,7 +11,7 @@ use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{Telling, measure};
-use gpp::problem::{Frame, Problem};
+use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Repetition};
 use gpp::reference::Reference;
 use gpp::reference::verify::Outcome;
@@ -32,7 +32,7 @@ impl Device for Named {
         Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn worker<'a>(&'a self, _: &'a Frame) -> gpp::error::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, _: &'a Problem) -> gpp::error::Result<Box<dyn Worker + 'a>> {
         unreachable!("the engine has its worker")
     }
 }

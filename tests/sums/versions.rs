@@ -48,11 +48,11 @@ fn any_occupation_and_any_order_of_bands() {
 #[test]
 fn poles_without_weight_are_of_no_kind() {
     let problem = made([2, 3, 4, 1], Kind::Real, 2);
-    assert_eq!(problem.frame().poles(), Poles::Real);
+    assert_eq!(problem.poles(), Poles::Real);
     for (eps, poles) in [(0.0, Poles::Real), (1e-130, Poles::Real), (1e-110, Poles::Any)] {
         let changed = remade(&problem, |_, of| {
             (of.wtilde[5], of.eps[5]) = (Complex64::new(3.0, 0.5), eps.into());
         });
-        assert_eq!(changed.frame().poles(), poles, "{eps}");
+        assert_eq!(changed.poles(), poles, "{eps}");
     }
 }

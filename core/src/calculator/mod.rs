@@ -65,10 +65,10 @@ pub struct Calculator {
 
 impl Calculator {
     /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`: `gpu` is the first GPU, `auto` too, or the
-    /// CPU where there is none. Several GPUs share the columns of each problem.
+    /// CPU if there is none. Several GPUs share the columns of each problem.
     ///
     /// # Errors
-    /// [`Error::Unknown`], [`Error::Input`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
+    /// [`Error::Unknown`], [`Error::Input`] if one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
         let stream = ForeignStream::default();
@@ -155,7 +155,7 @@ impl Calculator {
     /// energy.
     ///
     /// # Errors
-    /// [`Error::Input`] where an array has the wrong size, an index is out of range, or a number is not finite
+    /// [`Error::Input`] if an array has the wrong size, an index is out of range, or a number is not finite
     /// or out of [range](crate::problem::range); the message names the array and the place, see
     /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
     /// usable.
@@ -172,7 +172,7 @@ impl Calculator {
         self.sums_at(&mut placed, bands, omega, formula)
     }
 
-    /// The words of who calls; `whole` is the screening's header, where `aqsm` has a row for each G.
+    /// The words of who calls; `whole` is the screening's header, if `aqsm` has a row for each G.
     fn words<'a>(&self, whole: Option<&'a Header>) -> Words<'a> {
         Words { base: self.index_base, whole }
     }
@@ -202,7 +202,7 @@ impl Calculator {
         let mut engine = if is_whole {
             Engine::whole(self.opened.first(), problem)?
         } else {
-            let workers = self.opened.all().map(|device| device.worker(problem.frame()));
+            let workers = self.opened.all().map(|device| device.worker(problem));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
         let calculation = engine.run_telling(version, watch)?;
@@ -226,7 +226,7 @@ impl Calculator {
     }
 
     fn version_for(&self, problem: Outline) -> Kernel {
-        let best = || catalogue::best_for(self.opened.first().back_end(), &problem.task()).kernel;
+        let best = || catalogue::best_for(self.opened.first().back_end(), problem).kernel;
         self.version.unwrap_or_else(best)
     }
 }
@@ -343,7 +343,7 @@ fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Head
     }
 }
 
-/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, where none is left out.
+/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, if none is left out.
 ///
 /// # Safety
 /// It may refer to them, and has to be dropped before they are.
@@ -396,8 +396,8 @@ pub struct Found {
     pub static_ch: Option<Complex64>,
     /// The version that calculated them.
     pub version: &'static str,
-    /// Seconds that its kernels took, and those of the static CH; with the uploads where the device had no room for
-    /// the whole problem, and where there are several.
+    /// Seconds that its kernels took, and those of the static CH; with the uploads if the device had no room for
+    /// the whole problem, and if there are several.
     pub seconds: f64,
 }
 
@@ -497,8 +497,8 @@ impl Calculator {
     /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, where it is not of whole bands, or has a number that is not
-    /// finite or above 1e50. It names `omega`, where that is to have an energy for each band and has not.
+    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
+    /// finite or above 1e50. It names `omega`, if that is to have an energy for each band and has not.
     pub fn matrix(
         &self,
         screening: &Screening,
@@ -551,7 +551,7 @@ impl Calculator {
     }
 }
 
-/// Fails where bands at their own energies have not one for each.
+/// Fails if bands at their own energies have not one for each.
 fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
     if !bands.at_bands || omega.len() == count {
         return Ok(());

@@ -6,7 +6,7 @@
 //!
 //! - `wtilde` and `eps` are brought to the host once, when they are placed, and stay there too: 32 bytes a
 //!   pair. There odd poles and sorted pairs are found for each set of energies. Poles are sorted by their size
-//!   once, 8 bytes a pair, so that few are looked at for others; not where many are complex.
+//!   once, 8 bytes a pair, so that few are looked at for others; not if many are complex.
 //! - Kernels read them where the caller has them, where their columns follow each other and no `eps` is between
 //!   zero and 1e-120.
 //! - Matrix elements are read where they are, or laid out anew on the GPU. Nobody looks at their numbers: a sum
@@ -76,7 +76,7 @@ impl Aqsm {
 }
 
 impl Calculator {
-    /// Fails where a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
+    /// Fails if a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
     /// columns over each other.
     pub(super) fn require_on_gpu(
         &self,
@@ -109,7 +109,7 @@ impl Calculator {
     /// Brings a matrix that is on the GPU to the host, columns one behind the other.
     ///
     /// # Errors
-    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is there, and nobody writes it but what the stream has under way.
@@ -127,7 +127,7 @@ impl Calculator {
     /// Brings a vector of numbers that is on the GPU to the host, after what the stream has under way.
     ///
     /// # Errors
-    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is there, and nobody writes it but what the stream has under way.

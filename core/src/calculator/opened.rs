@@ -210,13 +210,13 @@ impl Calculator {
     }
 
     /// How many threads of the CPU a calculation has at most. Versions before cpu:smt run one on each core
-    /// where nothing sets the number.
+    /// if nothing sets the number.
     pub fn threads(&self) -> usize {
         self.opened.team().count(Threads::All)
     }
 }
 
-// What the last call asked for: its identity, by which plans stay, and its problem where that refers to nobody's arrays.
+// What the last call asked for: its identity, by which plans stay, and its problem if that refers to nobody's arrays.
 
 /// Energies, occupations and limits of the last call.
 #[derive(Default)]
@@ -240,7 +240,7 @@ impl Last {
         id
     }
 
-    /// The problem of the last call with [other elements](Problem::with_other_elements), where it was kept and no other
+    /// The problem of the last call with [other elements](Problem::with_other_elements), if it was kept and no other
     /// identity was asked for since then.
     pub fn problem(&mut self) -> Option<Problem> {
         self.problem.take().map(Problem::with_other_elements)
@@ -259,7 +259,7 @@ impl Last {
 pub(super) struct Words<'a> {
     /// The index of a first element.
     pub base: usize,
-    /// The screening's, where `aqsm` has a row for each G.
+    /// The screening's, if `aqsm` has a row for each G.
     pub whole: Option<&'a Header>,
 }
 
@@ -294,7 +294,8 @@ impl Words<'_> {
             if let (true, Some(header)) = (is_row, self.whole) {
                 indices[0] = header.row_of_given(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
-            let indices: Vec<_> = indices.iter().map(|i| (i + self.base).saturating_sub(1).to_string()).collect();
+            let indices: Vec<_> =
+                indices.iter().map(|i| (i + self.base).saturating_sub(1).to_string()).collect();
             said += &format!("{}){rest}", indices.join(","));
         }
         let aqsm = if self.whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
@@ -381,7 +382,7 @@ impl Calculator {
         let is_emulated = self.opened.is_host() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.
-        bands + of_slabs + partials + 2 * problem.bytes_of_sums(version)
+        bands + of_slabs + partials + 2 * version.bytes_of_sums(problem)
     }
 }
 

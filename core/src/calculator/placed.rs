@@ -63,8 +63,8 @@ impl Calculator {
     /// The same with matrix elements that are on this calculator's GPU: see [`on_gpu`].
     ///
     /// # Errors
-    /// As [`Calculator::sums_at`]; [`Error::Input`] where a matrix is not in memory of the GPU, [`Error::Memory`]
-    /// where there is no room for the whole problem.
+    /// As [`Calculator::sums_at`]; [`Error::Input`] if a matrix is not in memory of the GPU, [`Error::Memory`]
+    /// if there is no room for the whole problem.
     ///
     /// # Safety
     /// The matrices are there until this returns, and nobody writes them but what the stream has under way.
@@ -202,7 +202,7 @@ impl Calculator {
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if on_gpu.is_none() || problem.outline().kernel(version).is_some_and(sorts) {
+        if on_gpu.is_none() || version.first(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
@@ -211,7 +211,7 @@ impl Calculator {
             let slab = unsafe { resident.sums(gpu, (problem, at), kernel, on_gpu, after, watch) }?;
             Ok((engine::ordered_sum([&slab], at.nw()), slab.seconds))
         };
-        let (sums, seconds) = summed(version, &problem.batches_for(version))?;
+        let (sums, seconds) = summed(version, &version.batches(problem))?;
         let found = Found::of(sums, version, seconds);
         if !self.static_ch {
             return Ok(found);
@@ -325,7 +325,7 @@ impl Calculator {
     /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`on_gpu`].
     ///
     /// # Errors
-    /// As [`Calculator::place`]; [`Error::Input`] where a matrix is not on the GPU.
+    /// As [`Calculator::place`]; [`Error::Input`] if a matrix is not on the GPU.
     ///
     /// # Safety
     /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream

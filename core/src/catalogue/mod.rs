@@ -1,9 +1,9 @@
-//! What there is to run: versions, and the journeys they make.
+//! What there is to run, as a table: versions, in the groups that they build on each other in, and the version
+//! that is the fastest for a problem.
 //!
 //! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
 //! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
 
-pub mod journey;
 pub mod names;
 pub mod order;
 pub mod sources;
@@ -11,19 +11,185 @@ pub mod sources;
 use std::ops::Range;
 
 use gpp_cpu::version::Cpu;
-use gpp_kernels::kernel::{Gpu, Loops, Version};
+use gpp_cpu::versions::{CPU, SIGMA as SIGMA_ON_CPU};
+use gpp_kernels::kernel::{Gpu, Kernel as GpuKernel, Loops, Version};
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sums::VALUES;
+use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
+use serde::{Deserialize, Serialize};
 
-pub use crate::catalogue::journey::{
-    BackEnd, Best, JOURNEYS, Journey, best, best_of_all, journey, journey_of,
-};
 use crate::error::{Error, Result};
+use crate::problem::plan::{BandPlan, Batches, batches};
+use crate::problem::{Outline, Problem};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackEnd {
+    Gpu,
+    /// The CPU, which emulates GPU kernels.
+    Cpu,
+}
+
+/// Versions in order, each against the one before and all against a baseline, one of them.
+#[derive(Clone, Copy)]
+pub struct Journey {
+    pub id: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    pub source: &'static str,
+    pub versions: Versions,
+    /// The version that speed-ups are over in a run that begins with this journey.
+    pub baseline: &'static str,
+    /// The journey whose last version its first one is compared with.
+    pub continues: Option<&'static str>,
+    /// The fastest on the back end that the journey is made for.
+    pub best: &'static str,
+    /// What the best was measured on, and for what it is not the fastest.
+    pub condition: &'static str,
+}
+
+/// The versions of a journey, as the crate of their kernels lists them.
+#[derive(Clone, Copy)]
+pub enum Versions {
+    Gpu(&'static [&'static Gpu]),
+    Cpu(&'static [&'static Cpu]),
+}
+
+pub static JOURNEYS: &[Journey] = &[
+    Journey {
+        id: "paper",
+        title: "8 Steps to 3.7 TFLOP/s on NVIDIA V100 GPU",
+        source: "arXiv 2008.11326, section III",
+        versions: Versions::Gpu(PAPER),
+        baseline: "v0",
+        continues: None,
+        best: "v4",
+        condition: "on an H200, si214; on the paper's V100 it is v8",
+    },
+    Journey {
+        id: "past",
+        title: "Past the paper",
+        source: "docs/past-the-paper.md",
+        versions: Versions::Gpu(PAST),
+        baseline: "v9",
+        continues: Some("paper"),
+        best: "v13",
+        condition: "on an H200, si214 and si510, any poles; v12's kernels run if the constant memory does not \
+                    hold the energies",
+    },
+    Journey {
+        id: "blog",
+        title: "Accelerating HPC Applications with NVIDIA Nsight Compute Roofline Analysis",
+        source: "NVIDIA developer blog, and its repository",
+        versions: Versions::Gpu(BLOG),
+        baseline: "blog:baseline",
+        continues: None,
+        best: "blog:step3",
+        condition: "on an H200, si214; with 512 threads fewer warps fit",
+    },
+    Journey {
+        id: "talk",
+        title: "Guiding Optimization with the Roofline Model",
+        source: "NERSC, February 2020",
+        versions: Versions::Gpu(TALK),
+        baseline: "talk:V1",
+        continues: None,
+        best: "talk:V8",
+        condition: "on an H200, si214; on the talk's V100 it is V9",
+    },
+    Journey {
+        id: "cpu",
+        title: "The kernel in the vectors of a CPU",
+        source: "docs/processor.md",
+        versions: Versions::Cpu(CPU),
+        baseline: "cpu:threads",
+        continues: None,
+        best: "cpu:paired",
+        condition: "on two cores with AVX-512, si214, demo and demo-complex",
+    },
+    Journey {
+        id: "sigma-gpu",
+        title: "Any number of energies on a GPU",
+        source: "docs/many-energies.md",
+        versions: Versions::Gpu(SIGMA),
+        baseline: "sigma:blocks",
+        continues: None,
+        best: "sigma:blocks",
+        condition: "on an H200, si214, of five energies or more and real poles",
+    },
+    Journey {
+        id: "sigma",
+        title: "Any number of energies",
+        source: "docs/many-energies.md",
+        versions: Versions::Cpu(SIGMA_ON_CPU),
+        baseline: "sigma:cells",
+        continues: Some("cpu"),
+        best: "sigma:cells",
+        condition: "on two cores with AVX-512, si214, of five energies or more",
+    },
+];
+
+/// The fastest version for a problem on a back end, a rule of its number of energies and kind of poles.
+///
+/// A version that evaluates terms takes longer with every energy; one that sums moments of sorted pairs takes
+/// about as long for 6 as for one, and 3 to 14 times as long for 501. On si214 the two take the same time at 4
+/// energies on an H200 (v13 44.8 ms, sigma:blocks 43.6 ms) and at 4 to 5 on two cores with AVX-512 (cpu:paired
+/// 4.77 s for two, sigma:cells 11.0 s). Moments of complex poles cost more: 111 ms on an H200, where v13 takes
+/// 18.2 ms for each energy, so they are even at 6; but 24.5 s on two cores, where cpu:paired takes 6.0 s for each.
+/// For fewer pairs the border is higher, by at most a factor of three in time, of calls that take microseconds.
+pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
+    let energies = problem.extents.nw;
+    match (back_end, problem.poles) {
+        (BackEnd::Gpu, Poles::Any) if energies >= 7 => find("sigma:blocks"),
+        (BackEnd::Gpu, Poles::Real | Poles::Unread) if energies >= 5 => find("sigma:blocks"),
+        (BackEnd::Cpu, _) if energies >= 5 => find("sigma:cells"),
+        _ => Some(best(back_end)),
+    }
+    .expect("a test looks it up")
+}
+
+/// The fastest version for few energies, as the paper's problems have.
+pub fn best(back_end: BackEnd) -> Listed {
+    let id = match back_end {
+        BackEnd::Gpu => "v13",
+        BackEnd::Cpu => "cpu:paired",
+    };
+    find(id).expect("a test looks it up")
+}
+
+impl Journey {
+    pub fn versions(&self) -> Vec<Listed> {
+        match self.versions {
+            Versions::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
+            Versions::Cpu(list) => list.iter().map(|cpu| Listed::of(Kernel::Cpu(cpu))).collect(),
+        }
+    }
+
+    pub fn ids(&self) -> Vec<&'static str> {
+        self.versions().iter().map(Listed::id).collect()
+    }
+
+    pub fn back_end(&self) -> BackEnd {
+        match self.versions {
+            Versions::Gpu(_) => BackEnd::Gpu,
+            Versions::Cpu(_) => BackEnd::Cpu,
+        }
+    }
+}
+
+pub fn journey(id: &str) -> Option<&'static Journey> {
+    JOURNEYS.iter().find(|journey| journey.id == id)
+}
+
+pub fn journey_of(id: &str) -> Option<&'static Journey> {
+    JOURNEYS.iter().find(|journey| journey.ids().contains(&id))
+}
 
 #[derive(Clone, Copy)]
 pub enum Kernel {
-    /// For GPUs; on a processor its bodies run in an emulator.
+    /// For GPUs; on a CPU its bodies run in an emulator.
     Gpu(&'static Gpu),
-    /// In the vectors of a processor.
+    /// In the vectors of a CPU.
     Cpu(&'static Cpu),
 }
 
@@ -62,7 +228,7 @@ impl Kernel {
         }
     }
 
-    /// The kernels for GPUs, where it is made for them.
+    /// The kernels for GPUs, if it is made for them.
     pub fn gpu(self) -> Option<&'static Gpu> {
         match self {
             Kernel::Gpu(gpu) => Some(gpu),
@@ -70,7 +236,7 @@ impl Kernel {
         }
     }
 
-    /// The kernels for processors, where it is made for them.
+    /// The kernels for CPUs, if it is made for them.
     pub fn cpu(self) -> Option<&'static Cpu> {
         match self {
             Kernel::Gpu(_) => None,
@@ -86,12 +252,49 @@ impl Kernel {
         })
     }
 
-    /// Fails where such a device does not run it; a processor runs all.
+    /// Fails if such a device does not run it; a CPU runs all.
     pub fn require_on(self, back_end: BackEnd) -> Result<()> {
         match back_end {
             BackEnd::Gpu => self.require_gpu().map(drop),
             BackEnd::Cpu => Ok(()),
         }
+    }
+
+    // What it makes of a problem.
+
+    /// The batches of a problem's energies, one at least.
+    pub fn batches(self, problem: &Problem) -> Batches<'_> {
+        problem.batches(self.holds(problem.poles()))
+    }
+
+    /// The energies of those.
+    pub fn energies(self, problem: Outline) -> impl Iterator<Item = Range<usize>> {
+        batches(problem.extents.nw, self.holds(problem.poles))
+    }
+
+    /// The kernel of a version for GPUs that sums the first batch, and the number of its energies.
+    pub(crate) fn first(self, problem: Outline) -> Option<(&'static GpuKernel, usize)> {
+        let nw = self.energies(problem).next()?.len();
+        let gpu = self.gpu()?.holding(problem.extents.nbands * nw);
+        Some((gpu.kernel(problem.poles), nw))
+    }
+
+    /// The `igp` of the groups whose sums it keeps apart at energies of this plan; none if it has one sum of a slab.
+    pub fn igp_of_group(self, plan: &BandPlan) -> Option<usize> {
+        match self {
+            Kernel::Gpu(gpu) => plan.kernel(gpu).igp_of_group().map(|igp| igp as usize),
+            Kernel::Cpu(cpu) => cpu.igp_of_group(),
+        }
+    }
+
+    /// Bytes of the sums of all groups at all energies.
+    pub fn bytes_of_sums(self, problem: Outline) -> u64 {
+        let group = match self {
+            Kernel::Gpu(_) => self.first(problem).and_then(|(kernel, _)| kernel.igp_of_group()),
+            Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
+        };
+        let groups = (problem.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
+        groups * problem.extents.nw as u64 * (VALUES * size_of::<f64>()) as u64
     }
 }
 
@@ -111,7 +314,7 @@ impl Listed {
         self.version.id
     }
 
-    /// Its kernels for GPUs, where it has such.
+    /// Its kernels for GPUs, if it has such.
     pub fn gpu(&self) -> Option<&'static Gpu> {
         self.kernel.gpu()
     }
@@ -136,101 +339,6 @@ pub fn static_ch(back_end: BackEnd) -> Kernel {
 /// Every version that is made for GPUs.
 pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
     versions().filter_map(|listed| listed.gpu())
-}
-
-/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last
-/// ones.
-pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
-    // Two energies of a band can share a reciprocal.
-    let size = if nw <= holds { nw } else { (holds / 2 * 2).max(1) };
-    (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
-}
-
-// Which version is the fastest for a problem: what `best` is, and what runs where no version is named.
-//
-// A version that takes a term for each energy takes as many as there are bands, pairs and energies. One that
-// sorts pairs takes the moments of all pairs, for each batch of energies anew, and evaluates those of each cell at
-// every energy. Cells are as wide as is worth while, so that there are about as many as the root of the pairs.
-// And each batch takes its launches. These four, weighed as they were measured, tell which version is the faster.
-
-/// What the time of a version depends on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Task {
-    pub nbands: usize,
-    /// Pairs of a G and a G′.
-    pub pairs: u64,
-    pub nw: usize,
-    /// What all contributing poles have in common.
-    pub poles: Poles,
-}
-
-/// What a version takes for some poles, in the time of one term of real poles.
-struct Cost {
-    back_end: BackEnd,
-    version: &'static str,
-    poles: Poles,
-    batch: f64,
-    /// For each pair and band, in each batch.
-    moments: f64,
-    /// For each pair, band and energy.
-    term: f64,
-    /// For each band and energy, times the root of the pairs.
-    cells: f64,
-}
-
-impl Cost {
-    /// A version that takes a term for each energy.
-    const fn by_terms(back_end: BackEnd, version: &'static str, poles: Poles, term: f64) -> Cost {
-        let batch = Cost::batch(back_end);
-        Cost { back_end, version, poles, batch, moments: 0.0, term, cells: 0.0 }
-    }
-
-    const fn by_cells(
-        back_end: BackEnd,
-        version: &'static str,
-        poles: Poles,
-        [moments, cells]: [f64; 2],
-    ) -> Cost {
-        let batch = Cost::batch(back_end);
-        Cost { back_end, version, poles, batch, moments, term: 0.0, cells }
-    }
-
-    const fn batch(back_end: BackEnd) -> f64 {
-        match back_end {
-            BackEnd::Gpu => 8e7,
-            BackEnd::Cpu => 0.0,
-        }
-    }
-}
-
-/// On one H200, whose term takes 0.9 ps, and on two cores with AVX-512, where it takes 0.2 ns.
-static COSTS: [Cost; 8] = [
-    Cost::by_terms(BackEnd::Gpu, "v13", Poles::Real, 1.0),
-    Cost::by_cells(BackEnd::Gpu, "sigma:blocks", Poles::Real, [4.1, 130.0]),
-    Cost::by_terms(BackEnd::Gpu, "v13", Poles::Any, 1.8),
-    Cost::by_cells(BackEnd::Gpu, "sigma:blocks", Poles::Any, [10.2, 440.0]),
-    Cost::by_terms(BackEnd::Cpu, "cpu:paired", Poles::Real, 1.0),
-    Cost::by_cells(BackEnd::Cpu, "sigma:cells", Poles::Real, [4.4, 75.0]),
-    Cost::by_terms(BackEnd::Cpu, "cpu:paired", Poles::Any, 1.9),
-    Cost::by_cells(BackEnd::Cpu, "sigma:cells", Poles::Any, [14.0, 110.0]),
-];
-
-impl Cost {
-    fn of(&self, task: &Task) -> f64 {
-        let holds = find(self.version).map_or(1, |listed| listed.kernel.holds(task.poles));
-        let batches = batches(task.nw, holds).count() as f64;
-        let (pairs, nbands) = (task.pairs as f64, task.nbands as f64);
-        let of_batch = self.batch + self.moments * pairs * nbands;
-        let of_energy = nbands * (self.term * pairs + self.cells * pairs.sqrt());
-        batches * of_batch + task.nw as f64 * of_energy
-    }
-}
-
-/// The fastest version for a problem on a back end.
-pub fn best_for(back_end: BackEnd, task: &Task) -> Listed {
-    let suits = |cost: &&Cost| cost.back_end == back_end && cost.poles == task.poles;
-    let fastest = COSTS.iter().filter(suits).min_by(|a, b| a.of(task).total_cmp(&b.of(task)));
-    fastest.and_then(|cost| find(cost.version)).unwrap_or_else(|| best(back_end))
 }
 
 #[cfg(test)]

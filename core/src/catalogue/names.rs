@@ -2,9 +2,11 @@
 
 use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
 
-use crate::catalogue::journey::{BackEnd, JOURNEYS, best, journey};
-use crate::catalogue::{Listed, Task, best_for, find, order, versions as all};
+use crate::catalogue::{
+    BackEnd, JOURNEYS, Listed, best, best_for, find, journey, order, versions as all,
+};
 use crate::error::{Error, Result};
+use crate::problem::Outline;
 
 /// The journeys that run where no version is named.
 pub const MAIN: &str = "paper,past";
@@ -21,13 +23,17 @@ pub fn versions(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     versions_for(names, back_end, None)
 }
 
-/// The same for a problem: `best` is the fastest for it, but as the end of a range.
-pub fn versions_for(names: &str, back_end: BackEnd, task: Option<&Task>) -> Result<Vec<Listed>> {
+/// The same for a problem: `best` is the fastest for it, except as the end of a range.
+pub fn versions_for(
+    names: &str,
+    back_end: BackEnd,
+    problem: Option<Outline>,
+) -> Result<Vec<Listed>> {
     let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
-        let versions = match (journey(name), task) {
+        let versions = match (journey(name), problem) {
             (Some(whole), _) => whole.versions(),
-            (None, Some(task)) if name == BEST => vec![best_for(back_end, task)],
+            (None, Some(problem)) if name == BEST => vec![best_for(back_end, problem)],
             (None, _) if name == "all" => all_on(back_end),
             (None, _) => from_to(name, back_end)?,
         };
@@ -82,7 +88,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         (version, _) => return Ok(vec![version?]),
     };
     let [of_first, of_last] =
-        [first, last].map(|version| order::story(version.id()).map_or("none", |told| told.id));
+        [first, last].map(|version| order::story(version.id()).map_or("none", |story| story.id));
     if of_first != of_last {
         let ids = (first.id(), last.id());
         return wrong(format!("{} is of {of_first} and {} of {of_last}", ids.0, ids.1));
@@ -109,26 +115,21 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     if name == BEST {
         return Ok(best(back_end));
     }
-    if let Some(told) = name.strip_suffix(":best").and_then(journey) {
-        // A journey for other devices has its best there, which may be emulated here.
-        let best = told.best(back_end).or(told.best.first());
-        return best.and_then(|best| find(best.version)).ok_or_else(|| Error::Input {
-            origin: format!("--version {name}"),
-            what: format!("{} states no best version", told.id),
-        });
-    }
-    find(name).ok_or_else(|| match OF_MATRICES.iter().any(|version| version.id == name) {
-        true => Error::Input {
-            origin: format!("--version {name}"),
-            what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
-        },
-        false => Error::unknown("version", name, known()),
+    let of_journey = name.strip_suffix(":best").and_then(journey).map(|journey| journey.best);
+    find(of_journey.unwrap_or(name)).ok_or_else(|| {
+        match OF_MATRICES.iter().any(|version| version.id == name) {
+            true => Error::Input {
+                origin: format!("--version {name}"),
+                what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
+            },
+            false => Error::unknown("version", name, known()),
+        }
     })
 }
 
 /// What names versions: ids, journeys, `best` and `all`.
 pub fn known() -> Vec<&'static str> {
-    let journeys = JOURNEYS.iter().map(|told| told.id);
+    let journeys = JOURNEYS.iter().map(|journey| journey.id);
     order::all().into_iter().chain(journeys).chain(["best", "all"]).collect()
 }
 

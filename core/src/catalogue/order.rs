@@ -1,15 +1,21 @@
 //! The order in which versions build on each other: that of their journeys.
 
-use crate::catalogue::journey::{JOURNEYS, Journey, journey, journey_of};
-use crate::catalogue::versions;
+use crate::catalogue::{JOURNEYS, Journey, journey, journey_of, versions};
 
-/// A version's place among all, for sorting.
+/// The position of a version among all, for sorting.
 pub fn place(id: &str) -> Option<usize> {
     versions().position(|listed| listed.id() == id)
 }
 
+/// The version that one is compared with: the one before it in its journey, or the last one of the journey that
+/// this one continues.
 pub fn before(id: &str) -> Option<&'static str> {
-    journey_of(id)?.before(id)
+    let own = journey_of(id)?;
+    let ids = own.ids();
+    match ids.iter().position(|own| *own == id)?.checked_sub(1) {
+        Some(before) => Some(ids[before]),
+        None => journey(own.continues?)?.ids().last().copied(),
+    }
 }
 
 /// The baseline of the journey that a version is of: what speed-ups are over.
@@ -17,15 +23,15 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
-/// The journey that a version's own goes on from, or its own: what is told in one go.
+/// The journey that a version's own continues, directly or not, or its own.
 pub fn story(id: &str) -> Option<&'static Journey> {
-    let continued = |told: &&'static Journey| told.continues.and_then(journey);
+    let continued = |own: &&'static Journey| own.continues.and_then(journey);
     std::iter::successors(journey_of(id), continued).last()
 }
 
 /// The versions of a journey and of what goes on from it.
-pub fn told(story_id: &str) -> Vec<&'static str> {
-    let is_of = |id: &&str| story(id).is_some_and(|told| told.id == story_id);
+pub fn of_story(id: &str) -> Vec<&'static str> {
+    let is_of = |version: &&str| story(version).is_some_and(|story| story.id == id);
     all().into_iter().filter(is_of).collect()
 }
 
@@ -44,7 +50,7 @@ pub fn past() -> Vec<&'static str> {
     let continued = JOURNEYS.iter().filter(|journey| journey.continues.is_some());
     let from = |journey: &'static Journey| {
         let own = journey.ids();
-        let start = own.first().and_then(|first| journey.before(first));
+        let start = own.first().and_then(|first| before(first));
         start.into_iter().chain(own)
     };
     continued.flat_map(from).collect()

@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
-use crate::problem::{Batch, Extents, Frame, Id, OddPoles, Outline, SlabView, vectors};
+use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
 
 pub struct Host {
     info: DeviceInfo,
@@ -129,7 +129,7 @@ impl Device for Host {
         emulated + beside(problem, versions, slab)
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         let (emulated, vectors) = (EmulatedBands::default(), VectorBands::default());
         Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
     }
@@ -138,7 +138,7 @@ impl Device for Host {
 /// A worker: what a kernel reads beside the problem's own arrays is made when one first wants it.
 struct OnHost<'a> {
     host: &'a Host,
-    problem: &'a Frame,
+    problem: &'a Problem,
     emulated: EmulatedBands<'a>,
     vectors: VectorBands,
     slab: Option<OfSlab>,
@@ -215,7 +215,7 @@ impl EmulatedSlab {
     /// Makes what a kernel reads of it at a batch, where it is not there.
     fn want(
         &mut self,
-        problem: &Frame,
+        problem: &Problem,
         batch: &Batch,
         slab: SlabView<'_>,
         kernel: &Kernel,
@@ -238,7 +238,7 @@ impl<'a> EmulatedBands<'a> {
     /// Sums a slab at a batch of energies by a GPU version's kernels.
     pub fn sum(
         &mut self,
-        problem: &'a Frame,
+        problem: &'a Problem,
         batch: &Batch,
         slab: SlabView<'_>,
         made: &mut EmulatedSlab,
@@ -257,9 +257,9 @@ impl<'a> EmulatedBands<'a> {
         let own = made.aqsm_local.get(&kernel.layout).map(Vec::as_slice);
         let aqsm_local = own.or(slab.aqsm_local().whole()).expect("wanted above");
         let (_, pairs) = &made.pairs[&(kernel.layout, kernel.poles)];
-        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, problem, batch, slab, &**pairs)?;
+        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, problem, batch, slab, pairs)?;
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-        let constant = batch.plan().table().wx();
+        let constant = &batch.plan().wx;
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -267,7 +267,7 @@ impl<'a> EmulatedBands<'a> {
         let launches = kernel.launches(batch.nw());
         let (all, ran) = (launches.len() * blocks as usize, AtomicUsize::new(0));
         for iw in launches {
-            let arguments = laid.arguments(kernel, &**pairs, iw, &mut partials);
+            let arguments = laid.arguments(kernel, pairs, iw, &mut partials);
             (0..blocks).into_par_iter().for_each(|block| {
                 if watch.stop.is_asked() {
                     return;
@@ -307,7 +307,7 @@ pub struct VectorSlab {
     /// Matrix elements of G′, bands fastest.
     aqsm: Option<Vec<Complex64>>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, ((Id, Range<usize>), OddPoles)>,
+    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
 }
@@ -317,7 +317,8 @@ pub fn beside(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -
     let Extents { nbands, ncouls, .. } = slab;
     let cpus = || versions.iter().filter_map(|version| version.cpu());
     let of_sums = |cpu: &'static Cpu| {
-        let nw = problem.batches(catalogue::Kernel::Cpu(cpu)).next().map_or(0, |batch| batch.len());
+        let nw =
+            catalogue::Kernel::Cpu(cpu).energies(problem).next().map_or(0, |batch| batch.len());
         cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
     };
     let mut beside = Beside::default();
@@ -331,7 +332,7 @@ pub fn beside(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -
     }
     if cpus().any(|cpu| cpu.needs.aqsm) {
         let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
-        beside.slab = beside.slab.saturating_add(swapped + OddPoles::bytes_while_made(slab));
+        beside.slab = beside.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
     }
     beside.slab = beside.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
     beside
@@ -341,7 +342,7 @@ impl VectorSlab {
     /// Makes what a version needs of it, with the odd poles at a batch of those that kernels take.
     fn want(
         &mut self,
-        (problem, batch): (&Frame, &Batch),
+        (problem, batch): (&Problem, &Batch),
         slab: SlabView<'_>,
         needs: Needs,
         poles: Poles,
@@ -351,7 +352,7 @@ impl VectorSlab {
             self.aqsm = Some(swapped.into_owned());
         }
         if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            self.odd.insert(poles, (batch.id(), problem.odd(slab, batch, poles)));
+            self.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
         }
         if needs.sorted {
             self.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
@@ -365,14 +366,14 @@ impl VectorBands {
     pub fn sum(
         &mut self,
         host: &Host,
-        (problem, batch): (&Frame, &Batch),
+        (problem, batch): (&Problem, &Batch),
         slab: SlabView<'_>,
         made: &mut VectorSlab,
         cpu: &Cpu,
         watch: Watch,
     ) -> Result<SlabSums> {
         let (plan, needs) = (batch.plan(), cpu.needs);
-        let poles = cpu.poles(plan.poles());
+        let poles = cpu.poles(plan.poles);
         let pool = host.pool(cpu.threads)?;
         pool.install(|| -> Result<()> {
             self.want(problem, needs)?;
@@ -399,7 +400,7 @@ impl VectorBands {
     }
 
     /// Has the matrix elements of G as a version needs them; in another order, they go before.
-    fn want(&mut self, problem: &Frame, needs: Needs) -> Result<()> {
+    fn want(&mut self, problem: &Problem, needs: Needs) -> Result<()> {
         let order = Order::of(problem.order(), needs.plan);
         if needs.relaid && self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
             (self.relaid, self.chunks) = (None, None);

@@ -27,7 +27,7 @@ use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Batch, Extents, Frame, Matrix, Outline, SlabView};
+use crate::problem::{Batch, Extents, Matrix, Outline, Problem, SlabView};
 
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
@@ -65,7 +65,7 @@ pub trait Device: Sync {
     }
 
     /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>>;
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
 }
 
 /// Sums slabs of one problem, one after the other.
@@ -274,10 +274,10 @@ impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
     pub fn of(
         gpu: &'a Gpu,
-        problem: &Frame,
+        problem: &Problem,
         batch: &Batch,
         slab: SlabView,
-        pairs: &dyn Pairs,
+        pairs: &Pairs,
     ) -> Result<Launch<'a>> {
         let kernel = batch.plan().kernel(gpu);
         let (header, nw) = (problem.header(), batch.nw());
@@ -351,7 +351,7 @@ pub fn of_layouts(
     versions: &[catalogue::Kernel],
     slab: Extents,
 ) -> impl Iterator<Item = Beside> {
-    let of_version = |version: &catalogue::Kernel| problem.kernel(*version);
+    let of_version = |version: &catalogue::Kernel| version.first(problem);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);

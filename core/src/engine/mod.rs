@@ -30,7 +30,7 @@ use crate::devices::{Device, Locked, SlabSums, Upload, Watch, Worker, spawned};
 use crate::engine::deal::{Cut, Deal, share_of};
 use crate::engine::running::Running;
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Batches, Frame, Matrix, Problem, Slab, Slabs, Sums};
+use crate::problem::{Batch, Batches, Matrix, Problem, Slab, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
 
 /// A problem cut into slabs, and the workers that sum them.
@@ -64,7 +64,7 @@ pub type Numbered = Vec<(usize, SlabSums)>;
 impl<'a> Engine<'a> {
     /// The whole problem as one slab on one device, which needs room for its arrays.
     pub fn whole(device: &'a dyn Device, problem: &'a Problem) -> Result<Self> {
-        let mut worker = device.worker(problem.frame())?;
+        let mut worker = device.worker(problem)?;
         worker.place(problem.slab())?;
         Self::new(problem, problem.header().ngpown, vec![worker])
     }
@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
         if igp == 0 || workers.is_empty() {
             let what =
                 format!("needs slabs and workers, has {igp} igp a slab, {} workers", workers.len());
-            return Err(Error::Input { origin: whole.frame().name().into(), what });
+            return Err(Error::Input { origin: whole.problem().name().into(), what });
         }
         let slabs = whole.of_size(igp);
         if slabs.count() > 1 {
@@ -108,8 +108,8 @@ impl<'a> Engine<'a> {
         Engine { stop, ..self }
     }
 
-    pub fn problem(&self) -> &'a Frame {
-        self.slabs.frame()
+    pub fn problem(&self) -> &'a Problem {
+        self.slabs.problem()
     }
 
     /// The problem in the run's slabs.
@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
     /// One calculation that somebody watches. It stops within a slab too, whose sums are lost then. With several
     /// processes rank 0 has the sums of all, the others have their own.
     pub fn run_telling(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
-        self.run_batches(kernel, &self.problem().batches_for(kernel), watch)
+        self.run_batches(kernel, &kernel.batches(self.problem()), watch)
     }
 
     /// One calculation at some energies (0-based) only: it returns their sums.
@@ -153,7 +153,7 @@ impl<'a> Engine<'a> {
         require_whole(self.slabs, kernel, of)?;
         let numbers = share_of(self.slabs.count(), self.ranks);
         let again = self.locks.take(self.slabs, &self.workers);
-        let cut = Cut::of(&numbers, &self.workers, of.first().plan().igp_of_group(kernel));
+        let cut = Cut::of(&numbers, &self.workers, kernel.igp_of_group(of.first().plan()));
         let cut = cut.filter(|_| again);
         self.ranks.barrier();
         let begin = Instant::now();
@@ -232,10 +232,10 @@ impl<'a> Engine<'a> {
 /// at all energies.
 pub fn require_whole(slabs: Slabs, kernel: Kernel, batches: &Batches) -> Result<()> {
     let wrong = |what: String| {
-        let (origin, what) = (slabs.frame().name().into(), format!("{} {what}", kernel.id()));
+        let (origin, what) = (slabs.problem().name().into(), format!("{} {what}", kernel.id()));
         Err(Error::Input { origin, what })
     };
-    let of_batch = |batch: &Batch| batch.plan().igp_of_group(kernel);
+    let of_batch = |batch: &Batch| kernel.igp_of_group(batch.plan());
     let group = of_batch(&batches.first());
     if batches.kinds().any(|batch| of_batch(&batch) != group) {
         return wrong(
@@ -279,8 +279,7 @@ impl Locks {
         let forgotten = std::mem::take(&mut self.forgotten);
         let again = forgotten || workers.iter().any(|worker| worker.streams());
         if std::mem::replace(&mut self.ran, true) && self.held.is_none() && again {
-            let held = slabs.held();
-            let arrays = held.into_iter().flat_map(Slab::shared);
+            let arrays = slabs.in_memory().into_iter().flat_map(Slab::shared);
             let lock = |array: Arc<Matrix>| workers.iter().find_map(|to| to.lock(array.clone()));
             self.held = Some(arrays.filter_map(lock).collect());
         }

@@ -12,7 +12,7 @@ use crate::devices::{SlabSums, Watch, Worker};
 use crate::engine::deal::{Cut, Deal, Piece, Pieces};
 use crate::engine::{Engine, Numbered, Share};
 use crate::error::Result;
-use crate::problem::{Batch, Batches, Given, SlabView, Slabs};
+use crate::problem::{Batch, Batches, SlabRef, SlabView, Slabs};
 
 pub struct Running<'a, 'r> {
     pub slabs: Slabs<'a>,
@@ -115,7 +115,7 @@ impl Running<'_, '_> {
     ) -> Result<Begun<'_>> {
         let making = Instant::now();
         let part = self.slabs.part(piece.igp.clone())?;
-        if let Given::Made(_) = part {
+        if let SlabRef::Owned(_) = part {
             share.source_s += making.elapsed().as_secs_f64();
         }
         let left = order.iter().rev().copied().collect();
@@ -175,7 +175,7 @@ struct Begun<'a> {
     /// The slab, and which part of it.
     piece: Piece,
     /// Its data, as long as there are batches to begin.
-    part: Option<Given<'a>>,
+    part: Option<SlabRef<'a>>,
     /// The batches to begin, in reverse order.
     left: Vec<usize>,
     at_batch: usize,
@@ -232,10 +232,12 @@ impl Engine<'_> {
     /// first, then only launches, and prepares the next batch of energies.
     pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
         let slabs = self.slabs;
-        let (held, [only]) = (slabs.held(), &mut self.workers[..]) else { return Ok(()) };
-        let ([slab], 1, 1) = (&held[..], slabs.count(), self.ranks.size()) else { return Ok(()) };
+        let (Some(slab), [only]) = (slabs.in_memory(), &mut self.workers[..]) else {
+            return Ok(());
+        };
+        let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
         // The first batch last: its energies are to be there.
-        let kinds: Vec<_> = slabs.frame().batches_for(kernel).kinds().collect();
+        let kinds: Vec<_> = kernel.batches(slabs.problem()).kinds().collect();
         kinds.iter().rev().try_for_each(|batch| only.ready(slab.view(), batch, kernel))
     }
 }

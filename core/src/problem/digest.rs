@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use twox_hash::XxHash64;
 
 use crate::error::Result;
-use crate::problem::{Frame, SlabView, Slabs};
+use crate::problem::{Problem, SlabView};
 
 /// Number of columns in the digest of a problem.
 const SOME: usize = 8;
@@ -15,24 +15,25 @@ const SOME: usize = 8;
 ///
 /// In a built-in system each column has a random stream of its own, so another generator shows in the few
 /// columns made here.
-pub fn of_problem(slabs: Slabs) -> Result<u64> {
-    let (frame, ngpown) = (slabs.frame(), slabs.frame().header().ngpown);
+pub fn of_problem(problem: &Problem) -> Result<u64> {
+    let ngpown = problem.header().ngpown;
     let mut numbers: Vec<usize> = (0..SOME).map(|at| at * (ngpown - 1) / (SOME - 1)).collect();
     numbers.dedup();
-    let mut digests = bands(frame);
+    let mut digests = bands(problem);
     for igp in numbers {
-        digests.extend(of_columns(slabs.part(igp..igp + 1)?.view()));
+        digests.extend(of_columns(problem.part(igp..igp + 1)?.view()));
     }
-    digests.extend([ngpown as u64, of(&frame.header().above_state()), of(frame.wx())]);
+    digests.extend([ngpown as u64, of(&problem.header().above_state()), of(problem.wx())]);
     Ok(of(&digests))
 }
 
 /// The bands, in parts, and the limits.
-fn bands(frame: &Frame) -> Vec<u64> {
-    let Limits { limittwo, limitone, sexcut } = frame.limits();
-    let e: Vec<f64> = (0..frame.extents().nbands).map(|n| frame.header().e(n)).collect();
-    let mut digests: Vec<u64> = frame.aqsn().par_chunks(frame.extents().ncouls).map(of).collect();
-    digests.extend([of(frame.occ()), of(&e), of(&[limittwo, limitone, sexcut])]);
+fn bands(problem: &Problem) -> Vec<u64> {
+    let Limits { limittwo, limitone, sexcut } = problem.limits();
+    let e: Vec<f64> = (0..problem.extents().nbands).map(|n| problem.header().e(n)).collect();
+    let mut digests: Vec<u64> =
+        problem.aqsn().par_chunks(problem.extents().ncouls).map(of).collect();
+    digests.extend([of(problem.occ()), of(&e), of(&[limittwo, limitone, sexcut])]);
     digests
 }
 

@@ -1,14 +1,8 @@
 //! Grids of energies in place of a problem's own.
 
-use std::ops::Range;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use gpp_kernels::plan::Poles;
-
-use crate::error::Result;
-use crate::problem::header::MOST_ENERGIES;
-use crate::problem::{Bands, Extents, Given, Header, Origin, Source, wrong};
+use crate::problem::header::{Header, MOST_ENERGIES};
 
 /// The energies that a problem is evaluated at instead of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,53 +153,5 @@ impl Grid {
                 ..header.clone()
             },
         }
-    }
-}
-
-/// A source at other energies. Sums that come with it are of its own and left out.
-pub struct OnGrid<'a> {
-    source: Box<dyn Source + 'a>,
-    grid: Grid,
-}
-
-impl<'a> OnGrid<'a> {
-    pub fn new(source: Box<dyn Source + 'a>, grid: Grid) -> OnGrid<'a> {
-        OnGrid { source, grid }
-    }
-}
-
-impl Source for OnGrid<'_> {
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    fn origin(&self) -> Origin {
-        self.source.origin()
-    }
-
-    fn extents(&self) -> Extents {
-        Extents { nw: self.grid.nw(), ..self.source.extents() }
-    }
-
-    fn bands(&self) -> Result<Arc<Bands>> {
-        let bands = Arc::unwrap_or_clone(self.source.bands()?);
-        let header = self.grid.of(bands.header());
-        let bands = bands.with_header(header).map_err(|what| wrong(self.name(), what))?;
-        Ok(bands.into())
-    }
-
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
-        match self.source.slab(bands, igp)? {
-            // Looked at with the source's own energies.
-            Given::Held(view) => {
-                let slab = view.copied(bands).map_err(|what| wrong(self.name(), what))?;
-                Ok(Given::Made(slab))
-            }
-            made => Ok(made),
-        }
-    }
-
-    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
-        self.source.poles(igp)
     }
 }

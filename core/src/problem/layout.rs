@@ -18,18 +18,18 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::problem::bands::{Bands, Id};
 use crate::problem::memory::{
-    AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX, zeros,
+    self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX, zeros,
 };
-use crate::problem::{
-    BandOrder, Bands, Batch, Cells, Evaluator, Frame, Id, OddPoles, SlabView, memory,
-};
+use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs};
+use crate::problem::{Problem, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
 ///
 /// - [`Layout::Original`], the reference's: all arrays as they are
 /// - [`Layout::Swapped`], of v7 and v8: bands fastest in `wx` and `aqsm_local`
-/// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's odd poles
+/// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's fallback pairs
 /// - [`Layout::Cells`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
@@ -41,7 +41,7 @@ pub fn preparation(layout: Layout) -> Preparation {
 /// Bytes of a sorted pair beside its pole and its `eps`.
 const SORTED: u64 = 8;
 
-/// Bytes of the host's memory that are taken for odd poles at a part of the energies.
+/// Bytes of the host's memory that are taken for fallback pairs at a part of the energies.
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Preparation {
@@ -156,16 +156,16 @@ impl Preparation {
     /// What its kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
     pub fn pairs(
         self,
-        frame: &Frame,
+        problem: &Problem,
         slab: SlabView,
         batch: &Batch,
         kernel: &Kernel,
-    ) -> Arc<dyn Pairs> {
-        match self.0 {
-            Layout::Original | Layout::Swapped => Arc::new(AsTheyAre),
-            Layout::Planned => Arc::new(frame.odd(slab, batch, kernel.poles)),
-            Layout::Cells => Arc::new(frame.cells(slab, Evaluator::Gpu)),
-        }
+    ) -> Arc<Pairs> {
+        Arc::new(match self.0 {
+            Layout::Original | Layout::Swapped => Pairs::Original,
+            Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
+            Layout::Cells => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
+        })
     }
 
     /// What these depend on beside the slab, if on anything.
@@ -189,7 +189,7 @@ impl Preparation {
     pub fn bytes_while_made(self, slab: Extents, poles: Poles) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
-            Layout::Planned => OddPoles::bytes_while_made(slab),
+            Layout::Planned => FallbackPairs::bytes_while_made(slab),
             Layout::Cells => Cells::bytes_while_made(slab, poles),
         }
     }
@@ -221,27 +221,14 @@ fn padded(array: &Array, of: Extents) -> usize {
 pub type PairsAt = ((Id, Range<usize>), Poles);
 
 /// What was made of a slab's pairs, and what it depends on beside the slab.
-pub type MadePairs = (Option<PairsAt>, Arc<dyn Pairs>);
+pub type MadePairs = (Option<PairsAt>, Arc<Pairs>);
 
 /// What kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
-pub trait Pairs: Send + Sync {
-    fn arrays(&self) -> Vec<Words<'_>>;
-
-    /// With what the size of a grid depends on of it.
-    fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
-        of
-    }
-
-    /// What a kernel is given at a batch: that which all are given, and where [`Pairs::arrays`] are.
-    ///
-    /// # Panics
-    /// Where they are of another slab.
-    fn arguments(
-        &self,
-        common: PaperArguments,
-        at: (&Batch, &Kernel),
-        arrays: &[*const c_void],
-    ) -> Box<dyn Arguments>;
+pub enum Pairs {
+    /// Nothing.
+    Original,
+    Fallback(FallbackPairs),
+    Sorted(Cells),
 }
 
 /// An array as it is copied to a device.
@@ -253,9 +240,85 @@ pub struct Words<'a> {
     pub spare: usize,
 }
 
+impl Pairs {
+    pub fn arrays(&self) -> Vec<Words<'_>> {
+        let of = |name, words, spare| Words { name, words, spare };
+        match self {
+            Pairs::Original => Vec::new(),
+            Pairs::Fallback(FallbackPairs { mask, pairs, begins }) => vec![
+                of("mask of fallback pairs", mask, 0),
+                of("fallback pairs", pairs, pairs.len() / 8),
+                of("begins of fallback pairs", begins, 0),
+            ],
+            Pairs::Sorted(cells) => {
+                let (poles, parts) = cells.words();
+                vec![
+                    of("sorted pairs", poles, poles.len() / 64),
+                    of("parts of sorted pairs", parts, parts.len() / 8),
+                ]
+            }
+        }
+    }
+
+    /// With what the size of a grid depends on of them.
+    pub fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
+        match self {
+            Pairs::Original => of,
+            Pairs::Fallback(fallback) => extents::Extents { odd_begins: &fallback.begins, ..of },
+            Pairs::Sorted(cells) => extents::Extents { parts: cells.count(), ..of },
+        }
+    }
+
+    /// The arguments of a kernel at a batch: those that all have, and where [`Pairs::arrays`] are.
+    ///
+    /// # Panics
+    /// If these are of another slab.
+    pub fn arguments(
+        &self,
+        common: PaperArguments,
+        (batch, kernel): (&Batch, &Kernel),
+        arrays: &[*const c_void],
+    ) -> Box<dyn Arguments> {
+        match self {
+            Pairs::Original => Box::new(common),
+            Pairs::Fallback(fallback) => {
+                assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
+                let plan = Plan {
+                    odd_mask: arrays[0].cast(),
+                    odd_pairs: arrays[1].cast(),
+                    odd_begins: arrays[2].cast(),
+                    ..batch.plan().view(kernel, fallback)
+                };
+                Box::new(PlannedArguments::new(common, plan))
+            }
+            Pairs::Sorted(cells) => {
+                let PaperArguments { aqsn, aqsm_local, wx, vcoul_loc, occ, partials, .. } = common;
+                let PaperArguments { nbands, nw, limittwo, limitone, sexcut, .. } = common;
+                Box::new(CellsArguments {
+                    poles: arrays[0].cast(),
+                    parts: arrays[1].cast(),
+                    aqsn,
+                    aqsm_local,
+                    wx,
+                    vcoul_loc,
+                    occ,
+                    partials,
+                    count: cells.count(),
+                    nbands,
+                    rows: nbands.next_multiple_of(BANDS),
+                    nw,
+                    limittwo,
+                    limitone,
+                    sexcut,
+                })
+            }
+        }
+    }
+}
+
 impl Extents {
     /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
-    /// of energies. A slab's include sums, and odd poles up to one in 16 pairs or indices of sorted ones.
+    /// of energies. A slab's include sums, and fallback pairs up to one in 16 or indices of sorted ones.
     pub fn device_bytes(self, of: Of) -> u64 {
         let batch = Extents { nw: self.nw.min(memory::MOST_TOGETHER), ..self };
         let most =
@@ -281,18 +344,8 @@ impl Extents {
 /// The arrays of a problem's bands in one layout, for all of its energies.
 #[derive(Clone, Debug)]
 pub struct BandArrays<'a> {
-    aqsn: Cow<'a, [Complex64]>,
-    occ: Cow<'a, [f64]>,
-}
-
-impl<'a> BandArrays<'a> {
-    pub fn aqsn(&self) -> &Cow<'a, [Complex64]> {
-        &self.aqsn
-    }
-
-    pub fn occ(&self) -> &Cow<'a, [f64]> {
-        &self.occ
-    }
+    pub aqsn: Cow<'a, [Complex64]>,
+    pub occ: Cow<'a, [f64]>,
 }
 
 /// All that the kernels of one layout read of a slab at some energies.
@@ -318,7 +371,7 @@ impl<'a> Laid<'a> {
     pub fn arguments(
         self,
         kernel: &Kernel,
-        pairs: &'a dyn Pairs,
+        pairs: &'a Pairs,
         iw: u32,
         partials: &'a mut [f64],
     ) -> Shared<'a> {
@@ -376,24 +429,6 @@ impl Shared<'_> {
     }
 }
 
-/// Nothing beside `wtilde` and `eps`.
-struct AsTheyAre;
-
-impl Pairs for AsTheyAre {
-    fn arrays(&self) -> Vec<Words<'_>> {
-        Vec::new()
-    }
-
-    fn arguments(
-        &self,
-        common: PaperArguments,
-        _: (&Batch, &Kernel),
-        _: &[*const c_void],
-    ) -> Box<dyn Arguments> {
-        Box::new(common)
-    }
-}
-
 /// A matrix of `rows` rows given by its columns, transposed.
 fn transposed<'a>(
     columns: impl ExactSizeIterator<Item = &'a [Complex64]> + Clone,
@@ -404,77 +439,6 @@ fn transposed<'a>(
         to.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = column[row]);
     }
     Ok(all)
-}
-
-impl Pairs for OddPoles {
-    fn arrays(&self) -> Vec<Words<'_>> {
-        vec![
-            Words { name: "mask of odd poles", words: self.mask(), spare: 0 },
-            Words { name: "odd pairs", words: self.pairs(), spare: self.pairs().len() / 8 },
-            Words { name: "begins of odd pairs", words: self.begins(), spare: 0 },
-        ]
-    }
-
-    fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
-        extents::Extents { odd_begins: self.begins(), ..of }
-    }
-
-    fn arguments(
-        &self,
-        common: PaperArguments,
-        (batch, kernel): (&Batch, &Kernel),
-        arrays: &[*const c_void],
-    ) -> Box<dyn Arguments> {
-        assert_eq!(self.begins().len(), common.ngpown as usize + 1, "the slab's odd poles");
-        let plan = Plan {
-            odd_mask: arrays[0].cast(),
-            odd_pairs: arrays[1].cast(),
-            odd_begins: arrays[2].cast(),
-            ..batch.plan().view(kernel, self)
-        };
-        Box::new(PlannedArguments::new(common, plan))
-    }
-}
-
-impl Pairs for Cells {
-    fn arrays(&self) -> Vec<Words<'_>> {
-        let (poles, parts) = self.words();
-        vec![
-            Words { name: "sorted pairs", words: poles, spare: poles.len() / 64 },
-            Words { name: "parts of sorted pairs", words: parts, spare: parts.len() / 8 },
-        ]
-    }
-
-    fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
-        extents::Extents { parts: self.count(), ..of }
-    }
-
-    fn arguments(
-        &self,
-        common: PaperArguments,
-        _: (&Batch, &Kernel),
-        arrays: &[*const c_void],
-    ) -> Box<dyn Arguments> {
-        let PaperArguments { aqsn, aqsm_local, wx, vcoul_loc, occ, partials, .. } = common;
-        let PaperArguments { nbands, nw, limittwo, limitone, sexcut, .. } = common;
-        Box::new(CellsArguments {
-            poles: arrays[0].cast(),
-            parts: arrays[1].cast(),
-            aqsn,
-            aqsm_local,
-            wx,
-            vcoul_loc,
-            occ,
-            partials,
-            count: self.count(),
-            nbands,
-            rows: nbands.next_multiple_of(BANDS),
-            nw,
-            limittwo,
-            limitone,
-            sexcut,
-        })
-    }
 }
 
 /// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros behind the last

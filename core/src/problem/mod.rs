@@ -1,9 +1,8 @@
 //! One problem: the arrays that the kernels read, and where they come from.
 //!
 //! `ig` counts G vectors, `igp` the G′ of this rank: the rows and columns of `wtilde` and `eps`. [`Bands`] are
-//! what all columns share, held once. A [`Slab`] is a range of `igp` with its columns. A [`Source`] gives both.
-//! A [`Frame`] is a problem without its slabs: what a run needs before the first and after the last. A
-//! [`Problem`] is a frame with one slab of all `igp`, in memory.
+//! what all columns share. A [`Slab`] is a range of `igp` with its columns. A [`Source`] makes or reads both. A
+//! [`Problem`] has the bands in memory, and slabs in memory or from its source.
 
 pub mod bands;
 pub mod digest;
@@ -15,34 +14,33 @@ pub mod memory;
 pub mod plan;
 pub mod range;
 pub mod slab;
-pub mod source;
+pub mod sums;
 pub mod synthesis;
 pub mod systems;
 pub mod vectors;
 
-use std::ops::{Deref, Range};
+use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
-use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Kernel, Task, batches};
 use crate::error::{DataError, Error, Result};
-pub use crate::problem::bands::{Bands, Batch, Batches};
-use crate::problem::bands::{KeptBatches, OfBatches};
+pub use crate::problem::bands::{Bands, Id};
 pub use crate::problem::grid::Grid;
 pub use crate::problem::header::{Header, Unmasked};
+use crate::problem::memory::{AQSM_LOCAL, EPS, Of, WTILDE};
 pub use crate::problem::memory::{Extents, Matrix};
-pub use crate::problem::plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
-use crate::problem::plan::{BySize, SortedOnce};
-pub use crate::problem::slab::{CheckedPairs, Slab, SlabView, Slabs};
-pub use crate::problem::source::{Given, Source};
+pub use crate::problem::plan::{
+    BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs,
+};
+use crate::problem::plan::{BatchCache, BySize, SortedOnce, batches};
+use crate::problem::slab::check_part;
+pub use crate::problem::slab::{Slab, SlabView};
+pub use crate::problem::sums::Sums;
 pub use crate::problem::systems::System;
 use crate::ranks::Ranks;
 
@@ -55,12 +53,110 @@ pub enum Origin {
     Made,
 }
 
-/// One problem in memory, checked: its frame and the slab of all igp. All arrays are column-major, the first
-/// index named fastest.
+/// Makes or reads the bands of a problem, and slabs of it in any order. A slab has the bits that the whole problem
+/// has there.
+pub trait Source: Send + Sync {
+    fn name(&self) -> &str;
+
+    fn origin(&self) -> Origin;
+
+    /// Extents of the whole problem, known before any array is made.
+    fn extents(&self) -> Extents;
+
+    /// Takes other energies for its own. Sums that come with it are of its own and left out.
+    fn set_energies(&mut self, grid: &Grid);
+
+    /// `asxtemp` and `achtemp` before the kernel adds to them.
+    fn start(&self) -> Sums {
+        Sums::zero(self.extents().nw)
+    }
+
+    /// `asxtempref` and `achtempref`, if a file holds them.
+    fn stored(&self) -> Option<Sums> {
+        None
+    }
+
+    /// What all igp have in common; [`Error::Memory`] before anything is allocated.
+    fn bands(&self) -> Result<Bands>;
+
+    /// The `igp` (0-based) of the problem with these bands. Nothing of them stays in the source.
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab>;
+
+    /// The kind of the contributing poles of some `igp` (0-based): those whose `eps` is not zero. Without any
+    /// igp it is real. Takes no more memory than a few columns.
+    fn poles(&self, igp: Range<usize>) -> Result<Poles>;
+
+    /// The same at other energies.
+    #[must_use]
+    fn at(mut self, grid: &Grid) -> Self
+    where
+        Self: Sized,
+    {
+        self.set_energies(grid);
+        self
+    }
+
+    /// The whole problem in memory.
+    fn load(&self) -> Result<Problem> {
+        memory::require(self.name(), self.extents().bytes())?;
+        let bands = self.bands()?;
+        let slab = self.slab(&bands, 0..self.extents().ngpown)?;
+        Problem::of(self.name(), self.origin(), bands.into(), slab)?
+            .with_sums(self.start(), self.stored())
+    }
+}
+
+impl fmt::Debug for dyn Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Fails if `igp` is no part of a source, or host memory does not hold a slab of it.
+fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
+    let whole = source.extents();
+    check_part(igp, whole.ngpown).map_err(|what| wrong(source.name(), what))?;
+    let slab = Extents { ngpown: igp.len(), ..whole };
+    memory::require(source.name(), slab.bytes_of(Of::Slab))
+}
+
+/// The error of a problem of that name.
+pub(crate) fn wrong(name: &str, what: DataError) -> Error {
+    match what {
+        Error::Input { origin, what } if origin.is_empty() => {
+            Error::Input { origin: name.into(), what }
+        }
+        other => other,
+    }
+}
+
+/// One problem, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    frame: Frame,
-    slab: Slab,
+    name: String,
+    origin: Origin,
+    bands: Arc<Bands>,
+    poles: Poles,
+    order: Arc<BandOrder>,
+    cache: BatchCache,
+    start: Sums,
+    stored: Option<Sums>,
+    /// The igp in memory: all, or those of this process, which may be none.
+    slab: Option<Slab>,
+    /// What makes or reads the others.
+    source: Option<Streamed>,
+    /// The poles of the slab by their size, if energies come and go.
+    by_size: Option<Arc<SortedOnce>>,
+}
+
+/// A source of slabs that are not in memory.
+#[derive(Clone, Debug)]
+struct Streamed {
+    source: Arc<dyn Source>,
+    /// The identity of the slabs that it makes.
+    id: Id,
+    /// Whether slabs of this process are in memory nevertheless.
+    has_share: bool,
 }
 
 /// The large arrays of a problem. The rest follows from the [`Header`], but for energies and occupations that a
@@ -75,6 +171,21 @@ pub struct Matrices {
     pub aqsn: Vec<Complex64>,
     /// `(ngpown, nbands)`.
     pub aqsm_local: Vec<Complex64>,
+}
+
+/// A slab of a problem: made or read for its caller, or a view of what is in memory.
+pub enum SlabRef<'a> {
+    Owned(Slab),
+    Borrowed(SlabView<'a>),
+}
+
+impl SlabRef<'_> {
+    pub fn view(&self) -> SlabView<'_> {
+        match self {
+            SlabRef::Owned(slab) => slab.view(),
+            SlabRef::Borrowed(view) => *view,
+        }
+    }
 }
 
 impl Problem {
@@ -96,57 +207,133 @@ impl Problem {
         let view = slab.view();
         let (igp, found) = (view.igp(), view.ncouls());
         if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
-            let what = DataError::igp(&igp, ngpown);
-            return Err(wrong(name, what));
+            return Err(wrong(name, DataError::igp(&igp, ngpown)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
-        Ok(Problem::with_poles(name, origin, bands, slab, poles))
+        Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
     }
 
-    /// The same of a slab whose contributing poles are known to have this in common.
-    fn with_poles(
-        name: &str,
-        origin: Origin,
-        bands: Arc<Bands>,
-        slab: Slab,
-        poles: Poles,
-    ) -> Problem {
-        Problem { frame: Frame::new(name, origin, bands, poles), slab }
+    /// A problem that these processes share. Its bands are made or read now, and so are the igp of this process if
+    /// they are to stay in memory. Each process looks at the poles of its own share. Collective.
+    pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
+        let bands = source.bands()?;
+        let share = ranks.share(source.extents().ngpown);
+        let keeps = keeps_share && !share.is_empty();
+        let slab = if keeps { Some(source.slab(&bands, share.clone())?) } else { None };
+        let own = match &slab {
+            Some(slab) => range::poles_of(slab.view().wtilde(), slab.view().eps()),
+            None => source.poles(share)?,
+        };
+        let are_real = ranks.least((own == Poles::Real).into()) == 1;
+        let poles = if are_real { Poles::Real } else { Poles::Any };
+        let (start, stored) = (source.start(), source.stored());
+        let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles);
+        let (source, id) = (source.into(), Id::unique());
+        let source = Some(Streamed { source, id, has_share: keeps_share });
+        Problem { slab, source, ..problem }.with_sums(start, stored)
     }
 
-    /// Where its slab is one of those whose energies come and go, what its poles are sorted in.
-    fn sorted(self, by_size: Option<Arc<SortedOnce>>) -> Problem {
-        let by_size = by_size.map(|sorted| (self.slab().pairs_id(), sorted));
-        Problem { frame: self.frame.sorted(by_size), ..self }
+    /// A problem whose contributing poles have `poles` in common.
+    fn without_slabs(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Problem {
+        let order = Arc::new(BandOrder::of(&bands));
+        let (cache, start) = (BatchCache::default(), Sums::zero(bands.nw()));
+        let name = name.to_string();
+        let (stored, slab, source, by_size) = (None, None, None, None);
+        Problem { name, origin, bands, poles, order, cache, start, stored, slab, source, by_size }
     }
 
-    /// The same with other matrix elements, where these are elsewhere.
+    /// The same at other energies, if it is in memory. Sums that come with it are left out.
+    pub fn at(self, grid: &Grid) -> Result<Problem> {
+        let Problem { name, origin, bands, slab, .. } = self;
+        let of_energies = || {
+            let header = grid.of(bands.header());
+            let bands = Arc::unwrap_or_clone(bands).with_header(header)?;
+            let slab = slab.expect("it is in memory").view().copied(&bands)?;
+            Ok((bands, slab))
+        };
+        let (bands, slab) = of_energies().map_err(|what| wrong(&name, what))?;
+        Problem::of(&name, origin, bands.into(), slab)
+    }
+
+    /// The same with matrix elements that are elsewhere, and other ones.
     #[must_use]
-    pub(crate) fn with_other_elements(self) -> Problem {
-        Problem { frame: self.frame.with_other_elements(), slab: self.slab.with_other_elements() }
+    pub(crate) fn with_other_elements(mut self) -> Problem {
+        Arc::make_mut(&mut self.bands).change_elements();
+        Problem { slab: self.slab.map(Slab::with_other_elements), ..self }
     }
 
     /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
-    /// `achtempref` where there are any.
+    /// `achtempref` if there are any.
     pub fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Problem> {
-        Ok(Problem { frame: self.frame.with_sums(start, stored)?, ..self })
+        let needed = self.nw() as u64;
+        for sums in [&start].into_iter().chain(&stored) {
+            for (name, part) in [("asx", &sums.asx), ("ach", &sums.ach)] {
+                let found = part.len() as u64;
+                if found != needed {
+                    return Err(wrong(&self.name, DataError::length(name, needed, found)));
+                }
+            }
+        }
+        Ok(Problem { start, stored, ..self })
     }
 
     /// Drops `asxtempref` and `achtempref`.
     pub fn without_stored(self) -> Problem {
-        Problem { frame: self.frame.without_stored(), ..self }
+        Problem { stored: None, ..self }
     }
 
-    pub fn frame(&self) -> &Frame {
-        &self.frame
+    /// Takes the igp of this process for those in memory, if these are its share. Columns of both stay where they
+    /// are; others are made or read.
+    pub fn with_share(self, igp: Range<usize>) -> Result<Problem> {
+        let Some(Streamed { source, has_share: true, .. }) = &self.source else { return Ok(self) };
+        let make = |igp: Range<usize>| source.slab(&self.bands, igp);
+        let slab = match self.slab {
+            _ if igp.is_empty() => None,
+            Some(slab) => Some(slab.moved(&self.bands, igp, make)?),
+            None => Some(make(igp)?),
+        };
+        Ok(Problem { slab, ..self })
+    }
+
+    /// Whether all igp are in memory.
+    pub fn is_whole(&self) -> bool {
+        self.source.is_none()
+    }
+
+    /// Whether the igp that this process sums are in memory.
+    pub fn stays(&self) -> bool {
+        self.source.as_ref().is_none_or(|source| source.has_share)
+    }
+
+    /// The igp that are in memory.
+    pub fn in_memory(&self) -> Option<&Slab> {
+        self.slab.as_ref()
+    }
+
+    /// Some igp (0-based): as they are in memory, or made or read now.
+    pub fn part(&self, igp: Range<usize>) -> Result<SlabRef<'_>> {
+        check_part(&igp, self.extents().ngpown).map_err(|what| wrong(&self.name, what))?;
+        if let Some(view) = self.slab.as_ref().map(Slab::view)
+            && view.igp().start <= igp.start
+            && igp.end <= view.igp().end
+        {
+            return Ok(SlabRef::Borrowed(view.part(igp)));
+        }
+        let Streamed { source, id, .. } = self.source.as_ref().expect("not all is in memory");
+        Ok(SlabRef::Owned(source.slab(&self.bands, igp)?.of(*id)))
+    }
+
+    /// All igp.
+    ///
+    /// # Panics
+    /// If they are not in memory.
+    pub fn slab(&self) -> SlabView<'_> {
+        assert!(self.is_whole(), "{} is not in memory", self.name);
+        self.slab.as_ref().expect("all igp").view()
     }
 
     pub fn into_parts(self) -> (Arc<Bands>, Slab) {
-        (self.frame.shared_bands(), self.slab)
-    }
-
-    pub fn slab(&self) -> SlabView<'_> {
-        self.slab.view()
+        (self.bands, self.slab.expect("it is in memory"))
     }
 
     /// Plasmon-pole modes in eV, `(ncouls, ngpown)`.
@@ -169,151 +356,6 @@ impl Problem {
         self.slab().vcoul_loc()
     }
 
-    /// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. Of a
-    /// problem that was not synthesised only the rows in `aqsm_local` are known; the rest are zero.
-    pub fn aqsmtemp_column(&self, n: usize, column: &mut [Complex64]) {
-        if let Origin::System(system, seed) = self.frame.origin() {
-            synthesis::aqsmtemp_column(system, *seed, n, column);
-            return;
-        }
-        column.fill(Complex64::ZERO);
-        let aqsm_local = self.slab().aqsm_local().column(n);
-        for (row, element) in self.header().rows().zip(aqsm_local) {
-            if let Some(igp) = row {
-                column[igp] = *element;
-            }
-        }
-    }
-}
-
-/// A problem is used for its frame wherever no slab is needed.
-impl Deref for Problem {
-    type Target = Frame;
-
-    fn deref(&self) -> &Frame {
-        &self.frame
-    }
-}
-
-/// The error of a problem of that name.
-pub(crate) fn wrong(name: &str, what: DataError) -> Error {
-    match what {
-        Error::Input { origin, what } if origin.is_empty() => {
-            Error::Input { origin: name.into(), what }
-        }
-        other => other,
-    }
-}
-
-// A problem without its slabs.
-
-/// A problem without its slabs: bands with their plan, name and origin, and the sums that come with it.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    name: String,
-    origin: Origin,
-    bands: Arc<Bands>,
-    poles: Poles,
-    order: Arc<BandOrder>,
-    kept: KeptBatches,
-    start: Sums,
-    stored: Option<Sums>,
-    /// Of which slab poles are sorted.
-    by_size: Option<(SlabId, Arc<SortedOnce>)>,
-}
-
-type SlabId = (Id, Range<usize>);
-
-/// What is known of a problem before there are its arrays: it decides which version is the fastest, which layouts
-/// versions have and how large these are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outline {
-    pub extents: Extents,
-    /// What all contributing poles have in common.
-    pub poles: Poles,
-    /// Whether the plan's order of bands is the problem's.
-    pub keeps_order: bool,
-}
-
-impl Outline {
-    /// What the time of versions depends on.
-    pub fn task(self) -> Task {
-        let Extents { nbands, ngpown, ncouls, nw } = self.extents;
-        Task { nbands, pairs: ngpown as u64 * ncouls as u64, nw, poles: self.poles }
-    }
-
-    /// The batches of energies of a version, one at least.
-    pub fn batches(self, version: Kernel) -> impl Iterator<Item = Range<usize>> {
-        batches(self.extents.nw, version.holds(self.poles))
-    }
-
-    /// Bytes of a version's sums of all groups at all energies.
-    pub fn bytes_of_sums(self, version: Kernel) -> u64 {
-        let group = match version {
-            Kernel::Gpu(_) => self.kernel(version).and_then(|(kernel, _)| kernel.igp_of_group()),
-            Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
-        };
-        let groups = (self.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
-        groups * self.extents.nw as u64 * (VALUES * size_of::<f64>()) as u64
-    }
-
-    /// The kernel of a version for GPUs that sums the first batch, and the energies of that.
-    pub(crate) fn kernel(self, version: Kernel) -> Option<(&'static GpuKernel, usize)> {
-        let nw = self.batches(version).next()?.len();
-        let gpu = version.gpu()?.holding(self.extents.nbands * nw);
-        Some((gpu.kernel(self.poles), nw))
-    }
-}
-
-impl Frame {
-    /// Of a problem whose contributing poles have `poles` in common.
-    pub(crate) fn new(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Frame {
-        let order = Arc::new(BandOrder::of(&bands));
-        let (kept, start) = (KeptBatches::default(), Sums::zero(bands.nw()));
-        let name = name.to_string();
-        Frame { name, origin, bands, poles, order, kept, start, stored: None, by_size: None }
-    }
-
-    /// The same with what the poles of a slab are sorted in.
-    fn sorted(self, by_size: Option<(SlabId, Arc<SortedOnce>)>) -> Frame {
-        Frame { by_size, ..self }
-    }
-
-    /// Of a source that these processes share; its bands are made or read now. Each looks at the poles of its
-    /// own share of all igp. Collective.
-    pub fn of(source: &dyn Source, ranks: &dyn Ranks) -> Result<Frame> {
-        let bands = source.bands()?;
-        let own = source.poles(ranks.share(source.extents().ngpown))?;
-        let are_real = ranks.least((own == Poles::Real).into()) == 1;
-        let poles = if are_real { Poles::Real } else { Poles::Any };
-        let frame = Frame::new(source.name(), source.origin(), bands, poles);
-        frame.with_sums(source.start(), source.stored())
-    }
-
-    fn with_other_elements(mut self) -> Frame {
-        Arc::make_mut(&mut self.bands).change_elements();
-        self
-    }
-
-    fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Frame> {
-        let needed = self.nw() as u64;
-        for (name, part) in [&start]
-            .into_iter()
-            .chain(&stored)
-            .flat_map(|sums| [("asx", &sums.asx), ("ach", &sums.ach)])
-        {
-            let found = part.len() as u64;
-            if found != needed {
-                return Err(wrong(&self.name, DataError::length(name, needed, found)));
-            }
-        }
-        Ok(Frame { start, stored, ..self })
-    }
-
-    fn without_stored(self) -> Frame {
-        Frame { stored: None, ..self }
-    }
-
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -326,10 +368,6 @@ impl Frame {
         &self.bands
     }
 
-    fn shared_bands(&self) -> Arc<Bands> {
-        self.bands.clone()
-    }
-
     /// The kind of all its contributing poles.
     pub fn poles(&self) -> Poles {
         self.poles
@@ -340,24 +378,19 @@ impl Frame {
         &self.order
     }
 
-    /// Its energies in the batches of kernels that hold so many, in their order.
+    /// Its energies in the batches of kernels that hold so many, in their order, one batch at least.
     pub fn batches(&self, holds: usize) -> Batches<'_> {
-        Batches::new(self.of_batches(), batches(self.nw(), holds))
-    }
-
-    /// The batches of a version, at least one.
-    pub fn batches_for(&self, version: Kernel) -> Batches<'_> {
-        self.batches(version.holds(self.poles))
+        self.batches_of(batches(self.nw(), holds))
     }
 
     /// Some of its energies (0-based), each a batch of its own.
     pub fn batches_at(&self, energies: &[usize]) -> Batches<'_> {
-        Batches::new(self.of_batches(), energies.iter().map(|&at| at..at + 1))
+        self.batches_of(energies.iter().map(|&at| at..at + 1))
     }
 
-    fn of_batches(&self) -> OfBatches<'_> {
-        let Frame { bands, order, poles, kept, .. } = self;
-        OfBatches { bands, order, poles: *poles, kept }
+    fn batches_of(&self, ranges: impl Iterator<Item = Range<usize>>) -> Batches<'_> {
+        let Problem { bands, order, poles, cache, .. } = self;
+        Batches { bands, order, poles: *poles, cache, ranges: ranges.collect() }
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.
@@ -365,15 +398,15 @@ impl Frame {
         Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
     }
 
-    /// The odd poles of a slab at a batch of its energies, for kernels that take these.
-    pub fn odd(&self, slab: SlabView, batch: &Batch, takes: Poles) -> OddPoles {
-        batch.plan().odd_of(slab, takes, self.sorted_poles(slab))
+    /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
+    pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
+        batch.plan().fallback(slab, takes, self.sorted_poles(slab))
     }
 
     /// The poles of a slab by their size, of one whose energies come and go.
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
-        let (_, sorted) = self.by_size.as_ref().filter(|(of, _)| *of == slab.pairs_id())?;
-        sorted.of(slab)
+        let of = self.slab.as_ref()?.view().pairs_id();
+        self.by_size.as_ref().filter(|_| of == slab.pairs_id())?.of(slab)
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
@@ -381,7 +414,7 @@ impl Frame {
         &self.start
     }
 
-    /// `asxtempref` and `achtempref`, where a file holds them.
+    /// `asxtempref` and `achtempref`, if a file holds them.
     pub fn stored(&self) -> Option<&Sums> {
         self.stored.as_ref()
     }
@@ -436,77 +469,187 @@ impl Frame {
     }
 }
 
-// What tells data from all other data of this process.
+/// What is known of a problem before there are its arrays: it decides which version is the fastest, which layouts
+/// versions have and how large these are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    pub extents: Extents,
+    /// What all contributing poles have in common.
+    pub poles: Poles,
+    /// Whether the plan's order of bands is the problem's.
+    pub keeps_order: bool,
+}
 
-/// The identity of data that never change: of the same data, and of their copies, the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Id(u64);
+// A problem in slabs of a size.
 
-impl Id {
-    /// One that nothing has yet.
-    pub fn unique() -> Id {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Id(NEXT.fetch_add(1, Ordering::Relaxed))
+/// How many slabs of `igp` numbers each, at least one, `ngpown` are.
+pub fn slab_count(ngpown: usize, igp: usize) -> usize {
+    ngpown.div_ceil(igp.max(1))
+}
+
+/// The igp of slab `at`; none past the last slab, which may be smaller than the others.
+pub fn slab_range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
+    let size = igp.max(1);
+    (at < slab_count(ngpown, size))
+        .then(|| at * size..ngpown.min(at.saturating_add(1).saturating_mul(size)))
+}
+
+/// A problem in slabs of so many igp, the last one smaller.
+#[derive(Clone, Copy)]
+pub struct Slabs<'a> {
+    problem: &'a Problem,
+    igp: usize,
+}
+
+impl<'a> Slabs<'a> {
+    /// Slabs of `igp` numbers each, at least one and no more than there are.
+    pub fn new(problem: &'a Problem, igp: usize) -> Slabs<'a> {
+        Slabs { problem, igp: igp.min(problem.header().ngpown).max(1) }
+    }
+
+    /// This problem in slabs of another size.
+    #[must_use]
+    pub fn of_size(self, igp: usize) -> Slabs<'a> {
+        Slabs::new(self.problem, igp)
+    }
+
+    pub fn problem(self) -> &'a Problem {
+        self.problem
+    }
+
+    /// The igp of a slab; the last one may have fewer.
+    pub fn igp(self) -> usize {
+        self.igp
+    }
+
+    pub fn count(self) -> usize {
+        slab_count(self.problem.header().ngpown, self.igp)
+    }
+
+    /// The igp of slab `at`; none past the last one.
+    pub fn range(self, at: usize) -> Option<Range<usize>> {
+        slab_range(self.problem.header().ngpown, self.igp, at)
+    }
+
+    /// Some igp, see [`Problem::part`].
+    pub fn part(self, igp: Range<usize>) -> Result<SlabRef<'a>> {
+        self.problem.part(igp)
+    }
+
+    /// The igp that are in memory.
+    pub fn in_memory(self) -> Option<&'a Slab> {
+        self.problem.in_memory()
+    }
+
+    /// The igp of each slab, in their order.
+    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
+        (0..self.count()).filter_map(move |at| self.range(at))
     }
 }
 
-// The result: a complex pair for each energy.
-
-/// `asx` and `ach` for iw = nstart..=nend.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sums {
-    /// Screened exchange.
-    #[serde(with = "pairs")]
-    pub asx: Vec<Complex64>,
-    /// Coulomb hole.
-    #[serde(with = "pairs")]
-    pub ach: Vec<Complex64>,
+impl<'a> From<&'a Problem> for Slabs<'a> {
+    fn from(problem: &'a Problem) -> Slabs<'a> {
+        Slabs::new(problem, problem.header().ngpown)
+    }
 }
 
-impl Sums {
-    pub fn zero(nw: usize) -> Sums {
-        Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
+// ω̃ and eps of all igp, looked at once: what problems of one screening share.
+
+/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
+#[derive(Clone, Debug)]
+pub struct CheckedPairs {
+    id: Id,
+    ncouls: usize,
+    ngpown: usize,
+    wtilde: Arc<Matrix>,
+    eps: Arc<Matrix>,
+    poles: Poles,
+    care: range::Care,
+    is_as_given: bool,
+    by_size: Arc<SortedOnce>,
+}
+
+impl CheckedPairs {
+    /// Of all columns of these G and G′, of which masked ones are left out as the header has it.
+    pub fn new(
+        header: &Header,
+        wtilde: impl Into<Matrix>,
+        eps: impl Into<Matrix>,
+    ) -> std::result::Result<CheckedPairs, DataError> {
+        let Header { ncouls, ngpown, .. } = *header;
+        let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
+        let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
+        let mut eps = header.unmasked_columns(&EPS, eps.into())?;
+        range::check_finite(&WTILDE, &wtilde, pair)?;
+        range::check_finite(&EPS, &eps, pair)?;
+        range::check_factors(&EPS, &eps, pair)?;
+        range::check_largest(&wtilde, pair)?;
+        let is_as_given = !range::resolve_factors(&EPS, &mut eps)?;
+        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
+        let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
+        let (id, by_size) = (Id::unique(), Arc::default());
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
     }
 
-    /// From the values in the order in which blocks store them: the parts of `asx`, then of `ach`,
-    /// energy by energy.
-    pub fn from_values(values: &[f64]) -> Sums {
-        let (energies, _) = values.as_chunks::<4>();
-        Sums {
-            asx: energies.iter().map(|v| Complex64::new(v[0], v[1])).collect(),
-            ach: energies.iter().map(|v| Complex64::new(v[2], v[3])).collect(),
+    /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
+    pub fn are_as_given(&self) -> bool {
+        self.is_as_given
+    }
+
+    /// `wtilde` and `eps`.
+    pub fn matrices(&self) -> [&Arc<Matrix>; 2] {
+        [&self.wtilde, &self.eps]
+    }
+
+    /// Whether a slab has these, not others made of them.
+    pub fn are_of(&self, slab: SlabView) -> bool {
+        slab.pairs_id().0 == self.id
+    }
+
+    /// The problem of these with such bands, which have as many G and G′ and always one Coulomb interaction, and
+    /// matrix elements of G′, `(ngpown, nbands)`; none if they are elsewhere, as [`Bands::elsewhere`] has it. Poles
+    /// are copied if some are next to real at an energy.
+    pub fn problem(&self, name: &str, bands: Bands, aqsm_local: Option<Matrix>) -> Result<Problem> {
+        let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
+        let by_size = self.are_of(slab.view()).then(|| self.by_size.clone());
+        let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles);
+        Ok(Problem { slab: Some(slab), by_size, ..problem })
+    }
+
+    fn slab(
+        &self,
+        bands: &Bands,
+        aqsm_local: Option<Matrix>,
+    ) -> std::result::Result<Slab, DataError> {
+        let extents = bands.extents();
+        if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
+            let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
+            return Err(DataError::igp(&(begin..end), ngpown));
         }
-    }
-
-    pub fn plus(&self, other: &Sums) -> Sums {
-        let add = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
-        Sums { asx: add(&self.asx, &other.asx), ach: add(&self.ach, &other.ach) }
-    }
-
-    /// Each element with its name, as in `asx(iw=2)`; `nstart` is the first energy.
-    pub fn named(&self, nstart: usize) -> impl Iterator<Item = (String, Complex64)> + '_ {
-        let name = move |what: &'static str, sums: &[Complex64]| {
-            sums.iter()
-                .enumerate()
-                .map(move |(e, &z)| (format!("{what}(iw={})", nstart + e), z))
-                .collect::<Vec<_>>()
+        let column = |k: usize| bands.header().column(k) + 1;
+        let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
+        let aqsm_local = match aqsm_local {
+            Some(mut aqsm_local) => {
+                AQSM_LOCAL.check(extents, aqsm_local.len())?;
+                range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
+                range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+                range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
+                aqsm_local
+            }
+            None => Vec::new().into(),
         };
-        name("asx", &self.asx).into_iter().chain(name("ach", &self.ach))
+        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
+        if self.care.is_needed(bands.header(), bands.wx()) {
+            let column = |k: usize| bands.header().column(k) + 1;
+            let pair = |at: usize| (at % self.ncouls + 1, column(at / self.ncouls));
+            range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
+            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
+                (id, wtilde) = (Id::unique(), Arc::new(resolved));
+            }
+        }
+        Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
     }
 }
 
-/// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
-mod pairs {
-    use num_complex::Complex64;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(z: &[Complex64], to: S) -> Result<S::Ok, S::Error> {
-        z.iter().map(|z| [z.re, z.im]).collect::<Vec<_>>().serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
-        let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
-        let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
-        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -28,13 +28,14 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::problem::memory::{Extents, Of};
-use crate::problem::source::{Given, Source, check_slab};
-use crate::problem::{Bands, Header, Origin, Problem, Slab, System, memory, range, wrong};
+use crate::problem::{
+    Bands, Grid, Header, Origin, Problem, Slab, Source, System, check_slab, memory, range, wrong,
+};
 use crate::progress::{Bar, Progress};
 
 /// A built-in system, made whole or slab by slab.
-pub struct Synthesis<'a> {
-    system: &'a System,
+pub struct Synthesis {
+    system: System,
     seed: u64,
     progress: Progress,
     /// `|G|²` of each row.
@@ -42,17 +43,17 @@ pub struct Synthesis<'a> {
     header: Arc<Header>,
 }
 
-impl<'a> Synthesis<'a> {
+impl Synthesis {
     /// Of this system; nothing large is made yet.
-    pub fn new(system: &'a System, seed: u64, progress: impl Into<Progress>) -> Synthesis<'a> {
+    pub fn new(system: &System, seed: u64, progress: impl Into<Progress>) -> Synthesis {
         let (rows, header) = (rows(system), header(system, seed).into());
-        Synthesis { system, seed, progress: progress.into(), rows, header }
+        Synthesis { system: system.clone(), seed, progress: progress.into(), rows, header }
     }
 
     /// Makes the column of an igp (0-based) of `wtilde` and `eps`, given as zeros.
     fn modes(&self, igp: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
         let k = self.header.column(igp);
-        let Some(igp) = row(self.system, self.seed, k) else { return };
+        let Some(igp) = row(&self.system, self.seed, k) else { return };
         let mut uniform = Uniform::new(self.seed, Stream::Modes, k);
         for (ig, g2) in self.rows.iter().enumerate() {
             let (is_diagonal, complex) = (ig == igp, self.system.complex_modes);
@@ -65,7 +66,7 @@ impl<'a> Synthesis<'a> {
     }
 }
 
-impl Source for Synthesis<'_> {
+impl Source for Synthesis {
     fn name(&self) -> &str {
         &self.system.name
     }
@@ -78,8 +79,12 @@ impl Source for Synthesis<'_> {
         self.header.extents()
     }
 
-    fn bands(&self) -> Result<Arc<Bands>> {
-        let System { nbands, ncouls, .. } = *self.system;
+    fn set_energies(&mut self, grid: &Grid) {
+        self.header = grid.of(&self.header).into();
+    }
+
+    fn bands(&self) -> Result<Bands> {
+        let System { nbands, ncouls, .. } = self.system;
         memory::require(self.name(), self.extents().bytes_of(Of::Bands))?;
         let bar = self.bar(nbands);
         let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
@@ -88,13 +93,12 @@ impl Source for Synthesis<'_> {
             bar.step();
         });
         drop(bar);
-        let bands = Bands::new(self.header.clone(), aqsn);
-        Ok(bands.map_err(|what| wrong(self.name(), what))?.into())
+        Bands::new(self.header.clone(), aqsn).map_err(|what| wrong(self.name(), what))
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Given<'_>> {
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab> {
         check_slab(self, &igp)?;
-        let System { nbands, ncouls, .. } = *self.system;
+        let System { nbands, ncouls, .. } = self.system;
         let n = igp.len();
         let rows: Vec<Option<usize>> = bands.header().rows_of(igp.clone()).collect();
         let bar = self.bar(n + nbands);
@@ -118,12 +122,11 @@ impl Source for Synthesis<'_> {
             bar.step();
         });
         drop(bar);
-        let slab = Slab::new(bands, igp, wtilde, eps, aqsm_local);
-        Ok(Given::Made(slab.map_err(|what| wrong(self.name(), what))?))
+        Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|what| wrong(self.name(), what))
     }
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {
-        let System { ncouls, complex_modes, .. } = *self.system;
+        let System { ncouls, complex_modes, .. } = self.system;
         // Nearly every column has some that are not real.
         let is_any = |k| {
             let [mut wtilde, mut eps] = [(); 2].map(|()| vec![Complex64::ZERO; ncouls]);

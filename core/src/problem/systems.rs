@@ -30,7 +30,7 @@ pub const DEFAULT_SEED: u64 = 214;
 /// Where the statistics of their poles come from.
 pub const STATISTICS: &str = "\
 Poles have the shares and quantiles of BerkeleyGW's: real ones of Hybertsen-Louie for 16 silicon atoms at q → 0,
-complex ones of Godby-Needs for two atoms of GaAs. See docs/limits.md.";
+complex ones of Godby-Needs for two atoms of GaAs. See docs/usage.md.";
 
 pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../data/systems.json"))

@@ -8,9 +8,10 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::Result;
-use crate::problem::{
-    BandOrder, BandPlan, Bands, Batch, Cells, Evaluator, Extents, Frame, OddPoles, SlabView, memory,
-};
+use crate::problem::bands::Bands;
+use crate::problem::memory::{self, Extents};
+use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs};
+use crate::problem::{Problem, SlabView};
 
 /// The bands at some energies, in the problem's order.
 pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {
@@ -31,17 +32,18 @@ pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
     Slab { wtilde: slab.wtilde(), eps: slab.eps(), aqsm, vcoul_loc: slab.vcoul_loc() }
 }
 
-/// The plan and the odd poles that go with it.
-pub fn plan<'a>(plan: &'a BandPlan, odd: &'a OddPoles) -> (Plan<'a>, Odd<'a>) {
+/// The plan and the fallback pairs that go with it.
+pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, Odd<'a>) {
     let of_bands = Plan {
         order: plan.order(),
-        plain: plan.plain(),
+        plain: plan.plain,
         occupied: plan.occupied(),
-        far_begin: plan.far_begin(),
-        half: plan.table().half(),
-        poles: plan.poles(),
+        far_begin: plan.far_begin,
+        half: plan.half,
+        poles: plan.poles,
     };
-    (of_bands, Odd { mask: odd.mask(), pairs: odd.pairs(), begins: odd.begins() })
+    let FallbackPairs { mask, pairs, begins } = fallback;
+    (of_bands, Odd { mask, pairs, begins })
 }
 
 /// The orders of bands in which matrix elements of G are laid out anew.
@@ -60,20 +62,20 @@ impl Order {
 }
 
 /// Lays the matrix elements of G out anew.
-pub fn relaid(frame: &Frame, order: Order) -> Result<Relaid> {
-    let h = frame.header();
+pub fn relaid(problem: &Problem, order: Order) -> Result<Relaid> {
+    let h = problem.header();
     memory::require(
         &format!("{} in blocks for vectors", memory::AQSN.name),
         Relaid::bytes(h.ncouls, h.nbands),
     )?;
-    let order = (order == Order::Plan).then(|| frame.order().bands());
-    Ok(Relaid::of(frame.aqsn(), h.ncouls, order))
+    let order = (order == Order::Plan).then(|| problem.order().bands());
+    Ok(Relaid::of(problem.aqsn(), h.ncouls, order))
 }
 
 /// The matrix elements of G in chunks of bands.
-pub fn chunks(frame: &Frame) -> Chunks {
-    let ncouls = frame.header().ncouls;
-    Chunks::of(&frame.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
+pub fn chunks(problem: &Problem) -> Chunks {
+    let ncouls = problem.header().ncouls;
+    Chunks::of(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
 }
 
 /// A slab for kernels of sorted pairs.
@@ -89,10 +91,10 @@ impl SortedSlab {
         Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
     }
 
-    pub fn of(frame: &Frame, slab: SlabView) -> SortedSlab {
+    pub fn of(problem: &Problem, slab: SlabView) -> SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         SortedSlab {
-            cells: frame.cells(slab, Evaluator::Processor),
+            cells: problem.cells(slab, Evaluator::Processor),
             aqsm: Chunks::of(&columns, slab.len()),
         }
     }
@@ -100,7 +102,7 @@ impl SortedSlab {
     /// At some energies, with [`chunks`] of the same problem.
     pub fn task<'a>(
         &'a self,
-        (frame, batch): (&'a Frame, &'a Batch),
+        (problem, batch): (&'a Problem, &'a Batch),
         aqsn: &'a Chunks,
         slab: SlabView<'a>,
         stop: &'a Stop,
@@ -111,8 +113,8 @@ impl SortedSlab {
             aqsm: &self.aqsm,
             vcoul_loc: slab.vcoul_loc(),
             wx: batch.wx(),
-            occ: frame.occ(),
-            limits: frame.limits(),
+            occ: problem.occ(),
+            limits: problem.limits(),
             stop,
         }
     }

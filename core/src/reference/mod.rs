@@ -72,7 +72,7 @@ pub struct Terms<'a> {
 
 impl<'a> From<Slabs<'a>> for Terms<'a> {
     fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms { slabs, energies: (0..slabs.frame().nw()).collect(), every: 1 }
+        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
     }
 }
 
@@ -94,7 +94,7 @@ impl<'a> Terms<'a> {
     pub fn at_most(self, most: u64) -> Terms<'a> {
         let of_igp = self.count() / self.igp().max(1) as u64;
         let igp = (most / of_igp.max(1)).max(1) as usize;
-        let every = self.slabs.frame().header().ngpown.div_ceil(igp);
+        let every = self.slabs.problem().header().ngpown.div_ceil(igp);
         Terms { every: every.max(self.every), ..self }
     }
 
@@ -103,11 +103,11 @@ impl<'a> Terms<'a> {
     }
 
     pub fn igp(&self) -> usize {
-        self.slabs.frame().header().ngpown.div_ceil(self.every)
+        self.slabs.problem().header().ngpown.div_ceil(self.every)
     }
 
     pub fn count(&self) -> u64 {
-        let whole = self.slabs.frame().extents();
+        let whole = self.slabs.problem().extents();
         let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
         extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
     }
@@ -117,7 +117,7 @@ impl<'a> Terms<'a> {
         &self,
         column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
     ) -> Result<Vec<T>> {
-        let (bands, mut columns) = (self.slabs.frame().bands(), Vec::new());
+        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
         for igp in self.slabs.ranges() {
             // Those of a slab begin where those of the last one would go on.
             let first = igp.start.next_multiple_of(self.every) - igp.start;

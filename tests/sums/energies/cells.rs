@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gpp::kernels::cells::series::way;
 use gpp::kernels::pairs::Part;
-use gpp::problem::bands::KEPT;
-use gpp::problem::grid::{Even, OnGrid};
+use gpp::problem::grid::Even;
+use gpp::problem::plan::CACHED;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Batch, Cells, Evaluator, Grid, Problem, Source, systems};
 
@@ -36,10 +36,10 @@ fn cells_do_not_hang_on_the_number_of_energies() {
         [("tiny", 0.03, &[6, 501, 100_000][..]), ("demo", 0.02, &[6, 501, 5000])]
     {
         let system = systems::find(name).unwrap();
-        let synthesis = || Box::new(Synthesis::new(system, 214, QUIET));
+        let synthesis = || Synthesis::new(system, 214, QUIET);
         let found = counts.iter().map(|&count| {
             let grid = Grid::Even(Even::new(-10.0, 10.0, count).unwrap());
-            let (part, parts) = one_by_one(&OnGrid::new(synthesis(), grid).load().unwrap());
+            let (part, parts) = one_by_one(&synthesis().at(&grid).load().unwrap());
             assert!(part <= most, "{name} at {count}: {part} one by one");
             parts as f64
         });
@@ -59,7 +59,7 @@ fn batches_that_find_no_room_are_made_anew() {
     let made: Vec<Arc<Batch>> = batches.iter().collect();
     let stay = batches.iter().zip(&made).filter(|(again, first)| Arc::ptr_eq(again, first)).count();
     let each = 16 * 2 * problem.header().nbands;
-    assert!((1..=KEPT / each).contains(&stay), "{stay} of {} stay", batches.count());
+    assert!((1..=CACHED / each).contains(&stay), "{stay} of {} stay", batches.count());
     for (again, first) in batches.iter().zip(&made) {
         assert_eq!(again, *first);
     }

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use gpp::catalogue::{Task, best_for};
+use gpp::catalogue::best_for;
 use gpp::kernels::plan::Poles;
-use gpp::problem::systems;
+use gpp::problem::{Extents, Outline, systems};
 use gpp::record;
 use gpp::record::run::{Measurement, Run};
 
@@ -21,20 +21,17 @@ fn the_choice_is_the_fastest_of_archived_runs() {
         let Ok(run) = record::read::<Run>(&path) else { continue };
         let system = &run.system;
         let is_any = systems::find(&system.name).unwrap().complex_modes;
-        let task = Task {
-            nbands: system.nbands,
-            pairs: (system.ngpown * system.ncouls) as u64,
-            nw: system.nw(),
-            poles: if is_any { Poles::Any } else { Poles::Real },
-        };
+        let extents = Extents { nw: system.nw(), ..systems::find(&system.name).unwrap().extents() };
+        let poles = if is_any { Poles::Any } else { Poles::Real };
+        let outline = Outline { extents, poles, keeps_order: true };
         let sorts = |result: &Measurement| result.version.starts_with("sigma:");
         if run.results.len() > 1 && run.results.iter().any(sorts) {
-            let chosen = best_for(run.head.device.back_end(), &task);
+            let chosen = best_for(run.head.device.back_end(), outline);
             let times = run.results.iter().map(|result| result.times.median);
             let least = times.fold(f64::INFINITY, f64::min);
             let own = run.results.iter().find(|result| result.version == chosen.id());
             let time = own.expect("it ran").times.median;
-            assert!(time <= 1.1 * least, "{} at {task:?}: {time} s, {least} s", chosen.id());
+            assert!(time <= 1.1 * least, "{} at {outline:?}: {time} s, {least} s", chosen.id());
             compared += 1;
         }
     }

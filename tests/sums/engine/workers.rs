@@ -130,7 +130,7 @@ fn first_slabs_that_are_uploaded_again_are_cut() {
         ("v3", [&[64, 64, 22], &[64, 64, 22], &[64, 64, 22]]),
     ];
     for (id, [whole, by_one, by_two]) in cases {
-        assert!(problem.batches_for(kernel(id)).count() > 1);
+        assert!(kernel(id).batches(problem).count() > 1);
         for (workers, cut, streams) in
             [(1, by_one, false), (1, by_one, true), (2, by_two, false), (2, by_two, true)]
         {

@@ -29,10 +29,10 @@ use crate::devices::gpu::uploads::{BandBuffers, PairsCache, Ring};
 use crate::devices::gpu::worker::{OnGpu, SlabPointers, StreamSlot};
 use crate::devices::{Beside, Device, DeviceInfo, KernelInfo, Worker, of_layouts};
 use crate::error::{Error, Result};
-use crate::problem::{Batch, Extents, Frame, Outline};
+use crate::problem::{Batch, Extents, Outline, Problem};
 use crate::system::output;
 
-/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none where the build found
+/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none if the build found
 /// no compiler for them.
 const PACKED: (&str, &[(&str, &[u8])]) = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
@@ -191,7 +191,7 @@ impl Device for Gpu {
         self.modules.want(entry.symbol);
     }
 
-    fn worker<'a>(&'a self, problem: &'a Frame) -> Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnGpu::new(self, problem, StreamSlot::new(&self.context)?)))
     }
 }
@@ -202,7 +202,7 @@ const ENTRY: &str = ".visible .entry ";
 
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
-/// Instructions that need more than the target of the build: where a module has one, its version and target.
+/// Instructions that need more than the target of the build: if a module has one, its version and target.
 const NEEDED: [(&str, [&str; 2]); 3] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
     ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
@@ -385,7 +385,7 @@ fn neutral<'a>(word: &'a str, symbol: &str, names: &mut HashMap<&'a str, usize>)
 pub fn kernel_arguments(
     kernel: &Kernel,
     iw: u32,
-    (problem, batch, bands, slot): (&Frame, &Batch, &BandBuffers, &StreamSlot),
+    (problem, batch, bands, slot): (&Problem, &Batch, &BandBuffers, &StreamSlot),
 ) -> Box<dyn Arguments> {
     let bands = bands.in_layout(kernel.layout);
     let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slot.slab.pointers(kernel);

@@ -23,7 +23,7 @@ use crate::problem::{Batches, Id, Problem};
 /// A slab of all igp that stays, and memory for the rest.
 #[derive(Default)]
 pub struct Resident {
-    /// `wtilde` and `eps`, where a caller has them there.
+    /// `wtilde` and `eps`, if a caller has them there.
     on_gpu: Option<[u64; 2]>,
     /// None before the first calculation, and after one that failed.
     held: Option<Buffers>,
@@ -80,7 +80,7 @@ impl Resident {
         }
         held.slot.stream.wait_for_foreign(after)?;
         let Buffers { slot, bands, pairs, ring, repack, at } = held;
-        let worker = OnGpu::new(gpu, problem.frame(), slot);
+        let worker = OnGpu::new(gpu, problem, slot);
         let mut worker = OnGpu { bands, pairs, ring, repack, on_gpu, ..worker };
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
@@ -147,7 +147,7 @@ pub struct GpuElements {
     /// What has a row for each G′.
     pub aqsm: DeviceMatrix,
     /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::relaid::NONE) for one without. The same memory in
-    /// each call where they are the same.
+    /// each call if they are the same.
     pub rows: Rows,
 }
 
@@ -193,7 +193,7 @@ fn padded(numbers: impl Iterator<Item = u32>, count: usize) -> Vec<u32> {
 }
 
 impl GpuElements {
-    /// `aqsn` in a layout: the caller's own where kernels read it as it stands.
+    /// `aqsn` in a layout: the caller's own if kernels read it as it stands.
     pub fn elements(
         &self,
         to: &mut Uploads,

@@ -1,4 +1,4 @@
-//! Uploads of arrays, to memory that is there already where that is large enough.
+//! Uploads of arrays, to memory that is there already if that is large enough.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -18,14 +18,14 @@ use crate::devices::gpu::resident::{Elements, GpuElements, Repack};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::memory::AQSN;
-use crate::problem::{Batch, Frame, Id, Outline, SlabView, layout};
+use crate::problem::{Batch, Id, Outline, Problem, SlabView, layout};
 
 /// Where uploads go, and what of.
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
     pub begin: &'a Event,
-    pub problem: &'a Frame,
+    pub problem: &'a Problem,
     pub ring: &'a mut Ring,
     /// Matrix elements that are on the GPU already, in place of the problem's.
     pub on_gpu: Option<&'a GpuElements>,
@@ -43,7 +43,7 @@ impl Uploads<'_> {
         Ok(room.expect("filled"))
     }
 
-    /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
+    /// Enqueues `values` for memory that is there, or for other with `spare` elements more if that is too
     /// small.
     pub fn fill<T: Pod>(
         &mut self,
@@ -63,7 +63,7 @@ impl Uploads<'_> {
         Ok(())
     }
 
-    /// Memory that is there, or other with `spare` elements more where that is too small.
+    /// Memory that is there, or other with `spare` elements more if that is too small.
     pub fn room<'r, T: Pod>(
         &self,
         what: &'static str,
@@ -90,7 +90,7 @@ impl Uploads<'_> {
             || others.any(|other| preparation(other).replaces())
     }
 
-    /// Fails where less than `needed` bytes are free.
+    /// Fails if less than `needed` bytes are free.
     pub fn require(&self, what: &str, needed: u64) -> Result<()> {
         let (free, _) = self.context.memory()?;
         if needed > free {
@@ -180,9 +180,9 @@ impl Ring {
 /// The arrays of the bands in one layout, in memory that those of the next bands take over.
 pub struct LayoutBuffers {
     layout: Layout,
-    /// None where other bands have these.
+    /// None if other bands have these.
     aqsn: Option<Elements>,
-    /// None where other bands have these.
+    /// None if other bands have these.
     occ: Option<Arc<Buffer<f64>>>,
     which: Option<(Id, Range<usize>)>,
     wx: Option<Buffer<f64>>,
@@ -337,14 +337,14 @@ impl BandBuffers {
 /// What it is made of: a slab's pairs, energies, and what it depends on beside.
 type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
 
-/// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
+/// What was made of a problem's slabs, which stays for the next calculation if there is room; what finds none
 /// is made again.
 #[derive(Default)]
 pub struct PairsCache {
-    made: HashMap<Key, Arc<dyn Pairs>>,
+    made: HashMap<Key, Arc<Pairs>>,
     bytes: HashMap<Layout, u64>,
     /// That which is needed next, whether it finds room or not.
-    next: Option<(Key, Arc<dyn Pairs>)>,
+    next: Option<(Key, Arc<Pairs>)>,
     granted: u64,
 }
 
@@ -352,7 +352,7 @@ impl PairsCache {
     /// Bytes that are kept at most while these versions run, but for those that are granted.
     pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
         let of_version = |version: &catalogue::Kernel| {
-            let ((kernel, _), batches) = (problem.kernel(*version)?, problem.batches(*version));
+            let ((kernel, _), batches) = (version.first(problem)?, version.energies(problem));
             Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
         };
         versions.iter().filter_map(of_version).max().unwrap_or(0)
@@ -363,10 +363,10 @@ impl PairsCache {
         self.granted = bytes;
     }
 
-    /// Makes that of a slab which a kernel needs at the next batch, where it depends on the batch.
+    /// Makes that of a slab which a kernel needs at the next batch, if it depends on the batch.
     pub fn look_ahead(
         &mut self,
-        problem: &Frame,
+        problem: &Problem,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
     ) {
@@ -378,13 +378,13 @@ impl PairsCache {
         }
     }
 
-    /// That of a slab which a kernel needs at a batch, made now where it is not there.
+    /// That of a slab which a kernel needs at a batch, made now if it is not there.
     pub fn of(
         &mut self,
-        problem: &Frame,
+        problem: &Problem,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
-    ) -> Arc<dyn Pairs> {
+    ) -> Arc<Pairs> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let at = prepared.pairs_at(batch, kernel);
         let key = (slab.pairs_id(), problem.bands().id(), layout, at);
@@ -430,7 +430,7 @@ impl PairBuffers {
         &mut self,
         to: &mut Uploads,
         (batch, kernel): (&Batch, &Kernel),
-        made: Arc<dyn Pairs>,
+        made: Arc<Pairs>,
     ) -> Result<()> {
         self.made = None;
         let arrays = made.arrays();
@@ -444,9 +444,9 @@ impl PairBuffers {
     }
 
     /// That in place.
-    pub fn made(&self) -> &dyn Pairs {
+    pub fn made(&self) -> &Pairs {
         let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
-        &**made
+        made
     }
 
     pub fn pointers(&self) -> Vec<*const c_void> {

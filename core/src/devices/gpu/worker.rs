@@ -24,11 +24,11 @@ use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Frame, Id, Matrix, SlabView};
+use crate::problem::{Batch, Id, Matrix, Problem, SlabView};
 
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
-    pub(super) problem: &'a Frame,
+    pub(super) problem: &'a Problem,
     pub(super) bands: BandBuffers,
     pub(super) pairs: PairsCache,
     pub(super) slots: Vec<StreamSlot>,
@@ -50,7 +50,7 @@ pub struct OnGpu<'a> {
 
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem.
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Frame, slot: StreamSlot) -> OnGpu<'a> {
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, slot: StreamSlot) -> OnGpu<'a> {
         OnGpu {
             gpu,
             problem,
@@ -151,7 +151,7 @@ impl<'a> OnGpu<'a> {
         // Held until the kernels are done: nobody fills the table with others meanwhile.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
-            let wx = plan.table().wx();
+            let wx = &plan.wx[..];
             loaded.table.holding(wx, || function.set(table::SYMBOL, wx, &slot.stream))
         });
         let holding = holding.transpose()?;
@@ -225,7 +225,7 @@ impl Worker for OnGpu<'_> {
                 format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
             return Err(Error::memory("device", &what, needed, free, None));
         }
-        // Where not all find room, none stays until its next turn.
+        // If not all find room, none stays until its next turn.
         self.streams = room < slabs as u64;
         let slots = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
         while self.slots.len() < slots {
@@ -402,7 +402,7 @@ struct MatrixBuffer {
 }
 
 impl MatrixBuffer {
-    /// Has it filled with that of this identity where it is another one.
+    /// Has it filled with that of this identity if it is another one.
     fn want(
         &mut self,
         of: (Id, Range<usize>),
@@ -416,7 +416,7 @@ impl MatrixBuffer {
         Ok(())
     }
 
-    /// Where it is; null where it was not wanted.
+    /// Where it is; null if it was not wanted.
     fn pointer(&self) -> *const Complex64 {
         if self.of.is_some() { pointer(&self.room) } else { ptr::null() }
     }
@@ -429,7 +429,7 @@ pub struct SlabBuffers {
     which: Option<(Id, Range<usize>)>,
     wtilde: MatrixBuffer,
     eps: MatrixBuffer,
-    /// Where a caller has both, in place of these.
+    /// If a caller has both, in place of these.
     on_gpu: Option<[u64; 2]>,
     vcoul_loc: Option<Buffer<f64>>,
     /// In each layout that was wanted.
@@ -438,7 +438,7 @@ pub struct SlabBuffers {
     pairs: Vec<((Layout, Poles), PairBuffers)>,
 }
 
-/// What kernels read of a slab in place; `wtilde` and `eps` are null where others take their place.
+/// What kernels read of a slab in place; `wtilde` and `eps` are null if others take their place.
 pub struct SlabPointers {
     pub igp: usize,
     pub wtilde: *const Complex64,
@@ -457,7 +457,7 @@ fn entry_mut<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V 
 }
 
 impl SlabBuffers {
-    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed where a caller has them on the GPU.
+    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed if a caller has them on the GPU.
     pub fn read_at(&mut self, pairs: [u64; 2]) {
         self.on_gpu = Some(pairs);
     }
@@ -479,7 +479,7 @@ impl SlabBuffers {
         self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
     }
 
-    /// Enqueues what all layouts have in common, where it is not in place.
+    /// Enqueues what all layouts have in common, if it is not in place.
     pub fn place(&mut self, to: &mut Uploads, bands: &BandBuffers, slab: SlabView) -> Result<()> {
         if self.holds(slab) {
             return Ok(());
@@ -513,7 +513,7 @@ impl SlabBuffers {
         to: &mut Uploads,
         slab: SlabView,
         (batch, kernel): (&Batch, &Kernel),
-        made: Option<Arc<dyn Pairs>>,
+        made: Option<Arc<Pairs>>,
     ) -> Result<()> {
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);

@@ -22,7 +22,7 @@ use libloading::Library;
 /// The library's name, which every NVIDIA driver installs.
 const NAME: &str = "libcuda.so.1";
 
-/// InContext until the process ends, so that the functions stay where they are.
+/// Held until the process ends, so that the functions stay where they are.
 static LIBRARY: LazyLock<Result<Library, String>> = LazyLock::new(|| {
     // SAFETY: the driver's library may be loaded at any time, by any thread.
     unsafe { Library::new(NAME) }.map_err(|error| error.source().unwrap_or(&error).to_string())

@@ -232,7 +232,7 @@ pub struct Transfer<T> {
 }
 
 impl<T> Transfer<T> {
-    /// Marks the end of what was enqueued last in `stream`; where that fails, nothing is under way
+    /// Marks the end of what was enqueued last in `stream`; if that fails, nothing is under way
     /// when this returns.
     fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &Stream) -> Result<Transfer<T>> {
         match enqueued.and_then(|()| pinned.done.record(stream)) {
@@ -285,7 +285,7 @@ fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
 }
 
 /// Memory that is page-locked for the devices of all contexts, and owned meanwhile: it stays where it is as
-/// long as this lives, and for ever where this is forgotten. Whoever drops it waits for the transfers from there.
+/// long as this lives, and for ever if this is forgotten. Whoever drops it waits for the transfers from there.
 pub struct Registered<M: Deref<Target = [T]>, T: Pod> {
     memory: Arc<M>,
     context: Arc<Context>,
@@ -312,7 +312,7 @@ impl<M: Deref<Target = [T]>, T: Pod> Drop for Registered<M, T> {
         // From here on no transfer begins.
         let range = ranges().remove(&bytes.as_ptr().addr());
         for context in range.into_iter().flat_map(|range| range.contexts) {
-            // Where this fails the context is lost, and its transfers with it.
+            // If this fails the context is lost, and its transfers with it.
             let _ =
                 CurrentContext::set_current(&*context).and_then(|()| CurrentContext::synchronize());
         }
@@ -393,7 +393,7 @@ pub fn is_on_device(at: u64) -> bool {
     library::device_of(at).is_ok_and(|device| device.is_some())
 }
 
-/// Fails where not all `bytes` from `at` on are in the memory of device `index`.
+/// Fails if not all `bytes` from `at` on are in the memory of device `index`.
 pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
     let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
     let last = at.saturating_add(bytes.saturating_sub(1));

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 #[test]
 fn slabs_cover_every_igp_once_and_in_order() {
     for (ngpown, igp) in [(1, 1), (7, 16), (16, 16), (33, 16), (1385, 48), (5, usize::MAX)] {
-        let slabs: Vec<_> = (0..).map_while(|at| range(ngpown, igp, at)).collect();
+        let slabs: Vec<_> = (0..).map_while(|at| slab_range(ngpown, igp, at)).collect();
         assert_eq!(slabs.len(), slab_count(ngpown, igp));
         let all: Vec<usize> = slabs.iter().flat_map(Clone::clone).collect();
         assert_eq!(all, (0..ngpown).collect::<Vec<_>>());
@@ -25,14 +25,20 @@ fn poles_are_sorted_once() {
     let mut sorted = Vec::new();
     for shift in [0.0, 0.3] {
         let wx = made.wx().iter().map(|w| w + shift).collect();
-        let bands = made.frame().bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
+        let bands = made.bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
         let problem = pairs.problem("demo", bands, None).unwrap();
         let (batch, slab) = (problem.batches(3).first(), problem.slab());
-        assert_eq!(problem.odd(slab, &batch, Poles::Real), batch.plan().odd(slab, Poles::Real));
-        sorted.push(std::ptr::from_ref(problem.frame().sorted_poles(slab).unwrap()));
+        assert_eq!(
+            problem.fallback(slab, &batch, Poles::Real),
+            batch.plan().fallback(slab, Poles::Real, None)
+        );
+        sorted.push(std::ptr::from_ref(problem.sorted_poles(slab).unwrap()));
         let part = slab.part(1..3);
-        assert!(problem.frame().sorted_poles(part).is_none());
-        assert_eq!(problem.odd(part, &batch, Poles::Any), batch.plan().odd(part, Poles::Any));
+        assert!(problem.sorted_poles(part).is_none());
+        assert_eq!(
+            problem.fallback(part, &batch, Poles::Any),
+            batch.plan().fallback(part, Poles::Any, None)
+        );
     }
     assert_eq!(sorted[0], sorted[1]);
 }

@@ -1,0 +1,171 @@
+use std::sync::atomic::AtomicUsize;
+
+use gpp_kernels::formula::LIMITONE;
+use proptest::prelude::*;
+
+use super::*;
+use crate::problem::synthesis::synthesise;
+use crate::problem::{Bands, Evaluator, Header, Matrices, Origin, Problem, Slab, systems};
+use crate::progress::Progress;
+
+proptest! {
+    #[test]
+    fn ranges_hold_what_they_hold(
+        all in prop::collection::vec(-20.0..20.0f64, 0..60),
+        low in -25.0..25.0f64,
+        width in prop_oneof![Just(0.0), 0.0..1e-3f64, -1.0..30.0f64],
+    ) {
+        let energies = Lookup::of(all.iter().copied());
+        for low in all.iter().copied().chain([low]) {
+            let high = low + width;
+            let mut held: Vec<f64> =
+                all.iter().copied().filter(|w| (low..=high).contains(w)).collect();
+            held.sort_by(f64::total_cmp);
+            held.dedup();
+            prop_assert_eq!(energies.any(low, high), !held.is_empty());
+            prop_assert_eq!(energies.within(low, high), &held[..]);
+        }
+        prop_assert!(!energies.any(f64::NAN, 1.0) && !energies.any(0.0, f64::NAN));
+    }
+}
+
+/// However many poles are zero, none is summed: neither one by one, nor in cells.
+#[test]
+fn pairs_without_terms_are_neither_odd_nor_sorted() {
+    let made = synthesise(systems::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
+    let is_zero = |at: usize| at % 5 < 2;
+    for off_axis in [0.0, 0.1] {
+        let poles = made.wtilde().iter().enumerate().map(|(at, pole)| match is_zero(at) {
+            true => Complex64::ZERO,
+            false => pole + Complex64::new(1.0, off_axis),
+        });
+        let matrices = Matrices {
+            wtilde: poles.collect(),
+            eps: vec![Complex64::ONE; made.eps().len()],
+            aqsn: made.aqsn().to_vec(),
+            aqsm_local: made.aqsm_local().to_vec(),
+        };
+        let problem = Problem::new("zeros", Origin::Made, made.header().clone(), matrices).unwrap();
+        let (slab, batch) = (problem.slab(), problem.batches(3).first());
+        for takes in [Poles::Real, Poles::Any] {
+            let found = [problem.fallback(slab, &batch, takes)];
+            for odd in found {
+                assert!(odd.pairs.iter().all(|&pair| !is_zero(pair as usize)));
+                let words = Plan::words(slab.ncouls() as u32) as usize;
+                for at in (0..slab.wtilde().len()).filter(|&at| is_zero(at)) {
+                    let (igp, ig) = (at / slab.ncouls(), at % slab.ncouls());
+                    assert_ne!(odd.mask[igp * words + ig / 32] & 1 << (ig % 32), 0);
+                }
+            }
+        }
+        let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
+        let sorted = match problem.cells(slab, Evaluator::Processor).pairs() {
+            gpp_cpu::cells::Pairs::Real(poles, _) => poles.len(),
+            gpp_cpu::cells::Pairs::Any(poles, _) => poles.len(),
+        };
+        assert_eq!(sorted, summed);
+    }
+}
+
+/// The problem of these poles, in four columns, with bands at these energies, every second one occupied.
+fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) -> Problem {
+    let (ncouls, nbands) = (wtilde.len() / 4, energies.len());
+    let header = Header {
+        sig_ntband: nbands,
+        gvec_ng: ncouls,
+        ncoul: ncouls,
+        epsmpi_ngpown_max: 4,
+        peinf_ntband_max: nbands,
+        nbands,
+        ngpown: 4,
+        ncouls,
+        peinf_indext_dist: (1..).take(nbands).collect(),
+        wfnkq_ekq: vec![0.0; nbands],
+        nstart: 1,
+        nend: 1,
+        sig_gamma: gamma,
+        sexcut,
+        inv_igp_index: vec![1; 4],
+        indinv: vec![1; ncouls],
+        vcoul: vec![1.0; ncouls],
+        ..Header::default()
+    };
+    let occ = (0..nbands).map(|n| (n % 2) as f64).collect();
+    let bands = Bands::elsewhere(header).unwrap();
+    let bands = bands.with_energies(energies.to_vec(), occ).unwrap();
+    // Every seventh pair is of no weight.
+    let eps = |at: usize| Complex64::from(if at % 7 == 3 { 0.0 } else { 0.5 });
+    let eps: Vec<_> = (0..wtilde.len()).map(eps).collect();
+    let [wtilde, eps] = [wtilde, &eps].map(|all| all[..4 * ncouls].to_vec());
+    let slab = Slab::new(&bands, 0..4, wtilde, eps, vec![Complex64::ONE; 4 * nbands]).unwrap();
+    Problem::of("poles", Origin::Made, bands.into(), slab).unwrap()
+}
+
+/// What both ways find, and how many poles the second one looked at; none where it leaves it to the first.
+fn both(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<(FallbackPairs, usize)>) {
+    let (batch, slab) = (problem.batches(1).first(), problem.slab());
+    let plan = batch.plan();
+    let regular = plan.regular(takes);
+    let looks = AtomicUsize::new(0);
+    let is_regular = |pole| {
+        looks.fetch_add(1, Ordering::Relaxed);
+        regular.holds(pole)
+    };
+    let found = BySize::of(slab).and_then(|sorted| sorted.fallback(slab, &regular, is_regular));
+    (plan.fallback(slab, takes, None), found.map(|found| (found, looks.into_inner())))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Poles at and beside all edges of what is regular, in a crowd of others.
+    #[test]
+    fn the_same_poles_are_odd(
+        energies in prop::collection::vec(prop_oneof![-300.0..300.0f64, -9.0..9.0f64], 1..9),
+        edges in prop::collection::vec((0..9usize, 0..14usize, -60..60i32, 0..4usize), 0..60),
+        gamma in prop_oneof![Just(0.5), Just(0.0), Just(0.1), Just(30.0)],
+        sexcut in prop_oneof![Just(4.0), Just(1.0), Just(0.3), Just(0.0), Just(1e9), Just(1e-3)],
+        is_real in any::<bool>(),
+    ) {
+        let edge = |(n, what, away, turn): (usize, usize, i32, usize)| {
+            let w = energies[n % energies.len()];
+            let (grown, inverse) = (1.0 / LIMITONE.sqrt(), 1.0f64 / sexcut);
+            let size = match what {
+                0 => w,
+                1 => -w,
+                2 => w + gamma,
+                3 => w - gamma,
+                4 => w / (1.0 + grown),
+                5 => w / (1.0 - grown),
+                6 => w / -(1.0 + inverse).sqrt(),
+                7 => w / -(1.0 - inverse).abs().sqrt(),
+                8 => w / -(1.0 + 0.5 * inverse),
+                9 => w / -(1.0 - 0.5 * inverse),
+                10 => w.abs() / 32.0,
+                11 => 2e-6 * gamma,
+                12 => 1e30,
+                _ => 1e-30,
+            };
+            // From the last digit to a few parts in a million of either side.
+            let by = 2f64.powi(-52 + away.abs() / 2) * f64::from(away.signum());
+            let pole = Complex64::from(if size.is_finite() { size * (1.0 + by) } else { 1.0 });
+            let leg = [0.0, 0.3 * gamma, 0.05 * size.abs(), 1e-9][turn];
+            // A term whose pole is an energy with the other sign has no bound.
+            let pole = if pole.re < 0.0 && away == 0 { -pole } else { pole };
+            if is_real { pole } else { pole + Complex64::new(0.0, leg.clamp(0.0, 1e3)) }
+        };
+        let crowd = (0..2000).map(|at| Complex64::from(0.01 * f64::from(at) + 1000.0));
+        let wtilde: Vec<Complex64> = edges.into_iter().map(edge).chain(crowd).collect();
+        let problem = problem(&wtilde, &energies, [gamma, sexcut]);
+        for takes in [Poles::Any, Poles::Real] {
+            let (all, found) = both(&problem, takes);
+            // Of large poles |w² − ω̃²| is the square of their size, which a cutoff at 1 takes for its bound.
+            let Some((found, looks)) = found else {
+                prop_assert!(sexcut == 1.0);
+                continue;
+            };
+            prop_assert!(looks < wtilde.len() / 2);
+            prop_assert_eq!(&all, &found);
+        }
+    }
+}
