@@ -6,7 +6,7 @@ use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::memory::{BESIDE, Crew, Held, Limits, Loaded, Need};
+use gpp::memory::{BESIDE, Crew, Limits, Loaded, Need};
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
@@ -25,7 +25,7 @@ fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let devices: [&dyn Device; 1] = [&host];
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
     let crew = Crew { devices: &devices, ranks: &gpp::ranks::Alone };
-    let said = Need::of(problem, &versions, crew, Held::All).on_host(igp) - BESIDE;
+    let said = Need::of(problem, &versions, crew, problem.header().ngpown).on_host(igp) - BESIDE;
     let slabs = Slabs::from(problem).of_size(igp);
     let ((), taken) = peak(|| {
         let worker = host.worker(problem).unwrap();
