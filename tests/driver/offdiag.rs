@@ -6,11 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::kernels::offdiag::pack::FallbackPairs;
-use gpp::kernels::offdiag::pack::Fold;
-use gpp::kernels::offdiag::pack::PackV;
-use gpp::kernels::offdiag::product::ProductSigma;
-use gpp::kernels::offdiag::product::ProductU;
+use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
+use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
 use gpp_core::offdiag::calculation::{Worker, Workers};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::{Needs, OnGpu};

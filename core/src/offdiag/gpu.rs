@@ -6,13 +6,9 @@ use std::sync::Arc;
 
 use gpp_kernels::arrays;
 use gpp_kernels::offdiag::mma::COLUMNS;
-use gpp_kernels::offdiag::pack::B_FRAGMENT;
-use gpp_kernels::offdiag::pack::FallbackPairs;
-use gpp_kernels::offdiag::pack::Fold;
-use gpp_kernels::offdiag::pack::PackV;
+use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV};
 use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
-use gpp_kernels::offdiag::product::ProductSigma;
-use gpp_kernels::offdiag::product::ProductU;
+use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
