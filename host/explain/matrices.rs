@@ -2,40 +2,94 @@
 //!
 //! Counters are of the first product of `sch`, which takes most of the time.
 
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
 use gpp_core::kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
 use gpp_core::offdiag::versions::{ALL, Version, find};
 
 use crate::catalogue::sources::{self, SourceFile};
-use crate::explain::difference::between;
+use crate::cli::CardArgs;
+use crate::error::{Result, invalid};
 use crate::explain::verdict::{
     Band, BoundVerdict, Pair, Power, Reasons, Rule, Statement, Use, amount, capital, clock_said,
     differ, differs, instructions, percent,
 };
-use crate::explain::{Card, Figures, Group, Idea, Row, change};
+use crate::explain::{Card, Idea, Row, difference};
 use crate::offdiag::records::{COUNTERS, Folder};
 use crate::offdiag::source;
 use crate::record::offdiag::{OfVersion, Offdiag};
 use crate::record::run::{State, Verdict};
 
-pub const JOURNEY: &str = "offdiag";
-
-const DESCRIBED: &str = "docs/off-diagonal.md";
+/// The name of all versions together.
+const SERIES: &str = "offdiag";
 
 /// Words of a right image of real poles.
 const WORDS: u32 = 3;
 
-/// The version that one is compared with: the nearest that it is made from, and that the record with most versions has
-/// or, where it has none, the one that it is made from.
-pub fn before(version: &Version, folder: Option<&Folder>) -> Option<&'static Version> {
+/// The version that one is compared with: the nearest that it is made from and that was measured or, if none was, the
+/// one that it is made from.
+fn before(version: &Version, folder: Option<&Folder>) -> Option<&'static Version> {
     let made_from = |version: &Version| find(version.from?);
     let is_known = |other: &&'static Version| Side::of(other, folder).measured.is_some();
     let first = made_from(version);
     std::iter::successors(first, |version| made_from(version)).find(is_known).or(first)
 }
 
-/// The card of a version, against another or by itself; figures are of the record with most versions. `None` where the
-/// folder has nothing of the version that passed.
-pub fn card(
+/// The versions named, each once: of [`SERIES`] all. `None` if other versions are named.
+pub fn named(names: &str) -> Result<Option<Vec<&'static Version>>> {
+    let of = |name: &str| match find(name) {
+        _ if name == SERIES => ALL.to_vec(),
+        version => version.into_iter().collect(),
+    };
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        names.split(',').map(str::trim).partition(|name| !of(name).is_empty());
+    match (own.first(), others.first()) {
+        (None, _) => Ok(None),
+        (Some(own), Some(other)) => Err(invalid(
+            format!("{own} and {other}"),
+            format!(
+                "{own} is a version of Σ as a matrix and {other} is not: explain them separately"
+            ),
+        )),
+        _ => {
+            let mut all: Vec<&'static Version> = own.into_iter().flat_map(of).collect();
+            let mut ids = BTreeSet::new();
+            all.retain(|version| ids.insert(version.id));
+            Ok(Some(all))
+        }
+    }
+}
+
+/// Shows the cards of versions, by the records of a folder if one is named: against a version or, for `None`, each
+/// against the one before it. If all are asked for, those that the record has are shown.
+pub fn show(
+    versions: &[&'static Version],
+    before: Option<&'static Version>,
+    args: &CardArgs,
+) -> anyhow::Result<ExitCode> {
+    let folder = args.from.as_deref().map(Folder::load).transpose()?;
+    let folder = folder.as_ref();
+    let (mut cards, mut missing) = (Vec::new(), None);
+    for version in versions {
+        let before = before.or_else(|| self::before(version, folder));
+        match card(version, before, folder) {
+            Some(card) => cards.push(card),
+            None => missing = missing.or(Some(version.id)),
+        }
+    }
+    let are_all = versions.len() == ALL.len() && !cards.is_empty();
+    if let (Some(id), Some(from), false) = (missing, &args.from, are_all) {
+        let what = format!(
+            "its record with most versions has no {id} that passed: `gpp offdiag --version all --json FILE` writes all"
+        );
+        return Err(invalid(from.display(), what).into());
+    }
+    super::show(&cards, &[], args, if before.is_some() { usize::MAX } else { super::LINES })
+}
+
+/// The card of a version, against another or by itself; `None` if the folder has nothing of the version that passed.
+fn card(
     version: &'static Version,
     before: Option<&'static Version>,
     folder: Option<&Folder>,
@@ -48,49 +102,44 @@ pub fn card(
     let before = before.map(side);
     let step = Step { before, now, first: side(ALL[0]), record: folder.map(Folder::of_versions) };
     let file = file(version)?;
-    let told = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
-    let said = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
+    let verdict = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
+    let statement = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
+    let mut header = file.header().into_iter();
+    let first = header.next().unwrap_or_default();
     Some(Card {
         version: version.id.into(),
         before: before.map(|side| side.version.id.into()),
-        journey: JOURNEY.into(),
-        idea: idea(version, &file),
-        difference: before.and_then(|side| Some(between(&self::file(side.version)?, &file))),
-        figures: folder.map(|folder| figures(version, folder)),
-        published_by: None,
+        series: SERIES.into(),
+        idea: Idea {
+            title: first
+                .split_once(": ")
+                .map_or(&*first, |(_, title)| title)
+                .trim_end_matches('.')
+                .into(),
+            text: header.collect(),
+            change: version.change.into(),
+            lines: None,
+            source: "docs/off-diagonal.md".into(),
+            file: file.path.into(),
+        },
+        difference: before.and_then(|side| Some(difference(&self::file(side.version)?, &file))),
+        measured: folder.map(|folder| measured(version, folder)),
         rows: step.rows(),
-        verdict: told.into_iter().filter_map(said).collect(),
+        verdict: verdict.into_iter().filter_map(statement).collect(),
     })
 }
 
-fn figures(version: &Version, folder: &Folder) -> Figures {
+fn measured(version: &Version, folder: &Folder) -> String {
     let record = folder.of_versions();
     let has_counters = COUNTERS.iter().any(|own| folder.counter(version, own.metric).is_some());
-    let told = if has_counters { "; counters of its first product of CH" } else { "" };
-    Figures {
-        from: format!("{}{told}", folder.path.display()),
-        system: format!("{}, {} bands,", record.system.name, record.count()),
-        device: record.head.device.name.clone(),
-        has_counters,
-    }
+    let counters = if has_counters { "; counters of the first product of CH" } else { "" };
+    let (system, count, device) = (&record.system.name, record.count(), &record.head.device.name);
+    format!("{system}, {count} bands, on {device}: {}{counters}", folder.path.display())
 }
 
 fn file(version: &Version) -> Option<SourceFile> {
     let path = source(Some(version.id));
     sources::all().find(|file| file.path == path)
-}
-
-fn idea(version: &Version, file: &SourceFile) -> Idea {
-    let mut header = file.header().into_iter();
-    let first = header.next().unwrap_or_default();
-    Idea {
-        title: first.split_once(": ").map_or(first.as_str(), |(_, title)| title).into(),
-        text: header.collect(),
-        change: version.change.into(),
-        lines: None,
-        source: DESCRIBED.into(),
-        file: file.path.into(),
-    }
 }
 
 /// A version, and what the records have of it.
@@ -158,51 +207,41 @@ impl<'a> Step<'a> {
         of(self.before.as_ref()?).zip(of(&self.now))
     }
 
-    /// What the limit of power took of the clock, where that is told.
+    /// What the limit of power took of the clock, if that matters.
     fn power(&self) -> Option<Power> {
         let highest = self.record?.head.device.clock_mhz?;
-        Power::seen(self.now.state()?, f64::from(highest)).filter(Power::is_told)
+        Power::seen(self.now.state()?, f64::from(highest)).filter(Power::matters)
     }
 
     fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
-        let mut row = |group, name: &str, unit, of: &dyn Fn(&Side<'a>) -> Option<f64>| {
-            let (before, now) = (self.before.as_ref().and_then(of), of(&self.now));
-            if before.or(now).is_some() {
-                let (name, change) = (name.into(), change(before, now));
-                rows.push(Row { group, name, unit, before, now, change, published: None });
-            }
+        let mut row = |name: &str, unit, of: &dyn Fn(&Side<'a>) -> Option<f64>| {
+            rows.extend(Row::of(name, unit, self.before.as_ref().and_then(of), of(&self.now)));
         };
-        row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3));
+        row("time", "ms", &|side| Some(side.seconds()? * 1e3));
         let first = self.first.seconds();
-        let over = format!("over {}", ALL[0].id);
-        row(Group::Time, &over, "×", &|side| Some(first? / side.seconds()?));
+        row(&format!("over {}", ALL[0].id), "×", &|side| Some(first? / side.seconds()?));
         if self.now.counted_cycles().is_none() {
-            row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
+            row("cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
         }
-        row(Group::Time, "clock", "MHz", &|side| side.mhz());
-        row(Group::Time, "power", "W", &|side| side.state()?.watts());
-        row(Group::Time, "energy", "J", &|side| side.own()?.joules());
-        row(Group::Operations, "rate", "TFLOP/s", &|side| Some(side.own()?.tflops));
-        row(Group::Operations, "cycles of the first product", "10⁶", &|side| {
-            Some(side.counted_cycles()? / 1e6)
-        });
+        row("clock", "MHz", &|side| side.mhz());
+        row("power", "W", &|side| side.state()?.watts());
+        row("energy", "J", &|side| side.own()?.joules());
+        row("rate", "TFLOP/s", &|side| Some(side.own()?.tflops));
+        row("cycles of the first product", "10⁶", &|side| Some(side.counted_cycles()? / 1e6));
         for counter in &COUNTERS {
             let of = |side: &Side<'a>| Some(counter.factor * side.counter(counter.metric)?);
-            row(Group::Operations, counter.name, counter.unit, &of);
+            row(counter.name, counter.unit, &of);
         }
         let mut tile = |name, unit, of: &dyn Fn(&Version) -> u32| {
-            row(Group::Kernel, name, unit, &|side| Some(f64::from(of(side.version))));
+            row(name, unit, &|side| Some(f64::from(of(side.version))));
         };
         tile("l of a block", "", &|own| ROWS * own.first.left());
         tile("igp of a block", "", &|own| COLUMNS * own.first.right());
         tile("threads of a block", "", &|own| own.first.threads());
         tile("l of a warp", "", &|own| ROWS * own.first.m);
         tile("ig of a product", "", &|own| DEPTH * own.first.deep);
-        tile("bands fill multiples of", "", &|own| {
-            if own.splits { ROWS } else { ROWS * own.first.m }
-        });
-        tile("ring of a block", "B", &|own| own.shared(own.first, WORDS));
+        tile("shared memory of a block", "B", &|own| own.shared(own.first, WORDS));
         rows
     }
 
@@ -214,7 +253,7 @@ impl<'a> Step<'a> {
         let (before, now) = (self.before.as_ref()?, &self.now);
         let noise = differs(&before.own()?.time_s, &now.own()?.time_s) == Some(Verdict::Noise);
         let limit = self.power().and_then(|power| power.limit_w);
-        let told = Reasons {
+        let reasons = Reasons {
             before: before.version.id,
             time,
             stays: noise || !differ(time),
@@ -222,7 +261,7 @@ impl<'a> Step<'a> {
             clock: clock.map(|clock| (clock, clock_said(clock, limit, ""))),
             cause: counted,
         };
-        Some(told.sentence())
+        Some(reasons.sentence())
     }
 
     /// How the cycles that were counted changed, where they went the way of the time, and why.

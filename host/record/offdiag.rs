@@ -1,7 +1,5 @@
 //! The record of Σ as a matrix.
 
-use std::collections::BTreeMap;
-
 use gpp_core::offdiag::Sums;
 use serde::{Deserialize, Serialize};
 
@@ -70,10 +68,6 @@ impl Offdiag {
 pub struct OfVersion {
     /// The version that a GPU summed with; null on a processor.
     pub version: Option<String>,
-    /// What tells the code of each kernel from others'; null on a processor.
-    pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells the version's sources from others', whoever compiles them; on a processor those of what makes P.
-    pub source_hash: Option<String>,
     /// Time of the products, by the device's clock where it has one.
     pub time_s: Times,
     /// Time in all of the first calculation, with making or reading and moving matrix elements.
