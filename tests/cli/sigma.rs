@@ -100,7 +100,7 @@ fn one_version_runs_and_the_record_is_that_of_a_run() {
     gpp()
         .args(["sigma", "--device", "cpu", "--input"])
         .arg(fixture_path("edge"))
-        .args(["--nw", "5", "--quiet"])
+        .args(["--energies", "0:4:5", "--quiet"])
         .assert()
         .success();
 }

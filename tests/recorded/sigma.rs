@@ -77,7 +77,7 @@ fn a_record_without_what_is_needed_is_refused() {
     assert_eq!(refused(&good, Some("v99")), format!("has no version v99, it holds {id}"));
     let mut older = good.clone();
     older.system.energies_ev = None;
-    assert!(refused(&older, None).starts_with("does not say its energies"));
+    assert!(refused(&older, None).starts_with("does not hold its energies"));
     let mut none = good.clone();
     none.results.clear();
     assert_eq!(refused(&none, Some(&id)), "holds no version's sums");
@@ -90,7 +90,7 @@ fn a_record_without_what_is_needed_is_refused() {
     short.results[0].sums.ach.pop();
     let counts = format!("has 5 energies, and of {id} 5 sums asx and 4 sums ach");
     assert_eq!(refused(&short, None), counts);
-    assert!(refused(&run(&[]), None).starts_with("does not say its energies"));
+    assert!(refused(&run(&[]), None).starts_with("does not hold its energies"));
 }
 
 #[test]
