@@ -19,7 +19,7 @@ use crate::catalogue::order;
 use crate::error::{Error, Result};
 use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::output::replace;
-use crate::record::offdiag::{Grid, Offdiag, pictured};
+use crate::record::offdiag::{Offdiag, pictured};
 use crate::record::profile::{Ceilings, Profile};
 use crate::roofline::{Level, Point, Timing, point};
 use crate::sigma::{Row, Sigma, UNIT};
@@ -594,17 +594,25 @@ const BROKEN: RGBColor = RGBColor(0xd7, 0x3a, 0x7d);
 /// largest, coloured by its power of ten.
 pub struct Sizes<'a> {
     record: &'a Offdiag,
-    grid: Grid,
+    /// Squares along a side, and the size of square `(l, m)` at `count · l + m`.
+    count: usize,
+    sizes: Vec<f64>,
 }
 
 impl<'a> Sizes<'a> {
     pub fn of(record: &'a Offdiag, sums: &Sums) -> Sizes<'a> {
-        Sizes { record, grid: Grid::of(sums, pictured(&record.matrices), MOST) }
-    }
-
-    /// Of what the record holds of them, if it does.
-    pub fn recorded(record: &'a Offdiag) -> Option<Sizes<'a>> {
-        Some(Sizes { record, grid: record.map.as_ref()?.grid() })
+        let iw = pictured(&record.matrices);
+        let each = sums.bands.div_ceil(MOST);
+        let count = sums.bands.div_ceil(each);
+        let bands = |square: usize| square * each..sums.bands.min((square + 1) * each);
+        let largest = |at: usize| {
+            let all =
+                bands(at / count).flat_map(|l| bands(at % count).map(move |m| sums.at(l, m, iw)));
+            // NaN is larger than all numbers, whatever its sign.
+            let sizes = all.map(|at| (sums.sx[at] + sums.ch[at]).norm().abs());
+            sizes.max_by(f64::total_cmp).unwrap_or(0.0)
+        };
+        Sizes { record, count, sizes: (0..count * count).map(largest).collect() }
     }
 }
 
@@ -619,13 +627,14 @@ impl Chart for Sizes<'_> {
     }
 
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
-        let Sizes { record, grid } = self;
-        let top = grid.largest().max(f64::MIN_POSITIVE).log10();
+        let Sizes { record, count, sizes } = self;
+        let finite = sizes.iter().copied().filter(|size| size.is_finite());
+        let top = finite.fold(f64::MIN_POSITIVE, f64::max).log10();
         let (right, bottom) = (LEFT + SIDE, HEAD + SIDE);
         let color = |share: f64| ViridisRGB.get_color(share.clamp(0.0, 1.0) as f32);
-        let edge = |at: usize| (at * SIDE as usize / grid.count) as i32;
-        for (at, size) in grid.sizes.iter().enumerate() {
-            let (l, m) = (at / grid.count, at % grid.count);
+        let edge = |at: usize| (at * SIDE as usize / count) as i32;
+        for (at, size) in sizes.iter().enumerate() {
+            let (l, m) = (at / count, at % count);
             let [from, to] =
                 [(m, l), (m + 1, l + 1)].map(|(x, y)| (LEFT + edge(x), HEAD + edge(y)));
             let share = 1.0 + (size.log10() - top) / f64::from(DECADES);

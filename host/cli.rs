@@ -338,21 +338,11 @@ impl OutputArgs {
 #[command(after_help = "\
 Examples:
   gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg --csv sigma.csv
-  gpp sigma -s demo --energies=-10:10:501 --json run.json   the record of the run
-  gpp sigma --from run.json --plot sigma.png                a plot of it")]
+  gpp sigma -i file.dat -v cpu:paired --static-ch --json run.json")]
 pub struct SigmaArgs {
-    /// One version [default: the fastest; of a record, the only one in it]
+    /// One version [default: the fastest]
     #[arg(short, long, value_name = "ID")]
     pub version: Option<String>,
-
-    /// Read the JSON of an earlier run instead of computing
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["system", "input", "energies", "device", "slab", "json", "static_ch"]
-    )]
-    pub from: Option<PathBuf>,
 
     /// Write all energies and sums as CSV in full precision (- for standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -400,7 +390,7 @@ impl SigmaArgs {
     }
 
     pub fn files(&self, writes: bool) -> Files {
-        let files = self.run().files(writes).reads("--from", &self.from);
+        let files = self.run().files(writes);
         if !writes {
             return files;
         }

@@ -7,21 +7,21 @@ use gpp_core::offdiag::versions::{ALL, Version};
 use gpp_cpu::level::Level;
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_kernels::kernel;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalogue::names::versions;
 use crate::catalogue::{self, BackEnd, Best, JOURNEYS, Journey, Listed, best_of_all, journey_of};
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
-use crate::devices::Device;
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
+use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::output::{Files, print, write_text};
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::problem::{Grid, Problem, Sums};
 use crate::progress::Progress;
-use crate::record::info::{Info, Kernel, Processor, SCHEMA};
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
 use crate::setup::Source;
@@ -96,8 +96,54 @@ fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
 
 // What there is: a device and its kernels, versions and systems.
 
+/// What `gpp info --json` writes.
+#[derive(Serialize)]
+struct Info {
+    schema: u32,
+    program: String,
+    provenance: Provenance,
+    device: DeviceInfo,
+    /// Why no GPU can be used.
+    no_gpu: Option<String>,
+    /// Why this build has no kernels for GPUs.
+    no_kernels: Option<String>,
+    /// What versions for CPUs use, if the device is a CPU.
+    processor: Option<Processor>,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Processor {
+    /// Threads of versions that run one per core.
+    cores: usize,
+    threads: usize,
+    /// `--threads` or `OMP_NUM_THREADS`, if that set their number.
+    threads_by: Option<String>,
+    /// SIMD levels that it has, the widest last, and the one in use.
+    levels: Vec<String>,
+    level: String,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    version: String,
+    #[serde(skip)]
+    change: String,
+    symbol: String,
+    /// Differs if the code does; null in a build without kernels.
+    hash: Option<String>,
+    energies: u32,
+    threads_per_block: u32,
+    registers: Option<u32>,
+    local_bytes: Option<u32>,
+    shared_bytes: Option<u32>,
+    warps_per_sm: Option<u32>,
+}
+
+const SCHEMA: u32 = 1;
+
 /// A device and every version's kernels on it.
-pub fn device_info(device: &dyn Device) -> Result<Info> {
+fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
         let entries = |kernel: &'static kernel::Kernel| {
@@ -199,7 +245,7 @@ fn poles(system: &System) -> &'static str {
 }
 
 /// A problem and its reference sums, stored or evaluated now.
-pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
+fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Data {
         origin: source.name(),

@@ -7,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
 use crate::catalogue::{find, journey_of, order};
-use crate::chart::{Chart, Roofline, Sizes};
+use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::explain::verdict::Rule;
@@ -413,7 +413,7 @@ fn rooflines(profiles: &[Profile], ceilings: &Ceilings) -> Markup {
 
 /// The plot of Σ(ω) by the fastest version, if there are more energies than a run prints.
 fn sigma(run: &Run) -> Markup {
-    let sigma = run.fastest().and_then(|own| Sigma::of(run, Some(&own.version)).ok());
+    let sigma = Sigma::of(run).ok().filter(|sigma| sigma.result.passed());
     let Some(sigma) = sigma.filter(|sigma| sigma.rows.len() > 3) else { return html! {} };
     html! { figure { (PreEscaped(sigma.inline())) } }
 }
@@ -564,8 +564,6 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();
     let counters = counters_table(folder);
     let points = Matrices::of(folder, ceilings).ok();
-    // That of the record with most versions or, if it has none, of another.
-    let sizes = std::iter::once(record).chain(&folder.records).find_map(Sizes::recorded);
     html! {
         p {
             "All elements Σ_lm between " (record.count()) " bands, on " (record.head.device.name) ": "
@@ -582,7 +580,6 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         p .note {
             "Medians of the time of the products, 8 operations for a complex one. Errors are relative to Σ|terms|."
         }
-        @if let Some(sizes) = sizes { figure { (PreEscaped(sizes.inline())) } }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::record::run::{
 };
 use crate::reference::verify::{Outcome, verify_static_ch};
 use crate::reference::{self, MAX_SERIAL_TERMS, Reference, Source, static_ch as evaluate};
-use crate::setup::{self, Setting, require_one_kind, require_same_tasks, say_emulated};
+use crate::setup::{self, Setting, require_one_kind, say_emulated};
 use crate::sigma::{Sigma, UNIT};
 use crate::terminal::{Unit, fit, or_dash, outcome_cell, table, terminal, time};
 
@@ -75,9 +75,7 @@ pub fn measured(
     let versions = versions(back_end, Some(&loaded.frame().outline().task()))?;
     let kernels: Vec<Kernel> = versions.iter().map(|listed| listed.kernel).collect();
     if ranks.size() > 1 {
-        let contents = digest::of_problem(loaded.slabs(1))?;
-        let task = |&kernel: &Kernel| setup::task(crew, loaded.frame(), contents, kernel);
-        require_same_tasks(ranks, &kernels.iter().map(task).collect::<Vec<_>>())?;
+        setup::require_same_task(crew, &kernels, digest::of_problem(loaded.slabs(1))?)?;
     }
     let of_static_ch = args.static_ch.then(|| catalogue::static_ch(back_end));
     let all: Vec<Kernel> = kernels.into_iter().chain(of_static_ch).collect();
@@ -439,7 +437,7 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     run.results.iter().filter_map(outliers).try_for_each(|line| writeln!(to, "{line}"))?;
     let Some(fastest) = fastest else { return Ok(()) };
-    if let Ok(sigma) = Sigma::of(run, Some(&fastest.version)) {
+    if let Ok(sigma) = Sigma::of(run) {
         if sigma.rows.len() > LISTED {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
         } else {

@@ -7,14 +7,12 @@ use std::sync::Arc;
 use gpp_cpu::level::Level;
 use gpp_cpu::pool::Team;
 use gpp_cpu::topology::Room;
-use gpp_kernels::reduction;
 
-use crate::catalogue::{BackEnd, Kernel, Listed, sources};
+use crate::catalogue::{BackEnd, Kernel, Listed};
 use crate::cli::{AUTO, DeviceArgs};
 use crate::devices::Choice;
-use crate::devices::entry;
+use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
-use crate::devices::gpu::{self, Gpu};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
 use crate::engine::Engine;
@@ -23,7 +21,7 @@ use crate::memory::{self, Crew, Limits};
 use crate::output::note;
 use crate::problem::grid::{Grid, OnGrid};
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{self, Batch, Frame, Problem, Slabs, System, digest, file, systems};
+use crate::problem::{self, Problem, Slabs, System, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -195,42 +193,14 @@ pub fn require_one_kind(crew: Crew) -> Result<()> {
     require_same(crew.ranks, "back end", &own[0])
 }
 
-/// Fails on all ranks where these are not the tasks of all, or another program is to calculate them.
-pub fn require_same_tasks(ranks: &dyn Ranks, own: &[String]) -> Result<()> {
-    let own = format!("{} {}", own.join(" "), record::program());
-    require_same(ranks, "input, energies, version, vectors or program", &own)
-}
-
-/// A digest of all that the sums of a version depend on, but for the program and slabs.
-pub fn task(crew: Crew, frame: &Frame, contents: u64, version: Kernel) -> String {
+/// Fails on all ranks unless all are to run the same versions of the same program on the same problem. Collective.
+pub fn require_same_task(crew: Crew, versions: &[Kernel], problem: u64) -> Result<()> {
     let device = crew.devices[0];
-    let kernels = kernels(frame, version);
-    let on_gpu = device.back_end() == BackEnd::Gpu;
-    let code =
-        if on_gpu { code(&kernels) } else { sources::hash(version.id()).unwrap_or_default() };
-    let vectors = match (version, device.host()) {
-        (Kernel::Cpu(cpu), Some(host)) => cpu.level(host.level()).to_string(),
-        _ => String::new(),
-    };
-    let (id, by) = (version.id(), back_end(device.info()));
-    let all = format!("{contents} {id} {kernels:?} {code} {by} {vectors}");
-    format!("{:016x}", digest::of(all.as_bytes()))
-}
-
-/// The symbols of the entries that a version for GPUs runs on a problem; none for one for CPUs.
-fn kernels(frame: &Frame, version: Kernel) -> Vec<&'static str> {
-    let Kernel::Gpu(gpu) = version else { return Vec::new() };
-    let of_batch = |batch: Arc<Batch>| entry(batch.plan().kernel(gpu), batch.nw()).symbol;
-    let mut kernels: Vec<_> = frame.batches_for(version).kinds().map(of_batch).collect();
-    kernels.dedup();
-    kernels
-}
-
-/// A digest of the code of kernels, and of the second stage.
-fn code(kernels: &[&str]) -> String {
-    let symbols = kernels.iter().copied().chain([reduction::SYMBOL]);
-    let hash = |symbol| gpu::hash(symbol).unwrap_or("unknown".into());
-    symbols.map(hash).collect::<Vec<_>>().join(" ")
+    let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
+    let level = device.host().map_or(String::new(), |host| host.level().to_string());
+    let own =
+        format!("{problem} {ids:?} {} {level} {}", back_end(device.info()), record::program());
+    require_same(crew.ranks, "input, energies, version, SIMD level or program", &own)
 }
 
 pub fn back_end(info: &DeviceInfo) -> String {

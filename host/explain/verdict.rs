@@ -299,8 +299,7 @@ impl Power {
         Power::seen(measured.state.as_ref()?, highest_mhz)
     }
 
-    /// The same of a GPU's state.
-    pub fn seen(state: &State, highest_mhz: f64) -> Option<Power> {
+    fn seen(state: &State, highest_mhz: f64) -> Option<Power> {
         let by_power = |reason: &String| reason.to_lowercase().contains("power");
         state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
         let mhz = state.sm_mhz?.median;

@@ -15,18 +15,14 @@ use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{
     At, Elements, OnProcessor, Summed, Sums, Synthesised, Task, once_each, parts,
 };
-use gpp_cpu::level::Level;
-use gpp_kernels::offdiag::COMMON;
 use nalgebra::DMatrix;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use crate::catalogue::BackEnd;
 use crate::chart::{Picture, Sizes};
 use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::{Gauge, Watch};
-use crate::devices::gpu;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::interrupt::{self, Deferred};
@@ -39,7 +35,7 @@ use crate::problem::grid::Grid;
 use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
-use crate::record::offdiag::{Largest, Map, Matrix, OfVersion, Offdiag, Qsgw, pictured};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
 use crate::record::run::{Repetition, State, SystemInfo, Times};
 use crate::record::{self, Head, Provenance};
 use crate::reference::Source;
@@ -127,7 +123,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         results,
         parts: parts::count(&task),
         places,
-        map: Some(Map::of(&sums, pictured(&matrices))),
         matrices,
         qsgw: at.map(|at| qsgw(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
@@ -300,12 +295,6 @@ fn verdict(task: &Task, sums: &Sums, bands: Bands, progress: Progress) -> Verdic
         Some((sample, golden)) => compare(task, sums, &sample, &golden, Source::Golden),
         None => verify(task, sums, &Sample::few(task), progress),
     }
-}
-
-/// The file of a version; on a processor that of what makes P.
-pub fn source(version: Option<&str>) -> String {
-    let of_gpu = |version| format!("kernels/src/offdiag/versions.rs#{version}");
-    version.map_or_else(|| "cpu/src/poles.rs".into(), of_gpu)
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
@@ -506,58 +495,38 @@ pub fn qsgw(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
 
 // A digest of what the bits of a task depend on.
 
-/// Columns of A in the digest of some: so many l and n.
+/// Columns of A in the digest: so many l and n.
 const SAMPLED: usize = 4;
 
-pub const DIGEST: &str = "matrix elements, input, energies, bands, version, vectors or program";
+const DIGEST: &str = "matrix elements, input, energies, bands, version, SIMD level or program";
 
 /// That of a task of these bands, with some of the matrix elements.
-pub fn task_digest(
+fn task_digest(
     on: &Opened,
-    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::version::Version>),
+    (task, version): (&Task, Option<&'static Version>),
     bands: Bands,
 ) -> Result<String> {
-    let of_some = |all: usize| -> Vec<usize> {
-        let mut some: Vec<usize> = (0..SAMPLED).map(|at| at * (all - 1) / (SAMPLED - 1)).collect();
-        some.dedup();
-        some
+    let some = |all: usize| (0..SAMPLED).map(move |at| at * (all - 1) / (SAMPLED - 1));
+    let mut column = vec![Complex64::ZERO; task.problem.extents().ncouls];
+    let mut elements = Vec::new();
+    for (l, n) in
+        some(task.bands()).flat_map(|l| some(task.problem.extents().nbands).map(move |n| (l, n)))
+    {
+        task.elements.column(l, n, &mut column);
+        elements.push(digest::of(&column));
+    }
+    let level = match on {
+        Opened::Host(host) => host.level().to_string(),
+        Opened::Gpus(_) => String::new(),
     };
-    let problem = task.problem;
-    let (nbands, ncouls) = (problem.extents().nbands, problem.extents().ncouls);
-    let [of_l, of_n] = [of_some(task.bands()), of_some(nbands)];
-    let of_band = |l: usize| -> Vec<u64> {
-        let mut column = vec![Complex64::ZERO; ncouls];
-        let of_column = |&n: &usize| {
-            task.elements.column(l, n, &mut column);
-            digest::of(&column)
-        };
-        of_n.iter().map(of_column).collect()
-    };
-    let elements: Vec<u64> = of_l.into_par_iter().flat_map_iter(of_band).collect();
-    let at = match task.at {
-        At::Energies => "all elements",
-        At::Bands(_) => "elements of bands at their own",
-    };
-    let kernels = version.into_iter().flat_map(|version| version.kernels().chain(COMMON));
-    let kernels = kernels.map(|(symbol, _)| gpu::hash(symbol).unwrap_or("unknown".into()));
-    let widest = Level::available().last().map_or("none", |level| level.name());
-    let by = match on {
-        // The crate of the products takes the widest vectors that there are.
-        Opened::Host(host) => format!("CPU, {}, {widest} in its products", host.level()),
-        Opened::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
-    };
-    let (first, count, version) = (bands.first, bands.count, version.map(|version| version.id));
-    let (problem, elements) = (digest::of_problem(problem.into())?, digest::of(&elements));
-    let program = record::program();
-    Ok(format!("{problem} {elements} {at} {first} {count} {version:?} {by} {program}"))
+    let own = (bands, matches!(task.at, At::Bands(_)), version.map(|version| version.id), level);
+    let (problem, elements) = (digest::of_problem(task.problem.into())?, digest::of(&elements));
+    Ok(format!("{problem} {elements} {own:?} {} {}", back_end(on.info()), record::program()))
 }
 
 // Σ as a matrix as text, CSV and NumPy arrays.
 
-/// Energies of which a terminal shows all; of more it shows so many from either end.
-const SHOWN: usize = 24;
-const FROM_EITHER: usize = 8;
-
+/// Eigenvalues in a row.
 const IN_ROW: usize = 4;
 
 /// What it is of, how it came out, and a row for each energy.
@@ -598,7 +567,10 @@ fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<
     writeln!(to, "{}", energies(&record.matrices, width))?;
     if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
         writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
-        writeln!(to, "{}", rows_of(eigenvalues, width))?;
+        for some in eigenvalues.chunks(IN_ROW) {
+            let texts = some.iter().map(|value| format!("  {value:+.6e}"));
+            writeln!(to, "{}", texts.collect::<String>())?;
+        }
     }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
@@ -651,21 +623,6 @@ fn verification(of: &OfVersion) -> String {
     )
 }
 
-/// All of them, or those from either end.
-fn rows_of(all: &[f64], width: Option<u16>) -> String {
-    let is_short = width.is_none() || all.len() <= SHOWN;
-    let row = |some: &[f64]| {
-        let texts = some.iter().map(|value| format!("  {value:+.6e}"));
-        texts.collect::<String>()
-    };
-    let rows = |some: &[f64]| some.chunks(IN_ROW).map(row).collect::<Vec<_>>().join("\n");
-    if is_short {
-        return rows(all);
-    }
-    let [first, last] = [&all[..FROM_EITHER], &all[all.len() - FROM_EITHER..]].map(rows);
-    format!("{first}\n  ⋮\n{last}")
-}
-
 fn energies(rows: &[Matrix], width: Option<u16>) -> String {
     let headings = [
         "ω − E [eV]",
@@ -693,16 +650,8 @@ fn energies(rows: &[Matrix], width: Option<u16>) -> String {
         let first = Cell::new(first.unwrap_or_else(|| ["E_l", "E_m"][at].into()));
         [first].into_iter().chain(all.map(Cell::new)).collect::<Vec<_>>()
     };
-    let is_short = width.is_none() || rows.len() <= SHOWN;
-    let ends = if is_short { rows.len() } else { FROM_EITHER };
-    for row in rows.iter().enumerate().take(ends) {
+    for row in rows.iter().enumerate() {
         table.add_row(cells(row));
-    }
-    if !is_short {
-        table.add_row(vec!["⋮"; headings.len()]);
-        for row in rows.iter().enumerate().skip(rows.len() - ends) {
-            table.add_row(cells(row));
-        }
     }
     fit(table, width)
 }

@@ -3,7 +3,6 @@
 //! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null. [`SCHEMA`] is the
 //! layout.
 
-pub mod info;
 pub mod offdiag;
 pub mod profile;
 pub mod run;

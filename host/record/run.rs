@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::devices::DeviceInfo;
 use crate::engine::Share;
@@ -276,18 +275,6 @@ impl Times {
         let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
         let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
         off.iter().filter(|&&off| off > limit).count()
-    }
-
-    /// 95 % interval of the median: the closest pair of samples, as many from either end, between which the
-    /// median is in 95 of 100 cases, whatever the samples are distributed like. Fewer than six are too few.
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        let mut sorted = self.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let below = Binomial::new(0.5, sorted.len() as u64).ok()?;
-        // So many samples or fewer lie below the median in less than 2.5 of 100 cases.
-        let is_rare = |count: &usize| below.cdf(*count as u64) <= 0.025;
-        let outside = (0..sorted.len() / 2).take_while(is_rare).last()?;
-        Some([sorted[outside], sorted[sorted.len() - 1 - outside]])
     }
 }
 
