@@ -61,7 +61,7 @@ fn different() {
     bytes[aqsn] ^= 1;
     fs::write(at("b.dat"), &bytes).unwrap();
     let (others, input) = ("rank 1 has other arguments ", "rank 1 has other input, ");
-    let many = "rank 1 has other input, energies, version, vectors or program ";
+    let many = "rank 1 has other input, energies, version, SIMD level or program ";
     let paired = [&run[..], &["-v", "cpu:paired"]].concat();
     for (more, part) in [
         (&["--simd", "scalar"][..], many),
