@@ -518,7 +518,7 @@ fn task_digest(
         Opened::Gpus(_) => String::new(),
     };
     let own = (bands, matches!(task.at, At::Bands(_)), version.map(|version| version.id), level);
-    let (problem, elements) = (digest::of_problem(task.problem.into())?, digest::of(&elements));
+    let (problem, elements) = (digest::of_problem(task.problem)?, digest::of(&elements));
     Ok(format!("{problem} {elements} {own:?} {} {}", back_end(on.info()), record::program()))
 }
 
